@@ -1,0 +1,70 @@
+/**
+ * Where backups lie: keys to immutable bytes. Keys are slash-separated, without leading slash, at most 900 bytes, made
+ * of [A-Za-z0-9._/-]. One suite in conformance/ is mandatory for every implementation.
+ *
+ * Obligations of every implementation:
+ * - put is atomic and durable: when it resolves the object is whole and survives a crash; a reader never sees half of it.
+ * - put verifies what arrived (checksum sent along or compared afterwards): corruption on the way is an error.
+ * - Every call retries what may pass (throttling, lost connections) with jitter inside a budget, then throws an
+ *   EngineError: STORAGE_UNAVAILABLE, STORAGE_PERMISSION_DENIED, STORAGE_UPLOAD_ERROR, STORAGE_NOT_FOUND or
+ *   STORAGE_CONFLICT. A lost acknowledgement never makes a duplicate or a hole; in particular a conditional put whose
+ *   first attempt had been stored succeeds although its repetition meets the object.
+ * - A read is never shorter than asked: a truncated body is an error that was retried.
+ * - Calls honour the signal promptly and then throw CANCELLED.
+ */
+export interface BlobStore {
+  /** Names the place for people and logs, without credentials: `s3://bucket/prefix`. */
+  readonly location: string;
+
+  /** Replaces silently unless options say otherwise. */
+  put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo>;
+
+  /** The whole object. STORAGE_NOT_FOUND when there is none; VALIDATION_ERROR when it is larger than bytesMax. */
+  get(key: string, options?: GetOptions): Promise<Uint8Array>;
+
+  /** Exactly `length` bytes from `offset`; INTEGRITY_ERROR when the object ends before. */
+  getRange(key: string, offset: number, length: number, options?: CallOptions): Promise<Uint8Array>;
+
+  /** Undefined when there is no such object. */
+  head(key: string, options?: CallOptions): Promise<BlobInfo | undefined>;
+
+  /** Every object whose key starts with the prefix, ascending by key (bytes), pages fetched as they are consumed. */
+  list(prefix: string, options?: ListOptions): AsyncIterable<BlobInfo>;
+
+  /** Removes; keys that do not exist are no error. Objects under lock: STORAGE_PERMISSION_DENIED naming them. */
+  delete(keys: readonly string[], options?: CallOptions): Promise<void>;
+
+  /** Ends idle connections. Calls after it are programmer errors. */
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface GetOptions extends CallOptions {
+  /** Guards memory against objects that are not ours; 64 MiB when absent. */
+  readonly bytesMax?: number;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Begin after this key, for paging. */
+  readonly startAfter?: string;
+}
+
+export interface PutOptions extends CallOptions {
+  /** STORAGE_CONFLICT when the key exists already with other bytes. */
+  readonly ifAbsent?: boolean;
+  /** STORAGE_CONFLICT when the object's etag is not this one. */
+  readonly ifMatch?: string;
+  /** Object lock: nobody can remove or replace the object before `retainUntil`. */
+  readonly lock?: { readonly mode: 'governance' | 'compliance'; readonly retainUntil: Date };
+}
+
+export interface BlobInfo {
+  readonly key: string;
+  readonly size: number;
+  /** Changes whenever the bytes do; opaque. */
+  readonly etag: string;
+  readonly modifiedAt: Date;
+}

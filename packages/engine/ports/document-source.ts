@@ -1,0 +1,88 @@
+import type { Instant } from './instant.ts';
+import type { PathRange } from './path-order.ts';
+import type { RecordBatch } from './record.ts';
+
+/** Which documents are meant. Plain JSON: it travels in jobs and stands in manifests. */
+export interface Scope {
+  /**
+   * `all`, or collections: a path (`users`, `users/ada/orders`) means that collection; a path that ends in `/**` is not
+   * needed, includeSubcollections says it for all of them.
+   */
+  readonly collections: 'all' | readonly string[];
+  /** Whether the documents below the documents of the named collections belong to it. Always true for `all`. */
+  readonly includeSubcollections: boolean;
+  /** Collection paths left out, always with everything below them. */
+  readonly excludeCollections: readonly string[];
+}
+
+export const wholeDatabase: Scope = { collections: 'all', includeSubcollections: true, excludeCollections: [] };
+
+/**
+ * A database that can be read as of one instant. Obligations of every implementation:
+ * - Streams ascend by path, hold every document of range and scope exactly once as of readTime, documents under missing
+ *   parents too, and no other. A broken connection continues behind the last record at the same readTime, unseen.
+ * - Document bytes pass through as received. Backpressure: nothing is read ahead beyond a few batches.
+ * - Errors are EngineErrors with SOURCE_* codes or SNAPSHOT_TOO_OLD; what may pass was retried with jitter in a budget.
+ * - An aborted signal ends every call promptly with CANCELLED.
+ */
+export interface DocumentSource {
+  /** `projects/{project}/databases/{database}`. */
+  readonly database: string;
+
+  /** An instant that is readable now and, by the database's own clock, not in the future. */
+  snapshotTime(options?: SourceCallOptions): Promise<Instant>;
+
+  /** How far back reads reach at present. */
+  earliestReadTime(options?: SourceCallOptions): Promise<Instant>;
+
+  /** Ids of the collections directly below a document path, or of the root collections for ''. */
+  listCollectionIds(parentPath: string, options: ReadOptions): AsyncIterable<string>;
+
+  /**
+   * Disjoint ranges, ascending, that together cover the scope: about `targetRanges` of similar size. `previousCuts` are
+   * the range bounds of an earlier backup, the cheapest good guess. Plain JSON, for a worker on another machine.
+   */
+  planRanges(request: PlanRequest): Promise<PathRange[]>;
+
+  scan(range: PathRange, options: ScanOptions): AsyncIterable<RecordBatch>;
+
+  /** The named documents in the order of paths: puts for those that exist, deletes (seen gone at readTime) for others. */
+  fetch(paths: readonly string[], options: ReadOptions): AsyncIterable<RecordBatch>;
+
+  /** The source's own count of what scan would return: aggregation, not a scan. */
+  count(range: PathRange, options: ScopedReadOptions): Promise<number>;
+
+  /** What this source has asked for so far, to show cost and to prove thrift. */
+  readonly usage: SourceUsage;
+
+  close(): Promise<void>;
+}
+
+export interface SourceCallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface ReadOptions extends SourceCallOptions {
+  readonly readTime: Instant;
+}
+
+export interface ScopedReadOptions extends ReadOptions {
+  readonly scope: Scope;
+}
+
+export interface ScanOptions extends ScopedReadOptions {
+  /** Documents carry name and times, no fields: what an incremental backup compares. */
+  readonly namesOnly?: boolean;
+}
+
+export interface PlanRequest extends ScopedReadOptions {
+  readonly targetRanges: number;
+  readonly previousCuts?: readonly string[];
+}
+
+export interface SourceUsage {
+  readonly documentsRead: number;
+  readonly bytesReceived: number;
+  readonly documentsWritten: number;
+  readonly documentsDeleted: number;
+}

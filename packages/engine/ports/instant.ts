@@ -1,0 +1,28 @@
+/**
+ * A moment as RFC 3339 in UTC with exactly nine fractional digits (`2026-03-01T12:00:00.123456000Z`). The fixed width
+ * makes the order of the strings the order of the moments, and nothing Firestore can store is rounded.
+ */
+export type Instant = string;
+
+const instantPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
+
+export function instantFromParts(seconds: number, nanos: number): Instant {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(nanos).padStart(9, '0')}Z`;
+}
+
+export function instantToParts(instant: Instant): { seconds: number; nanos: number } {
+  return { seconds: Date.parse(`${instant.slice(0, 19)}Z`) / 1000, nanos: Number(instant.slice(20, 29)) };
+}
+
+/** Reads any RFC 3339 time, with an offset too; undefined when it is none. */
+export function parseInstant(text: string): Instant | undefined {
+  const match = instantPattern.exec(text);
+  if (match === null) return undefined;
+  const milliseconds = Date.parse(`${match[1]}${match[3]}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  return instantFromParts(milliseconds / 1000, Number((match[2] ?? '').padEnd(9, '0')));
+}
+
+export function instantFromDate(date: Date): Instant {
+  return instantFromParts(Math.floor(date.getTime() / 1000), date.getUTCMilliseconds() * 1_000_000);
+}
