@@ -1,0 +1,144 @@
+import type { z } from 'zod';
+import type { Access, Plan } from './access.ts';
+import type { ErrorCode } from './errors.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The shape of a good answer. */
+export type Success =
+  /** `{success: true, data: <schema>}` */
+  | { readonly kind: 'data'; readonly status: number; readonly schema: z.ZodType }
+  /** `{success: true, data: <schema>[], pagination}` */
+  | { readonly kind: 'list'; readonly status: number; readonly schema: z.ZodType }
+  /** `{success: true, data: <schema>, pagination}`: an object whose arrays are one page. */
+  | { readonly kind: 'page'; readonly status: number; readonly schema: z.ZodType }
+  /** `{success: true, message}` */
+  | { readonly kind: 'message'; readonly status: number }
+  /** The schema itself, with no envelope. */
+  | { readonly kind: 'bare'; readonly status: number; readonly schema: z.ZodType; readonly contentType?: string }
+  /** A body written piece by piece; each of `contentTypes` is one form the caller can ask for. */
+  | {
+      readonly kind: 'stream';
+      readonly status: number;
+      readonly contentTypes: readonly string[];
+      readonly schema?: z.ZodType;
+    }
+  /** `Location` leads on; no body. */
+  | { readonly kind: 'redirect'; readonly status: 302 };
+
+/** One call of the public API, as data: enough to serve it, document it, call it and test it. */
+export interface OperationSpec {
+  /** The operationId: a verb and a noun, and the name of the client's method. */
+  readonly id: string;
+  readonly method: Method;
+  /** The whole path with `{parameters}`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly access: Access;
+  /** The lowest plan that includes the call; below it FORBIDDEN. */
+  readonly plan?: Plan;
+  readonly params?: z.ZodObject;
+  /** Unknown keys are ignored. */
+  readonly query?: z.ZodObject;
+  /** Unknown fields are refused. */
+  readonly body?: z.ZodType;
+  /** The body may be left out. */
+  readonly bodyOptional?: boolean;
+  readonly success: Success;
+  /** Further good answers of the same call, such as the 200 of a dry run. */
+  readonly alternatives?: readonly Success[];
+  /** The answer's `Location` names where the created or working resource is found. */
+  readonly location?: boolean;
+  /** Error codes beyond those of `commonErrors`. */
+  readonly errors: readonly ErrorCode[];
+  /** A single resource: ETag on its answers, `If-Match` honoured on PUT, PATCH and DELETE. */
+  readonly etag?: boolean;
+  /** `auth`: the stricter limit per address; `none`: never limited, for probes. Absent: the usual limit. */
+  readonly rateLimit?: 'auth' | 'none';
+  /** Fields of `data` that are shown once: a replayed answer holds null there. */
+  readonly secretFields?: readonly string[];
+  /** The path parameter that takes the rest of the path, slashes included. */
+  readonly restParameter?: string;
+  /** Planned: neither served nor documented until the feature stands. */
+  readonly available?: false;
+}
+
+export interface Operation extends OperationSpec {
+  /** Whether the call honours `Idempotency-Key`. Public calls have no caller to keep an answer for. */
+  readonly idempotencyKey: boolean;
+}
+
+/** Keeps the exact types of the schemas, so that handlers and client are typed by the operation. */
+export function operation<const S extends OperationSpec>(spec: S): S & { readonly idempotencyKey: boolean } {
+  return { ...spec, idempotencyKey: spec.method === 'POST' && spec.access.kind !== 'public' };
+}
+
+export const api = <const P extends string>(path: P) => `/api/v1${path}` as const;
+
+export const ok = <S extends z.ZodType>(schema: S) => ({ kind: 'data', status: 200, schema }) as const;
+export const created = <S extends z.ZodType>(schema: S) => ({ kind: 'data', status: 201, schema }) as const;
+export const accepted = <S extends z.ZodType>(schema: S) => ({ kind: 'data', status: 202, schema }) as const;
+export const list = <S extends z.ZodType>(schema: S) => ({ kind: 'list', status: 200, schema }) as const;
+export const page = <S extends z.ZodType>(schema: S) => ({ kind: 'page', status: 200, schema }) as const;
+export const done = { kind: 'message', status: 200 } as const;
+
+/** The codes every call of this access, method and body can answer; the operation itself lists only its own. */
+export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
+  const codes: ErrorCode[] = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'];
+  if (operation.rateLimit !== 'none') codes.push('RATE_LIMITED');
+  if (operation.access.kind !== 'public') codes.push('UNAUTHORIZED', 'FORBIDDEN');
+  if (operation.access.kind === 'organization') {
+    codes.push('VALIDATION_ERROR', 'ORGANIZATION_NOT_FOUND');
+    if (operation.access.role !== 'viewer') codes.push('PERMISSION_DENIED');
+  }
+  if (operation.query || operation.body) codes.push('VALIDATION_ERROR');
+  if (operation.body) codes.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
+  if (operation.method === 'POST' && operation.access.kind !== 'public') {
+    codes.push('VALIDATION_ERROR', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED');
+  }
+  if (operation.etag && operation.method !== 'GET') codes.push('PRECONDITION_FAILED');
+  return [...new Set(codes)];
+}
+
+/** All codes a call can answer. */
+export function errorsOf(operation: OperationSpec): readonly ErrorCode[] {
+  return [...new Set([...commonErrors(operation), ...operation.errors])];
+}
+
+type SchemaOf<O, K extends string> = O extends { readonly [P in K]: infer S extends z.ZodType } ? S : never;
+type OutputOr<S, Otherwise> = [S] extends [never] ? Otherwise : S extends z.ZodType ? z.output<S> : never;
+type InputOr<S, Otherwise> = [S] extends [never] ? Otherwise : S extends z.ZodType ? z.input<S> : never;
+
+/** What a handler receives, checked. */
+export type ParamsOf<O> = OutputOr<SchemaOf<O, 'params'>, Record<never, never>>;
+export type QueryOf<O> = OutputOr<SchemaOf<O, 'query'>, Record<never, never>>;
+export type BodyOf<O> =
+  | OutputOr<SchemaOf<O, 'body'>, undefined>
+  | (O extends { readonly bodyOptional: true } ? undefined : never);
+
+/** What a caller sends. */
+export type ParamsInput<O> = InputOr<SchemaOf<O, 'params'>, undefined>;
+export type QueryInput<O> = InputOr<SchemaOf<O, 'query'>, undefined>;
+export type BodyInput<O> = InputOr<SchemaOf<O, 'body'>, undefined>;
+
+type SuccessData<S> = S extends { readonly kind: 'list'; readonly schema: infer D extends z.ZodType }
+  ? z.output<D>[]
+  : S extends { readonly kind: 'data' | 'page' | 'bare'; readonly schema: infer D extends z.ZodType }
+    ? z.output<D>
+    : S extends { readonly kind: 'message' }
+      ? string
+      : never;
+
+/** What stands in `data` of a good answer (of a bare one: the answer itself; of a message: its text). */
+export type DataOf<O> =
+  | (O extends { readonly success: infer S } ? SuccessData<S> : never)
+  | (O extends { readonly alternatives: readonly (infer A)[] } ? SuccessData<A> : never);
+
+/** One entry of a list. */
+export type ItemOf<O> = O extends {
+  readonly success: { readonly kind: 'list'; readonly schema: infer D extends z.ZodType };
+}
+  ? z.output<D>
+  : never;

@@ -1,0 +1,19 @@
+import type { Operation } from '../operation.ts';
+import * as auth from './auth.ts';
+import * as organizations from './organizations.ts';
+import * as system from './system.ts';
+import * as team from './team.ts';
+
+/** Every operation by its id. A name exported from a resource's file is its id; a test holds the two together. */
+export const operations = { ...auth, ...organizations, ...team, ...system } as const;
+
+export type Operations = typeof operations;
+export type OperationId = keyof Operations;
+
+/** Every operation, planned ones included. */
+export const allOperations: readonly Operation[] = Object.values(operations);
+
+/** The operations that are served and documented. */
+export const servedOperations: readonly Operation[] = allOperations.filter(
+  (operation) => operation.available !== false,
+);

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { member, person } from '../access.ts';
+import { api, created, done, list, ok, operation } from '../operation.ts';
+import {
+  createdOrganization,
+  createOrganizationRequest,
+  deletedOrganization,
+  deleteOrganizationRequest,
+  encryptionKey,
+  organization,
+  organizationSummary,
+  rotatedEncryptionKey,
+  setEncryptionKeyRequest,
+  subscription,
+  updatedOrganization,
+  updateOrganizationRequest,
+  updateSubscriptionRequest,
+} from '../schemas/organizations.ts';
+import { pageQuery, pathId } from '../schemas/primitives.ts';
+
+const tag = 'Organizations';
+
+export const createOrganization = operation({
+  id: 'createOrganization',
+  method: 'POST',
+  path: api('/organizations'),
+  tag,
+  summary: 'Create an organization',
+  description: 'The caller becomes its owner.',
+  access: person,
+  body: createOrganizationRequest,
+  success: created(createdOrganization),
+  location: true,
+  errors: ['SLUG_TAKEN'],
+});
+
+export const listOrganizations = operation({
+  id: 'listOrganizations',
+  method: 'GET',
+  path: api('/organizations'),
+  tag,
+  summary: "List the caller's organizations",
+  description: 'The organizations the caller belongs to, with the role in each.',
+  access: person,
+  query: pageQuery,
+  success: list(organizationSummary),
+  errors: [],
+});
+
+export const recoverOrganization = operation({
+  id: 'recoverOrganization',
+  method: 'POST',
+  path: api('/organizations/{organizationId}/recover'),
+  tag,
+  summary: 'Recover a deleted organization',
+  description: 'Only the former owner can, within 30 days of a soft delete; for everyone else it does not exist.',
+  access: person,
+  params: z.object({ organizationId: pathId() }),
+  success: ok(createdOrganization),
+  errors: ['ORGANIZATION_NOT_FOUND', 'SLUG_TAKEN'],
+});
+
+export const getOrganization = operation({
+  id: 'getOrganization',
+  method: 'GET',
+  path: api('/organizations/current'),
+  tag,
+  summary: 'Show the organization',
+  description: 'The organization named by `X-Organization-Id`, with its settings and statistics.',
+  access: member('viewer', 'organization:read'),
+  success: ok(organization),
+  etag: true,
+  errors: [],
+});
+
+export const updateOrganization = operation({
+  id: 'updateOrganization',
+  method: 'PUT',
+  path: api('/organizations/current'),
+  tag,
+  summary: 'Change the organization',
+  description: 'Only the fields that are given change.',
+  access: member('admin', 'organization:write'),
+  body: updateOrganizationRequest,
+  success: ok(updatedOrganization),
+  etag: true,
+  errors: [],
+});
+
+export const deleteOrganization = operation({
+  id: 'deleteOrganization',
+  method: 'POST',
+  path: api('/organizations/current/delete'),
+  tag,
+  summary: 'Delete the organization',
+  description:
+    'Soft by default: recoverable for 30 days, and meanwhile nothing runs. With `force` everything is removed at once and its key is destroyed, so that no copy of its backups can be read again.',
+  access: member('owner', null),
+  body: deleteOrganizationRequest,
+  success: ok(deletedOrganization),
+  errors: [],
+});
+
+export const getSubscription = operation({
+  id: 'getSubscription',
+  method: 'GET',
+  path: api('/organizations/current/subscription'),
+  tag,
+  summary: 'Show the subscription',
+  description: 'The plan and the billing cycle of the organization.',
+  access: member('owner', null),
+  success: ok(subscription),
+  etag: true,
+  errors: [],
+});
+
+export const updateSubscription = operation({
+  id: 'updateSubscription',
+  method: 'PUT',
+  path: api('/organizations/current/subscription'),
+  tag,
+  summary: 'Change the subscription',
+  description: 'Only the fields that are given change.',
+  access: member('owner', null),
+  body: updateSubscriptionRequest,
+  success: ok(subscription),
+  etag: true,
+  errors: [],
+});
+
+export const getEncryptionKey = operation({
+  id: 'getEncryptionKey',
+  method: 'GET',
+  path: api('/organizations/current/encryption-key'),
+  tag,
+  summary: 'Show which key encrypts backups',
+  description: "Whether the service's or the customer's key is in use. The key itself is never shown.",
+  access: member('viewer', 'organization:read'),
+  success: ok(encryptionKey),
+  etag: true,
+  errors: [],
+});
+
+export const setEncryptionKey = operation({
+  id: 'setEncryptionKey',
+  method: 'PUT',
+  path: api('/organizations/current/encryption-key'),
+  tag,
+  summary: "Use the customer's own key",
+  description: 'Takes a passphrase or a 256-bit key. Backups made with it cannot be read while it is withdrawn.',
+  access: member('admin', 'organization:write'),
+  plan: 'enterprise',
+  body: setEncryptionKeyRequest,
+  success: ok(encryptionKey),
+  etag: true,
+  errors: ['DECRYPTION_ERROR'],
+});
+
+export const removeEncryptionKey = operation({
+  id: 'removeEncryptionKey',
+  method: 'DELETE',
+  path: api('/organizations/current/encryption-key'),
+  tag,
+  summary: "Return to the service's key",
+  description: "Withdraws the customer's key: backups made with it are unreadable until it is supplied again.",
+  access: member('admin', 'organization:write'),
+  plan: 'enterprise',
+  success: done,
+  etag: true,
+  errors: ['INVALID_STATE'],
+});
+
+export const rotateEncryptionKey = operation({
+  id: 'rotateEncryptionKey',
+  method: 'POST',
+  path: api('/organizations/current/encryption-key/rotate'),
+  tag,
+  summary: "Rotate the organization's key",
+  description: 'Makes a new key and wraps the key of every backup anew, without touching backup data.',
+  access: member('admin', 'organization:write'),
+  plan: 'enterprise',
+  success: ok(rotatedEncryptionKey),
+  errors: ['DECRYPTION_ERROR'],
+});

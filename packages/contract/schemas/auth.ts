@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { roles } from '../access.ts';
+import { email, identifier, integer, link, text, timestamp } from './primitives.ts';
+
+export const tokenLifetimeSeconds = integer({ min: 1, max: 31_536_000 }).describe(
+  'Seconds until the access token expires.',
+);
+
+const accessToken = z.jwt().max(8192).describe('A JWT for `Authorization: Bearer`.');
+const refreshToken = text({ min: 1, max: 512 }).describe('Opaque; exchanged once for the next pair of tokens.');
+
+export const refreshedTokens = z
+  .object({ accessToken, refreshToken, expiresIn: tokenLifetimeSeconds })
+  .meta({ id: 'RefreshedTokens', description: 'The next pair of tokens.' });
+
+export const tokenSet = z
+  .object({ accessToken, refreshToken, expiresIn: tokenLifetimeSeconds, tokenType: z.literal('Bearer') })
+  .meta({ id: 'TokenSet', description: 'What a sign-in yields.' });
+
+export const user = z
+  .object({
+    id: identifier('usr'),
+    email: email(),
+    name: text({ max: 200 }),
+    picture: link().nullable().describe('URL of the avatar.'),
+    organizations: z
+      .array(z.object({ id: identifier('org'), name: text({ max: 100 }), role: z.enum(roles) }))
+      .max(1000)
+      .describe('Memberships.'),
+    createdAt: timestamp(),
+  })
+  .meta({ id: 'User', description: 'The signed-in person.' });
+
+export const session = z
+  .object({
+    id: identifier('ses'),
+    createdAt: timestamp(),
+    lastUsedAt: timestamp(),
+    ip: text({ max: 64 }).nullable(),
+    userAgent: text({ max: 1000 }).nullable(),
+    current: z.boolean().describe('Whether this very call belongs to the session.'),
+  })
+  .meta({ id: 'Session', description: 'One sign-in that is still good.' });
+
+const jsonWebKey = z
+  .object({
+    kty: z.literal('RSA'),
+    kid: text({ max: 100 }),
+    use: z.literal('sig'),
+    alg: z.literal('RS256'),
+    n: text({ max: 2000 }),
+    e: text({ max: 20 }),
+  })
+  .meta({ id: 'JsonWebKey', description: 'A public key that verifies access tokens.' });
+
+export const jsonWebKeySet = z
+  .object({ keys: z.array(jsonWebKey).max(20) })
+  .meta({ id: 'JsonWebKeySet', description: 'Empty when tokens are signed with a shared secret (HS256).' });
+
+/** Good only after the sign-in page sent the browser back; the service's own code or the provider's. */
+export const tokenRequest = z.strictObject({
+  code: text({ min: 1, max: 2048 }).describe(
+    'The one-time code from the callback, or a code of the identity provider.',
+  ),
+  grant_type: z.literal('authorization_code'),
+  redirectUri: link().optional().describe("The redirect URI the provider's code was issued for."),
+  codeVerifier: text({ min: 43, max: 128 })
+    .optional()
+    .describe("The PKCE verifier the provider's code was issued for."),
+});
+
+export const refreshRequest = z.strictObject({ refreshToken });

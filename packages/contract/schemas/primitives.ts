@@ -1,0 +1,140 @@
+import { z } from 'zod';
+
+/**
+ * The words all other schemas are written with. Every string is bounded and well formed: control characters, null
+ * bytes and lone surrogates are refused here, so that nothing behind the contract has to think of them.
+ */
+
+/** No control characters and no unpaired surrogates. */
+const oneLine = /^[^\p{Cc}\p{Cs}]*$/u;
+/** As `oneLine`, with tabs and line ends. */
+const manyLines = /^(?:[^\p{Cc}\p{Cs}]|[\t\n\r])*$/u;
+const illFormed = { error: 'must not hold control characters or ill-formed Unicode' };
+
+export function text(bounds: { min?: number; max: number }) {
+  return z
+    .string()
+    .min(bounds.min ?? 0)
+    .max(bounds.max)
+    .regex(oneLine, illFormed);
+}
+
+export function multilineText(bounds: { min?: number; max: number }) {
+  return z
+    .string()
+    .min(bounds.min ?? 0)
+    .max(bounds.max)
+    .regex(manyLines, illFormed);
+}
+
+/** A display name: trimmed, 1 to 100 characters. */
+export const name = z.string().trim().min(1).max(100).regex(oneLine, illFormed);
+
+/** An id as the service writes it. */
+export function identifier(prefix?: string) {
+  return z
+    .string()
+    .max(64)
+    .regex(prefix ? new RegExp(`^${prefix}_[0-9A-Za-z]+$`) : /^[a-z]+_[0-9A-Za-z]+$/);
+}
+
+/**
+ * An id as a caller sends it. Its form is not checked beyond being a bounded, well-formed string: an id that cannot
+ * exist is *not found* like one that does not exist.
+ */
+export function reference() {
+  return text({ min: 1, max: 256 });
+}
+
+/** Whole numbers carry bounds and a wire format, so that clients in other languages choose the right type. */
+export function integer(bounds: { min: number; max: number }) {
+  return z
+    .int()
+    .min(bounds.min)
+    .max(bounds.max)
+    .meta({ format: bounds.max > 2_147_483_647 || bounds.min < -2_147_483_648 ? 'int64' : 'int32' });
+}
+
+export const count = () => integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const bytes = () => integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const milliseconds = () => integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const percent = () => integer({ min: 0, max: 100 });
+
+/** A timestamp as the service writes it: UTC with milliseconds. */
+export const timestamp = () => z.iso.datetime().max(40);
+/** A timestamp as a caller sends it: any offset. */
+export const instant = () =>
+  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with a time zone' }).max(40);
+/** A timestamp or a plain date, which means its first moment in UTC. */
+export const instantOrDate = () =>
+  z.union([z.iso.date().max(10), instant()], { error: 'must be an ISO 8601 date or timestamp' });
+
+export const email = () => z.email({ error: 'must be an e-mail address' }).max(254);
+export const link = () => z.url().max(2048);
+export const sha256 = () =>
+  z
+    .string()
+    .length(64)
+    .regex(/^[0-9a-f]{64}$/);
+
+function isTimeZone(value: string): boolean {
+  try {
+    // Offsets such as +01:00 are valid for Intl, yet they are no IANA names and know no daylight saving.
+    return /^[A-Za-z]/.test(value) && Boolean(new Intl.DateTimeFormat('en', { timeZone: value }));
+  } catch {
+    return false;
+  }
+}
+
+export const timeZone = () =>
+  z
+    .string()
+    .min(1)
+    .max(64)
+    .regex(/^[A-Za-z][A-Za-z0-9_+/-]*$/, { error: 'must be an IANA time zone name' })
+    .refine(isTimeZone, { error: 'must be an IANA time zone name', abort: true });
+
+/** Query strings know no booleans. The document shows what is meant. */
+export const flag = () =>
+  z
+    .union([z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')], {
+      error: 'must be true or false',
+    })
+    .meta({ documentedAs: { type: 'boolean' } });
+
+export const pageLimitDefault = 50;
+export const pageLimitMax = 200;
+
+/** Larger limits are lowered rather than refused: an eager client still gets a page. */
+export const pageLimit = () =>
+  z.coerce
+    .number({ error: 'must be a whole number of at least 1' })
+    .min(1, { error: 'must be a whole number of at least 1' })
+    .multipleOf(1, { error: 'must be a whole number of at least 1' })
+    .transform((value) => Math.min(value, pageLimitMax))
+    .default(pageLimitDefault)
+    .meta({
+      description: `How many entries a page holds; more than ${pageLimitMax} is lowered to ${pageLimitMax}.`,
+      documentedAs: { type: 'integer', format: 'int32', minimum: 1, maximum: 2_147_483_647, default: pageLimitDefault },
+    });
+
+export const cursor = () =>
+  text({ min: 1, max: 2000 })
+    .optional()
+    .describe('The `pagination.nextCursor` of the page before; valid only with the same filters.');
+
+/** What every list takes. */
+export const pageQuery = z.object({ limit: pageLimit(), cursor: cursor() });
+
+export const pagination = z
+  .object({
+    nextCursor: text({ max: 2000 })
+      .nullable()
+      .describe('Give it as `cursor` to get the next page; null on the last page.'),
+    hasMore: z.boolean().describe('Whether there is a next page.'),
+  })
+  .meta({ id: 'Pagination', description: 'Where the list goes on.' });
+export type Pagination = z.infer<typeof pagination>;
+
+/** A path parameter. */
+export const pathId = reference;
