@@ -116,6 +116,7 @@ function openEnvelope(master: Uint8Array, ownerId: string, envelope: Envelope): 
   } catch {
     return undefined;
   }
+  if (keyIdOf(master) !== envelope.keyId) return undefined;
   if (!timingSafeEqual(commitmentOf(dataKey, ownerId), Buffer.from(envelope.commitment, 'hex'))) return undefined;
   return new Uint8Array(dataKey);
 }

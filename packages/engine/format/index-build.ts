@@ -1,0 +1,155 @@
+import { emptyOutline, outlineDocument } from '../ports/document-bytes.ts';
+import { EngineError } from '../ports/errors.ts';
+import { type RecordLocation, readRecordAt, recordKind } from '../ports/record.ts';
+import { CollectionCounter } from './collection-counter.ts';
+import { comparePathBytes, sharedByteCount, utf8 } from './path-bytes.ts';
+import { writeVarint, zigzag } from './varint.ts';
+
+/** What walking a segment's records once yields. The same walk checks them when they are read. */
+export interface RecordSummary {
+  readonly index: Uint8Array;
+  readonly records: number;
+  readonly puts: number;
+  readonly deletes: number;
+  readonly firstPath: string;
+  readonly lastPath: string;
+  /** Puts per collection, ids of parent documents replaced by `*`. */
+  readonly collections: ReadonlyMap<string, number>;
+}
+
+/** Enough for the numbers of one entry, whatever they are. */
+const entryNumbersBytesMax = 40;
+
+/** In a log a path may stand several times; elsewhere once. */
+export type Order = 'paths-once' | 'paths-repeat';
+
+/**
+ * Builds the index block of document records and refuses records that are not whole, are not of this database, or do
+ * not ascend. Runs on every document of every backup: no allocation per record.
+ */
+export function summarizeDocuments(data: Uint8Array, database: string, order: Order = 'paths-once'): RecordSummary {
+  const prefix = Buffer.from(`${database}/documents/`, 'utf8');
+  const counter = new CollectionCounter();
+  const location: RecordLocation = { kind: recordKind.put, start: 0, bodyStart: 0, end: 0 };
+  const outline = emptyOutline();
+  let index = new Uint8Array(Math.max(4096, data.length >> 3));
+  let used = 0;
+  let records = 0;
+  let deletes = 0;
+  let previousStart = 0;
+  let previousEnd = 0;
+  let previousSeconds = 0;
+  let previousNanos = 0;
+  let firstStart = 0;
+  let firstEnd = 0;
+  for (let position = 0; position < data.length; position = location.end) {
+    if (!readRecordAt(data, position, location)) throw damaged('is not whole', records);
+    if (!outlineDocument(data, location.bodyStart, location.end, outline)) throw damaged('is no document', records);
+    if (!startsWith(data, outline.nameStart, outline.nameEnd, prefix)) throw damaged('is of another database', records);
+    const pathStart = outline.nameStart + prefix.length;
+    const pathEnd = outline.nameEnd;
+    const shared = sharedByteCount(data, previousStart, previousEnd, data, pathStart, pathEnd);
+    if (records === 0) {
+      firstStart = pathStart;
+      firstEnd = pathEnd;
+    } else {
+      const compared = comparePathBytes(data, previousStart, previousEnd, data, pathStart, pathEnd, shared);
+      const timeGoesOn =
+        outline.updateSeconds > previousSeconds ||
+        (outline.updateSeconds === previousSeconds && outline.updateNanos >= previousNanos);
+      const ascends = compared < 0 || (compared === 0 && order === 'paths-repeat' && timeGoesOn);
+      if (!ascends) throw damaged('is out of order', records);
+    }
+    const suffixLength = pathEnd - pathStart - shared;
+    if (used + suffixLength + entryNumbersBytesMax > index.length)
+      index = grown(index, used + suffixLength + entryNumbersBytesMax);
+    used = writeVarint(index, used, shared);
+    used = writeVarint(index, used, suffixLength);
+    for (let offset = pathStart + shared; offset < pathEnd; offset += 1) {
+      index[used] = data[offset]!;
+      used += 1;
+    }
+    const isDelete = location.kind === recordKind.delete;
+    used = writeVarint(index, used, (location.end - location.bodyStart) * 2 + (isDelete ? 1 : 0));
+    used = writeVarint(index, used, zigzag(outline.updateSeconds - previousSeconds));
+    used = writeVarint(index, used, outline.updateNanos);
+    if (isDelete) deletes += 1;
+    counter.show(data, pathStart, pathEnd, shared, !isDelete);
+    previousStart = pathStart;
+    previousEnd = pathEnd;
+    previousSeconds = outline.updateSeconds;
+    previousNanos = outline.updateNanos;
+    records += 1;
+  }
+  return {
+    index: index.subarray(0, used),
+    records,
+    puts: records - deletes,
+    deletes,
+    firstPath: utf8(data, firstStart, firstEnd),
+    lastPath: utf8(data, previousStart, previousEnd),
+    collections: counter.counts(),
+  };
+}
+
+/** Auth users: the body is JSON, `localId` is the path, and there are no times. */
+export function summarizeUsers(data: Uint8Array): RecordSummary {
+  const location: RecordLocation = { kind: recordKind.put, start: 0, bodyStart: 0, end: 0 };
+  const parts: Uint8Array[] = [];
+  let previous = Buffer.alloc(0);
+  let records = 0;
+  let firstPath = '';
+  for (let position = 0; position < data.length; position = location.end) {
+    if (!readRecordAt(data, position, location)) throw damaged('is not whole', records);
+    const localId = Buffer.from(localIdOf(utf8(data, location.bodyStart, location.end)) ?? '', 'utf8');
+    if (localId.length === 0) throw damaged('is no user', records);
+    const shared = sharedByteCount(previous, 0, previous.length, localId, 0, localId.length);
+    if (records > 0 && Buffer.compare(previous, localId) >= 0) throw damaged('is out of order', records);
+    const entry = new Uint8Array(localId.length + entryNumbersBytesMax);
+    let used = writeVarint(entry, 0, shared);
+    used = writeVarint(entry, used, localId.length - shared);
+    entry.set(localId.subarray(shared), used);
+    used = writeVarint(entry, used + localId.length - shared, (location.end - location.bodyStart) * 2);
+    parts.push(entry.subarray(0, used + 2));
+    if (records === 0) firstPath = localId.toString('utf8');
+    previous = localId;
+    records += 1;
+  }
+  const lastPath = previous.toString('utf8');
+  return {
+    index: Buffer.concat(parts),
+    records,
+    puts: records,
+    deletes: 0,
+    firstPath,
+    lastPath,
+    collections: new Map(),
+  };
+}
+
+function localIdOf(text: string): string | undefined {
+  try {
+    const user = JSON.parse(text) as { localId?: unknown } | null;
+    return typeof user?.localId === 'string' ? user.localId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function startsWith(data: Uint8Array, start: number, end: number, prefix: Uint8Array): boolean {
+  if (end - start <= prefix.length) return false;
+  for (let index = prefix.length - 1; index >= 0; index -= 1) {
+    if (data[start + index] !== prefix[index]) return false;
+  }
+  return true;
+}
+
+function grown(bytes: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(needed, bytes.length * 2));
+  larger.set(bytes);
+  return larger;
+}
+
+function damaged(how: string, record: number): EngineError {
+  return new EngineError('INTEGRITY_ERROR', `A record ${how}.`, { details: { record } });
+}

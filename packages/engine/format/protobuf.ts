@@ -1,0 +1,169 @@
+import { EngineError } from '../ports/errors.ts';
+
+/** The small part of the Protocol Buffers wire format that documents and entities use. */
+export class ProtobufReader {
+  readonly bytes: Uint8Array;
+  position: number;
+  readonly end: number;
+  readonly #view: DataView;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.bytes = bytes;
+    this.position = start;
+    this.end = end;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  get isAtEnd(): boolean {
+    return this.position >= this.end;
+  }
+
+  /** Tags, lengths and other numbers below 2^53. */
+  varint(): number {
+    const value = this.varint64();
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed();
+    return Number(value);
+  }
+
+  varint64(): bigint {
+    let low = 0;
+    let scale = 1;
+    for (let count = 0; count < 7; count += 1) {
+      const byte = this.#byte();
+      low += (byte & 0x7f) * scale;
+      if (byte < 0x80) return BigInt(low);
+      scale *= 128;
+    }
+    let value = BigInt(low);
+    for (let shift = 49n; shift < 70n; shift += 7n) {
+      const byte = this.#byte();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw malformed();
+  }
+
+  int64(): bigint {
+    return BigInt.asIntN(64, this.varint64());
+  }
+
+  double(): number {
+    this.#need(8);
+    const value = this.#view.getFloat64(this.position, true);
+    this.position += 8;
+    return value;
+  }
+
+  string(): string {
+    const { start, end } = this.block();
+    return Buffer.from(this.bytes.buffer, this.bytes.byteOffset + start, end - start).toString('utf8');
+  }
+
+  bytesField(): Uint8Array {
+    const { start, end } = this.block();
+    return this.bytes.subarray(start, end);
+  }
+
+  /** A reader of the length-delimited field at the cursor; the cursor moves behind it. */
+  message(): ProtobufReader {
+    const { start, end } = this.block();
+    return new ProtobufReader(this.bytes, start, end);
+  }
+
+  block(): { start: number; end: number } {
+    const length = this.varint();
+    this.#need(length);
+    const start = this.position;
+    this.position += length;
+    return { start, end: this.position };
+  }
+
+  skip(wireType: number): void {
+    if (wireType === 0) this.varint64();
+    else if (wireType === 1) this.#advance(8);
+    else if (wireType === 2) this.block();
+    else if (wireType === 5) this.#advance(4);
+    else throw malformed();
+  }
+
+  #advance(count: number): void {
+    this.#need(count);
+    this.position += count;
+  }
+
+  #need(count: number): void {
+    if (this.position + count > this.end) throw malformed();
+  }
+
+  #byte(): number {
+    if (this.position >= this.end) throw malformed();
+    const byte = this.bytes[this.position]!;
+    this.position += 1;
+    return byte;
+  }
+}
+
+export function malformed(): EngineError {
+  return new EngineError('INTEGRITY_ERROR', 'Bytes that should be a Protocol Buffers message are none.');
+}
+
+/** Appends fields; nested messages are written through `message`. */
+export class ProtobufWriter {
+  #bytes = Buffer.alloc(256);
+  #length = 0;
+
+  finish(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  tag(field: number, wireType: number): this {
+    return this.varint64(BigInt(field * 8 + wireType));
+  }
+
+  varint64(value: bigint): this {
+    let rest = BigInt.asUintN(64, value);
+    this.#reserve(10);
+    while (rest >= 0x80n) {
+      this.#bytes[this.#length++] = Number(rest & 0x7fn) | 0x80;
+      rest >>= 7n;
+    }
+    this.#bytes[this.#length++] = Number(rest);
+    return this;
+  }
+
+  varint(field: number, value: bigint | number): this {
+    return this.tag(field, 0).varint64(BigInt(value));
+  }
+
+  double(field: number, value: number): this {
+    this.tag(field, 1);
+    this.#reserve(8);
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length);
+    return this;
+  }
+
+  string(field: number, value: string): this {
+    return this.bytes(field, Buffer.from(value, 'utf8'));
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    this.tag(field, 2).varint64(BigInt(value.length));
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#length);
+    this.#length += value.length;
+    return this;
+  }
+
+  message(field: number, write: (writer: ProtobufWriter) => void): this {
+    const nested = new ProtobufWriter();
+    write(nested);
+    return this.bytes(field, nested.finish());
+  }
+
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#bytes.length) return;
+    const larger = Buffer.alloc(Math.max(this.#bytes.length * 2, this.#length + count));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+}

@@ -1,0 +1,199 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { codec, compress, openBlock, sealBlock } from '../crypto/block.ts';
+import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
+import { EngineError } from '../ports/errors.ts';
+import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
+import { type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';
+import {
+  decodeSegmentHeader,
+  encodeSegmentHeader,
+  type SegmentContent,
+  type SegmentHeader,
+  segmentContent,
+  segmentHeaderBytes,
+} from './segment-header.ts';
+
+/** What every block of a backup or log is bound to. Clonable, so that it can cross to another thread. */
+export interface SealContext {
+  readonly ownerId: string;
+  readonly dataKey: Uint8Array;
+  readonly database: string;
+}
+
+export interface SegmentPosition {
+  readonly content: SegmentContent;
+  readonly range: number;
+  readonly sequence: number;
+  /** Clear and authenticated; empty except in a log. */
+  readonly annex: Uint8Array;
+}
+
+export interface SealedSegment {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly descriptor: SegmentDescriptor;
+  readonly collections: ReadonlyMap<string, number>;
+}
+
+/** Indexes, compresses and seals records. Draws a fresh object id, hence a fresh key, on every call. */
+export function sealSegment(data: Uint8Array, position: SegmentPosition, context: SealContext): SealedSegment {
+  const summary = summarize(data, position.content, context.database);
+  const objectId = randomBytes(16);
+  const objectKey = deriveObjectKey(context.dataKey, objectId, context.ownerId);
+  const packedIndex = compress(summary.index, codec.zstd);
+  const packedData = compress(data, codec.zstd);
+  const header: SegmentHeader = {
+    content: position.content,
+    codec: codec.zstd,
+    objectId,
+    range: position.range,
+    sequence: position.sequence,
+    records: summary.records,
+    indexPlainLength: summary.index.length,
+    indexSealedLength: packedIndex.length + tagBytes,
+    dataPlainLength: data.length,
+    dataSealedLength: packedData.length + tagBytes,
+    annexLength: position.annex.length,
+  };
+  const clear = Buffer.concat([encodeSegmentHeader(header), position.annex]);
+  const bytes = joined([
+    clear,
+    ...sealBlock(objectKey, 1, additionalData(clear, context.ownerId, 1), packedIndex),
+    ...sealBlock(objectKey, 2, additionalData(clear, context.ownerId, 2), packedData),
+  ]);
+  return { bytes, descriptor: describe(header, clear.length, summary, bytes), collections: summary.collections };
+}
+
+/** Ciphers return their own buffers; one exact copy makes an object that can be handed to another thread. */
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    bytes.set(part, offset);
+    offset += part.length;
+  }
+  return bytes;
+}
+
+function describe(
+  header: SegmentHeader,
+  headerBytes: number,
+  summary: RecordSummary,
+  bytes: Uint8Array,
+): SegmentDescriptor {
+  return {
+    id: Buffer.from(header.objectId).toString('hex'),
+    content: header.content,
+    range: header.range,
+    sequence: header.sequence,
+    records: summary.records,
+    puts: summary.puts,
+    deletes: summary.deletes,
+    firstPath: summary.firstPath,
+    lastPath: summary.lastPath,
+    headerBytes,
+    indexBytes: header.indexSealedLength,
+    dataBytes: header.dataSealedLength,
+    plainBytes: header.dataPlainLength,
+    sha256: sha256(bytes),
+  };
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export function additionalData(clear: Uint8Array, ownerId: string, block: number): Uint8Array {
+  return Buffer.concat([clear, Buffer.from(ownerId, 'utf8'), Uint8Array.of(block)]);
+}
+
+function summarize(data: Uint8Array, content: SegmentContent, database: string): RecordSummary {
+  if (content === segmentContent.authUsers) return summarizeUsers(data);
+  return summarizeDocuments(data, database, content === segmentContent.log ? 'paths-repeat' : 'paths-once');
+}
+
+export interface OpenedSegment {
+  readonly data: Uint8Array;
+  readonly index: Uint8Array;
+  readonly collections: ReadonlyMap<string, number>;
+}
+
+/** The whole segment, every promise of its descriptor checked: hash, position, seals, order, names, counts. */
+export function openSegment(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): OpenedSegment {
+  if (bytes.length !== storedBytesOf(descriptor)) throw mismatch('length', descriptor);
+  if (sha256(bytes) !== descriptor.sha256) throw mismatch('hash', descriptor);
+  const header = decodeSegmentHeader(bytes);
+  assertDescribed(header, descriptor);
+  const clear = bytes.subarray(0, descriptor.headerBytes);
+  const indexEnd = clear.length + header.indexSealedLength;
+  const index = openIndexBlock(header, clear, bytes.subarray(clear.length, indexEnd), context);
+  const data = openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
+    block: 2,
+    aad: additionalData(clear, context.ownerId, 2),
+    sealed: bytes.subarray(indexEnd),
+    codec: header.codec,
+    plainLength: header.dataPlainLength,
+  });
+  const summary = summarize(data, header.content, context.database);
+  assertSummary(summary, index, descriptor);
+  return { data, index, collections: summary.collections };
+}
+
+/** The index alone, from the first headerBytes + indexBytes of the object. */
+export function openSegmentIndex(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): Uint8Array {
+  if (bytes.length !== descriptor.headerBytes + descriptor.indexBytes) throw mismatch('length', descriptor);
+  const header = decodeSegmentHeader(bytes);
+  assertDescribed(header, descriptor);
+  return openIndexBlock(
+    header,
+    bytes.subarray(0, descriptor.headerBytes),
+    bytes.subarray(descriptor.headerBytes),
+    context,
+  );
+}
+
+function openIndexBlock(
+  header: SegmentHeader,
+  clear: Uint8Array,
+  sealed: Uint8Array,
+  context: SealContext,
+): Uint8Array {
+  return openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
+    block: 1,
+    aad: additionalData(clear, context.ownerId, 1),
+    sealed,
+    codec: header.codec,
+    plainLength: header.indexPlainLength,
+  });
+}
+
+function assertDescribed(header: SegmentHeader, descriptor: SegmentDescriptor): void {
+  const isTheOne =
+    Buffer.from(header.objectId).toString('hex') === descriptor.id &&
+    header.content === descriptor.content &&
+    header.range === descriptor.range &&
+    header.sequence === descriptor.sequence &&
+    header.records === descriptor.records &&
+    header.indexSealedLength === descriptor.indexBytes &&
+    header.dataSealedLength === descriptor.dataBytes &&
+    header.dataPlainLength === descriptor.plainBytes &&
+    segmentHeaderBytes + header.annexLength === descriptor.headerBytes;
+  if (!isTheOne) throw mismatch('header', descriptor);
+}
+
+function assertSummary(summary: RecordSummary, index: Uint8Array, descriptor: SegmentDescriptor): void {
+  const isSame =
+    summary.records === descriptor.records &&
+    summary.puts === descriptor.puts &&
+    summary.deletes === descriptor.deletes &&
+    summary.firstPath === descriptor.firstPath &&
+    summary.lastPath === descriptor.lastPath &&
+    summary.index.length === index.length &&
+    timingSafeEqual(summary.index, index);
+  if (!isSame) throw mismatch('content', descriptor);
+}
+
+function mismatch(what: string, descriptor: SegmentDescriptor): EngineError {
+  return new EngineError('INTEGRITY_ERROR', `The ${what} of segment ${descriptor.id} is not what the manifest says.`, {
+    details: { segment: descriptor.id, what },
+  });
+}
