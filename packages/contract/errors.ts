@@ -239,7 +239,7 @@ export const errors = {
     },
   },
   INTEGRITY_ERROR: {
-    status: 502,
+    status: 409,
     description: 'Stored backup data does not match its recorded hash.',
     details: sourceDetails,
     job: {
@@ -311,4 +311,5 @@ export const notFoundByParameter: Readonly<Record<string, ErrorCode>> = {
   scheduleId: 'SCHEDULE_NOT_FOUND',
   webhookId: 'WEBHOOK_NOT_FOUND',
   deliveryId: 'DELIVERY_NOT_FOUND',
+  taskId: 'NOT_FOUND',
 };

@@ -1,11 +1,26 @@
 import type { Operation } from '../operation.ts';
 import * as auth from './auth.ts';
+import * as backupContents from './backup-contents.ts';
+import * as backups from './backups.ts';
 import * as organizations from './organizations.ts';
+import * as projects from './projects.ts';
+import * as restores from './restores.ts';
+import * as storage from './storage.ts';
 import * as system from './system.ts';
 import * as team from './team.ts';
 
 /** Every operation by its id. A name exported from a resource's file is its id; a test holds the two together. */
-export const operations = { ...auth, ...organizations, ...team, ...system } as const;
+export const operations = {
+  ...auth,
+  ...organizations,
+  ...team,
+  ...projects,
+  ...storage,
+  ...backups,
+  ...backupContents,
+  ...restores,
+  ...system,
+} as const;
 
 export type Operations = typeof operations;
 export type OperationId = keyof Operations;

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { member } from '../access.ts';
+import { api, list, ok, operation, page } from '../operation.ts';
+import {
+  backupDiff,
+  backupEvent,
+  diffBackupQuery,
+  exportBackupQuery,
+  listBackupDocumentsQuery,
+} from '../schemas/backups.ts';
+import { backupDocument, collectionNode } from '../schemas/firestore.ts';
+import { pageQuery, pathId, text } from '../schemas/primitives.ts';
+
+/** Looking inside a backup without restoring it. */
+
+const tag = 'Backup contents';
+const params = z.object({ backupId: pathId() });
+const access = member('viewer', 'backups:read');
+/** Reading a backup can meet a missing key, damaged data or a bucket that is away. */
+const readErrors = [
+  'BACKUP_NOT_FOUND',
+  'INVALID_STATE',
+  'DECRYPTION_ERROR',
+  'INTEGRITY_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+] as const;
+
+export const listBackupCollections = operation({
+  id: 'listBackupCollections',
+  method: 'GET',
+  path: api('/backups/{backupId}/collections'),
+  tag,
+  summary: 'List the collections of a backup',
+  description: 'A tree of collections with their document counts.',
+  access,
+  params,
+  query: pageQuery,
+  success: list(collectionNode),
+  errors: readErrors,
+});
+
+export const listBackupDocuments = operation({
+  id: 'listBackupDocuments',
+  method: 'GET',
+  path: api('/backups/{backupId}/documents'),
+  tag,
+  summary: 'List documents of a backup',
+  description: 'In the order of their names. Values take the form of the Firestore REST API.',
+  access,
+  params,
+  query: listBackupDocumentsQuery,
+  success: list(backupDocument),
+  errors: readErrors,
+});
+
+export const getBackupDocument = operation({
+  id: 'getBackupDocument',
+  method: 'GET',
+  path: api('/backups/{backupId}/documents/{documentPath}'),
+  tag,
+  summary: 'Show a document of a backup',
+  description:
+    'Reads only the part of the backup that holds the document. Slashes in the path may be sent as they are or encoded.',
+  access,
+  params: params.extend({ documentPath: text({ min: 1, max: 6144 }).describe('Such as `users/ada`.') }),
+  restParameter: 'documentPath',
+  success: ok(backupDocument),
+  errors: [...readErrors, 'DOCUMENT_NOT_FOUND'],
+});
+
+export const diffBackup = operation({
+  id: 'diffBackup',
+  method: 'GET',
+  path: api('/backups/{backupId}/diff'),
+  tag,
+  summary: 'Compare a backup',
+  description: 'What changed from this backup to the live database or to another backup, field by field, page by page.',
+  access,
+  params,
+  query: diffBackupQuery,
+  success: page(backupDiff),
+  errors: [...readErrors, 'SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'],
+});
+
+export const exportBackup = operation({
+  id: 'exportBackup',
+  method: 'GET',
+  path: api('/backups/{backupId}/export'),
+  tag,
+  summary: 'Export a backup',
+  description: 'Streams one document per line; for an increment the whole view it stands for.',
+  access,
+  params,
+  query: exportBackupQuery,
+  success: {
+    kind: 'stream',
+    status: 200,
+    contentTypes: ['application/x-ndjson'],
+    schema: backupDocument.omit({ path: true }),
+  },
+  errors: readErrors,
+});
+
+export const streamBackupEvents = operation({
+  id: 'streamBackupEvents',
+  method: 'GET',
+  path: api('/backups/{backupId}/events'),
+  tag,
+  summary: 'Follow a backup live',
+  description: 'Server-sent events, one per step of progress; the stream ends with the job.',
+  access,
+  params,
+  success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: backupEvent },
+  errors: ['BACKUP_NOT_FOUND'],
+});

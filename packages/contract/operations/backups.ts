@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { member } from '../access.ts';
+import { accepted, api, done, list, ok, operation } from '../operation.ts';
+import {
+  backup,
+  backupDryRun,
+  createBackupRequest,
+  importBackupRequest,
+  listBackupsQuery,
+} from '../schemas/backups.ts';
+import { pageQuery, pathId } from '../schemas/primitives.ts';
+import { drill, startDrillRequest } from '../schemas/restores.ts';
+
+const tag = 'Backups';
+const params = z.object({ backupId: pathId() });
+const reads = member('viewer', 'backups:read');
+const runs = member('member', 'backups:write');
+const removes = member('admin', 'backups:write');
+
+export const listBackups = operation({
+  id: 'listBackups',
+  method: 'GET',
+  path: api('/backups'),
+  tag,
+  summary: 'List backups',
+  description: 'Newest first.',
+  access: reads,
+  query: listBackupsQuery,
+  success: list(backup),
+  errors: [],
+});
+
+export const createBackup = operation({
+  id: 'createBackup',
+  method: 'POST',
+  path: api('/backups'),
+  tag,
+  summary: 'Start a backup',
+  description:
+    'Answers at once; the record tells how it goes, also when source or storage are failing. One backup runs per project, the next waits. A dry run answers 200 with what the backup would take.',
+  access: runs,
+  body: createBackupRequest,
+  success: accepted(backup),
+  alternatives: [ok(backupDryRun)],
+  location: true,
+  errors: [
+    'PROJECT_NOT_FOUND',
+    'STORAGE_DESTINATION_NOT_FOUND',
+    'INVALID_STATE',
+    'SOURCE_AUTH_ERROR',
+    'SOURCE_UNAVAILABLE',
+    'SOURCE_QUOTA_EXCEEDED',
+  ],
+});
+
+export const importBackup = operation({
+  id: 'importBackup',
+  method: 'POST',
+  path: api('/backups/import'),
+  tag,
+  summary: 'Register an existing backup file',
+  description: 'The file is checked before it is registered; a broken one registers nothing.',
+  access: runs,
+  body: importBackupRequest,
+  success: accepted(backup),
+  location: true,
+  errors: [
+    'PROJECT_NOT_FOUND',
+    'STORAGE_DESTINATION_NOT_FOUND',
+    'INTEGRITY_ERROR',
+    'DECRYPTION_ERROR',
+    'STORAGE_UNAVAILABLE',
+    'STORAGE_PERMISSION_DENIED',
+  ],
+});
+
+export const getBackup = operation({
+  id: 'getBackup',
+  method: 'GET',
+  path: api('/backups/{backupId}'),
+  tag,
+  summary: 'Show a backup',
+  description: 'The whole record, with progress, copies, warnings and the last verification.',
+  access: reads,
+  params,
+  success: ok(backup),
+  etag: true,
+  errors: ['BACKUP_NOT_FOUND'],
+});
+
+export const deleteBackup = operation({
+  id: 'deleteBackup',
+  method: 'DELETE',
+  path: api('/backups/{backupId}'),
+  tag,
+  summary: 'Delete a backup',
+  description:
+    'Refused while increments depend on it or a restore reads it (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE).',
+  access: removes,
+  params,
+  success: done,
+  etag: true,
+  errors: ['BACKUP_NOT_FOUND', 'RESOURCE_IN_USE', 'INVALID_STATE'],
+});
+
+export const cancelBackup = operation({
+  id: 'cancelBackup',
+  method: 'POST',
+  path: api('/backups/{backupId}/cancel'),
+  tag,
+  summary: 'Cancel a backup',
+  description: 'Stops reading within seconds and removes what was written.',
+  access: runs,
+  params,
+  success: ok(backup),
+  errors: ['BACKUP_NOT_FOUND', 'INVALID_STATE'],
+});
+
+export const verifyBackup = operation({
+  id: 'verifyBackup',
+  method: 'POST',
+  path: api('/backups/{backupId}/verify'),
+  tag,
+  summary: 'Verify a backup',
+  description:
+    'Reads every segment again, opens it and compares hashes and counts. The result stands in `verification`.',
+  access: runs,
+  params,
+  success: accepted(backup),
+  location: true,
+  errors: ['BACKUP_NOT_FOUND', 'INVALID_STATE'],
+});
+
+export const holdBackup = operation({
+  id: 'holdBackup',
+  method: 'POST',
+  path: api('/backups/{backupId}/hold'),
+  tag,
+  summary: 'Put a backup under legal hold',
+  description: 'Neither people nor retention can delete it until the hold is lifted.',
+  access: removes,
+  params,
+  success: ok(backup),
+  errors: ['BACKUP_NOT_FOUND'],
+});
+
+export const releaseBackup = operation({
+  id: 'releaseBackup',
+  method: 'DELETE',
+  path: api('/backups/{backupId}/hold'),
+  tag,
+  summary: 'Lift the legal hold of a backup',
+  description: 'Retention applies again.',
+  access: removes,
+  params,
+  success: ok(backup),
+  errors: ['BACKUP_NOT_FOUND'],
+});
+
+export const startDrill = operation({
+  id: 'startDrill',
+  method: 'POST',
+  path: api('/backups/{backupId}/drill'),
+  tag,
+  summary: 'Drill a restore',
+  description:
+    'Restores into a scratch database, or a named project, compares every document, measures the time and leaves a signed report.',
+  access: runs,
+  params,
+  body: startDrillRequest,
+  bodyOptional: true,
+  success: accepted(drill),
+  location: true,
+  errors: ['BACKUP_NOT_FOUND', 'PROJECT_NOT_FOUND', 'INVALID_STATE'],
+});
+
+export const listDrills = operation({
+  id: 'listDrills',
+  method: 'GET',
+  path: api('/backups/{backupId}/drills'),
+  tag,
+  summary: 'List the drills of a backup',
+  description: 'Newest first, each with its report.',
+  access: reads,
+  params,
+  query: pageQuery,
+  success: list(drill),
+  errors: ['BACKUP_NOT_FOUND'],
+});

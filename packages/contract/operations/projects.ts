@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { member } from '../access.ts';
+import { api, created, done, list, ok, operation } from '../operation.ts';
+import { collectionNode } from '../schemas/firestore.ts';
+import { pageQuery, pathId } from '../schemas/primitives.ts';
+import {
+  availableProject,
+  costEstimate,
+  createProjectRequest,
+  deleteProjectQuery,
+  project,
+  reconnection,
+  reconnectProjectRequest,
+  updateProjectRequest,
+} from '../schemas/projects.ts';
+
+const tag = 'Projects';
+const params = z.object({ projectId: pathId() });
+const reads = member('viewer', 'projects:read');
+const edits = member('member', 'projects:write');
+/** Calls that talk to the source at once can fail with what it says. */
+const sourceErrors = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'] as const;
+
+export const listProjects = operation({
+  id: 'listProjects',
+  method: 'GET',
+  path: api('/projects'),
+  tag,
+  summary: 'List projects',
+  description: 'The connected projects of the organization, newest first.',
+  access: reads,
+  query: pageQuery,
+  success: list(project),
+  errors: [],
+});
+
+export const createProject = operation({
+  id: 'createProject',
+  method: 'POST',
+  path: api('/projects'),
+  tag,
+  summary: 'Connect a project',
+  description: 'The connection is checked before the call answers; a project that cannot be reached is not created.',
+  access: edits,
+  body: createProjectRequest,
+  success: created(project),
+  location: true,
+  errors: sourceErrors,
+});
+
+export const listAvailableProjects = operation({
+  id: 'listAvailableProjects',
+  method: 'GET',
+  path: api('/projects/available'),
+  tag,
+  summary: 'List projects that could be connected',
+  description:
+    "The Google projects and databases the caller's consent can see. An API key has no consent and sees none.",
+  access: reads,
+  query: pageQuery,
+  success: list(availableProject),
+  errors: sourceErrors,
+});
+
+export const getProject = operation({
+  id: 'getProject',
+  method: 'GET',
+  path: api('/projects/{projectId}'),
+  tag,
+  summary: 'Show a project',
+  description: 'Its connection, settings, recovery window and statistics.',
+  access: reads,
+  params,
+  success: ok(project),
+  etag: true,
+  errors: ['PROJECT_NOT_FOUND'],
+});
+
+export const updateProject = operation({
+  id: 'updateProject',
+  method: 'PATCH',
+  path: api('/projects/{projectId}'),
+  tag,
+  summary: 'Change or move a project',
+  description:
+    'Changes name and settings, or moves the project with its backups to another organization. A move needs admin or owner in both and no running job; schedules move along disabled.',
+  access: edits,
+  params,
+  body: updateProjectRequest,
+  success: ok(project),
+  etag: true,
+  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'CONFLICT'],
+});
+
+export const deleteProject = operation({
+  id: 'deleteProject',
+  method: 'DELETE',
+  path: api('/projects/{projectId}'),
+  tag,
+  summary: 'Disconnect a project',
+  description: 'Its backups stay until their retention ends, unless `deleteBackups` is true.',
+  access: member('admin', 'projects:write'),
+  params,
+  query: deleteProjectQuery,
+  success: done,
+  etag: true,
+  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'INVALID_STATE'],
+});
+
+export const reconnectProject = operation({
+  id: 'reconnectProject',
+  method: 'POST',
+  path: api('/projects/{projectId}/reconnect'),
+  tag,
+  summary: 'Repair the connection of a project',
+  description:
+    'For a project connected by consent: the address where consent is given again. For the others: a fresh check, optionally with a new key.',
+  access: edits,
+  params,
+  body: reconnectProjectRequest,
+  bodyOptional: true,
+  success: ok(reconnection),
+  errors: ['PROJECT_NOT_FOUND', ...sourceErrors],
+});
+
+export const listProjectCollections = operation({
+  id: 'listProjectCollections',
+  method: 'GET',
+  path: api('/projects/{projectId}/collections'),
+  tag,
+  summary: 'List the collections of a project',
+  description: 'A tree of collections with their document counts, read from the live database.',
+  access: reads,
+  params,
+  query: pageQuery,
+  success: list(collectionNode),
+  errors: ['PROJECT_NOT_FOUND', ...sourceErrors],
+});
+
+export const estimateProjectCost = operation({
+  id: 'estimateProjectCost',
+  method: 'GET',
+  path: api('/projects/{projectId}/cost-estimate'),
+  tag,
+  summary: 'Estimate what jobs would cost',
+  description: 'Reads, bytes, time and money that a full backup, an incremental one and a restore would take.',
+  access: reads,
+  params,
+  success: ok(costEstimate),
+  errors: ['PROJECT_NOT_FOUND', ...sourceErrors],
+});

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { member } from '../access.ts';
+import { accepted, api, created, done, list, ok, operation } from '../operation.ts';
+import { pageQuery, pathId } from '../schemas/primitives.ts';
+import {
+  availableBucket,
+  createStorageRequest,
+  listBucketsRequest,
+  migrateStorageRequest,
+  orphan,
+  storageDestination,
+  storageTask,
+  storageTest,
+  updateStorageRequest,
+} from '../schemas/storage.ts';
+
+const tag = 'Storage destinations';
+const params = z.object({ storageDestinationId: pathId() });
+const reads = member('viewer', 'storage:read');
+const configures = member('admin', 'storage:write');
+const notFound = 'STORAGE_DESTINATION_NOT_FOUND';
+const storageErrors = ['STORAGE_UNAVAILABLE', 'STORAGE_PERMISSION_DENIED'] as const;
+
+export const listStorageDestinations = operation({
+  id: 'listStorageDestinations',
+  method: 'GET',
+  path: api('/storage-destinations'),
+  tag,
+  summary: 'List storage destinations',
+  description: 'Where backups of the organization can go, newest first.',
+  access: reads,
+  query: pageQuery,
+  success: list(storageDestination),
+  errors: [],
+});
+
+export const createStorageDestination = operation({
+  id: 'createStorageDestination',
+  method: 'POST',
+  path: api('/storage-destinations'),
+  tag,
+  summary: 'Add a storage destination',
+  description:
+    'The destination is checked at once. One that fails the check is saved with status `error`, so that it can be mended.',
+  access: configures,
+  body: createStorageRequest,
+  success: created(storageDestination),
+  location: true,
+  errors: [],
+});
+
+export const listBuckets = operation({
+  id: 'listBuckets',
+  method: 'POST',
+  path: api('/storage-destinations/buckets'),
+  tag,
+  summary: 'List the buckets that credentials can see',
+  description: 'For the setup form: nothing is stored.',
+  access: configures,
+  body: listBucketsRequest,
+  success: ok(z.object({ buckets: z.array(availableBucket).max(1000) })),
+  errors: storageErrors,
+});
+
+export const getStorageDestination = operation({
+  id: 'getStorageDestination',
+  method: 'GET',
+  path: api('/storage-destinations/{storageDestinationId}'),
+  tag,
+  summary: 'Show a storage destination',
+  description: 'Its address, its state and what lies in it; never its credentials.',
+  access: reads,
+  params,
+  success: ok(storageDestination),
+  etag: true,
+  errors: [notFound],
+});
+
+export const updateStorageDestination = operation({
+  id: 'updateStorageDestination',
+  method: 'PATCH',
+  path: api('/storage-destinations/{storageDestinationId}'),
+  tag,
+  summary: 'Change a storage destination',
+  description: 'Only the fields that are given change. New credentials or a new endpoint are checked at once.',
+  access: configures,
+  params,
+  body: updateStorageRequest,
+  success: ok(storageDestination),
+  etag: true,
+  errors: [notFound],
+});
+
+export const deleteStorageDestination = operation({
+  id: 'deleteStorageDestination',
+  method: 'DELETE',
+  path: api('/storage-destinations/{storageDestinationId}'),
+  tag,
+  summary: 'Remove a storage destination',
+  description: 'Refused while backups, schedules or point-in-time recovery use it.',
+  access: configures,
+  params,
+  success: done,
+  etag: true,
+  errors: [notFound, 'RESOURCE_IN_USE'],
+});
+
+export const testStorageDestination = operation({
+  id: 'testStorageDestination',
+  method: 'POST',
+  path: api('/storage-destinations/{storageDestinationId}/test'),
+  tag,
+  summary: 'Test a storage destination',
+  description:
+    'Writes, reads back, reads a range of, lists and deletes a probe object. Failing steps stand in the answer; the call itself succeeds.',
+  access: configures,
+  params,
+  success: ok(storageTest),
+  errors: [notFound],
+});
+
+export const rescanStorageDestination = operation({
+  id: 'rescanStorageDestination',
+  method: 'POST',
+  path: api('/storage-destinations/{storageDestinationId}/rescan'),
+  tag,
+  summary: 'Rebuild the catalogue from the bucket',
+  description:
+    'Finds backups that lie in the destination and are not known here, and registers them under their own ids.',
+  access: configures,
+  params,
+  success: accepted(storageTask),
+  location: true,
+  errors: [notFound],
+});
+
+export const listOrphans = operation({
+  id: 'listOrphans',
+  method: 'GET',
+  path: api('/storage-destinations/{storageDestinationId}/orphans'),
+  tag,
+  summary: 'List objects that no backup owns',
+  description: 'Objects of this service only; foreign objects in the bucket are never touched.',
+  access: reads,
+  params,
+  query: pageQuery,
+  success: list(orphan),
+  errors: [notFound, ...storageErrors],
+});
+
+export const sweepStorageDestination = operation({
+  id: 'sweepStorageDestination',
+  method: 'POST',
+  path: api('/storage-destinations/{storageDestinationId}/sweep'),
+  tag,
+  summary: 'Delete objects that no backup owns',
+  description: 'Removes what the list of orphans shows, except objects young enough to belong to a running job.',
+  access: configures,
+  params,
+  success: accepted(storageTask),
+  location: true,
+  errors: [notFound],
+});
+
+export const migrateStorageDestination = operation({
+  id: 'migrateStorageDestination',
+  method: 'POST',
+  path: api('/storage-destinations/{storageDestinationId}/migrate'),
+  tag,
+  summary: 'Move backups to another destination',
+  description: 'Copies every backup, verifies the copy, then removes the original.',
+  access: configures,
+  params,
+  body: migrateStorageRequest,
+  success: accepted(storageTask),
+  location: true,
+  errors: [notFound, 'RESOURCE_IN_USE'],
+});
+
+export const listStorageTasks = operation({
+  id: 'listStorageTasks',
+  method: 'GET',
+  path: api('/storage-destinations/{storageDestinationId}/tasks'),
+  tag,
+  summary: 'List the tasks of a storage destination',
+  description: 'Rescans, sweeps and migrations, newest first.',
+  access: reads,
+  params,
+  query: pageQuery,
+  success: list(storageTask),
+  errors: [notFound],
+});
+
+export const getStorageTask = operation({
+  id: 'getStorageTask',
+  method: 'GET',
+  path: api('/storage-destinations/{storageDestinationId}/tasks/{taskId}'),
+  tag,
+  summary: 'Show a task of a storage destination',
+  description: 'How far a rescan, a sweep or a migration has come, and what it found.',
+  access: reads,
+  params: params.extend({ taskId: pathId() }),
+  success: ok(storageTask),
+  errors: [notFound, 'NOT_FOUND'],
+});

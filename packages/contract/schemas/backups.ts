@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { collectionPath, collectionPaths, firestoreValue } from './firestore.ts';
+import { currency, jobError, jobStatuses, money, progress, seconds } from './jobs.ts';
+import {
+  bytes,
+  count,
+  identifier,
+  instant,
+  instantOrDate,
+  milliseconds,
+  pageQuery,
+  percent,
+  reference,
+  sha256,
+  text,
+  timestamp,
+} from './primitives.ts';
+import { storageDestinationSummary } from './storage.ts';
+
+export const backupTypes = ['full', 'incremental', 'synthetic'] as const;
+export const backupTriggers = ['manual', 'scheduled', 'api', 'pre_restore', 'pitr'] as const;
+export type BackupTrigger = (typeof backupTriggers)[number];
+
+const snapshotShare = z
+  .object({ time: timestamp(), percent: percent(), documents: count() })
+  .meta({ id: 'SnapshotShare', description: 'A part of the database and the instant it was read at.' });
+
+const copy = z
+  .object({
+    storageDestinationId: identifier('dst'),
+    status: z.enum(['pending', 'writing', 'completed', 'failed']),
+    error: jobError.nullable(),
+  })
+  .meta({ id: 'BackupCopy', description: 'One copy of a backup in one destination.' });
+
+export const verification = z
+  .object({
+    status: z.enum(['running', 'passed', 'failed']),
+    segments: count().describe('Segments that were read and checked.'),
+    documents: count().describe('Documents that were read and checked.'),
+    errors: z.array(text({ max: 2000 })).max(100),
+  })
+  .meta({ id: 'Verification', description: 'What reading the whole backup again has shown.' });
+
+export const backup = z
+  .object({
+    id: identifier('bkp'),
+    projectId: identifier('prj'),
+    type: z
+      .enum(backupTypes)
+      .describe('An incremental one without a completed parent becomes full, and a warning says so.'),
+    status: z.enum(jobStatuses),
+    trigger: z.enum(backupTriggers),
+    scheduleId: identifier('sch').nullable(),
+    parentId: identifier('bkp').nullable().describe('The backup an increment builds on.'),
+    collections: z.array(text({ max: 6144 })).max(1000),
+    excludeCollections: z.array(text({ max: 6144 })).max(1000),
+    includeSubcollections: z.boolean(),
+    includeAuthUsers: z.boolean(),
+    snapshotTime: timestamp()
+      .nullable()
+      .describe(
+        'All documents are read as of this instant; null until it is fixed, or when one instant could not be held.',
+      ),
+    snapshots: z
+      .array(snapshotShare)
+      .max(1000)
+      .describe('Which share was read at which time; a single entry for a consistent backup.'),
+    progress,
+    documentCount: count().nullable(),
+    size: bytes().nullable().describe('Bytes of the documents.'),
+    sizeFormatted: text({ max: 30 }).nullable(),
+    compressedSize: bytes().nullable().describe('Bytes in the storage destination.'),
+    sha256: sha256().nullable().describe('Hash of the manifest, which holds the hash of every segment.'),
+    readsUsed: count().describe('Document reads spent at the source.'),
+    duration: milliseconds().nullable().describe('Milliseconds.'),
+    durationFormatted: text({ max: 30 }).nullable(),
+    storageDestination: storageDestinationSummary.nullable(),
+    copies: z.array(copy).max(20),
+    legalHold: z.boolean(),
+    verifiedAt: timestamp().nullable(),
+    verification: verification.nullable(),
+    warnings: z.array(text({ max: 2000 })).max(100),
+    error: jobError.nullable(),
+    createdAt: timestamp(),
+    startedAt: timestamp().nullable(),
+    completedAt: timestamp().nullable(),
+    expiresAt: timestamp().nullable().describe('When retention may remove it.'),
+  })
+  .meta({ id: 'Backup', description: 'One backup of one project.' });
+export type Backup = z.infer<typeof backup>;
+
+export const backupDryRun = z
+  .object({
+    dryRun: z.literal(true),
+    collections: z
+      .array(z.object({ path: text({ max: 6144 }), documentCount: count(), estimatedBytes: bytes() }))
+      .max(10_000),
+    documentCount: count().describe('Exact.'),
+    estimatedBytes: bytes(),
+    estimatedReads: count(),
+    estimatedCost: money(),
+    currency,
+    estimatedDurationSeconds: seconds(),
+  })
+  .meta({ id: 'BackupDryRun', description: 'What the backup would take; nothing has changed.' });
+
+export const backupEvent = z
+  .object({ id: identifier('bkp'), status: z.enum(jobStatuses), progress, error: jobError.nullable() })
+  .meta({ id: 'BackupEvent', description: 'The data of one server-sent event. The stream ends with the job.' });
+
+const diffEntry = z
+  .object({ path: text({ max: 6144 }), updateTime: instant() })
+  .meta({ id: 'DiffEntry', description: 'A document that is on one side only.' });
+
+const changedEntry = z
+  .object({
+    path: text({ max: 6144 }),
+    fields: z
+      .array(
+        z.object({
+          field: text({ max: 6144 }),
+          change: z.enum(['added', 'removed', 'changed']),
+          before: firestoreValue.nullable(),
+          after: firestoreValue.nullable(),
+        }),
+      )
+      .max(20_000),
+  })
+  .meta({ id: 'ChangedDocument', description: 'A document that is on both sides and differs, field by field.' });
+
+export const backupDiff = z
+  .object({
+    against: text({ max: 64 }),
+    added: z.array(diffEntry).max(200).describe('Only in what the backup is compared with.'),
+    removed: z.array(diffEntry).max(200).describe('Only in the backup.'),
+    changed: z.array(changedEntry).max(200),
+  })
+  .meta({ id: 'BackupDiff', description: 'One page of what changed from this backup to the other side.' });
+
+const destinations = {
+  storageDestinationId: reference().optional().describe("Absent: the organization's default."),
+  storageDestinationIds: z
+    .array(reference())
+    .min(1)
+    .max(20)
+    .optional()
+    .describe('The source is read once and written to each.'),
+};
+
+export const createBackupRequest = z
+  .strictObject({
+    projectId: reference(),
+    type: z.enum(backupTypes).default('full'),
+    collections: collectionPaths().default(['*']),
+    excludeCollections: z.array(collectionPath()).max(1000).default([]).describe('Left out of `*`.'),
+    includeSubcollections: z.boolean().default(true),
+    includeAuthUsers: z.boolean().optional().describe("Absent: the project's setting."),
+    ...destinations,
+    dryRun: z.boolean().default(false).describe('Answers what the backup would take and changes nothing.'),
+  })
+  .refine((value) => !value.storageDestinationId || !value.storageDestinationIds, {
+    error: 'give either storageDestinationId or storageDestinationIds',
+    path: ['storageDestinationIds'],
+  })
+  .refine((value) => value.excludeCollections.length === 0 || value.collections[0] === '*', {
+    error: 'can only be left out of *',
+    path: ['excludeCollections'],
+  });
+
+export const importSources = ['holdfast', 'firestore-export', 'json'] as const;
+
+export const importBackupRequest = z.strictObject({
+  projectId: reference(),
+  storageDestinationId: reference(),
+  path: text({ min: 1, max: 1024 }).describe('Where the file or folder lies, below the prefix of the destination.'),
+  metadata: z.strictObject({
+    createdAt: instant().optional().describe('When the data was current; read from the file where it tells.'),
+    type: z.enum(['full', 'incremental']).default('full'),
+    source: z
+      .enum(importSources)
+      .describe(
+        '`holdfast`: a manifest of this service; `firestore-export`: a folder of a managed export; `json`: the single file of version 1.x.',
+      ),
+  }),
+});
+
+export const listBackupsQuery = pageQuery.extend({
+  projectId: reference().optional(),
+  status: z.enum(jobStatuses).optional(),
+  type: z.enum(backupTypes).optional(),
+  trigger: z.enum(backupTriggers).optional(),
+  scheduleId: reference().optional(),
+  from: instantOrDate().optional().describe('Created at this time or later.'),
+  to: instantOrDate().optional().describe('Created before this time.'),
+});
+
+export const listBackupDocumentsQuery = pageQuery.extend({
+  collection: collectionPath()
+    .optional()
+    .describe('Absent: every document of the backup, in the order of their names.'),
+  prefix: text({ min: 1, max: 1500 }).optional().describe('A prefix of the document id.'),
+});
+
+export const diffBackupQuery = pageQuery.extend({
+  against: text({ min: 1, max: 256 }).default('live').describe('`live`, or the id of another backup of the project.'),
+  collection: collectionPath().optional(),
+});
+
+export const exportBackupQuery = z.object({
+  format: z.enum(['ndjson']).default('ndjson'),
+  collection: collectionPath().optional(),
+});

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { count, instant, text } from './primitives.ts';
+
+/** Firestore's own names and values, as they appear in requests and answers. */
+
+/** `users`, or `users/ada/orders`: an odd number of segments, none of them empty. */
+function isCollectionPath(path: string): boolean {
+  const segments = path.split('/');
+  return segments.length % 2 === 1 && segments.every((segment) => segment !== '');
+}
+
+export const collectionPath = () =>
+  text({ min: 1, max: 6144 }).refine(isCollectionPath, {
+    error: 'must be the path of a collection, such as users or users/ada/orders',
+  });
+
+/** The single entry `*` means all of them. */
+export const collectionPaths = () =>
+  z
+    .array(collectionPath())
+    .min(1)
+    .max(1000)
+    .refine((paths) => paths.length === 1 || !paths.includes('*'), { error: '* must stand alone' })
+    .describe('Paths of collections; the single entry `*` means all.');
+
+export const projectReference = () =>
+  z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9.:-]*$/, { error: 'must be the id of a Google Cloud project' });
+
+export const databaseReference = () =>
+  z
+    .string()
+    .min(1)
+    .max(63)
+    .regex(/^(?:\(default\)|[a-z0-9][a-z0-9-]*)$/, { error: 'must be the id of a Firestore database' });
+
+const keyObject = z
+  .looseObject(
+    {
+      type: z.literal('service_account'),
+      project_id: projectReference(),
+      client_email: z.email().max(254),
+      private_key: z
+        .string()
+        .min(1)
+        .max(10_000)
+        .regex(/^-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----\s*$/),
+    },
+    { error: 'must be the JSON key of a Google service account' },
+  )
+  .meta({
+    id: 'GoogleServiceAccountKey',
+    description: 'The JSON key of a Google service account. Sealed at rest, never returned.',
+  });
+
+function parseKey(value: string, context: z.RefinementCtx): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be the JSON key of a Google service account' });
+    return z.NEVER;
+  }
+}
+
+/** The key as an object, or as the text of the file Google hands out. */
+export const serviceAccountKey = () =>
+  z.preprocess(
+    (value, context) => (typeof value === 'string' && value.length <= 20_000 ? parseKey(value, context) : value),
+    keyObject,
+  );
+
+const maxFieldsPerMap = 20_000;
+
+/** A typed value in Firestore's REST form. Integers are strings: they can exceed what JSON numbers hold. */
+export const firestoreValue = z
+  .object({
+    nullValue: z.null().optional(),
+    booleanValue: z.boolean().optional(),
+    integerValue: z
+      .string()
+      .max(20)
+      .regex(/^-?[0-9]+$/)
+      .optional(),
+    doubleValue: z.union([z.number(), z.enum(['NaN', 'Infinity', '-Infinity', '-0'])]).optional(),
+    timestampValue: instant().optional(),
+    stringValue: z
+      .string()
+      .max(1_048_576)
+      .regex(/^[\s\S]*$/)
+      .optional(),
+    bytesValue: z.base64().max(1_500_000).optional(),
+    referenceValue: text({ max: 7000 }).optional(),
+    geoPointValue: z
+      .object({ latitude: z.number().min(-90).max(90), longitude: z.number().min(-180).max(180) })
+      .optional(),
+    get arrayValue() {
+      return z.object({ values: z.array(firestoreValue).max(maxFieldsPerMap).optional() }).optional();
+    },
+    get mapValue() {
+      return z.object({ fields: z.record(z.string(), firestoreValue).optional() }).optional();
+    },
+  })
+  .meta({
+    id: 'FirestoreValue',
+    description: 'One typed value in the form of the Firestore REST API; exactly one field is set.',
+  });
+
+export const firestoreFields = z
+  .record(z.string(), firestoreValue)
+  .meta({ id: 'FirestoreFields', description: 'The fields of a document by name.' });
+
+export const backupDocument = z
+  .object({
+    name: text({ max: 7000 }).describe('The full resource name.'),
+    path: text({ max: 6144 }).describe('The path within the database, such as `users/ada`.'),
+    fields: firestoreFields,
+    createTime: instant(),
+    updateTime: instant(),
+  })
+  .meta({ id: 'BackupDocument', description: 'A document as the backup holds it.' });
+
+/** Collections below documents are gathered by name: one node stands for the orders of all users. */
+export const collectionNode = z
+  .object({
+    id: text({ max: 1500 }),
+    path: text({ max: 6144 }).describe('With `*` in place of document ids.'),
+    documentCount: count(),
+    get collections() {
+      return z.array(collectionNode).max(1000).describe('Collections below its documents.');
+    },
+  })
+  .meta({ id: 'CollectionNode', description: 'A collection, its size and what lies below it.' });

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { JobErrorCode } from '../errors.ts';
+import { jobErrorCodes } from '../errors.ts';
+import { bytes, count, integer, percent, text } from './primitives.ts';
+
+/** What backups, restores, drills and storage tasks have in common. */
+
+export const jobStatuses = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+export const jobError = z
+  .object({
+    code: z.enum(jobErrorCodes as [JobErrorCode, ...JobErrorCode[]]),
+    message: text({ max: 2000 }),
+    details: z.record(z.string(), z.unknown()).optional(),
+    retryable: z.boolean().describe('Whether trying again unchanged can help.'),
+    advice: text({ max: 1000 }).describe('How to mend it.'),
+  })
+  .meta({ id: 'JobError', description: 'Why a job ended before its aim.' });
+export type JobError = z.infer<typeof jobError>;
+
+export const progress = z
+  .object({
+    percent: percent(),
+    phase: text({ max: 50 }),
+    documents: count().describe('Documents done so far.'),
+    bytes: bytes().describe('Bytes done so far.'),
+    etaSeconds: integer({ min: 0, max: 31_536_000 }).nullable().describe('Seconds left, when they can be told.'),
+  })
+  .meta({ id: 'Progress', description: 'How far a job has come.' });
+
+export const currency = z.literal('USD');
+/** Money is an estimate from list prices; never billed by this service. */
+export const money = () => z.number().min(0).max(1e12).meta({ format: 'double' });
+export const seconds = () => z.number().min(0).max(1e12).meta({ format: 'double' });

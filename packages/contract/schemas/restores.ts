@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { collectionPaths } from './firestore.ts';
+import { jobError, jobStatuses, progress, seconds } from './jobs.ts';
+import {
+  count,
+  identifier,
+  instant,
+  instantOrDate,
+  milliseconds,
+  pageQuery,
+  reference,
+  sha256,
+  text,
+  timestamp,
+} from './primitives.ts';
+
+export const mergeModes = ['overwrite', 'skip_existing', 'merge'] as const;
+
+/** In this order; none is skipped on the way to Completed. */
+export const restorePhases = [
+  'Initializing',
+  'Downloading',
+  'Decrypting',
+  'Decompressing',
+  'Validating',
+  'Restoring',
+  'Finalizing',
+  'Completed',
+] as const;
+export type RestorePhase = (typeof restorePhases)[number];
+
+const documentFailure = z
+  .object({ path: text({ max: 6144 }), code: text({ max: 100 }), message: text({ max: 2000 }) })
+  .meta({ id: 'DocumentFailure', description: 'A document that could not be written.' });
+
+export const restorePreview = z
+  .object({ create: count(), replace: count(), merge: count(), skip: count(), delete: count() })
+  .meta({
+    id: 'RestorePreview',
+    description: 'How many documents a real run would create, replace, merge, skip and delete.',
+  });
+
+export const restore = z
+  .object({
+    id: identifier('rst'),
+    restoreJobId: identifier('rst').describe('The same as `id`.'),
+    backupId: identifier('bkp').nullable().describe('Null for a restore to a point in time.'),
+    pointInTime: timestamp().nullable(),
+    projectId: identifier('prj').describe('The project the data comes from.'),
+    targetProjectId: identifier('prj'),
+    status: z.enum(jobStatuses),
+    displayStatus: z.enum(['Success', 'Failed', 'In Progress']),
+    phase: z.enum(restorePhases),
+    progress,
+    mergeMode: z.enum(mergeModes),
+    dryRun: z.boolean(),
+    collections: z
+      .array(text({ max: 6144 }))
+      .max(1000)
+      .nullable()
+      .describe('Null: everything in the backup.'),
+    documentIds: z
+      .array(text({ max: 6144 }))
+      .max(10_000)
+      .nullable(),
+    includeAuthUsers: z.boolean(),
+    includeSubcollections: z.boolean(),
+    rewriteReferences: z.boolean(),
+    deleteExtra: z.boolean(),
+    safetyBackupId: identifier('bkp').nullable().describe('Restore this backup to undo the restore.'),
+    documentsRestored: count(),
+    collectionsRestored: count(),
+    preview: restorePreview.nullable().describe('Set by a dry run.'),
+    errors: z
+      .object({ count: count(), sample: z.array(documentFailure).max(100) })
+      .describe('Failures of single documents.'),
+    error: jobError.nullable(),
+    duration: seconds().nullable().describe('Seconds.'),
+    createdAt: timestamp(),
+    startedAt: timestamp().nullable(),
+    completedAt: timestamp().nullable(),
+  })
+  .meta({ id: 'Restore', description: 'One restore job.' });
+export type Restore = z.infer<typeof restore>;
+
+export const restoreEvent = z
+  .object({
+    id: identifier('rst'),
+    status: z.enum(jobStatuses),
+    phase: z.enum(restorePhases),
+    progress,
+    documentsRestored: count(),
+    error: jobError.nullable(),
+  })
+  .meta({ id: 'RestoreEvent', description: 'The data of one server-sent event. The stream ends with the job.' });
+
+const restoreOptions = z.strictObject({
+  mergeMode: z
+    .enum(mergeModes)
+    .default('overwrite')
+    .describe(
+      '`overwrite` replaces existing documents, `skip_existing` leaves them, `merge` merges maps deeply and replaces arrays and scalars.',
+    ),
+  collections: collectionPaths().optional(),
+  dryRun: z.boolean().default(false).describe('Counts what would be done and writes nothing.'),
+  includeAuthUsers: z.boolean().optional().describe('Absent: whether the backup holds them.'),
+  includeSubcollections: z.boolean().default(true),
+  safetyBackup: z
+    .boolean()
+    .default(true)
+    .describe('First save what is about to be overwritten, so that the restore can be undone.'),
+  rewriteReferences: z
+    .boolean()
+    .default(true)
+    .describe('Across projects, references into the source database point into the target.'),
+  deleteExtra: z
+    .boolean()
+    .default(false)
+    .describe('Delete what the backup does not hold, within the chosen collections.'),
+});
+
+const requestFields = z.strictObject({
+  backupId: reference().optional(),
+  projectId: reference().optional().describe('With `pointInTime`: the project whose past is restored.'),
+  pointInTime: instant().optional(),
+  targetProjectId: reference().optional().describe('Absent: the source project.'),
+  collections: collectionPaths().optional(),
+  documentIds: z
+    .array(text({ min: 1, max: 6144 }))
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('Paths such as `users/ada`, or bare ids when exactly one collection is named.'),
+  options: restoreOptions.prefault({}),
+});
+
+function sameEntries(a: readonly string[], b: readonly string[]): boolean {
+  return new Set(a).size === new Set(b).size && a.every((entry) => b.includes(entry));
+}
+
+export const startRestoreRequest = requestFields.superRefine((value, context) => {
+  const fault = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+  const { backupId, projectId, pointInTime, collections, documentIds, options } = value;
+  if (backupId === undefined && pointInTime === undefined)
+    fault('backupId', 'is required, unless projectId and pointInTime are given');
+  if (backupId !== undefined && pointInTime !== undefined) fault('pointInTime', 'give either backupId or pointInTime');
+  if (pointInTime !== undefined && projectId === undefined) fault('projectId', 'is required with pointInTime');
+  if (pointInTime === undefined && projectId !== undefined)
+    fault('projectId', 'is used with pointInTime only; the backup knows its project');
+  if (collections && options.collections && !sameEntries(collections, options.collections)) {
+    fault('collections', 'must equal options.collections when both are given');
+  }
+  const named = collections ?? options.collections;
+  const oneCollection = named?.length === 1 && named[0] !== '*';
+  if (documentIds?.some((id) => !id.includes('/')) && !oneCollection) {
+    fault('documentIds', 'bare ids need exactly one collection; otherwise give paths such as users/ada');
+  }
+});
+
+export const listRestoresQuery = pageQuery.extend({
+  status: z.enum(jobStatuses).optional(),
+  backupId: reference().optional(),
+  projectId: reference().optional(),
+  targetProjectId: reference().optional(),
+  from: instantOrDate().optional(),
+  to: instantOrDate().optional(),
+});
+
+export const drillReport = z
+  .object({
+    documentsExpected: count(),
+    documentsRestored: count(),
+    documentsMatched: count().describe('Equal byte for byte.'),
+    mismatches: z
+      .array(text({ max: 6144 }))
+      .max(100)
+      .describe('Paths of documents that differ or are missing; a sample.'),
+    sha256Expected: sha256(),
+    sha256Restored: sha256(),
+    restoreDurationMs: milliseconds().describe('The measured time to restore.'),
+  })
+  .meta({ id: 'DrillReport', description: 'What a trial restore has shown.' });
+
+export const drill = z
+  .object({
+    id: identifier('drl'),
+    backupId: identifier('bkp'),
+    projectId: identifier('prj'),
+    targetProjectId: identifier('prj').nullable().describe('Null: a scratch database that exists for the drill alone.'),
+    status: z.enum(jobStatuses),
+    passed: z.boolean().nullable().describe('Whether every document came back equal; null while it runs.'),
+    progress,
+    report: drillReport.nullable(),
+    signedReport: text({ max: 100_000 })
+      .nullable()
+      .describe('The report as a compact JWS, verifiable with the published keys.'),
+    error: jobError.nullable(),
+    createdAt: timestamp(),
+    completedAt: timestamp().nullable(),
+  })
+  .meta({ id: 'Drill', description: 'A trial restore that proves a backup.' });
+
+export const startDrillRequest = z.strictObject({ targetProjectId: reference().optional() });

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { serviceAccountKey } from './firestore.ts';
+import { jobError, jobStatuses, progress } from './jobs.ts';
+import { bytes, count, identifier, integer, milliseconds, name, reference, text, timestamp } from './primitives.ts';
+
+export const storageTypes = ['s3', 'gcs', 'spaces', 'local'] as const;
+
+const bucket = z
+  .string()
+  .min(3)
+  .max(222)
+  .regex(/^[a-z0-9][a-z0-9._-]*[a-z0-9]$/, { error: 'must be the name of a bucket' });
+const region = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[a-zA-Z0-9-]+$/, { error: 'must be the name of a region' });
+const endpoint = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2048);
+const prefix = text({ max: 500 }).regex(/^(?!\/)(?!.*\/\/).*$/u, {
+  error: 'must not begin with a slash or hold an empty segment',
+});
+
+const objectLock = z
+  .strictObject({ mode: z.enum(['governance', 'compliance']), days: integer({ min: 1, max: 36_500 }) })
+  .meta({
+    id: 'ObjectLock',
+    description: 'Objects are written so that nobody can delete them before the days are over.',
+  });
+
+/** How a destination is named wherever something else refers to it. */
+export const storageDestinationSummary = z
+  .object({ id: identifier('dst'), name: text({ max: 100 }), type: z.enum(storageTypes) })
+  .meta({ id: 'StorageDestinationSummary', description: 'Where a backup lies.' });
+
+export const storageDestination = z
+  .object({
+    id: identifier('dst'),
+    name: text({ max: 100 }),
+    type: z.enum(storageTypes),
+    bucket: text({ max: 222 }).nullable().describe('Null for a local folder.'),
+    region: text({ max: 64 }).nullable(),
+    endpoint: text({ max: 2048 }).nullable(),
+    prefix: text({ max: 500 }),
+    path: text({ max: 1000 }).nullable().describe('The folder of a local destination.'),
+    forcePathStyle: z.boolean(),
+    objectLock: objectLock.nullable(),
+    status: z.enum(['connected', 'error']),
+    error: jobError.nullable(),
+    lastCheckedAt: timestamp().nullable(),
+    isDefault: z.boolean().describe('Whether backups go there that name no destination.'),
+    usage: z.object({ backups: count(), bytes: bytes() }),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  })
+  .meta({
+    id: 'StorageDestination',
+    description: 'A place for backups that belongs to the customer. Credentials are never shown.',
+  });
+
+export const storageTest = z
+  .object({
+    ok: z.boolean(),
+    steps: z
+      .array(
+        z.object({
+          name: text({ max: 50 }),
+          ok: z.boolean(),
+          durationMs: milliseconds(),
+          error: text({ max: 2000 }).nullable(),
+        }),
+      )
+      .max(20),
+  })
+  .meta({ id: 'StorageTest', description: 'What happened when a probe object was written, read, listed and deleted.' });
+
+export const availableBucket = z
+  .object({ name: text({ max: 222 }), region: text({ max: 64 }).nullable(), createdAt: timestamp().nullable() })
+  .meta({ id: 'AvailableBucket', description: 'A bucket the credentials can see.' });
+
+export const orphan = z
+  .object({ key: text({ max: 1024 }), bytes: bytes(), lastModified: timestamp() })
+  .meta({ id: 'Orphan', description: 'An object of ours that no backup owns.' });
+
+export const storageTask = z
+  .object({
+    id: identifier('tsk'),
+    storageDestinationId: identifier('dst'),
+    kind: z.enum(['rescan', 'sweep', 'migrate']),
+    status: z.enum(jobStatuses),
+    progress,
+    result: z
+      .object({
+        found: count().optional().describe('Backups or objects that were looked at.'),
+        registered: count().optional().describe('Backups that were unknown before.'),
+        removed: count().optional().describe('Objects that were deleted.'),
+        copied: count().optional().describe('Backups that were copied and verified.'),
+        bytes: bytes().optional(),
+        failures: z
+          .array(z.object({ key: text({ max: 1024 }), reason: text({ max: 2000 }) }))
+          .max(100)
+          .optional(),
+      })
+      .nullable(),
+    error: jobError.nullable(),
+    createdAt: timestamp(),
+    completedAt: timestamp().nullable(),
+  })
+  .meta({ id: 'StorageTask', description: 'Work on a destination that goes on after the call.' });
+
+const keyPair = z
+  .strictObject({ accessKeyId: text({ min: 1, max: 256 }), secretAccessKey: text({ min: 1, max: 1024 }) })
+  .meta({ id: 'AccessKeyPair', description: 'Sealed at rest, never returned.' });
+const googleKey = z.strictObject({ serviceAccountKey: serviceAccountKey() });
+
+const common = { name, prefix: prefix.default(''), isDefault: z.boolean().default(false) };
+const s3Address = { region: region.optional(), endpoint: endpoint.optional(), forcePathStyle: z.boolean().optional() };
+const bucketCommon = { ...common, bucket, objectLock: objectLock.nullable().optional() };
+
+export const createStorageRequest = z.discriminatedUnion('type', [
+  z.strictObject({ ...bucketCommon, ...s3Address, type: z.literal('s3'), credentials: keyPair }),
+  z
+    .strictObject({ ...bucketCommon, ...s3Address, type: z.literal('spaces'), credentials: keyPair })
+    .refine((value) => value.region !== undefined || value.endpoint !== undefined, {
+      error: 'is required: the endpoint follows from it',
+      path: ['region'],
+    }),
+  z.strictObject({
+    ...bucketCommon,
+    type: z.literal('gcs'),
+    region: region.optional(),
+    endpoint: endpoint.optional(),
+    credentials: googleKey,
+  }),
+  z.strictObject({
+    ...common,
+    type: z.literal('local'),
+    path: text({ min: 1, max: 1000 }).describe('A folder below the data folder.'),
+  }),
+]);
+
+/** Bucket and prefix stay as they are: backups lie there. `migrate` moves them. */
+export const updateStorageRequest = z.strictObject({
+  name: name.optional(),
+  region: region.optional(),
+  endpoint: endpoint.nullable().optional(),
+  forcePathStyle: z.boolean().optional(),
+  objectLock: objectLock.nullable().optional(),
+  isDefault: z.boolean().optional(),
+  credentials: z
+    .union([keyPair, googleKey], { error: 'must be an access key pair or a service account key' })
+    .optional(),
+});
+
+export const listBucketsRequest = z.discriminatedUnion('type', [
+  z.strictObject({ ...s3Address, type: z.literal('s3'), credentials: keyPair }),
+  z.strictObject({ ...s3Address, type: z.literal('spaces'), credentials: keyPair }),
+  z.strictObject({ type: z.literal('gcs'), endpoint: endpoint.optional(), credentials: googleKey }),
+]);
+
+export const migrateStorageRequest = z.strictObject({ toStorageDestinationId: reference() });
