@@ -68,6 +68,8 @@ export interface ReadOptions extends SourceCallOptions {
 
 export interface ScopedReadOptions extends ReadOptions {
   readonly scope: Scope;
+  /** Only what comes behind this path: how a range goes on after a checkpoint. */
+  readonly after?: string;
 }
 
 export interface ScanOptions extends ScopedReadOptions {
