@@ -1,0 +1,9 @@
+export type { FaultCounts, FaultProfile } from './objects/faults.ts';
+export { Faults } from './objects/faults.ts';
+export {
+  type S3Sandbox,
+  type S3SandboxOptions,
+  SANDBOX_S3_CREDENTIAL,
+  startS3Sandbox,
+} from './s3/server.ts';
+export type { S3Credential } from './s3/signature/verify.ts';

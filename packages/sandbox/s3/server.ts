@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { diskCatalogue, memoryCatalogue } from '../objects/catalogue.ts';
+import { diskContents, memoryContents, readPieces } from '../objects/contents.ts';
+import { CONTROL_PATH, handleControl } from '../objects/control.ts';
+import { type FaultPlan, type FaultProfile, Faults } from '../objects/faults.ts';
+import { sendBytes } from '../objects/send.ts';
+import { type Call, checkUnderstood, type Reply } from './call.ts';
+import { httpDate } from './conditions.ts';
+import { errorDocument, S3Error } from './errors.ts';
+import { findOperation, parseAddress } from './router.ts';
+import { type S3Credential, verifySignature } from './signature/verify.ts';
+import { S3State } from './state.ts';
+import { renderXml } from './xml.ts';
+
+export interface S3SandboxOptions {
+  port?: number;
+  host?: string;
+  region?: string;
+  /** Keys that may sign; one pair, `sandbox` and `sandbox-secret`, when left out. */
+  credentials?: readonly S3Credential[];
+  /** Buckets that exist from the start; they keep what they hold from an earlier run in disk mode. */
+  buckets?: readonly string[];
+  /** A folder to keep everything in. In memory when left out. */
+  folder?: string;
+  faults?: FaultProfile;
+  now?: () => number;
+  /** `bucket.<suffix>` in the Host header addresses a bucket. */
+  hostSuffixes?: readonly string[];
+}
+
+export interface S3Sandbox {
+  endpoint: string;
+  port: number;
+  region: string;
+  faults: Faults;
+  objects: S3State;
+  stop(): Promise<void>;
+}
+
+export const SANDBOX_S3_CREDENTIAL: S3Credential = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' };
+
+export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3Sandbox> {
+  const { folder, host = '127.0.0.1', region = 'us-east-1', now = Date.now } = options;
+  if (folder !== undefined) mkdirSync(folder, { recursive: true });
+  const catalogue = folder === undefined ? memoryCatalogue() : await diskCatalogue(folder);
+  const contents = folder === undefined ? memoryContents() : diskContents(folder);
+  const state = new S3State(catalogue, contents, now);
+  for (const name of options.buckets ?? [])
+    if (!state.buckets.get(name))
+      await state.saveBucket({ name, region, createdAtMs: now(), versioning: 'Off', objectLock: false });
+  const faults = new Faults();
+  faults.set(options.faults ?? {});
+  const server = createServer({ keepAlive: true, requestTimeout: 0 });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const endpoint = `http://${host}:${port}`;
+  const credentials = options.credentials ?? [SANDBOX_S3_CREDENTIAL];
+  const hostSuffixes = options.hostSuffixes ?? ['s3.localhost', 'localhost'];
+  const handler = new Handler({ state, faults, credentials, region, now, endpoint, hostSuffixes });
+  server.on('request', (request, response) => void handler.handle(request, response));
+  return { endpoint, port, region, faults, objects: state, stop: () => stopServer(server, state) };
+}
+
+async function stopServer(server: Server, state: S3State): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+  await state.close();
+}
+
+interface HandlerOptions {
+  state: S3State;
+  faults: Faults;
+  credentials: readonly S3Credential[];
+  region: string;
+  now: () => number;
+  endpoint: string;
+  hostSuffixes: readonly string[];
+}
+
+class Handler {
+  readonly #options: HandlerOptions;
+
+  constructor(options: HandlerOptions) {
+    this.#options = options;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === CONTROL_PATH) return handleControl(request, response, this.#options.faults);
+    const requestId = randomBytes(8).toString('hex').toUpperCase();
+    response.setHeader('x-amz-request-id', requestId);
+    response.setHeader('x-amz-id-2', randomBytes(24).toString('base64'));
+    response.setHeader('server', 'AmazonS3');
+    // Clients set their clock by this header, so it must come from the same clock as every other time here.
+    response.setHeader('date', httpDate(this.#options.now()));
+    // A client that goes away is its own concern; without a listener it would end this process.
+    request.on('error', () => {});
+    response.on('error', () => {});
+    try {
+      await this.#answer(request, response);
+    } catch (error) {
+      await this.#answerError(request, response, requestId, error);
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { state, faults, region, endpoint, hostSuffixes } = this.#options;
+    const method = request.method ?? '';
+    const address = parseAddress(request.url ?? '/', request.headers.host ?? '', hostSuffixes);
+    const signature = verifySignature({ ...address, method, headers: request.headers }, this.#options);
+    const operation = findOperation(method, address, request.headers);
+    const plan = faults.plan(operation.name, operation.writes);
+    if (plan.delayMs > 0) await sleep(plan.delayMs);
+    if (plan.refuse) throw new S3Error(plan.refuse === 'error' ? 'InternalError' : 'SlowDown');
+    const call: Call = {
+      state,
+      bucketName: address.bucketName,
+      key: address.key,
+      query: new Map(address.query),
+      headers: request.headers as Record<string, string | undefined>,
+      payload: { request, signature, ...(plan.corruptWrite && { corruptAt: plan.position }) },
+      region,
+      baseUrl: endpoint,
+    };
+    checkPermission(signature.credential, operation.name, address.bucketName);
+    checkUnderstood(operation, call);
+    const reply = await operation.run(call);
+    if (plan.loseAck) response.destroy();
+    else await this.#send(request, response, reply, plan);
+  }
+
+  async #send(request: IncomingMessage, response: ServerResponse, reply: Reply, plan: FaultPlan): Promise<void> {
+    request.resume();
+    const headers = reply.headers ?? {};
+    const { bytes } = reply;
+    if (!bytes) return sendDocument(response, reply.status, headers, reply.xml ? renderXml(reply.xml) : '');
+    const size = bytes.end - bytes.start;
+    if (request.method === 'HEAD') {
+      response.writeHead(reply.status, { ...headers, 'content-length': String(size) });
+      response.end();
+      return;
+    }
+    const { contents } = this.#options.state;
+    for (const piece of bytes.pieces) contents.retain(piece);
+    try {
+      const chunks = readPieces(contents, bytes.pieces, bytes.start, bytes.end);
+      await sendBytes(response, reply.status, headers, { size, chunks }, plan);
+    } finally {
+      this.#options.state.releaseAll(bytes.pieces);
+    }
+  }
+
+  async #answerError(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    error: unknown,
+  ): Promise<void> {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    const known = error instanceof S3Error ? error : new S3Error('InternalError', String(error));
+    const empty = request.method === 'HEAD' || known.status === 304;
+    const resource = request.url?.split('?')[0] ?? '/';
+    const body = empty ? '' : renderXml(errorDocument(known, resource, requestId));
+    // The rest of a refused body is read and dropped: closing early would hide the answer from the client.
+    request.resume();
+    sendDocument(response, known.status, known.headers, body);
+  }
+}
+
+function sendDocument(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
+  const describe = body === '' ? {} : { 'content-type': 'application/xml' };
+  const length = status === 204 || status === 304 ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  response.writeHead(status, { ...headers, ...describe, ...length });
+  response.end(body);
+}
+
+function checkPermission(credential: S3Credential, operation: string, bucketName: string): void {
+  const isOther = credential.buckets !== undefined && bucketName !== '' && !credential.buckets.includes(bucketName);
+  if (isOther || credential.deny?.includes(operation))
+    throw new S3Error('AccessDenied', `User: ${credential.accessKeyId} is not authorized to perform: s3:${operation}`);
+}
