@@ -1,0 +1,163 @@
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
+import { Metrics } from './http/metrics.ts';
+import { createHttpServer } from './http/server.ts';
+import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
+import { composeModules } from './modules/index.ts';
+import { servePages } from './modules/system/pages.ts';
+import { systemHandlers } from './modules/system/routes.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import { Cursors } from './platform/cursor.ts';
+import { connectDatabase } from './platform/database/database.ts';
+import { startEmbeddedPostgres } from './platform/database/embedded-postgres.ts';
+import { prepareDatabase } from './platform/database/migrate.ts';
+import { createIds } from './platform/ids.ts';
+import { Lifecycle } from './platform/lifecycle.ts';
+import { createLogger, type Logger } from './platform/log.ts';
+import { Outbox } from './platform/outbox.ts';
+import { PeriodicTasks } from './platform/periodic.ts';
+import type { Platform } from './platform/platform.ts';
+import { prepareQueue, Queue } from './platform/queue.ts';
+import { MemoryRateLimiter } from './platform/rate-limit.ts';
+import { connectRedis, RedisRateLimiter } from './platform/redis.ts';
+import type { Keyring } from './platform/secrets/keyring.ts';
+import { loadKeyring } from './platform/secrets/master-key.ts';
+
+export interface AppOverrides {
+  clock?: Clock;
+  log?: Logger;
+  /** For tests: every answer is held against the contract. */
+  checkAnswers?: boolean;
+}
+
+export interface App {
+  readonly address: string;
+  readonly platform: Platform;
+  /** The one-time sign-in link of a fresh installation, if there is one. */
+  readonly signInLink: string | undefined;
+  close(): Promise<void>;
+}
+
+/** Configuration → platform → modules → roles. What was opened last is closed first. */
+export async function startApp(config: Config, overrides: AppOverrides = {}): Promise<App> {
+  const log = overrides.log ?? createLogger(config.LOG_LEVEL);
+  const lifecycle = new Lifecycle(log);
+  try {
+    return await start(config, overrides, log, lifecycle);
+  } catch (error) {
+    await lifecycle.close();
+    throw error;
+  }
+}
+
+async function start(config: Config, overrides: AppOverrides, log: Logger, lifecycle: Lifecycle): Promise<App> {
+  const clock = overrides.clock ?? systemClock;
+  const ids = createIds(clock);
+  const keyring = await loadKeyring(config);
+  const appUrl = await openDatabase(config, keyring, log, lifecycle);
+  const database = connectDatabase({ url: appUrl, poolSize: config.DATABASE_POOL_SIZE, log });
+  lifecycle.onClose('database pool', () => database.close());
+  const queue = new Queue(
+    { url: appUrl, jobs: jobDefinitions, log },
+    config.HOLDFAST_ROLES.includes('worker') || config.HOLDFAST_ROLES.includes('scheduler'),
+  );
+  const address = { value: '' };
+  const platform: Platform = {
+    config,
+    clock,
+    ids,
+    log,
+    database,
+    queue,
+    keyring,
+    outbox: new Outbox(clock, ids),
+    cursors: new Cursors(keyring.derive('cursors')),
+    baseUrl: () => config.BASE_URL ?? address.value,
+  };
+  await queue.start();
+  lifecycle.onClose('queue', () => queue.close(config.SHUTDOWN_GRACE_SECONDS * 1000));
+
+  const { modules, authenticator, onDenied, checkStorage, signInLink } = composeModules(platform);
+  const state = { ready: false };
+  lifecycle.onClose('readiness', () => {
+    state.ready = false;
+  });
+  const redis = config.REDIS_URL ? connectRedis(config.REDIS_URL, log) : undefined;
+  if (redis) lifecycle.onClose('redis', () => redis.disconnect());
+  const memoryLimiter = new MemoryRateLimiter(clock);
+  const metrics = new Metrics();
+  const system = systemHandlers({
+    clock,
+    database,
+    metrics,
+    checkStorage,
+    metricsToken: config.METRICS_TOKEN,
+    isReady: () => state.ready,
+    checkRedis: async () => (redis ? ((await redis.ping()) === 'PONG' ? 'ok' : 'error') : 'not configured'),
+  });
+  const isApi = config.HOLDFAST_ROLES.includes('api');
+  const http = await createHttpServer({
+    handlers: Object.assign({}, system, ...(isApi ? modules.map((module) => module.handlers) : [])),
+    authenticator,
+    database,
+    clock,
+    ids,
+    log,
+    metrics,
+    onDenied,
+    limiter: redis ? new RedisRateLimiter(redis, memoryLimiter) : memoryLimiter,
+    trustProxy: config.TRUST_PROXY,
+    rateLimitPerMinute: config.RATE_LIMIT_PER_MINUTE,
+    authRateLimitPerMinute: config.AUTH_RATE_LIMIT_PER_MINUTE,
+    publicOrigin: () => new URL(platform.baseUrl()).origin,
+    checkAnswers: overrides.checkAnswers ?? false,
+  });
+  if (isApi) servePages(http);
+  address.value = await listen(http, config, lifecycle);
+
+  if (config.HOLDFAST_ROLES.includes('worker')) {
+    for (const module of modules) {
+      for (const { job, concurrency, handler } of module.workers ?? []) await queue.work(job, concurrency, handler);
+      const stop = await module.run?.();
+      if (stop) lifecycle.onClose('runner', stop);
+    }
+  }
+  if (config.HOLDFAST_ROLES.includes('scheduler')) {
+    const tasks = new PeriodicTasks(database, log);
+    tasks.start(modules.flatMap((module) => module.tasks ?? []));
+    lifecycle.onClose('periodic tasks', () => tasks.close());
+  }
+  state.ready = true;
+  return {
+    address: address.value,
+    platform,
+    signInLink: isApi ? await signInLink() : undefined,
+    close: () => lifecycle.close(),
+  };
+}
+
+/** The embedded server unless an external one is configured; either way migrated, and entered as a login without rights of its own. */
+async function openDatabase(config: Config, keyring: Keyring, log: Logger, lifecycle: Lifecycle): Promise<string> {
+  let ownerUrl = config.DATABASE_URL;
+  if (!ownerUrl) {
+    const embedded = await startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log });
+    lifecycle.onClose('embedded database', () => embedded.stop());
+    ownerUrl = embedded.url;
+  }
+  return prepareDatabase({
+    ownerUrl,
+    appUrl: config.DATABASE_APP_URL,
+    appPassword: keyring.derive('database login').toString('base64url'),
+    log,
+    functions: databaseFunctions,
+    afterTables: (url) => prepareQueue(url, jobDefinitions),
+  });
+}
+
+async function listen(http: FastifyInstance, config: Config, lifecycle: Lifecycle): Promise<string> {
+  await http.listen({ port: config.PORT, host: config.HOST });
+  lifecycle.onClose('http server', () => http.close());
+  const { port } = http.server.address() as { port: number };
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  return `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`;
+}

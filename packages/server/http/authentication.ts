@@ -1,0 +1,119 @@
+import { type Operation, planAtLeast, roleAtLeast, scopesCover } from '@holdfast/contract';
+import type { FastifyRequest } from 'fastify';
+import { anonymous, type OrganizationAccess, type Principal } from '../platform/principal.ts';
+import { invalid, Problem } from '../platform/problem.ts';
+
+/** Cookies of a browser session. */
+export const accessCookie = 'holdfast_access';
+export const refreshCookie = 'holdfast_refresh';
+
+export interface Credential {
+  token: string;
+  via: 'bearer' | 'cookie';
+}
+
+/** What a credential turned out to be, read from the database on every call. */
+export interface Identity {
+  principal: Principal;
+  /** The organization asked for: undefined when none was, null when it does not exist, is deleted, or is not the caller's. */
+  organization: OrganizationAccess | 'not-found' | 'not-a-member' | undefined;
+}
+
+/** Implemented by the auth module; throws UNAUTHORIZED for a credential that is no good. */
+export interface Authenticator {
+  identify(token: string, organizationId: string | undefined): Promise<Identity>;
+}
+
+export interface Admission {
+  principal: Principal;
+  organization: OrganizationAccess | null;
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Who calls, and whether the operation's access lets them: the whole permission check, in one place. */
+export async function admit(
+  operation: Operation,
+  request: FastifyRequest,
+  authenticator: Authenticator,
+  publicOrigin: () => string,
+): Promise<Admission> {
+  if (operation.access.kind === 'public') return { principal: anonymous, organization: null };
+  const credential = readCredential(request);
+  if (!credential)
+    throw new Problem('UNAUTHORIZED', 'Send an access token or an API key as Authorization: Bearer <token>.');
+  if (credential.via === 'cookie') requireSameOrigin(request, publicOrigin());
+  const organizationId = readOrganizationId(request);
+  const wanted = operation.access.kind === 'organization' ? organizationId : undefined;
+  const { principal, organization } = await authenticator.identify(credential.token, wanted);
+  request.principal = principal;
+  if (operation.access.kind === 'person') return { principal: requirePerson(principal), organization: null };
+  return { principal, organization: admitToOrganization(operation, principal, organization, organizationId, request) };
+}
+
+function readCredential(request: FastifyRequest): Credential | undefined {
+  const header = request.headers.authorization;
+  if (header !== undefined) {
+    const match = /^Bearer +(\S+) *$/i.exec(header);
+    if (!match?.[1]) throw new Problem('UNAUTHORIZED', 'The Authorization header must have the form Bearer <token>.');
+    return { token: match[1], via: 'bearer' };
+  }
+  const cookie = request.cookies[accessCookie];
+  return cookie ? { token: cookie, via: 'cookie' } : undefined;
+}
+
+/** A browser sends cookies along whoever makes it call; the Origin tells whether the page was ours. */
+function requireSameOrigin(request: FastifyRequest, publicOrigin: string): void {
+  if (safeMethods.has(request.method) || request.headers.origin === publicOrigin) return;
+  throw new Problem('FORBIDDEN', 'A call with session cookies must come from the dashboard itself.');
+}
+
+function readOrganizationId(request: FastifyRequest): string | undefined {
+  const header = request.headers['x-organization-id'];
+  const value = Array.isArray(header) ? header[0] : header;
+  return value?.trim() || undefined;
+}
+
+function requirePerson(principal: Principal): Principal {
+  if (principal.kind === 'person') return principal;
+  throw new Problem('FORBIDDEN', 'This call is for signed-in people; an API key cannot make it.');
+}
+
+function admitToOrganization(
+  operation: Operation,
+  principal: Principal,
+  organization: Identity['organization'],
+  organizationId: string | undefined,
+  request: FastifyRequest,
+): OrganizationAccess {
+  if (operation.access.kind !== 'organization') throw new Error('only organization calls are admitted here');
+  if (principal.kind === 'key' && organizationId !== undefined && organizationId !== principal.organizationId) {
+    throw new Problem('FORBIDDEN', 'This API key belongs to another organization.');
+  }
+  if (organization === undefined) throw invalid('X-Organization-Id', 'this header is required');
+  if (organization === 'not-found') throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
+  if (organization === 'not-a-member') throw new Problem('FORBIDDEN', 'You are not a member of this organization.');
+  request.organization = organization;
+  if (principal.kind === 'key') requireScope(operation.access.scope, principal.scopes);
+  else requireRole(operation.access.role, organization.role);
+  if (operation.plan && !planAtLeast(organization.plan, operation.plan)) {
+    const details = { requiredPlan: operation.plan, currentPlan: organization.plan };
+    throw new Problem('FORBIDDEN', `This call needs the ${operation.plan} plan.`, { details });
+  }
+  return organization;
+}
+
+function requireScope(
+  required: (Operation['access'] & { kind: 'organization' })['scope'],
+  granted: readonly string[],
+): void {
+  if (required === null) throw new Problem('FORBIDDEN', 'An API key may never make this call.');
+  if (scopesCover(granted, required)) return;
+  throw new Problem('FORBIDDEN', `The API key lacks the scope ${required}.`, { details: { requiredScope: required } });
+}
+
+function requireRole(required: OrganizationAccess['role'] & string, current: OrganizationAccess['role']): void {
+  if (current && roleAtLeast(current, required)) return;
+  const details = { requiredRole: required, currentRole: current };
+  throw new Problem('PERMISSION_DENIED', `This needs the role ${required}; yours is ${current}.`, { details });
+}

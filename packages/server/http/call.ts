@@ -1,0 +1,69 @@
+import type { Readable } from 'node:stream';
+import type { CookieSerializeOptions } from '@fastify/cookie';
+import type { BodyOf, DataOf, ItemOf, Operation, OperationId, Operations, ParamsOf, QueryOf } from '@holdfast/contract';
+import type { OrganizationAccess, Principal, RequestOrigin } from '../platform/principal.ts';
+
+/** Everything a handler may know of the request, checked. */
+export interface Call<O> {
+  readonly operation: Operation;
+  readonly principal: AccessOf<O> extends 'public' ? Principal : Exclude<Principal, { kind: 'anonymous' }>;
+  readonly organization: AccessOf<O> extends 'organization' ? OrganizationAccess : OrganizationAccess | null;
+  readonly params: ParamsOf<O>;
+  readonly query: QueryOf<O>;
+  readonly body: BodyOf<O>;
+  readonly origin: RequestOrigin;
+  /** The bearer token as sent, for public calls that check it in their own way. */
+  readonly bearer: string | undefined;
+  readonly cookies: Readonly<Record<string, string | undefined>>;
+  /** Aborted when the caller hangs up or the service shuts down; long answers end with it. */
+  readonly signal: AbortSignal;
+  /** Throws PRECONDITION_FAILED when the caller sent an If-Match that does not name this version. */
+  requireMatch(etag: string): void;
+}
+
+type AccessOf<O> = O extends { readonly access: { readonly kind: infer K } } ? K : never;
+
+export interface AnswerOptions {
+  status?: number;
+  location?: string;
+  etag?: string;
+  headers?: Record<string, string>;
+  cookies?: { name: string; value: string; options: CookieSerializeOptions }[];
+}
+
+type SuccessKind<O> = O extends { readonly success: { readonly kind: infer K } } ? K : never;
+
+/** What a handler gives back, by the kind of answer its operation declares. */
+export type Answer<O> = AnswerOptions & AnswerBody<SuccessKind<O>, O>;
+
+type AnswerBody<K, O> = K extends 'data' | 'bare'
+  ? { data: DataOf<O> }
+  : K extends 'list'
+    ? { data: ItemOf<O>[]; nextCursor: string | null }
+    : K extends 'page'
+      ? { data: DataOf<O>; nextCursor: string | null }
+      : K extends 'message'
+        ? { message: string }
+        : K extends 'stream'
+          ? { stream: Readable; contentType: string }
+          : { location: string };
+
+export type Handler<O> = (call: Call<O>) => Promise<Answer<O>>;
+export type Handlers = { readonly [Id in OperationId]?: Handler<Operations[Id]> };
+
+/** The same shapes without the operation's types, for the pipeline that serves them all. */
+export type AnyCall = Omit<Call<Operation>, 'principal' | 'organization' | 'params' | 'query' | 'body'> & {
+  readonly principal: Principal;
+  readonly organization: OrganizationAccess | null;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+};
+export type AnyAnswer = AnswerOptions & {
+  data?: unknown;
+  message?: string;
+  nextCursor?: string | null;
+  stream?: Readable;
+  contentType?: string;
+};
+export type AnyHandler = (call: AnyCall) => Promise<AnyAnswer>;

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { and, eq } from 'drizzle-orm';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/database/database.ts';
+import { idempotencyKeys } from '../platform/database/tables.ts';
+import { invalid, Problem } from '../platform/problem.ts';
+
+const keptMs = 24 * 3600 * 1000;
+/** A call that has not ended by then died with its process; the key may be used again. */
+const inFlightMs = 120_000;
+
+export interface StoredAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface IdempotentRequest {
+  scope: string;
+  caller: string;
+  key: string;
+  hash: string;
+}
+
+export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const key = Array.isArray(header) ? header.join(',') : header;
+  if (key.length < 1 || key.length > 255) throw invalid('Idempotency-Key', 'must have 1 to 255 characters');
+  return key;
+}
+
+export function requestHash(operationId: string, path: string, body: unknown): string {
+  return createHash('sha256')
+    .update(`${operationId}\n${path}\n${JSON.stringify(body ?? null)}`)
+    .digest('hex');
+}
+
+/** Remembers answers of POST calls, so that a repeated call is answered and not carried out again. */
+export class IdempotencyStore {
+  readonly #database: Database;
+  readonly #clock: Clock;
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** The stored answer, or undefined when the caller now holds the key and must end with `keep` or `forget`. */
+  async begin(request: IdempotentRequest): Promise<StoredAnswer | undefined> {
+    const now = this.#clock.now();
+    const lockedUntil = new Date(now.getTime() + inFlightMs);
+    return this.#database.system(async ({ orm }) => {
+      const row = {
+        ...this.#columns(request),
+        lockedUntil,
+        createdAt: now,
+        expiresAt: new Date(now.getTime() + keptMs),
+      };
+      const inserted = await orm
+        .insert(idempotencyKeys)
+        .values(row)
+        .onConflictDoNothing()
+        .returning({ key: idempotencyKeys.key });
+      if (inserted.length > 0) return undefined;
+      const [kept] = await orm.select().from(idempotencyKeys).where(this.#is(request)).for('update');
+      const expired =
+        !kept ||
+        kept.expiresAt <= now ||
+        (kept.status === null && kept.lockedUntil !== null && kept.lockedUntil <= now);
+      if (expired) {
+        await orm.delete(idempotencyKeys).where(this.#is(request));
+        await orm.insert(idempotencyKeys).values(row);
+        return undefined;
+      }
+      if (kept.requestHash !== request.hash) {
+        throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with a different request.');
+      }
+      if (kept.status === null)
+        throw new Problem('CONFLICT', 'A request with this Idempotency-Key is still under way.');
+      return { status: kept.status, headers: kept.headers ?? {}, body: kept.body ?? '' };
+    });
+  }
+
+  async keep(request: IdempotentRequest, answer: StoredAnswer): Promise<void> {
+    const change = { ...answer, lockedUntil: null };
+    await this.#database.system(({ orm }) => orm.update(idempotencyKeys).set(change).where(this.#is(request)));
+  }
+
+  async forget(request: IdempotentRequest): Promise<void> {
+    await this.#database.system(({ orm }) => orm.delete(idempotencyKeys).where(this.#is(request)));
+  }
+
+  #is(request: IdempotentRequest) {
+    return and(
+      eq(idempotencyKeys.scope, request.scope),
+      eq(idempotencyKeys.caller, request.caller),
+      eq(idempotencyKeys.key, request.key),
+    );
+  }
+
+  #columns(request: IdempotentRequest) {
+    return { scope: request.scope, caller: request.caller, key: request.key, requestHash: request.hash };
+  }
+}

@@ -1,0 +1,99 @@
+import type { Operation } from '@holdfast/contract';
+import type { z } from 'zod';
+import { invalid, Problem } from '../platform/problem.ts';
+
+const faultsListedMax = 20;
+const depthMax = 64;
+
+export interface CheckedInput {
+  params: unknown;
+  query: unknown;
+  body: unknown;
+}
+
+/** Checks everything the caller sent against the operation's schemas; throws VALIDATION_ERROR naming the first fault and listing the rest. */
+export function checkRequest(operation: Operation, raw: CheckedInput): CheckedInput {
+  return {
+    params: check(operation.params, raw.params),
+    query: check(operation.query, raw.query),
+    body: checkBody(operation, raw.body),
+  };
+}
+
+function check(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (!schema) return {};
+  refuseBrokenText(value, [], 0);
+  return parse(schema, value);
+}
+
+function checkBody(operation: Operation, body: unknown): unknown {
+  if (!operation.body) {
+    if (body !== undefined && !isEmptyObject(body)) throw invalid('body', 'this call takes no body');
+    return undefined;
+  }
+  if (body === undefined) {
+    if (operation.bodyOptional) return undefined;
+    throw invalid('body', 'a JSON body is required');
+  }
+  refuseBrokenText(body, [], 0);
+  return parse(operation.body, body);
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+function parse(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw validationProblem(result.error.issues);
+}
+
+interface Fault {
+  field: string;
+  reason: string;
+}
+
+export function validationProblem(issues: readonly z.core.$ZodIssue[]): Problem {
+  const faults = issues.flatMap(faultsOf);
+  const first = faults[0] ?? { field: 'body', reason: 'is not valid' };
+  const details: Record<string, unknown> = { ...first, ...eventDetails(issues[0]) };
+  if (faults.length > 1) details.errors = faults.slice(0, faultsListedMax);
+  return new Problem('VALIDATION_ERROR', `${first.field}: ${first.reason}`, { details });
+}
+
+/** An unknown key is a fault of that key, not of the object around it. */
+function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ field: [...path, key].join('.'), reason: 'is not a known field' }));
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const closest = issue.errors.reduce((best, branch) => (branch.length < best.length ? branch : best));
+    const nested = closest.flatMap((inner) =>
+      faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue),
+    );
+    if (nested.length > 0) return nested;
+  }
+  return [{ field: path.join('.') || 'body', reason: issue.message }];
+}
+
+/** A schema may attach further details of its own, such as the allowed event names. */
+function eventDetails(issue: z.core.$ZodIssue | undefined): Record<string, unknown> {
+  return issue?.code === 'custom' && issue.params ? issue.params : {};
+}
+
+/** Text that no database or file can hold: a null character, or half of a surrogate pair. */
+function refuseBrokenText(value: unknown, path: string[], depth: number): void {
+  if (typeof value === 'string') {
+    if (value.includes('\u0000')) throw invalid(path.join('.') || 'body', 'contains a null character');
+    if (!value.isWellFormed()) throw invalid(path.join('.') || 'body', 'is not well-formed Unicode');
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > depthMax) throw invalid(path[0] ?? 'body', 'is nested too deeply');
+  for (const [key, item] of Object.entries(value)) {
+    refuseBrokenText(key, path, depth + 1);
+    refuseBrokenText(item, [...path, key], depth + 1);
+  }
+}

@@ -1,0 +1,221 @@
+import type { Operation } from '@holdfast/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callerId } from '../platform/principal.ts';
+import { Problem } from '../platform/problem.ts';
+import { type Admission, admit } from './authentication.ts';
+import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
+import {
+  type IdempotencyStore,
+  type IdempotentRequest,
+  readIdempotencyKey,
+  requestHash,
+  type StoredAnswer,
+} from './idempotency.ts';
+import { limitRate } from './rate-limit.ts';
+import { checkAnswer, renderBody, withoutSecrets } from './render.ts';
+import { type CheckedInput, checkRequest } from './request-check.ts';
+import type { HttpOptions } from './server.ts';
+
+export interface ServeOptions extends HttpOptions {
+  idempotency: IdempotencyStore;
+}
+
+/** Error codes that tell of a refusal rather than of a mistake. */
+const denials = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'PERMISSION_DENIED']);
+
+/** One request, one way: rate of the address, admission, rate of the caller, body, validation, idempotency, handler, answer. */
+export function serveOperation(
+  app: FastifyInstance,
+  operation: Operation,
+  handler: AnyHandler,
+  options: ServeOptions,
+): void {
+  const admissions = new WeakMap<FastifyRequest, Admission>();
+  app.route({
+    method: operation.method,
+    url: routePath(operation),
+    onRequest: async (request, reply) => {
+      if (operation.rateLimit === 'auth') {
+        await limitRate(options.limiter, [`address:${request.ip}`], options.authRateLimitPerMinute, 'sign-in', reply);
+      }
+      admissions.set(request, await admitOrReport(operation, request, options));
+      await limitCaller(operation, request, reply, admissions.get(request) as Admission, options);
+    },
+    handler: async (request, reply) => {
+      const input = checkRequest(operation, {
+        params: pathParameters(operation, request),
+        query: request.query,
+        body: request.body,
+      });
+      const admission = admissions.get(request) as Admission;
+      const call = createCall(operation, request, admission, input);
+      const idempotent = idempotentRequest(operation, request, admission, input);
+      return idempotent
+        ? answerOnce(call, handler, idempotent, reply, options)
+        : send(operation, await handler(call), request, reply, options);
+    },
+  });
+}
+
+async function admitOrReport(operation: Operation, request: FastifyRequest, options: ServeOptions): Promise<Admission> {
+  try {
+    return await admit(operation, request, options.authenticator, options.publicOrigin);
+  } catch (error) {
+    if (error instanceof Problem && denials.has(error.code)) await reportDenial(operation, request, error, options);
+    throw error;
+  }
+}
+
+async function reportDenial(
+  operation: Operation,
+  request: FastifyRequest,
+  problem: Problem,
+  options: ServeOptions,
+): Promise<void> {
+  const { principal, organization } = request;
+  const userAgent = request.headers['user-agent']?.slice(0, 500) ?? null;
+  try {
+    await options.onDenied({
+      operation,
+      problem,
+      principal,
+      organization,
+      requestId: request.id,
+      ip: request.ip,
+      userAgent,
+    });
+  } catch (error) {
+    request.log.error({ err: error }, 'a denial could not be audited');
+  }
+}
+
+async function limitCaller(
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admission: Admission,
+  options: ServeOptions,
+): Promise<void> {
+  if (operation.rateLimit === 'none' || operation.rateLimit === 'auth') return;
+  const caller =
+    admission.principal.kind === 'anonymous' ? `anonymous:${request.ip}` : `caller:${callerId(admission.principal)}`;
+  const keys = admission.organization ? [caller, `organization:${admission.organization.id}`] : [caller];
+  await limitRate(options.limiter, keys, options.rateLimitPerMinute, 'default', reply);
+}
+
+function routePath(operation: Operation): string {
+  return operation.path.replace(/\{(\w+)\}/g, (_, name) => (name === operation.restParameter ? '*' : `:${name}`));
+}
+
+function pathParameters(operation: Operation, request: FastifyRequest): unknown {
+  const params = request.params as Record<string, string>;
+  if (!operation.restParameter) return params;
+  const { '*': rest, ...others } = params;
+  return { ...others, [operation.restParameter]: rest };
+}
+
+function createCall(operation: Operation, request: FastifyRequest, admission: Admission, input: CheckedInput): AnyCall {
+  return {
+    operation,
+    ...admission,
+    ...input,
+    origin: { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null },
+    bearer: /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1],
+    cookies: request.cookies,
+    signal: abortedWhenGone(request),
+    requireMatch: (etag) => requireMatch(request.headers['if-match'], etag),
+  };
+}
+
+function abortedWhenGone(request: FastifyRequest): AbortSignal {
+  const controller = new AbortController();
+  request.raw.socket.once('close', () => controller.abort());
+  return controller.signal;
+}
+
+function requireMatch(header: string | undefined, etag: string): void {
+  if (header === undefined || header.trim() === '*') return;
+  const tags = header.split(',').map((tag) => tag.trim());
+  if (!tags.includes(etag))
+    throw new Problem('PRECONDITION_FAILED', 'The resource has changed since the version that If-Match names.');
+}
+
+function idempotentRequest(
+  operation: Operation,
+  request: FastifyRequest,
+  admission: Admission,
+  input: CheckedInput,
+): IdempotentRequest | undefined {
+  if (!operation.idempotencyKey) return undefined;
+  const key = readIdempotencyKey(request.headers['idempotency-key']);
+  if (key === undefined) return undefined;
+  return {
+    scope: admission.organization?.id ?? '-',
+    caller: callerId(admission.principal),
+    key,
+    hash: requestHash(operation.id, request.url, input.body),
+  };
+}
+
+/** Carries the call out unless its answer is known; keeps the answer without the secrets that are shown once. */
+async function answerOnce(
+  call: AnyCall,
+  handler: AnyHandler,
+  idempotent: IdempotentRequest,
+  reply: FastifyReply,
+  options: ServeOptions,
+): Promise<FastifyReply> {
+  const stored = await options.idempotency.begin(idempotent);
+  if (stored) return replay(stored, reply);
+  try {
+    const answer = await handler(call);
+    if (answer.stream) throw new Error('a stream cannot be stored for replay');
+    const kept: AnyAnswer = { ...answer, data: withoutSecrets(answer.data, call.operation.secretFields) };
+    await options.idempotency.keep(idempotent, {
+      status: answer.status ?? call.operation.success.status,
+      headers: {
+        ...answer.headers,
+        ...(answer.location ? { location: answer.location } : {}),
+        ...(answer.etag ? { etag: answer.etag } : {}),
+      },
+      body: renderBody(call.operation, kept),
+    });
+    return await send(call.operation, answer, reply.request, reply, options);
+  } catch (error) {
+    await options.idempotency
+      .forget(idempotent)
+      .catch((failure: unknown) => reply.log.warn({ err: failure }, 'an idempotency key stays locked'));
+    throw error;
+  }
+}
+
+function replay(stored: StoredAnswer, reply: FastifyReply): FastifyReply {
+  reply.code(stored.status).headers(stored.headers).header('idempotency-replayed', 'true');
+  return reply.type('application/json; charset=utf-8').send(stored.body);
+}
+
+async function send(
+  operation: Operation,
+  answer: AnyAnswer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ServeOptions,
+): Promise<FastifyReply> {
+  reply.code(answer.status ?? operation.success.status);
+  if (answer.headers) reply.headers(answer.headers);
+  if (answer.location) reply.header('location', answer.location);
+  for (const cookie of answer.cookies ?? []) reply.setCookie(cookie.name, cookie.value, cookie.options);
+  if (answer.etag) {
+    reply.header('etag', answer.etag);
+    if (
+      request.method === 'GET' &&
+      request.headers['if-none-match']?.split(',').some((tag) => tag.trim() === answer.etag)
+    )
+      return reply.code(304).send();
+  }
+  if (answer.stream) return reply.type(answer.contentType ?? 'application/octet-stream').send(answer.stream);
+  if (operation.success.kind === 'redirect') return reply.send();
+  if (options.checkAnswers) checkAnswer(operation, answer);
+  const contentType = operation.success.kind === 'bare' ? operation.success.contentType : undefined;
+  return reply.type(contentType ?? 'application/json; charset=utf-8').send(renderBody(operation, answer));
+}

@@ -1,0 +1,168 @@
+import fastifyCookie from '@fastify/cookie';
+import { allOperations, type Operation } from '@holdfast/contract';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { Ids } from '../platform/ids.ts';
+import type { Logger } from '../platform/log.ts';
+import type { OrganizationAccess, Principal } from '../platform/principal.ts';
+import { Problem } from '../platform/problem.ts';
+import type { RateLimiter } from '../platform/rate-limit.ts';
+import type { Authenticator } from './authentication.ts';
+import type { AnyHandler, Handlers } from './call.ts';
+import { bodyFault, errorBody, sendProblem, toProblem } from './errors.ts';
+import { IdempotencyStore } from './idempotency.ts';
+import type { Metrics } from './metrics.ts';
+import { createNotFound } from './not-found.ts';
+import { serveOperation } from './serve-operation.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set as soon as they are known, so that a denial can be told with them. */
+    principal: Principal | null;
+    organization: OrganizationAccess | null;
+  }
+}
+
+const bodyBytesMax = 1024 * 1024;
+const headerBytesMax = 32 * 1024;
+const requestIdPattern = /^[A-Za-z0-9_.~-]{1,128}$/;
+
+/** A call that was refused; the audit log wants to know. */
+export interface Denial {
+  operation: Operation;
+  problem: Problem;
+  principal: Principal | null;
+  organization: OrganizationAccess | null;
+  requestId: string;
+  ip: string;
+  userAgent: string | null;
+}
+
+export interface HttpOptions {
+  handlers: Handlers;
+  authenticator: Authenticator;
+  database: Database;
+  limiter: RateLimiter;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+  metrics: Metrics;
+  trustProxy: boolean | number | string[];
+  rateLimitPerMinute: number;
+  authRateLimitPerMinute: number;
+  /** The origin people use, known once the socket listens. */
+  publicOrigin: () => string;
+  onDenied: (denial: Denial) => Promise<void>;
+  /** Checks every answer against its schema. For tests: a drift becomes an error instead of a surprise at a customer's. */
+  checkAnswers: boolean;
+}
+
+/** The public API: every operation of the contract that has a handler, through one pipeline. */
+export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: bodyBytesMax,
+    trustProxy: typeof options.trustProxy === 'number' ? trustHops(options.trustProxy) : options.trustProxy,
+    genReqId: (request) => requestId(request.headers['x-request-id'], options.ids),
+    routerOptions: { maxParamLength: 8192, ignoreTrailingSlash: true },
+    http: { maxHeaderSize: headerBytesMax },
+    requestTimeout: 120_000,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => {
+      setStandardHeaders(request, reply);
+      sendProblem(reply, toProblem(error, request));
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.ids),
+  });
+  app.decorateRequest('principal', null);
+  app.decorateRequest('organization', null);
+  await app.register(fastifyCookie);
+  parseJsonOnly(app);
+  app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply));
+  app.addHook('onResponse', async (request, reply) => report(request, reply, options));
+  app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, toProblem(error, request)));
+  const idempotency = new IdempotencyStore(options.database, options.clock);
+  for (const operation of allOperations) {
+    const handler = options.handlers[operation.id as keyof Handlers] as AnyHandler | undefined;
+    if (handler) serveOperation(app, operation, handler, { ...options, idempotency });
+  }
+  app.setNotFoundHandler(createNotFound(allOperations.filter(({ id }) => options.handlers[id as keyof Handlers])));
+  return app;
+}
+
+function trustHops(hops: number) {
+  return (_address: string, hop: number) => hop < hops;
+}
+
+function requestId(given: string | string[] | undefined, ids: Ids): string {
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next('req');
+}
+
+function setStandardHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('cache-control', 'no-store');
+  reply.header('referrer-policy', 'no-referrer');
+}
+
+function report(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): void {
+  const durationMs = reply.elapsedTime;
+  const route = request.routeOptions.url ?? 'unmatched';
+  options.metrics.observeRequest(request.method, route, reply.statusCode, durationMs);
+  request.log.debug(
+    { method: request.method, route, status: reply.statusCode, durationMs: Math.round(durationMs) },
+    'request',
+  );
+}
+
+/** JSON in UTF-8 and nothing else; an empty body counts as none. */
+function parseJsonOnly(app: FastifyInstance): void {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, buffer, done) => {
+    if (buffer.length === 0) return done(null, undefined);
+    let text: string;
+    try {
+      text = decoder.decode(buffer as Buffer);
+    } catch {
+      return done(bodyFault('is not UTF-8'));
+    }
+    try {
+      return done(null, JSON.parse(text));
+    } catch {
+      return done(bodyFault('is not valid JSON'));
+    }
+  });
+}
+
+/** What does not even parse as HTTP still gets the error envelope. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: import('node:net').Socket, ids: Ids): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const problem = tooLarge
+    ? new Problem('HEADERS_TOO_LARGE', `The request headers are larger than ${headerBytesMax / 1024} KiB.`)
+    : new Problem(
+        'VALIDATION_ERROR',
+        timedOut ? 'The request took too long to arrive.' : 'The request is not valid HTTP.',
+        {
+          details: { field: 'request', reason: timedOut ? 'took too long to arrive' : 'is not valid HTTP' },
+        },
+      );
+  const id = ids.next('req');
+  const body = JSON.stringify(errorBody(problem, id));
+  const status = timedOut
+    ? '408 Request Timeout'
+    : `${problem.status} ${tooLarge ? 'Request Header Fields Too Large' : 'Bad Request'}`;
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

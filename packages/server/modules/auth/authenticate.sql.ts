@@ -1,0 +1,26 @@
+/**
+ * The two look-ups behind every authenticated call, each one round trip. They run with the rights of the tables' owner,
+ * because who is calling has to be known before a tenant transaction can begin; they reveal one row about ids the caller already holds.
+ */
+export const authenticationFunctions = [
+  `create or replace function holdfast_identify_person(given_session text, given_user text, given_organization text, given_now timestamptz)
+   returns table (email text, email_verified boolean, name text, organization_id text, organization_name text, plan text, role text, active_at timestamptz)
+   language sql stable security definer set search_path = pg_catalog, public as $$
+     select u.email, u.email_verified, u.name, o.id, o.name, o.plan, m.role, m.last_active_at
+       from sessions s
+       join users u on u.id = s.user_id
+       left join organizations o on o.id = given_organization and o.deleted_at is null
+       left join memberships m on m.organization_id = o.id and m.user_id = u.id
+      where s.id = given_session and s.user_id = given_user and s.revoked_at is null and s.expires_at > given_now
+   $$`,
+  `create or replace function holdfast_identify_key(given_hash text, given_now timestamptz)
+   returns table (id text, email text, permissions jsonb, organization_id text, organization_name text, plan text, deleted boolean, used_at timestamptz)
+   language sql stable security definer set search_path = pg_catalog, public as $$
+     select a.id, a.email, a.permissions, o.id, o.name, o.plan, o.deleted_at is not null, a.last_used_at
+       from service_accounts a
+       join organizations o on o.id = a.organization_id
+      where a.key_hash = given_hash or (a.previous_key_hash = given_hash and a.previous_key_valid_until > given_now)
+   $$`,
+  'revoke all on function holdfast_identify_person(text, text, text, timestamptz) from public',
+  'revoke all on function holdfast_identify_key(text, timestamptz) from public',
+];

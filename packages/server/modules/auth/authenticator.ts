@@ -1,0 +1,110 @@
+import type { Plan, Role, Scope } from '@holdfast/contract';
+import type { Authenticator, Identity } from '../../http/authentication.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './api-key.ts';
+
+interface PersonRow {
+  email: string;
+  email_verified: boolean;
+  name: string;
+  organization_id: string | null;
+  organization_name: string | null;
+  plan: Plan | null;
+  role: Role | null;
+  active_at: Date | null;
+}
+
+interface KeyRow {
+  id: string;
+  email: string;
+  permissions: Scope[];
+  organization_id: string;
+  organization_name: string;
+  plan: Plan;
+  deleted: boolean;
+  used_at: Date | null;
+}
+
+/** How stale `lastActiveAt` and `lastUsedAt` may get before a call writes them again. */
+export const activityMs = 60_000;
+
+export interface ActivityNotes {
+  personActive(organizationId: string, userId: string): void;
+  keyUsed(organizationId: string, serviceAccountId: string): void;
+}
+
+/** Turns a bearer token into an identity. Session, membership, role and plan are read from the database on every call, never from the token. */
+export class DatabaseAuthenticator implements Authenticator {
+  readonly #database: Database;
+  readonly #tokens: AccessTokens;
+  readonly #clock: Clock;
+  readonly #activity: ActivityNotes;
+
+  constructor(options: { database: Database; tokens: AccessTokens; clock: Clock; activity: ActivityNotes }) {
+    this.#database = options.database;
+    this.#tokens = options.tokens;
+    this.#clock = options.clock;
+    this.#activity = options.activity;
+  }
+
+  identify(token: string, organizationId: string | undefined): Promise<Identity> {
+    return looksLikeApiKey(token) ? this.#identifyKey(token) : this.#identifyPerson(token, organizationId);
+  }
+
+  async #identifyPerson(token: string, organizationId: string | undefined): Promise<Identity> {
+    const { userId, sessionId } = await this.#tokens.verify(token);
+    const now = this.#clock.now();
+    const [row] = await this.#database.call<PersonRow & { [column: string]: unknown }>(
+      'select * from holdfast_identify_person($1, $2, $3, $4)',
+      [sessionId, userId, organizationId?.slice(0, 100).replaceAll('\u0000', '') ?? null, now],
+    );
+    if (!row) throw new Problem('UNAUTHORIZED', 'The session has ended. Sign in again.');
+    const principal = {
+      kind: 'person',
+      userId,
+      sessionId,
+      email: row.email,
+      emailVerified: row.email_verified,
+      name: row.name,
+    } as const;
+    if (organizationId === undefined) return { principal, organization: undefined };
+    if (row.organization_id === null) return { principal, organization: 'not-found' };
+    if (row.role === null) return { principal, organization: 'not-a-member' };
+    if (!row.active_at || now.getTime() - row.active_at.getTime() >= activityMs)
+      this.#activity.personActive(row.organization_id, userId);
+    const organization = {
+      id: row.organization_id,
+      name: row.organization_name as string,
+      plan: row.plan as Plan,
+      role: row.role,
+    };
+    return { principal, organization };
+  }
+
+  async #identifyKey(token: string): Promise<Identity> {
+    if (!isWellFormedApiKey(token)) throw new Problem('UNAUTHORIZED', 'The API key is not valid.');
+    const now = this.#clock.now();
+    const [row] = await this.#database.call<KeyRow & { [column: string]: unknown }>(
+      'select * from holdfast_identify_key($1, $2)',
+      [hashApiKey(token), now],
+    );
+    if (!row) throw new Problem('UNAUTHORIZED', 'The API key is not valid.');
+    const principal = {
+      kind: 'key',
+      serviceAccountId: row.id,
+      organizationId: row.organization_id,
+      email: row.email,
+      scopes: row.permissions,
+    } as const;
+    if (row.deleted) return { principal, organization: 'not-found' };
+    if (!row.used_at || now.getTime() - row.used_at.getTime() >= activityMs)
+      this.#activity.keyUsed(row.organization_id, row.id);
+    return {
+      principal,
+      organization: { id: row.organization_id, name: row.organization_name, plan: row.plan, role: null },
+    };
+  }
+}

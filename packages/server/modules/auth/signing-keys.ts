@@ -1,0 +1,151 @@
+import { desc, eq, isNull } from 'drizzle-orm';
+import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, Transaction } from '../../platform/database/database.ts';
+import type { Ids } from '../../platform/ids.ts';
+import { Problem } from '../../platform/problem.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { signingKeys } from './tables.ts';
+
+export interface SigningKey {
+  id: string | undefined;
+  key: CryptoKey | Uint8Array;
+}
+
+/** The keys of access tokens: one signs, earlier ones still verify what they signed. */
+export interface SigningKeys {
+  readonly algorithm: 'RS256' | 'HS256';
+  current(): Promise<SigningKey>;
+  verifying(id: string | undefined): Promise<CryptoKey | Uint8Array>;
+  /** What /.well-known/jwks.json shows. */
+  published(): Promise<JWK[]>;
+}
+
+export class SharedSecretKeys implements SigningKeys {
+  readonly algorithm = 'HS256';
+  readonly #secret: Uint8Array;
+
+  constructor(secret: string) {
+    this.#secret = new TextEncoder().encode(secret);
+  }
+
+  async current(): Promise<SigningKey> {
+    return { id: undefined, key: this.#secret };
+  }
+
+  async verifying(): Promise<Uint8Array> {
+    return this.#secret;
+  }
+
+  async published(): Promise<JWK[]> {
+    return [];
+  }
+}
+
+const lock = 0x48f2;
+const reloadMs = 60_000;
+
+interface KeptKey {
+  id: string;
+  publicJwk: JWK;
+  publicKey: CryptoKey;
+  privateKey: CryptoKey | undefined;
+}
+
+/** RS256 key pairs made on first use and kept sealed in the database, so that every process signs with the same one. */
+export class KeptKeyPairs implements SigningKeys {
+  readonly algorithm = 'RS256';
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  #kept: KeptKey[] = [];
+  #loadedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock; ids: Ids }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#ids = options.ids;
+  }
+
+  async current(): Promise<SigningKey> {
+    const found = (await this.#load(false)).find((key) => key.privateKey);
+    if (!found?.privateKey) throw new Error('there is no signing key');
+    return { id: found.id, key: found.privateKey };
+  }
+
+  async verifying(id: string | undefined): Promise<CryptoKey> {
+    const find = (keys: KeptKey[]) => keys.find((key) => key.id === id)?.publicKey;
+    const found = find(await this.#load(false)) ?? (this.#isStale(1000) ? find(await this.#load(true)) : undefined);
+    if (!found) throw new Problem('UNAUTHORIZED', 'The access token is not valid.');
+    return found;
+  }
+
+  async published(): Promise<JWK[]> {
+    return (await this.#load(false)).map((key) => key.publicJwk);
+  }
+
+  /** From now on a new key signs; the old one verifies until its tokens have expired. */
+  async rotate(): Promise<void> {
+    await this.#database.system(async (transaction) => {
+      await transaction.client.query('select pg_advisory_xact_lock($1)', [lock]);
+      await transaction.orm
+        .update(signingKeys)
+        .set({ retiredAt: this.#clock.now(), privateJwk: null })
+        .where(isNull(signingKeys.retiredAt));
+      await this.#make(transaction);
+    });
+    await this.#load(true);
+  }
+
+  async #load(force: boolean): Promise<KeptKey[]> {
+    if (!force && !this.#isStale(reloadMs)) return this.#kept;
+    this.#kept = await this.#database.system(async (transaction) => {
+      await transaction.client.query('select pg_advisory_xact_lock($1)', [lock]);
+      const [current] = await transaction.orm
+        .select({ id: signingKeys.id })
+        .from(signingKeys)
+        .where(isNull(signingKeys.retiredAt));
+      if (!current) await this.#make(transaction);
+      const rows = await transaction.orm.select().from(signingKeys).orderBy(desc(signingKeys.createdAt));
+      return Promise.all(rows.map((row) => this.#read(row)));
+    });
+    this.#loadedAtMs = performance.now();
+    return this.#kept;
+  }
+
+  #isStale(ageMs: number): boolean {
+    return performance.now() - this.#loadedAtMs > ageMs;
+  }
+
+  async #make(transaction: Transaction): Promise<void> {
+    const pair = await generateKeyPair('RS256', { modulusLength: 2048, extractable: true });
+    const id = this.#ids.next('key');
+    const publicJwk = JSON.stringify({ ...(await exportJWK(pair.publicKey)), kid: id, alg: 'RS256', use: 'sig' });
+    const privateJwk = this.#keyring.seal(JSON.stringify(await exportJWK(pair.privateKey)), `signing_keys:${id}`);
+    await transaction.orm.insert(signingKeys).values({ id, publicJwk, privateJwk, createdAt: this.#clock.now() });
+  }
+
+  async #read(row: typeof signingKeys.$inferSelect): Promise<KeptKey> {
+    const publicJwk = JSON.parse(row.publicJwk) as JWK;
+    const privateJwk = row.privateJwk
+      ? (JSON.parse(this.#keyring.openText(row.privateJwk, `signing_keys:${row.id}`)) as JWK)
+      : undefined;
+    return {
+      id: row.id,
+      publicJwk,
+      publicKey: (await importJWK(publicJwk, 'RS256')) as CryptoKey,
+      privateKey: privateJwk ? ((await importJWK(privateJwk, 'RS256')) as CryptoKey) : undefined,
+    };
+  }
+
+  /** Retired keys whose last tokens have expired. */
+  async removeExpired(before: Date): Promise<void> {
+    await this.#database.system(async ({ orm }) => {
+      const retired = await orm.select().from(signingKeys);
+      for (const row of retired)
+        if (row.retiredAt && row.retiredAt < before) await orm.delete(signingKeys).where(eq(signingKeys.id, row.id));
+    });
+  }
+}

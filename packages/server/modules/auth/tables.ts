@@ -1,0 +1,107 @@
+import { sql } from 'drizzle-orm';
+import { boolean, index, pgPolicy, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { instant, systemOnlyPolicies, tenantRole } from '../../platform/database/columns.ts';
+
+/** People. A tenant transaction sees those who belong to its organization, and changes none. */
+export const users = pgTable(
+  'users',
+  {
+    id: text('id').primaryKey(),
+    email: text('email').notNull(),
+    emailVerified: boolean('email_verified').notNull().default(false),
+    name: text('name').notNull(),
+    picture: text('picture'),
+    /** `<issuer> <subject>` at the identity provider; null for the person of the local sign-in link. */
+    providerSubject: text('provider_subject').unique(),
+    /** The provider's refresh token, sealed: it serves the projects this person connected by consent. */
+    providerRefreshToken: text('provider_refresh_token'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (table) => [
+    ...systemOnlyPolicies(),
+    pgPolicy('tenant', {
+      to: tenantRole,
+      for: 'select',
+      using: sql`exists (select 1 from memberships where memberships.user_id = ${table.id})`,
+    }),
+    index('users_by_email').on(sql`lower(${table.email})`),
+  ],
+).enableRLS();
+
+/** One sign-in on one device; the family of its refresh tokens. Access tokens name it and die with it. */
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: text('id').primaryKey(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    ip: text('ip'),
+    userAgent: text('user_agent'),
+    createdAt: instant('created_at').notNull(),
+    lastUsedAt: instant('last_used_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    revokedAt: instant('revoked_at'),
+  },
+  (table) => [...systemOnlyPolicies(), index('sessions_by_user').on(table.userId, table.createdAt)],
+).enableRLS();
+
+/** Refresh tokens by hash. A used one remembers its successor, sealed, for the short time in which a replay is innocent. */
+export const refreshTokens = pgTable(
+  'refresh_tokens',
+  {
+    hash: text('hash').primaryKey(),
+    sessionId: text('session_id')
+      .notNull()
+      .references(() => sessions.id, { onDelete: 'cascade' }),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+    successor: text('successor'),
+  },
+  (table) => [...systemOnlyPolicies(), index('refresh_tokens_by_session').on(table.sessionId)],
+).enableRLS();
+
+/** A sign-in under way at the identity provider: what its answer is checked against. */
+export const signInFlows = pgTable(
+  'sign_in_flows',
+  {
+    stateHash: text('state_hash').primaryKey(),
+    /** Nonce, code verifier and redirect address, sealed. */
+    sealed: text('sealed').notNull(),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [...systemOnlyPolicies(), index('sign_in_flows_by_expiry').on(table.expiresAt)],
+).enableRLS();
+
+/** Codes that open a session once: after a sign-in with `redirect_uri`, or from the local link. */
+export const oneTimeCodes = pgTable(
+  'one_time_codes',
+  {
+    hash: text('hash').primaryKey(),
+    kind: text('kind').$type<'exchange' | 'local'>().notNull(),
+    userId: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+  },
+  (table) => [...systemOnlyPolicies(), index('one_time_codes_by_expiry').on(table.expiresAt)],
+).enableRLS();
+
+export const signingKeys = pgTable(
+  'signing_keys',
+  {
+    id: text('id').primaryKey(),
+    publicJwk: text('public_jwk').notNull(),
+    /** The private key, sealed. Absent once the key is retired and only verifies. */
+    privateJwk: text('private_jwk'),
+    createdAt: instant('created_at').notNull(),
+    retiredAt: instant('retired_at'),
+  },
+  (table) => [
+    ...systemOnlyPolicies(),
+    uniqueIndex('signing_keys_one_current').on(sql`(true)`).where(sql`${table.retiredAt} is null`),
+  ],
+).enableRLS();

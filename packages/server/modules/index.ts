@@ -1,0 +1,32 @@
+import type { Authenticator } from '../http/authentication.ts';
+import type { Denial } from '../http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { AccessTokens } from './auth/access-tokens.ts';
+import { DatabaseAuthenticator } from './auth/authenticator.ts';
+import { KeptKeyPairs, SharedSecretKeys } from './auth/signing-keys.ts';
+import type { Module } from './module.ts';
+import type { CheckResult } from './system/health.ts';
+
+export interface Composition {
+  modules: readonly Module[];
+  authenticator: Authenticator;
+  onDenied: (denial: Denial) => Promise<void>;
+  checkStorage: () => Promise<CheckResult>;
+  signInLink: () => Promise<string | undefined>;
+}
+
+/** Puts the modules together, each handed what it needs of those before it. */
+export function composeModules(platform: Platform): Composition {
+  const { config, clock, database } = platform;
+  const keys =
+    config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new KeptKeyPairs(platform);
+  const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
+  const activity = { personActive: () => undefined, keyUsed: () => undefined };
+  return {
+    modules: [],
+    authenticator: new DatabaseAuthenticator({ database, clock, tokens, activity }),
+    onDenied: async () => undefined,
+    checkStorage: async () => 'ok',
+    signInLink: async () => undefined,
+  };
+}

@@ -1,0 +1,118 @@
+import { sql } from 'drizzle-orm';
+import { index, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { users } from '../auth/tables.ts';
+
+export type Role = 'owner' | 'admin' | 'member' | 'viewer';
+
+export const organizations = pgTable(
+  'organizations',
+  {
+    id: text('id').primaryKey(),
+    name: text('name').notNull(),
+    slug: text('slug').notNull(),
+    plan: text('plan').$type<'starter' | 'professional' | 'enterprise'>().notNull(),
+    billingCycle: text('billing_cycle').$type<'monthly' | 'yearly'>().notNull().default('monthly'),
+    timezone: text('timezone').notNull().default('UTC'),
+    defaultStorageId: text('default_storage_id'),
+    deletedAt: instant('deleted_at'),
+    recoveryDeadline: instant('recovery_deadline'),
+    ...history,
+  },
+  (table) => [
+    ...tenantPolicies(table.id),
+    uniqueIndex('organizations_slug').on(table.slug),
+    index('organizations_to_purge').on(table.recoveryDeadline).where(sql`${table.deletedAt} is not null`),
+  ],
+).enableRLS();
+
+export const memberships = pgTable(
+  'memberships',
+  {
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    userId: text('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    role: text('role').$type<Role>().notNull(),
+    joinedAt: instant('joined_at').notNull(),
+    lastActiveAt: instant('last_active_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    primaryKey({ columns: [table.organizationId, table.userId] }),
+    index('memberships_by_user').on(table.userId),
+    uniqueIndex('memberships_one_owner').on(table.organizationId).where(sql`${table.role} = 'owner'`),
+  ],
+).enableRLS();
+
+export const invitations = pgTable(
+  'invitations',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    email: text('email').notNull(),
+    role: text('role').$type<Role>().notNull(),
+    status: text('status').$type<'pending' | 'accepted' | 'cancelled'>().notNull(),
+    tokenHash: text('token_hash').notNull(),
+    invitedById: text('invited_by_id').notNull(),
+    invitedByEmail: text('invited_by_email').notNull(),
+    createdAt: instant('created_at').notNull(),
+    resentAt: instant('resent_at'),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    uniqueIndex('invitations_token').on(table.tokenHash),
+    uniqueIndex('invitations_one_pending')
+      .on(table.organizationId, sql`lower(${table.email})`)
+      .where(sql`${table.status} = 'pending'`),
+  ],
+).enableRLS();
+
+export const serviceAccounts = pgTable(
+  'service_accounts',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    email: text('email').notNull(),
+    permissions: jsonb('permissions').$type<string[]>().notNull(),
+    keyHash: text('key_hash').notNull(),
+    previousKeyHash: text('previous_key_hash'),
+    previousKeyValidUntil: instant('previous_key_valid_until'),
+    lastUsedAt: instant('last_used_at'),
+    ...history,
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    uniqueIndex('service_accounts_one').on(table.organizationId),
+    uniqueIndex('service_accounts_key').on(table.keyHash),
+    index('service_accounts_previous_key').on(table.previousKeyHash),
+  ],
+).enableRLS();
+
+/**
+ * Keys that wrap the data keys of an organization's backups, sealed under the master key.
+ * A destroyed one keeps its row without the key: that is what makes its backups unreadable for good.
+ */
+export const organizationKeys = pgTable(
+  'organization_keys',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    /** Who supplied it: the service made it, or the customer gave a passphrase or a key. */
+    kind: text('kind').$type<'service' | 'passphrase' | 'key'>().notNull(),
+    sealed: text('sealed'),
+    /** How a passphrase became a key, so that the same passphrase gives the same key again. */
+    derivation: jsonb('derivation').$type<{ algorithm: 'PBKDF2-HMAC-SHA256'; iterations: number; salt: string }>(),
+    /** Recognises the key without revealing it. */
+    fingerprint: text('fingerprint').notNull(),
+    createdAt: instant('created_at').notNull(),
+    retiredAt: instant('retired_at'),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    uniqueIndex('organization_keys_current').on(table.organizationId).where(sql`${table.retiredAt} is null`),
+  ],
+).enableRLS();

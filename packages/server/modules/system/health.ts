@@ -1,0 +1,49 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { version } from '../../version.ts';
+
+export type CheckResult = 'ok' | 'error' | 'not configured';
+
+export interface HealthReport {
+  status: 'healthy' | 'degraded' | 'unhealthy';
+  version: string;
+  timestamp: string;
+  checks: { database: CheckResult; redis: CheckResult; storage: CheckResult };
+}
+
+export interface HealthSources {
+  clock: Clock;
+  database: Database;
+  checkRedis: () => Promise<CheckResult>;
+  checkStorage: () => Promise<CheckResult>;
+}
+
+const checkTimeoutMs = 3000;
+
+/** Without its database the service cannot work; without the rest it works with less. */
+export async function reportHealth(sources: HealthSources): Promise<HealthReport> {
+  const [database, redis, storage] = await Promise.all([
+    within(checkDatabase(sources.database)),
+    within(sources.checkRedis()),
+    within(sources.checkStorage()),
+  ]);
+  const status = database !== 'ok' ? 'unhealthy' : redis === 'error' || storage === 'error' ? 'degraded' : 'healthy';
+  return { status, version, timestamp: sources.clock.now().toISOString(), checks: { database, redis, storage } };
+}
+
+async function checkDatabase(database: Database): Promise<CheckResult> {
+  await database.call('select 1', []);
+  return 'ok';
+}
+
+async function within(check: Promise<CheckResult>): Promise<CheckResult> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CheckResult>((resolve) => {
+    timer = setTimeout(() => resolve('error'), checkTimeoutMs);
+  });
+  try {
+    return await Promise.race([check.catch(() => 'error' as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,76 @@
+import { errorsOf, type Operation, servedOperations } from '@holdfast/contract';
+import type { FastifyInstance } from 'fastify';
+import { version } from '../../version.ts';
+
+const style = `
+:root { color-scheme: light dark; --ink: light-dark(#17211d, #e6ece9); --soft: light-dark(#5b6a63, #9fb0a8); --line: light-dark(#dde4e0, #2c3833); --mark: light-dark(#0f6b4b, #5fd3a5); --ground: light-dark(#fff, #121815); }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.5rem 1.25rem; max-width: 60rem; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--ground); }
+h1 { margin: 0 0 .25rem; font-size: 1.9rem; letter-spacing: -.02em; } h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem; }
+p { margin: .4rem 0; } .soft, td small { color: var(--soft); } a { color: var(--mark); }
+table { width: 100%; border-collapse: collapse; } td { padding: .55rem .6rem .55rem 0; border-top: 1px solid var(--line); vertical-align: top; }
+td:first-child { white-space: nowrap; font-weight: 600; font-size: .8rem; color: var(--mark); padding-top: .7rem; }
+code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
+`;
+
+/** Nothing is loaded from elsewhere and no script runs. */
+const policy =
+  "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+/** The pages a browser sees before the dashboard: a front door and the readable documentation of the API. */
+export function servePages(app: FastifyInstance): void {
+  const pages = { '/': frontPage(), '/docs': docsPage() };
+  for (const [path, html] of Object.entries(pages)) {
+    app.get(path, async (_request, reply) =>
+      reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html),
+    );
+  }
+}
+
+function frontPage(): string {
+  return page(
+    'Holdfast',
+    `
+    <h1>Holdfast</h1>
+    <p class="soft">Backups of Firestore that hold. Version ${version}.</p>
+    <p>The service is running. See the <a href="/docs">API documentation</a>, its <a href="/api/v1/openapi.json">OpenAPI document</a>, or <a href="/health">how it is doing</a>.</p>
+    <p>To sign in on a fresh installation, open the link that the server printed when it started.</p>`,
+  );
+}
+
+function docsPage(): string {
+  const byTag = Map.groupBy(servedOperations, (operation) => operation.tag);
+  const sections = [...byTag].map(
+    ([tag, operations]) => `<h2>${escapeHtml(tag)}</h2><table>${operations.map(row).join('')}</table>`,
+  );
+  return page(
+    'Holdfast API',
+    `
+    <h1>Holdfast API</h1>
+    <p class="soft">Version ${version}. The whole of it, with every schema, as <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
+    <p>Send <code>Authorization: Bearer &lt;access token or API key&gt;</code> and, for calls inside an organization, <code>X-Organization-Id</code>. Answers are <code>{"success": true, "data": …}</code>, errors <code>{"success": false, "error": {"code", "message", "details", "requestId"}}</code>.</p>
+    ${sections.join('')}`,
+  );
+}
+
+function row(operation: Operation): string {
+  const errors = errorsOf(operation)
+    .map((code) => `<code>${code}</code>`)
+    .join(' ');
+  return `<tr><td>${operation.method}</td><td><code>${escapeHtml(operation.path)}</code><br>${escapeHtml(operation.summary)}. <span class="soft">${escapeHtml(operation.description)}</span><br><small>${escapeHtml(accessOf(operation))} Errors: ${errors}</small></td></tr>`;
+}
+
+function accessOf(operation: Operation): string {
+  const { access } = operation;
+  if (access.kind === 'public') return 'Open to everyone.';
+  if (access.kind === 'person') return 'For signed-in people.';
+  return `Needs the role ${access.role}${access.scope ? ` or the scope ${access.scope}` : '; not for API keys'}.`;
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${style}</style></head><body><main>${body}</main></body></html>`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

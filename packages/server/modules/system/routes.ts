@@ -1,0 +1,49 @@
+import { timingSafeEqual } from 'node:crypto';
+import openapi from '@holdfast/contract/openapi.json' with { type: 'json' };
+import { isLoopback } from '../../config.ts';
+import type { Handlers } from '../../http/call.ts';
+import type { Metrics } from '../../http/metrics.ts';
+import { Problem } from '../../platform/problem.ts';
+import { type HealthSources, reportHealth } from './health.ts';
+
+export interface SystemOptions extends HealthSources {
+  metrics: Metrics;
+  metricsToken: string | undefined;
+  /** False while the process starts and while it shuts down. */
+  isReady: () => boolean;
+}
+
+export function systemHandlers(options: SystemOptions): Handlers {
+  return {
+    getHealth: async () => {
+      const report = await reportHealth(options);
+      return { data: report, status: report.status === 'unhealthy' ? 503 : 200 };
+    },
+    getLiveness: async () => ({ data: { status: 'ok' } }),
+    getReadiness: async () => {
+      const ready = options.isReady() && (await reportHealth(options)).checks.database === 'ok';
+      return ready ? { data: { status: 'ok' } } : { data: { status: 'unavailable' }, status: 503 };
+    },
+    getMetrics: async (call) => {
+      requireMetricsAccess(options.metricsToken, call.bearer, call.origin.ip);
+      return { data: await options.metrics.registry.metrics() };
+    },
+    getOpenApi: async () => ({ data: openapi }),
+  };
+}
+
+/** With a token configured it is asked for; without one only this very machine may look. */
+function requireMetricsAccess(expected: string | undefined, given: string | undefined, ip: string | null): void {
+  if (
+    expected === undefined
+      ? isLoopback((ip ?? '').replace(/^::ffff:/, ''))
+      : given !== undefined && isEqual(expected, given)
+  )
+    return;
+  throw new Problem('UNAUTHORIZED', 'Metrics need the bearer token that METRICS_TOKEN sets.');
+}
+
+function isEqual(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,52 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { invalid } from './problem.ts';
+
+/**
+ * Cursors are opaque, signed, and bound to the list and its filters: one that was made for another list,
+ * other filters or by someone else is refused rather than misread.
+ */
+export class Cursors {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  write(list: string, filters: unknown, position: string): string {
+    const body = Buffer.from(position, 'utf8');
+    return Buffer.concat([this.#sign(list, filters, body), body]).toString('base64url');
+  }
+
+  read(list: string, filters: unknown, cursor: string | undefined): string | undefined {
+    if (cursor === undefined) return undefined;
+    const bytes = Buffer.from(cursor, 'base64url');
+    const body = bytes.subarray(signatureBytes);
+    if (
+      bytes.length <= signatureBytes ||
+      !timingSafeEqual(bytes.subarray(0, signatureBytes), this.#sign(list, filters, body))
+    ) {
+      throw invalid('cursor', 'is not valid for this list and these filters');
+    }
+    return body.toString('utf8');
+  }
+
+  #sign(list: string, filters: unknown, body: Buffer): Buffer {
+    const bound = createHash('sha256')
+      .update(JSON.stringify([list, filters]))
+      .digest();
+    return createHmac('sha256', this.#key).update(bound).update(body).digest().subarray(0, signatureBytes);
+  }
+}
+
+const signatureBytes = 16;
+
+/** One page out of rows that were read with one more than the limit. */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  limit: number,
+  cursorOf: (row: Row) => string,
+): { rows: Row[]; nextCursor: string | null } {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return { rows: shown, nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+}

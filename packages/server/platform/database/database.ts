@@ -1,0 +1,112 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import type { Logger } from '../log.ts';
+
+/** One transaction, wearing the role of a tenant or of the system. */
+export interface Transaction {
+  readonly orm: NodePgDatabase;
+  readonly client: pg.PoolClient;
+  readonly organizationId: string | null;
+  /** Runs after the commit, and not at all if there is none. */
+  onCommit(action: () => void): void;
+}
+
+export interface Database {
+  /** Work of one organization: row-level security shows and accepts its rows only. */
+  tenant<T>(organizationId: string, work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Work across organizations: sign-in, dispatch, house-keeping. Every use is a place to look twice. */
+  system<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** One statement without a role: reaches only functions granted to the login, no table. */
+  call<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]>;
+  /** The pool itself, for the queue's own connection handling. */
+  readonly pool: pg.Pool;
+  close(): Promise<void>;
+}
+
+const identifierPattern = /^[A-Za-z0-9_-]{1,64}$/;
+const attemptsMax = 5;
+/** Serialization failure, deadlock: the same work may well succeed when it runs again. */
+const repeatableCodes = new Set(['40001', '40P01']);
+
+export function connectDatabase(options: { url: string; poolSize: number; log: Logger }): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: 15_000,
+    application_name: 'holdfast',
+    keepAlive: true,
+  });
+  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
+  return {
+    pool,
+    tenant: (organizationId, work) => {
+      if (!identifierPattern.test(organizationId)) throw new Error('an organization id is not well formed');
+      const begin = `begin; set local role holdfast_tenant; set local holdfast.organization_id = '${organizationId}'`;
+      return repeatedly(() => transact(pool, begin, organizationId, work));
+    },
+    system: (work) => repeatedly(() => transact(pool, 'begin; set local role holdfast_system', null, work)),
+    call: async (text, values) => (await pool.query({ text, values, name: text.slice(0, 60) })).rows,
+    close: () => pool.end(),
+  };
+}
+
+async function transact<T>(
+  pool: pg.Pool,
+  begin: string,
+  organizationId: string | null,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  const afterCommit: (() => void)[] = [];
+  let broken: Error | undefined;
+  const onError = (error: Error) => {
+    broken = error;
+  };
+  client.on('error', onError);
+  try {
+    await client.query(begin);
+    const result = await work({
+      orm: drizzle(client),
+      client,
+      organizationId,
+      onCommit: (action) => afterCommit.push(action),
+    });
+    await client.query('commit');
+    for (const action of afterCommit) action();
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+async function repeatedly<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (count >= attemptsMax || !repeatableCodes.has(databaseErrorCode(error) ?? '')) throw error;
+    }
+  }
+}
+
+/** The SQLSTATE of a failed statement, also when the query builder wrapped it. */
+export function databaseErrorCode(error: unknown): string | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof pg.DatabaseError) return current.code;
+  }
+  return undefined;
+}
+
+export function violatedConstraint(error: unknown): string | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof pg.DatabaseError && current.code === '23505') return current.constraint;
+  }
+  return undefined;
+}

@@ -1,0 +1,98 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { organizations } from '../../modules/organizations/tables.ts';
+import { asOwner } from '../../testing/people.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { outboxEvents } from './tables.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+  for (const id of ['org_A', 'org_B']) {
+    await app.platform.database.tenant(id, async (transaction) => {
+      const now = app.platform.clock.now();
+      await transaction.orm
+        .insert(organizations)
+        .values({ id, name: id, slug: id.toLowerCase(), plan: 'enterprise', createdAt: now, updatedAt: now });
+      await app.platform.outbox.emit(transaction, { organizationId: id, type: 'organization.created', payload: {} });
+    });
+  }
+});
+afterAll(() => app.close());
+
+test('a query that forgets its where returns nothing of another tenant, through the pool', async () => {
+  const { database } = app.platform;
+  for (let round = 0; round < 40; round++) {
+    const [a, b] = await Promise.all([
+      database.tenant('org_A', ({ orm }) => orm.select().from(organizations)),
+      database.tenant('org_B', ({ orm }) => orm.select().from(organizations)),
+    ]);
+    expect(a.map((row) => row.id)).toEqual(['org_A']);
+    expect(b.map((row) => row.id)).toEqual(['org_B']);
+  }
+});
+
+test('an update or delete that forgets its where leaves another tenant alone', async () => {
+  const { database } = app.platform;
+  await database.tenant('org_A', ({ orm }) => orm.update(organizations).set({ name: 'changed' }));
+  await database.tenant('org_A', ({ orm }) => orm.delete(outboxEvents));
+  const left = await database.system(async ({ orm }) => ({
+    names: (await orm.select().from(organizations)).map((row) => row.name).sort(),
+    events: (await orm.select().from(outboxEvents)).map((row) => row.organizationId),
+  }));
+  expect(left).toEqual({ names: ['changed', 'org_B'], events: ['org_B'] });
+});
+
+test('a row cannot be written into another tenant', async () => {
+  const attempt = app.platform.database.tenant('org_A', (transaction) =>
+    app.platform.outbox.emit(transaction, { organizationId: 'org_B', type: 'x', payload: {} }),
+  );
+  await expect(attempt).rejects.toThrow();
+});
+
+test('outside a transaction the service reaches no table at all', async () => {
+  await expect(app.platform.database.call('select * from organizations', [])).rejects.toThrow(/permission denied/);
+});
+
+test('the organization of a transaction does not outlive it on the pooled connection', async () => {
+  const { database } = app.platform;
+  await database.tenant('org_A', async ({ orm }) => orm.execute(sql`select 1`));
+  const settings = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      database.call<{ value: string | null }>("select current_setting('holdfast.organization_id', true) as value", []),
+    ),
+  );
+  expect(new Set(settings.map(([row]) => row?.value ?? ''))).toEqual(new Set(['']));
+});
+
+test('every table has row-level security with a policy, and the login neither owns nor bypasses anything', async () => {
+  const found = await asOwner(app.databaseUrl, async (client) => ({
+    unprotected: (
+      await client.query(
+        `select relname from pg_class c where relnamespace = 'public'::regnamespace and relkind = 'r' and (not relrowsecurity or not exists (select 1 from pg_policy where polrelid = c.oid))`,
+      )
+    ).rows,
+    tenantless: (
+      await client.query(
+        `select table_name from information_schema.columns c where table_schema = 'public' and column_name = 'organization_id' and not exists (select 1 from pg_policy where polrelid = c.table_name::regclass and 'holdfast_tenant'::regrole = any(polroles) and pg_get_expr(polqual, polrelid) like '%organization_id%')`,
+      )
+    ).rows,
+    login: (
+      await client.query(
+        `select rolsuper, rolbypassrls, rolinherit, rolcreaterole, rolcreatedb from pg_roles where rolname = $1`,
+        [`holdfast_login_${new URL(app.databaseUrl).pathname.slice(1)}`],
+      )
+    ).rows,
+    owned: (
+      await client.query(
+        `select count(*)::int as count from pg_class where relnamespace = 'public'::regnamespace and pg_get_userbyid(relowner) like 'holdfast_login%'`,
+      )
+    ).rows,
+  }));
+  expect(found).toEqual({
+    unprotected: [],
+    tenantless: [],
+    login: [{ rolsuper: false, rolbypassrls: false, rolinherit: false, rolcreaterole: false, rolcreatedb: false }],
+    owned: [{ count: 0 }],
+  });
+});

@@ -1,0 +1,57 @@
+import { sql } from 'drizzle-orm';
+import { bigint, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant, organizationId, systemOnlyPolicies, tenantPolicies } from './columns.ts';
+
+/** Events written in the transaction of the change they tell of; the dispatcher turns them into deliveries and then marks them. */
+export const outboxEvents = pgTable(
+  'outbox_events',
+  {
+    id: text('id').primaryKey(),
+    /** Position in the order of writing; unlike ids it is assigned by the database. */
+    position: bigint('position', { mode: 'bigint' }).generatedAlwaysAsIdentity().notNull(),
+    organizationId: organizationId(),
+    type: text('type').notNull(),
+    payload: jsonb('payload').notNull(),
+    createdAt: instant('created_at').notNull(),
+    dispatchedAt: instant('dispatched_at'),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('outbox_events_waiting').on(table.position).where(sql`${table.dispatchedAt} is null`),
+    index('outbox_events_by_organization').on(table.organizationId, table.createdAt),
+  ],
+).enableRLS();
+
+/** Answers of POST calls kept for replay. The caller is a user or a service account. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    /** Organization of the call, or `-` for calls outside any organization. */
+    scope: text('scope').notNull(),
+    caller: text('caller').notNull(),
+    key: text('key').notNull(),
+    requestHash: text('request_hash').notNull(),
+    lockedUntil: instant('locked_until'),
+    status: integer('status'),
+    headers: jsonb('headers').$type<Record<string, string>>(),
+    body: text('body'),
+    createdAt: instant('created_at').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [
+    ...systemOnlyPolicies(),
+    primaryKey({ columns: [table.scope, table.caller, table.key] }),
+    index('idempotency_keys_by_expiry').on(table.expiresAt),
+  ],
+).enableRLS();
+
+/** Sealed values the whole installation shares, such as signing keys. */
+export const installationSecrets = pgTable(
+  'installation_secrets',
+  {
+    name: text('name').primaryKey(),
+    sealed: text('sealed').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  () => systemOnlyPolicies(),
+).enableRLS();

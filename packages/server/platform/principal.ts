@@ -1,0 +1,49 @@
+import type { Plan, Role, Scope } from '@holdfast/contract';
+
+/** Who makes a call. */
+export type Principal = Person | ServiceAccountKey | Anonymous;
+
+export interface Person {
+  readonly kind: 'person';
+  readonly userId: string;
+  readonly email: string;
+  readonly emailVerified: boolean;
+  readonly name: string;
+  readonly sessionId: string;
+}
+
+export interface ServiceAccountKey {
+  readonly kind: 'key';
+  readonly serviceAccountId: string;
+  readonly organizationId: string;
+  readonly email: string;
+  readonly scopes: readonly Scope[];
+}
+
+export interface Anonymous {
+  readonly kind: 'anonymous';
+}
+
+export const anonymous: Anonymous = { kind: 'anonymous' };
+
+/** The organization a call is made in, and what the caller is there. */
+export interface OrganizationAccess {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan;
+  /** Null for an API key, whose scopes decide. */
+  readonly role: Role | null;
+}
+
+/** Where a call came from; goes into audit rows and logs. */
+export interface RequestOrigin {
+  readonly requestId: string;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+}
+
+/** The caller's own id, unique across kinds. */
+export function callerId(principal: Principal): string {
+  if (principal.kind === 'person') return principal.userId;
+  return principal.kind === 'key' ? principal.serviceAccountId : 'anonymous';
+}

@@ -1,0 +1,161 @@
+import { type ConstructorOptions, PgBoss } from 'pg-boss';
+import type { z } from 'zod';
+import type { Transaction } from './database/database.ts';
+import type { Logger } from './log.ts';
+
+/** A kind of job, apart from the code that runs it: whoever enqueues need not know who works. */
+export interface JobDefinition<Data extends object> {
+  readonly name: string;
+  readonly schema: z.ZodType<Data>;
+  /** How often a failed or orphaned job is tried again. */
+  readonly retryLimit: number;
+  readonly retryDelaySeconds: number;
+  /** The longest one attempt may take. */
+  readonly timeoutSeconds: number;
+  /** At most one queued or running job per key of this kind. */
+  readonly exclusive?: boolean;
+}
+
+export function defineJob<Data extends object>(definition: JobDefinition<Data>): JobDefinition<Data> {
+  return definition;
+}
+
+export interface EnqueueOptions {
+  key?: string;
+  startAfter?: Date;
+  priority?: number;
+}
+
+export interface RunningJob<Data> {
+  readonly id: string;
+  readonly data: Data;
+  /** 1 on the first try. */
+  readonly attempt: number;
+  readonly lastAttempt: boolean;
+  /** Aborted when the service shuts down or the job's time is up; the handler stops soon and throws, and the job runs elsewhere. */
+  readonly signal: AbortSignal;
+}
+
+export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
+
+/** A worker that has not been heard of for this long is taken for dead, and its job runs elsewhere. The queue's least. */
+const heartbeatSeconds = 10;
+const schema = 'pgboss';
+
+export interface QueueOptions {
+  url: string;
+  jobs: readonly JobDefinition<never>[];
+  log: Logger;
+  /** How often dead workers are looked for. */
+  monitorSeconds?: number;
+}
+
+/** Makes the queue's own tables and queues; runs as the owner of the database. */
+export async function prepareQueue(ownerUrl: string, jobs: readonly JobDefinition<never>[]): Promise<void> {
+  const boss = new PgBoss({ connectionString: ownerUrl, schema, max: 2, supervise: false, schedule: false });
+  boss.on('error', () => undefined);
+  await boss.start();
+  try {
+    const existing = new Set((await boss.getQueues()).map((queue) => queue.name));
+    for (const job of jobs) await prepareJobQueue(boss, job, existing.has(job.name));
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+}
+
+async function prepareJobQueue(boss: PgBoss, job: JobDefinition<never>, exists: boolean): Promise<void> {
+  const settings = {
+    retryLimit: job.retryLimit,
+    retryDelay: job.retryDelaySeconds,
+    retryBackoff: job.retryDelaySeconds > 0,
+    retryDelayMax: 300,
+    expireInSeconds: job.timeoutSeconds,
+    heartbeatSeconds,
+    notify: true,
+    deleteAfterSeconds: 24 * 3600,
+  };
+  if (exists) await boss.updateQueue(job.name, settings);
+  else await boss.createQueue(job.name, { ...settings, policy: job.exclusive ? 'exclusive' : 'standard' });
+}
+
+/** Jobs are enqueued in the transaction of the change that wants them, and worked by any process with the worker role. */
+export class Queue {
+  readonly #boss: PgBoss;
+  readonly #log: Logger;
+  readonly #stopping = new AbortController();
+  #supervising = false;
+
+  constructor(options: QueueOptions, supervise: boolean) {
+    const settings: ConstructorOptions = {
+      connectionString: options.url,
+      schema,
+      max: 6,
+      application_name: 'holdfast queue',
+      migrate: false,
+      createSchema: false,
+      schedule: false,
+      supervise,
+      reindex: false,
+      useListenNotify: true,
+      superviseIntervalSeconds: options.monitorSeconds ?? 5,
+      monitorIntervalSeconds: options.monitorSeconds ?? 5,
+      maintenanceIntervalSeconds: 300,
+    };
+    this.#boss = new PgBoss(settings);
+    this.#log = options.log;
+    this.#supervising = supervise;
+    this.#boss.on('error', (error) => this.#log.warn({ err: error }, 'the queue had trouble; it goes on'));
+    this.#boss.on('warning', (warning) => this.#log.debug({ warning }, 'queue warning'));
+  }
+
+  get supervising(): boolean {
+    return this.#supervising;
+  }
+
+  async start(): Promise<void> {
+    await this.#boss.start();
+  }
+
+  /** Null when the job is exclusive and one with this key waits already. */
+  async enqueue<Data extends object>(
+    transaction: Transaction,
+    job: JobDefinition<Data>,
+    data: Data,
+    options: EnqueueOptions = {},
+  ): Promise<string | null> {
+    return this.#boss.send(job.name, job.schema.parse(data), {
+      ...(options.key === undefined ? {} : { singletonKey: options.key }),
+      ...(options.startAfter === undefined ? {} : { startAfter: options.startAfter }),
+      ...(options.priority === undefined ? {} : { priority: options.priority }),
+      db: { executeSql: (text, values) => transaction.client.query(text, values) },
+    });
+  }
+
+  async work<Data extends object>(
+    job: JobDefinition<Data>,
+    concurrency: number,
+    handler: JobHandler<Data>,
+  ): Promise<void> {
+    const polling = { pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 5, heartbeatRefreshSeconds: 3 };
+    await this.#boss.work<Data>(
+      job.name,
+      { ...polling, localConcurrency: concurrency, batchSize: 1 },
+      async ([claimed]) => {
+        if (!claimed) return;
+        await handler({
+          id: claimed.id,
+          data: job.schema.parse(claimed.data),
+          attempt: claimed.retryCount + 1,
+          lastAttempt: claimed.retryCount >= job.retryLimit,
+          signal: AbortSignal.any([claimed.signal, this.#stopping.signal]),
+        });
+      },
+    );
+  }
+
+  /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */
+  async close(graceMs: number): Promise<void> {
+    this.#stopping.abort(new Error('the service is shutting down'));
+    await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
+  }
+}

@@ -1,0 +1,42 @@
+import { Redis } from 'ioredis';
+import type { Logger } from './log.ts';
+import { type RateLimiter, type RateLimitState, rateLimitState, windowMs } from './rate-limit.ts';
+
+const takeScript = `local count = redis.call('incr', KEYS[1])
+if count == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end
+return {count, redis.call('pttl', KEYS[1])}`;
+
+export function connectRedis(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: false,
+    connectTimeout: 3000,
+  });
+  redis.on('error', (error: Error) => log.warn({ err: error }, 'Redis is away'));
+  redis.connect().catch(() => undefined);
+  return redis;
+}
+
+/** Shared by all API processes. While Redis is away each process counts for itself, so a lost Redis loosens the limit but stops nobody. */
+export class RedisRateLimiter implements RateLimiter {
+  readonly #redis: Redis;
+  readonly #fallback: RateLimiter;
+
+  constructor(redis: Redis, fallback: RateLimiter) {
+    this.#redis = redis;
+    this.#fallback = fallback;
+  }
+
+  async take(key: string, limit: number): Promise<RateLimitState> {
+    try {
+      const [count, remainingMs] = (await this.#redis.eval(takeScript, 1, `holdfast:rate:${key}`, windowMs)) as [
+        number,
+        number,
+      ];
+      return rateLimitState(count, limit, remainingMs);
+    } catch {
+      return this.#fallback.take(key, limit);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+
+const version = 'hf1';
+const ivBytes = 12;
+const tagBytes = 16;
+
+/**
+ * Seals small secrets for storage in the database: AES-256-GCM under the current master key.
+ * An envelope is `hf1.<key id>.<base64url of iv, ciphertext, tag>`; the key id tells which master key opens it.
+ * The purpose is bound as additional data, so an envelope moved to another row or column does not open.
+ */
+export class Keyring {
+  readonly #keys = new Map<string, Buffer>();
+  readonly #currentId: string;
+  readonly #currentKey: Buffer;
+
+  constructor(current: Buffer, previous: readonly Buffer[] = []) {
+    for (const key of [current, ...previous]) {
+      if (key.length !== 32) throw new Error('a master key has 32 bytes');
+      this.#keys.set(keyId(key), key);
+    }
+    this.#currentId = keyId(current);
+    this.#currentKey = current;
+  }
+
+  seal(plaintext: string | Uint8Array, purpose: string): string {
+    const iv = randomBytes(ivBytes);
+    const cipher = createCipheriv('aes-256-gcm', this.#currentKey, iv);
+    cipher.setAAD(additionalData(this.#currentId, purpose));
+    const bytes = Buffer.concat([iv, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+    return `${version}.${this.#currentId}.${bytes.toString('base64url')}`;
+  }
+
+  open(envelope: string, purpose: string): Buffer {
+    const { id, bytes } = parse(envelope);
+    const key = this.#keys.get(id);
+    if (!key) throw new Error(`no master key with id ${id} is configured; supply it in MASTER_KEYS_PREVIOUS`);
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes));
+    decipher.setAAD(additionalData(id, purpose));
+    decipher.setAuthTag(bytes.subarray(bytes.length - tagBytes));
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes, bytes.length - tagBytes)), decipher.final()]);
+  }
+
+  openText(envelope: string, purpose: string): string {
+    return this.open(envelope, purpose).toString('utf8');
+  }
+
+  /** Whether the envelope was sealed under an earlier master key and wants to be sealed again. */
+  isStale(envelope: string): boolean {
+    return parse(envelope).id !== this.#currentId;
+  }
+
+  reseal(envelope: string, purpose: string): string {
+    return this.isStale(envelope) ? this.seal(this.open(envelope, purpose), purpose) : envelope;
+  }
+
+  /** A 32-byte key for one use, the same on every process that has the master key. */
+  derive(use: string): Buffer {
+    return createHmac('sha256', this.#currentKey).update(`holdfast derive ${use}`).digest();
+  }
+}
+
+function keyId(key: Buffer): string {
+  return createHash('sha256').update('holdfast master key id').update(key).digest('hex').slice(0, 12);
+}
+
+function additionalData(id: string, purpose: string): Buffer {
+  return Buffer.from(`${version}.${id}.${purpose}`, 'utf8');
+}
+
+function parse(envelope: string): { id: string; bytes: Buffer } {
+  const [head, id, body] = envelope.split('.');
+  if (head !== version || !id || !body) throw new Error('not a sealed envelope');
+  const bytes = Buffer.from(body, 'base64url');
+  if (bytes.length < ivBytes + tagBytes) throw new Error('a sealed envelope is too short');
+  return { id, bytes };
+}

@@ -1,0 +1,35 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { databaseFunctions, jobDefinitions } from '../modules/declarations.ts';
+import { startEmbeddedPostgres } from '../platform/database/embedded-postgres.ts';
+import { prepareDatabase } from '../platform/database/migrate.ts';
+import { createLogger } from '../platform/log.ts';
+import { prepareQueue } from '../platform/queue.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Owner's connection to a migrated, empty database: the template every test database is copied from. */
+    templateUrl: string;
+  }
+}
+
+/** One real PostgreSQL for the whole test run. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
+  const log = createLogger('warn');
+  const server = await startEmbeddedPostgres({ folder, log, unsafeFast: true });
+  await prepareDatabase({
+    ownerUrl: server.url,
+    appPassword: 'template',
+    log,
+    functions: databaseFunctions,
+    afterTables: (url) => prepareQueue(url, jobDefinitions),
+  });
+  project.provide('templateUrl', server.url);
+  return async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { type App, startApp } from '../app.ts';
+import { loadConfig } from '../config.ts';
+import { OffsetClock } from '../platform/clock.ts';
+import { createLogger } from '../platform/log.ts';
+import { createTestDatabase } from './test-database.ts';
+
+export const testMasterKey = Buffer.alloc(32, 7).toString('base64');
+
+export interface TestApp extends App {
+  readonly clock: OffsetClock;
+  /** Owner's connection to the app's database, for looking behind the curtain. */
+  readonly databaseUrl: string;
+  readonly folder: string;
+  /** Everything the app logged. */
+  readonly logged: () => string;
+  request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
+}
+
+export interface RequestOptions {
+  token?: string;
+  organizationId?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface TestResponse {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON body; tests look into it freely. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+  body: any;
+  text: string;
+}
+
+/** The whole service on a database of its own, listening on a free port, its clock movable. */
+export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-app-'));
+  const clock = new OffsetClock();
+  const lines: string[] = [];
+  const sink = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) });
+  const config = loadConfig({
+    PORT: '0',
+    DATABASE_URL: database.url,
+    HOLDFAST_DATA: folder,
+    MASTER_KEY: testMasterKey,
+    LOG_LEVEL: 'debug',
+    DATABASE_POOL_SIZE: '8',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    AUTH_RATE_LIMIT_PER_MINUTE: '1000000',
+    SHUTDOWN_GRACE_SECONDS: '1',
+    ALLOW_EMULATOR_SOURCES: 'true',
+    ALLOW_LOCAL_STORAGE: 'true',
+    ...environment,
+  });
+  const app = await startApp(config, { clock, log: createLogger(config.LOG_LEVEL, sink), checkAnswers: true });
+  return {
+    ...app,
+    clock,
+    folder,
+    databaseUrl: database.url,
+    logged: () => lines.join(''),
+    request: (method, path, options) => request(app.address, method, path, options),
+    close: async () => {
+      await app.close();
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function request(
+  address: string,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<TestResponse> {
+  const headers: Record<string, string> = { ...options.headers };
+  if (options.token) headers.authorization = `Bearer ${options.token}`;
+  if (options.organizationId) headers['x-organization-id'] = options.organizationId;
+  if (options.body !== undefined) headers['content-type'] ??= 'application/json';
+  const body =
+    options.body === undefined
+      ? undefined
+      : typeof options.body === 'string'
+        ? options.body
+        : JSON.stringify(options.body);
+  const response = await fetch(new URL(path, address), {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+/** A database of its own for one test file, copied from the migrated template. */
+export async function createTestDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const template = new URL(inject('templateUrl'));
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asOwner(template, (client) => client.query(`create database ${name} template ${template.pathname.slice(1)}`));
+  const url = new URL(template);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => asOwner(template, (client) => client.query(`drop database if exists ${name} with (force)`)),
+  };
+}
+
+/** Connects to the maintenance database, because a template with a connection cannot be copied. */
+async function asOwner(template: URL, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const url = new URL(template);
+  url.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
