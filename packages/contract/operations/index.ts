@@ -1,13 +1,17 @@
 import type { Operation } from '../operation.ts';
+import * as audit from './audit.ts';
 import * as auth from './auth.ts';
 import * as backupContents from './backup-contents.ts';
 import * as backups from './backups.ts';
 import * as organizations from './organizations.ts';
+import * as pitr from './pitr.ts';
 import * as projects from './projects.ts';
 import * as restores from './restores.ts';
+import * as schedules from './schedules.ts';
 import * as storage from './storage.ts';
 import * as system from './system.ts';
 import * as team from './team.ts';
+import * as webhooks from './webhooks.ts';
 
 /** Every operation by its id. A name exported from a resource's file is its id; a test holds the two together. */
 export const operations = {
@@ -15,10 +19,14 @@ export const operations = {
   ...organizations,
   ...team,
   ...projects,
+  ...pitr,
   ...storage,
   ...backups,
   ...backupContents,
   ...restores,
+  ...schedules,
+  ...webhooks,
+  ...audit,
   ...system,
 } as const;
 

@@ -4,12 +4,14 @@ import { currency, jobError, jobStatuses, money, progress, seconds } from './job
 import {
   bytes,
   count,
+  firestoreTime,
   identifier,
   instant,
-  instantOrDate,
   milliseconds,
   pageQuery,
   percent,
+  rangeEnd,
+  rangeStart,
   reference,
   sha256,
   text,
@@ -110,7 +112,7 @@ export const backupEvent = z
   .meta({ id: 'BackupEvent', description: 'The data of one server-sent event. The stream ends with the job.' });
 
 const diffEntry = z
-  .object({ path: text({ max: 6144 }), updateTime: instant() })
+  .object({ path: text({ max: 6144 }), updateTime: firestoreTime() })
   .meta({ id: 'DiffEntry', description: 'A document that is on one side only.' });
 
 const changedEntry = z
@@ -191,8 +193,8 @@ export const listBackupsQuery = pageQuery.extend({
   type: z.enum(backupTypes).optional(),
   trigger: z.enum(backupTriggers).optional(),
   scheduleId: reference().optional(),
-  from: instantOrDate().optional().describe('Created at this time or later.'),
-  to: instantOrDate().optional().describe('Created before this time.'),
+  from: rangeStart().optional().describe('At this time or later; a plain date begins at midnight UTC.'),
+  to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });
 
 export const listBackupDocumentsQuery = pageQuery.extend({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, instant, text } from './primitives.ts';
+import { count, firestoreTime, text } from './primitives.ts';
 
 /** Firestore's own names and values, as they appear in requests and answers. */
 
@@ -85,7 +85,7 @@ export const firestoreValue = z
       .regex(/^-?[0-9]+$/)
       .optional(),
     doubleValue: z.union([z.number(), z.enum(['NaN', 'Infinity', '-Infinity', '-0'])]).optional(),
-    timestampValue: instant().optional(),
+    timestampValue: firestoreTime().optional(),
     stringValue: z
       .string()
       .max(1_048_576)
@@ -117,8 +117,8 @@ export const backupDocument = z
     name: text({ max: 7000 }).describe('The full resource name.'),
     path: text({ max: 6144 }).describe('The path within the database, such as `users/ada`.'),
     fields: firestoreFields,
-    createTime: instant(),
-    updateTime: instant(),
+    createTime: firestoreTime(),
+    updateTime: firestoreTime(),
   })
   .meta({ id: 'BackupDocument', description: 'A document as the backup holds it.' });
 

@@ -62,12 +62,36 @@ export const percent = () => integer({ min: 0, max: 100 });
 
 /** A timestamp as the service writes it: UTC with milliseconds. */
 export const timestamp = () => z.iso.datetime().max(40);
+/** A time as Firestore writes it: nanoseconds, any year it knows. */
+export const firestoreTime = () => z.iso.datetime().max(40);
+
+const earliestMs = 0;
+const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const dayMs = 86_400_000;
+
+/** Times outside of these years are typing errors, and databases differ in how they take them. */
+function isSensible(value: string): boolean {
+  const timeMs = Date.parse(value);
+  return timeMs >= earliestMs && timeMs <= latestMs;
+}
+
 /** A timestamp as a caller sends it: any offset. */
 export const instant = () =>
-  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 timestamp with a time zone' }).max(40);
-/** A timestamp or a plain date, which means its first moment in UTC. */
-export const instantOrDate = () =>
-  z.union([z.iso.date().max(10), instant()], { error: 'must be an ISO 8601 date or timestamp' });
+  z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 timestamp with a time zone' })
+    .max(40)
+    .refine(isSensible, { error: 'must be a time between 1970 and 9999' });
+
+const date = () => z.iso.date().max(10).refine(isSensible, { error: 'must be a date between 1970 and 9999' });
+const instantOrDate = () => z.union([date(), instant()], { error: 'must be an ISO 8601 date or timestamp' });
+const asTimestamp = (timeMs: number) => new Date(Math.min(timeMs, latestMs)).toISOString();
+
+/** The start of a range of time: this moment or later. A plain date begins at its midnight in UTC. */
+export const rangeStart = () => instantOrDate().transform((value) => asTimestamp(Date.parse(value)));
+
+/** The end of a range of time: before this moment. A plain date includes its whole day in UTC. */
+export const rangeEnd = () =>
+  instantOrDate().transform((value) => asTimestamp(Date.parse(value) + (value.length === 10 ? dayMs : 0)));
 
 export const email = () => z.email({ error: 'must be an e-mail address' }).max(254);
 export const link = () => z.url().max(2048);

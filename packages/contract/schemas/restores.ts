@@ -5,9 +5,10 @@ import {
   count,
   identifier,
   instant,
-  instantOrDate,
   milliseconds,
   pageQuery,
+  rangeEnd,
+  rangeStart,
   reference,
   sha256,
   text,
@@ -162,8 +163,8 @@ export const listRestoresQuery = pageQuery.extend({
   backupId: reference().optional(),
   projectId: reference().optional(),
   targetProjectId: reference().optional(),
-  from: instantOrDate().optional(),
-  to: instantOrDate().optional(),
+  from: rangeStart().optional().describe('At this time or later; a plain date begins at midnight UTC.'),
+  to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });
 
 export const drillReport = z

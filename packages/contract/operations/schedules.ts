@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { member } from '../access.ts';
+import { accepted, api, created, done, list, ok, operation } from '../operation.ts';
+import { backup } from '../schemas/backups.ts';
+import { pageQuery, pathId } from '../schemas/primitives.ts';
+import {
+  createScheduleRequest,
+  listSchedulesQuery,
+  previewScheduleRequest,
+  schedule,
+  schedulePreview,
+  scheduleRun,
+  updateScheduleRequest,
+} from '../schemas/schedules.ts';
+
+const tag = 'Schedules';
+const params = z.object({ scheduleId: pathId() });
+const reads = member('viewer', 'schedules:read');
+const manages = member('member', 'schedules:write');
+const available = false;
+
+export const listSchedules = operation({
+  id: 'listSchedules',
+  method: 'GET',
+  path: api('/schedules'),
+  tag,
+  summary: 'List schedules',
+  description: 'Newest first.',
+  access: reads,
+  available,
+  query: listSchedulesQuery,
+  success: list(schedule),
+  errors: [],
+});
+
+export const createSchedule = operation({
+  id: 'createSchedule',
+  method: 'POST',
+  path: api('/schedules'),
+  tag,
+  summary: 'Create a schedule',
+  description: 'A change to or from daylight saving time neither skips nor doubles a run.',
+  access: manages,
+  available,
+  body: createScheduleRequest,
+  success: created(schedule),
+  location: true,
+  errors: ['PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND'],
+});
+
+export const previewSchedule = operation({
+  id: 'previewSchedule',
+  method: 'POST',
+  path: api('/schedules/preview'),
+  tag,
+  summary: 'Show the next runs of an expression',
+  description: 'Nothing is stored.',
+  access: reads,
+  available,
+  body: previewScheduleRequest,
+  success: ok(schedulePreview),
+  errors: [],
+});
+
+export const getSchedule = operation({
+  id: 'getSchedule',
+  method: 'GET',
+  path: api('/schedules/{scheduleId}'),
+  tag,
+  summary: 'Show a schedule',
+  description: 'With its next run.',
+  access: reads,
+  available,
+  params,
+  success: ok(schedule),
+  etag: true,
+  errors: ['SCHEDULE_NOT_FOUND'],
+});
+
+export const updateSchedule = operation({
+  id: 'updateSchedule',
+  method: 'PATCH',
+  path: api('/schedules/{scheduleId}'),
+  tag,
+  summary: 'Change a schedule',
+  description: 'Only the fields that are given change.',
+  access: manages,
+  available,
+  params,
+  body: updateScheduleRequest,
+  success: ok(schedule),
+  etag: true,
+  errors: ['SCHEDULE_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND'],
+});
+
+export const deleteSchedule = operation({
+  id: 'deleteSchedule',
+  method: 'DELETE',
+  path: api('/schedules/{scheduleId}'),
+  tag,
+  summary: 'Delete a schedule',
+  description: 'Its backups stay until their retention ends.',
+  access: manages,
+  available,
+  params,
+  success: done,
+  etag: true,
+  errors: ['SCHEDULE_NOT_FOUND'],
+});
+
+export const runSchedule = operation({
+  id: 'runSchedule',
+  method: 'POST',
+  path: api('/schedules/{scheduleId}/run'),
+  tag,
+  summary: 'Run a schedule now',
+  description: 'Starts the backup the schedule describes, besides its due times.',
+  access: manages,
+  available,
+  params,
+  success: accepted(backup),
+  location: true,
+  errors: ['SCHEDULE_NOT_FOUND', 'INVALID_STATE'],
+});
+
+export const listScheduleRuns = operation({
+  id: 'listScheduleRuns',
+  method: 'GET',
+  path: api('/schedules/{scheduleId}/runs'),
+  tag,
+  summary: 'List the runs of a schedule',
+  description: 'Every due time and what became of it, newest first.',
+  access: reads,
+  available,
+  params,
+  query: pageQuery,
+  success: list(scheduleRun),
+  errors: ['SCHEDULE_NOT_FOUND'],
+});
