@@ -1,0 +1,78 @@
+import type { z } from 'zod';
+import type { EventFormat, EventName, SimpleEventName } from './events/names.ts';
+import { eventNames } from './events/names.ts';
+import { simpleSamples, standardSamples } from './events/samples.ts';
+import { simpleData } from './events/simple.ts';
+import { standardData } from './events/standard.ts';
+
+export * from './events/names.ts';
+export { simpleSamples, standardSamples } from './events/samples.ts';
+export { simpleData, simpleEnvelope } from './events/simple.ts';
+export { standardData, standardEnvelope, standardMetadata } from './events/standard.ts';
+
+/** Every event with what it tells, in each format it is sent in. */
+export interface EventDefinition {
+  readonly name: EventName;
+  readonly description: string;
+  readonly formats: { readonly [F in EventFormat]?: { readonly data: z.ZodType; readonly sample: object } };
+  /** The feature that will send it; until then it can be subscribed to and never comes. */
+  readonly waitsFor?: 'schedules' | 'point-in-time recovery';
+}
+
+const descriptions: Readonly<Record<EventName, string>> = {
+  'backup.started': 'A backup has begun to read.',
+  'backup.progress': 'A backup has come another tenth of its way; each tenth is told once.',
+  'backup.completed': 'A backup is whole in its destination.',
+  'backup.failed': 'A backup has ended without a result.',
+  'backup.anomaly': 'The newest backup shrank suddenly; retention is frozen.',
+  'restore.started': 'A restore has begun.',
+  'restore.progress': 'A restore has come another tenth of its way; each tenth is told once.',
+  'restore.completed': 'A restore has written everything it was asked to.',
+  'restore.failed': 'A restore has ended before everything was written.',
+  'pitr.enabled': 'Point-in-time recovery was switched on for a project.',
+  'pitr.disabled': 'Point-in-time recovery was switched off for a project.',
+  'pitr.change_captured': 'Changes were captured; many are told in one event.',
+  'schedule.created': 'A schedule was created.',
+  'schedule.updated': 'A schedule was changed.',
+  'schedule.deleted': 'A schedule was deleted.',
+  'schedule.triggered': 'A schedule has started a backup.',
+  'schedule.failed': 'A scheduled backup was missed.',
+  'storage.connected': 'A storage destination was added or works again.',
+  'storage.error': 'A storage destination no longer works.',
+  'project.created': 'A project was connected.',
+  'project.deleted': 'A project was disconnected.',
+  'organization.created': 'An organization was created.',
+  'organization.updated': 'Name or settings of the organization changed.',
+  'organization.deleted': 'The organization was deleted.',
+  'member.joined': 'A person joined the organization.',
+  'member.left': 'A person left the organization or was removed.',
+  'member.role_changed': 'A member has another role.',
+  'invitation.created': 'A person was invited.',
+  'invitation.accepted': 'An invited person accepted.',
+};
+
+/** Retention and its anomalies come with schedules. */
+function waitsFor(name: EventName): EventDefinition['waitsFor'] {
+  if (name.startsWith('schedule.') || name === 'backup.anomaly') return 'schedules';
+  if (name.startsWith('pitr.')) return 'point-in-time recovery';
+  return undefined;
+}
+
+function define(name: EventName): EventDefinition {
+  const standard = { data: standardData[name], sample: standardSamples[name] };
+  const feature = waitsFor(name);
+  const simpleName = name as SimpleEventName;
+  const formats =
+    name in simpleData
+      ? { standard, simple: { data: simpleData[simpleName], sample: simpleSamples[simpleName] } }
+      : { standard };
+  return { name, description: descriptions[name], formats, ...(feature && { waitsFor: feature }) };
+}
+
+export const events: Readonly<Record<EventName, EventDefinition>> = Object.fromEntries(
+  eventNames.map((name) => [name, define(name)]),
+) as Record<EventName, EventDefinition>;
+
+/** What the `data` of an event is, by format. */
+export type EventData<N extends EventName> = z.infer<(typeof standardData)[N]>;
+export type SimpleEventData<N extends SimpleEventName> = z.infer<(typeof simpleData)[N]>;
