@@ -1,0 +1,109 @@
+/** One database at the other end of a channel: how it is addressed, how calls are retried, what they have cost. */
+
+import type { SourceUsage } from '../../ports/index.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import { Retrier, type RetryOptions, retryDefaults } from './retry.ts';
+import type { GrpcChannel } from './transport/channel.ts';
+
+const UNARY_TIMEOUT_MS = 60_000;
+
+export interface ClientOptions {
+  readonly channel: GrpcChannel;
+  /** `projects/{project}/databases/{database}`. */
+  readonly database: string;
+  readonly retry?: Partial<RetryOptions>;
+  /** Documents read per second over all scans of this client; absent: as fast as they come. */
+  readonly readRateLimit?: number;
+}
+
+export class FirestoreClient {
+  readonly channel: GrpcChannel;
+  readonly database: string;
+  /** The parent of all paths: `{database}/documents`. */
+  readonly root: string;
+  readonly retry: RetryOptions;
+  readonly usage: { -readonly [Key in keyof SourceUsage]: SourceUsage[Key] };
+  readonly readRate: RateLimiter | undefined;
+
+  constructor(options: ClientOptions) {
+    this.channel = options.channel;
+    this.database = options.database;
+    this.root = `${options.database}/documents`;
+    this.retry = { ...retryDefaults, ...options.retry };
+    this.usage = { documentsRead: 0, bytesReceived: 0, documentsWritten: 0, documentsDeleted: 0 };
+    this.readRate = options.readRateLimit === undefined ? undefined : new RateLimiter(options.readRateLimit);
+  }
+
+  name(path: string): string {
+    return path === '' ? this.root : `${this.root}/${path}`;
+  }
+
+  retrier(signal: AbortSignal | undefined): Retrier {
+    return new Retrier(this.retry, () => this.channel.invalidateCredentials(), signal);
+  }
+
+  routing(parameter: 'database' | 'parent' | 'name'): string {
+    return `${parameter}=${encodeURIComponent(parameter === 'parent' ? this.root : this.database)}`;
+  }
+
+  /** A unary call that may be repeated. */
+  async unary(
+    path: string,
+    routing: string,
+    message: Uint8Array,
+    signal: AbortSignal | undefined,
+    timeoutMs = UNARY_TIMEOUT_MS,
+  ): Promise<Buffer> {
+    const retrier = this.retrier(signal);
+    for (;;) {
+      try {
+        const answer = await this.channel.unary(path, routing, message, { timeoutMs, signal });
+        this.usage.bytesReceived += answer.length;
+        return answer;
+      } catch (error) {
+        await retrier.afterFailure(error);
+      }
+    }
+  }
+
+  /** A server-streaming call with few, small answers, collected; repeated from the start when it breaks. */
+  async collect(
+    path: string,
+    routing: string,
+    message: Uint8Array,
+    signal: AbortSignal | undefined,
+    timeoutMs = UNARY_TIMEOUT_MS,
+  ): Promise<Buffer[]> {
+    const retrier = this.retrier(signal);
+    for (;;) {
+      try {
+        return await this.#collectOnce(path, routing, message, signal, timeoutMs);
+      } catch (error) {
+        await retrier.afterFailure(error);
+      }
+    }
+  }
+
+  #collectOnce(
+    path: string,
+    routing: string,
+    message: Uint8Array,
+    signal: AbortSignal | undefined,
+    timeoutMs: number,
+  ): Promise<Buffer[]> {
+    return new Promise((resolve, reject) => {
+      const answers: Buffer[] = [];
+      const handlers = {
+        onMessage: (bytes: Buffer, start: number, end: number) => {
+          answers.push(Buffer.from(bytes.subarray(start, end)));
+          this.usage.bytesReceived += end - start;
+        },
+        onEnd: (error: unknown) => (error === undefined ? resolve(answers) : reject(error)),
+      };
+      this.channel.open(path, routing, handlers, { timeoutMs, signal }).then((call) => {
+        call.send(message);
+        call.halfClose();
+      }, reject);
+    });
+  }
+}

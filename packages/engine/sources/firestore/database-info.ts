@@ -1,0 +1,109 @@
+/** What the database says about itself, and whether it can be reached at all. */
+
+import {
+  EngineError,
+  type Instant,
+  instantFromDate,
+  instantFromParts,
+  isEngineError,
+  type SourceCallOptions,
+} from '../../ports/index.ts';
+import type { FirestoreClient } from './client.ts';
+import { sourceFailure } from './failures.ts';
+import { messages, methods } from './protos.ts';
+import { structuredQuery } from './query.ts';
+import { GrpcError, grpcCode } from './transport/status.ts';
+
+const HOUR_MS = 3_600_000;
+const PROBE_TIMEOUT_MS = 20_000;
+
+export interface DatabaseInfo {
+  readonly database: string;
+  readonly locationId: string | undefined;
+  readonly pointInTimeRecovery: boolean;
+  /** How far back reads reach; moves on with the clock. */
+  readonly earliestReadTime: Instant;
+}
+
+/** The database's own clock, from a read that costs at most one document. */
+export async function snapshotTime(client: FirestoreClient, options: SourceCallOptions = {}): Promise<Instant> {
+  const query = structuredQuery(client, { collection: null, start: null, end: null }, { namesOnly: true, limit: 1 });
+  const request = messages.runQueryRequest.encode({ parent: client.root, structuredQuery: query });
+  try {
+    const answers = await client.collect(methods.runQuery, client.routing('parent'), request, options.signal);
+    client.usage.documentsRead += 1;
+    for (const bytes of answers) {
+      const { readTime } = messages.runQueryResponse.decode(bytes) as { readTime?: Timestamp };
+      if (readTime !== undefined) return toInstant(readTime);
+    }
+    throw new GrpcError(grpcCode.INTERNAL, 'the database did not say at which time it read');
+  } catch (error) {
+    throw sourceFailure(error);
+  }
+}
+
+interface Timestamp {
+  readonly seconds?: number;
+  readonly nanos?: number;
+}
+
+export function toInstant(timestamp: Timestamp): Instant {
+  return instantFromParts(timestamp.seconds ?? 0, timestamp.nanos ?? 0);
+}
+
+export async function databaseInfo(client: FirestoreClient, options: SourceCallOptions = {}): Promise<DatabaseInfo> {
+  const request = messages.getDatabaseRequest.encode({ name: client.database });
+  try {
+    const routing = client.routing('name');
+    const bytes = await client.unary(methods.getDatabase, routing, request, options.signal, PROBE_TIMEOUT_MS);
+    const database = messages.database.decode(bytes) as {
+      locationId?: string;
+      pointInTimeRecoveryEnablement?: string;
+      earliestVersionTime?: Timestamp;
+    };
+    return {
+      database: client.database,
+      locationId: database.locationId,
+      pointInTimeRecovery: database.pointInTimeRecoveryEnablement === 'POINT_IN_TIME_RECOVERY_ENABLED',
+      earliestReadTime:
+        database.earliestVersionTime === undefined ? anHourAgo() : toInstant(database.earliestVersionTime),
+    };
+  } catch (error) {
+    // Google's emulator has no admin API, and a data role may not include it: an hour is what every database keeps.
+    if (
+      error instanceof GrpcError &&
+      [grpcCode.UNIMPLEMENTED, grpcCode.PERMISSION_DENIED].some((c) => c === error.code)
+    ) {
+      await snapshotTime(client, options);
+      return {
+        database: client.database,
+        locationId: undefined,
+        pointInTimeRecovery: false,
+        earliestReadTime: anHourAgo(),
+      };
+    }
+    throw sourceFailure(error);
+  }
+}
+
+function anHourAgo(): Instant {
+  return instantFromDate(new Date(Date.now() - HOUR_MS));
+}
+
+export type ProbeResult =
+  | { readonly status: 'ok'; readonly info: DatabaseInfo }
+  | { readonly status: 'unauthorized' | 'not_found' | 'unavailable'; readonly error: EngineError };
+
+/** Tells apart what a person would mend differently: the credentials, the ids, or nothing but time. */
+export async function probe(client: FirestoreClient, options: SourceCallOptions = {}): Promise<ProbeResult> {
+  try {
+    const info = await databaseInfo(client, options);
+    await snapshotTime(client, options);
+    return { status: 'ok', info };
+  } catch (error) {
+    if (isEngineError(error, 'SOURCE_AUTH_ERROR')) return { status: 'unauthorized', error };
+    if (isEngineError(error, 'SOURCE_NOT_FOUND')) return { status: 'not_found', error };
+    if (error instanceof EngineError && error.code !== 'CANCELLED') return { status: 'unavailable', error };
+    throw error;
+  }
+}

@@ -1,0 +1,131 @@
+/** Finds collection ids and cut points without reading the database: partitions, counts, a few names here and there. */
+
+import { comparePaths, everything, pathOfName, type ReadOptions, wholeDatabase } from '../../ports/index.ts';
+import { BatchBuilder } from './batch-builder.ts';
+import type { FirestoreClient } from './client.ts';
+import { listCollectionIds } from './collections.ts';
+import { messages, methods } from './protos.ts';
+import { parentName, structuredQuery, timestampMessage } from './query.ts';
+import { QueryStream } from './query-stream.ts';
+import { eachPath } from './records.ts';
+import { type QueryPart, queryPartsOf } from './scope.ts';
+import { GrpcError, grpcCode } from './transport/status.ts';
+
+const PARTITION_PAGE_SIZE = 300;
+/** Names looked at per place; each is one billed read. */
+const NAMES_PER_SAMPLE = 30;
+const SAMPLES_PER_GROUP = 8;
+const GROUPS_MAX = 2_000;
+
+/** `users/ada/orders/7` passes through the collections `users` and `orders`. */
+export function collectionIdsOnPath(path: string): string[] {
+  return path.split('/').filter((_, index) => index % 2 === 0);
+}
+
+/** Documents that cut a collection group into about `count` equal parts, ascending. */
+export async function partitionCuts(
+  client: FirestoreClient,
+  collectionId: string,
+  count: number,
+  options: ReadOptions,
+): Promise<string[]> {
+  const cuts: string[] = [];
+  let pageToken = '';
+  do {
+    const request = messages.partitionQueryRequest.encode({
+      parent: client.root,
+      structuredQuery: {
+        from: [{ collectionId, allDescendants: true }],
+        orderBy: [{ field: { fieldPath: '__name__' }, direction: 'ASCENDING' }],
+      },
+      partitionCount: count,
+      pageSize: PARTITION_PAGE_SIZE,
+      pageToken,
+      readTime: timestampMessage(options.readTime),
+    });
+    const bytes = await client.unary(methods.partitionQuery, client.routing('parent'), request, options.signal);
+    const page = messages.partitionQueryResponse.decode(bytes) as {
+      partitions?: { values?: { referenceValue?: string }[] }[];
+      nextPageToken?: string;
+    };
+    for (const { values } of page.partitions ?? []) cuts.push(pathOfName(values?.[0]?.referenceValue ?? ''));
+    pageToken = page.nextPageToken ?? '';
+  } while (pageToken !== '');
+  return cuts.filter((path) => path !== '').sort(comparePaths);
+}
+
+/** The first names of a query, optionally from a position on. */
+export async function samplePaths(
+  client: FirestoreClient,
+  part: QueryPart,
+  options: ReadOptions & { readonly limit?: number; readonly from?: string },
+): Promise<string[]> {
+  const start = options.from === undefined ? part.start : { path: options.from, inclusive: true };
+  const limit = options.limit ?? NAMES_PER_SAMPLE;
+  const request = messages.runQueryRequest.encode({
+    parent: parentName(client, part),
+    structuredQuery: structuredQuery(client, { ...part, start }, { namesOnly: true, limit }),
+    readTime: timestampMessage(options.readTime),
+  });
+  const retrier = client.retrier(options.signal);
+  for (;;) {
+    const builder = new BatchBuilder();
+    const paths: string[] = [];
+    try {
+      for await (const batch of new QueryStream(client, builder).batches(request, options.signal)) {
+        paths.push(...eachPath(batch));
+      }
+      const rest = builder.take();
+      if (rest !== undefined) paths.push(...eachPath(rest));
+      return paths;
+    } catch (error) {
+      await retrier.afterFailure(error);
+    }
+  }
+}
+
+/**
+ * Collection ids in use, found from the root's collections and from below sampled documents. Complete for root
+ * collections; an id that occurs below few documents only may be missed.
+ */
+export async function discoverGroups(client: FirestoreClient, options: ReadOptions): Promise<Set<string>> {
+  const groups = new Set<string>();
+  const open: string[] = [];
+  const add = (id: string): void => {
+    if (groups.has(id) || groups.size >= GROUPS_MAX) return;
+    groups.add(id);
+    open.push(id);
+  };
+  for await (const id of listCollectionIds(client, '', options)) add(id);
+  const [root] = queryPartsOf(wholeDatabase, everything);
+  for (const path of await samplePaths(client, root!, options)) collectionIdsOnPath(path).forEach(add);
+  for (let id = open.shift(); id !== undefined; id = open.shift()) {
+    for (const cut of await samplePositions(client, id, options)) {
+      const names = await samplePaths(client, root!, { ...options, from: cut });
+      for (const path of names) collectionIdsOnPath(path).forEach(add);
+    }
+  }
+  return groups;
+}
+
+/** Places spread over a group: its first document as a root collection, and partition cuts. */
+async function samplePositions(client: FirestoreClient, id: string, options: ReadOptions): Promise<string[]> {
+  const cuts = await partitionCutsIfOffered(client, id, SAMPLES_PER_GROUP, options);
+  const [first] = await samplePaths(client, { collection: id, start: null, end: null }, { ...options, limit: 1 });
+  return first === undefined ? cuts : [first, ...cuts];
+}
+
+/** An emulator may not partition; then there are no cuts, which is slower but right. */
+export async function partitionCutsIfOffered(
+  client: FirestoreClient,
+  collectionId: string,
+  count: number,
+  options: ReadOptions,
+): Promise<string[]> {
+  try {
+    return await partitionCuts(client, collectionId, count, options);
+  } catch (error) {
+    if (error instanceof GrpcError && error.code === grpcCode.UNIMPLEMENTED) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+/** From gRPC's codes to the errors the engine tells apart. */
+
+import { EngineError, type EngineErrorCode } from '../../ports/index.ts';
+import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
+
+const TOO_OLD = /too old|read_?\s?time|snapshot version|stale|earliest/i;
+
+const sourceCodes: Readonly<Record<number, EngineErrorCode>> = {
+  [grpcCode.PERMISSION_DENIED]: 'SOURCE_AUTH_ERROR',
+  [grpcCode.UNAUTHENTICATED]: 'SOURCE_AUTH_ERROR',
+  [grpcCode.NOT_FOUND]: 'SOURCE_NOT_FOUND',
+  [grpcCode.RESOURCE_EXHAUSTED]: 'SOURCE_QUOTA_EXCEEDED',
+  [grpcCode.INVALID_ARGUMENT]: 'VALIDATION_ERROR',
+  [grpcCode.OUT_OF_RANGE]: 'VALIDATION_ERROR',
+  [grpcCode.CANCELLED]: 'CANCELLED',
+};
+
+const targetCodes: Readonly<Record<number, EngineErrorCode>> = {
+  ...sourceCodes,
+  [grpcCode.PERMISSION_DENIED]: 'RESTORE_PERMISSION_DENIED',
+  [grpcCode.UNAUTHENTICATED]: 'RESTORE_PERMISSION_DENIED',
+  [grpcCode.RESOURCE_EXHAUSTED]: 'RESTORE_QUOTA_EXCEEDED',
+};
+
+export function sourceFailure(error: unknown): unknown {
+  return translate(error, sourceCodes);
+}
+
+export function targetFailure(error: unknown): unknown {
+  return translate(error, targetCodes);
+}
+
+function translate(error: unknown, codes: Readonly<Record<number, EngineErrorCode>>): unknown {
+  if (!(error instanceof GrpcError)) return error;
+  const details = { grpcCode: grpcCodeName(error.code) };
+  return new EngineError(codeOf(error, codes), error.message, { details, cause: error });
+}
+
+function codeOf(error: GrpcError, codes: Readonly<Record<number, EngineErrorCode>>): EngineErrorCode {
+  const aboutTime = error.code === grpcCode.FAILED_PRECONDITION || error.code === grpcCode.INVALID_ARGUMENT;
+  if (aboutTime && TOO_OLD.test(error.message)) return 'SNAPSHOT_TOO_OLD';
+  return codes[error.code] ?? 'SOURCE_UNAVAILABLE';
+}

@@ -1,0 +1,68 @@
+/** Patience with limits: exponential delays with full jitter, a number of attempts without progress, one token renewal. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EngineError } from '../../ports/index.ts';
+import { GrpcError, grpcCode, mayPass } from './transport/status.ts';
+
+export interface RetryOptions {
+  /** Failures in a row, without a single message in between, until the error is given up to the caller. */
+  readonly attemptsMax: number;
+  readonly delayBaseMs: number;
+  readonly delayMaxMs: number;
+}
+
+export const retryDefaults: RetryOptions = { attemptsMax: 10, delayBaseMs: 200, delayMaxMs: 30_000 };
+
+export class Retrier {
+  readonly #options: RetryOptions;
+  readonly #renewCredentials: () => void;
+  readonly #signal: AbortSignal | undefined;
+  #failures = 0;
+  #renewed = false;
+
+  constructor(options: RetryOptions, renewCredentials: () => void, signal?: AbortSignal) {
+    this.#options = options;
+    this.#renewCredentials = renewCredentials;
+    this.#signal = signal;
+  }
+
+  /** Something arrived: the count of failures begins anew. */
+  progress(): void {
+    this.#failures = 0;
+    this.#renewed = false;
+  }
+
+  /** Waits until another attempt makes sense, or throws the error. */
+  async afterFailure(error: unknown): Promise<void> {
+    throwIfAborted(this.#signal);
+    if (error instanceof GrpcError && error.code === grpcCode.UNAUTHENTICATED && !this.#renewed) {
+      this.#renewed = true;
+      this.#renewCredentials();
+      return;
+    }
+    if (!mayPass(error)) throw error;
+    this.#failures += 1;
+    if (this.#failures >= this.#options.attemptsMax) throw error;
+    const exhausted = error instanceof GrpcError && error.code === grpcCode.RESOURCE_EXHAUSTED;
+    await pause(backoffMs(this.#options, this.#failures + (exhausted ? 2 : 0)), this.#signal);
+  }
+}
+
+/** Half of the delay is certain, half is chance, so that many workers do not come back at once. */
+export function backoffMs(options: RetryOptions, failures: number): number {
+  const full = Math.min(options.delayMaxMs, options.delayBaseMs * 2 ** (failures - 1));
+  return full / 2 + Math.random() * (full / 2);
+}
+
+export async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await sleep(delayMs, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    throwIfAborted(signal);
+    throw error;
+  }
+}
+
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.', { cause: signal.reason });
+}

@@ -1,0 +1,82 @@
+/** A lean gRPC client: several HTTP/2 connections, credentials on every call, unary and streaming. */
+
+import type { OutgoingHttpHeaders } from 'node:http2';
+import { type CallHandlers, type CallLimits, GrpcCall } from './call.ts';
+import type { Credentials } from './credentials.ts';
+import { Http2Connection } from './session.ts';
+import { GrpcError, grpcCode } from './status.ts';
+
+export interface ChannelOptions {
+  /** `https://firestore.googleapis.com`, or `http://127.0.0.1:8080` for an emulator. */
+  readonly origin: string;
+  readonly credentials: Credentials;
+  readonly connections?: number;
+  /** Sent with every call, for routing and quota. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const CONNECTIONS_DEFAULT = 4;
+
+export class GrpcChannel {
+  readonly #options: ChannelOptions;
+  readonly #connections: Http2Connection[];
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    const count = options.connections ?? CONNECTIONS_DEFAULT;
+    this.#connections = Array.from({ length: count }, () => new Http2Connection(options.origin));
+  }
+
+  /** Opens a call; the caller sends its messages and half-closes. `path` is `/package.Service/Method`. */
+  async open(path: string, routing: string, handlers: CallHandlers, limits: CallLimits): Promise<GrpcCall> {
+    const headers: OutgoingHttpHeaders = {
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      'x-goog-request-params': routing,
+      ...this.#options.headers,
+      authorization: await this.#options.credentials.authorization(limits.signal),
+    };
+    if (limits.timeoutMs !== undefined) headers['grpc-timeout'] = `${Math.ceil(limits.timeoutMs)}m`;
+    if (limits.signal?.aborted) throw new GrpcError(grpcCode.CANCELLED, 'the caller gave up');
+    const stream = await this.#leastBusy().request(headers);
+    return new GrpcCall(stream, handlers, limits);
+  }
+
+  /** One message out, one back. */
+  unary(path: string, routing: string, message: Uint8Array, limits: CallLimits): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      let answer: Buffer | undefined;
+      const handlers: CallHandlers = {
+        onMessage: (bytes, start, end) => {
+          answer = Buffer.from(bytes.subarray(start, end));
+        },
+        onEnd: (error) => {
+          if (error !== undefined) reject(error);
+          else if (answer === undefined) reject(new GrpcError(grpcCode.INTERNAL, 'the answer is missing'));
+          else resolve(answer);
+        },
+      };
+      this.open(path, routing, handlers, limits).then((call) => {
+        call.send(message);
+        call.halfClose();
+      }, reject);
+    });
+  }
+
+  /** The next call asks for a new token. */
+  invalidateCredentials(): void {
+    this.#options.credentials.invalidate();
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  #leastBusy(): Http2Connection {
+    let best = this.#connections[0]!;
+    for (const connection of this.#connections) if (connection.activeStreams < best.activeStreams) best = connection;
+    return best;
+  }
+}

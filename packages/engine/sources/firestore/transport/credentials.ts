@@ -1,0 +1,140 @@
+/**
+ * Bearer tokens for Google's APIs. Google's own library cannot be pointed at another token endpoint for service
+ * accounts, and a key's `token_uri` must not be trusted (whoever supplies a key would choose whom we call).
+ */
+
+import { sign } from 'node:crypto';
+import { GrpcError, grpcCode } from './status.ts';
+
+export interface Credentials {
+  /** The value of the authorization header. */
+  authorization(signal?: AbortSignal): Promise<string>;
+  /** Forget the token at hand: the server refused it. */
+  invalidate(): void;
+}
+
+export const OAUTH_ORIGIN = 'https://oauth2.googleapis.com';
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore';
+const JWT_SECONDS = 3600;
+/** A token is renewed before it ends, so that none expires on its way. */
+const EXPIRY_MARGIN_MS = 120_000;
+const TOKEN_TIMEOUT_MS = 20_000;
+
+export interface ServiceAccountKey {
+  readonly client_email: string;
+  readonly private_key: string;
+  readonly private_key_id?: string;
+  readonly project_id?: string;
+}
+
+/** Emulators take this token for the owner of everything. */
+export function emulatorCredentials(): Credentials {
+  return { authorization: async () => 'Bearer owner', invalidate: () => undefined };
+}
+
+export function serviceAccountCredentials(key: ServiceAccountKey, oauthOrigin = OAUTH_ORIGIN): Credentials {
+  return new TokenCredentials(oauthOrigin, () => ({
+    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    assertion: signAssertion(key, oauthOrigin),
+  }));
+}
+
+export interface RefreshTokenGrant {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly refreshToken: string;
+}
+
+export function refreshTokenCredentials(grant: RefreshTokenGrant, oauthOrigin = OAUTH_ORIGIN): Credentials {
+  return new TokenCredentials(oauthOrigin, () => ({
+    grant_type: 'refresh_token',
+    client_id: grant.clientId,
+    client_secret: grant.clientSecret,
+    refresh_token: grant.refreshToken,
+  }));
+}
+
+/** A token somebody else looks after. */
+export function accessTokenCredentials(getToken: () => Promise<string>): Credentials {
+  return { authorization: async () => `Bearer ${await getToken()}`, invalidate: () => undefined };
+}
+
+class TokenCredentials implements Credentials {
+  readonly #origin: string;
+  readonly #form: () => Record<string, string>;
+  #token: { header: string; staleAtMs: number } | undefined;
+  #pending: Promise<string> | undefined;
+
+  constructor(origin: string, form: () => Record<string, string>) {
+    this.#origin = origin;
+    this.#form = form;
+  }
+
+  async authorization(): Promise<string> {
+    if (this.#token !== undefined && performance.now() < this.#token.staleAtMs) return this.#token.header;
+    // Many calls start at once; one of them asks, all share the answer.
+    this.#pending ??= this.#exchange().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  invalidate(): void {
+    this.#token = undefined;
+  }
+
+  async #exchange(): Promise<string> {
+    const { status, body } = await postForm(`${this.#origin}/token`, this.#form());
+    if (status === 200 && typeof body.access_token === 'string') {
+      const lifetimeMs = Number(body.expires_in ?? 0) * 1000;
+      const header = `Bearer ${body.access_token}`;
+      this.#token = { header, staleAtMs: performance.now() + lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 2) };
+      return header;
+    }
+    const reason = `${String(body.error ?? status)}: ${String(body.error_description ?? 'no token was issued')}`;
+    const passing = status === 429 || status >= 500;
+    throw new GrpcError(passing ? grpcCode.UNAVAILABLE : grpcCode.UNAUTHENTICATED, reason);
+  }
+}
+
+async function postForm(
+  url: string,
+  form: Record<string, string>,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  try {
+    const signal = AbortSignal.timeout(TOKEN_TIMEOUT_MS);
+    const response = await fetch(url, { method: 'POST', body: new URLSearchParams(form), signal, redirect: 'error' });
+    const text = await response.text();
+    return { status: response.status, body: parseObject(text) };
+  } catch (error) {
+    throw new GrpcError(grpcCode.UNAVAILABLE, 'the token endpoint did not answer', { cause: error });
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function signAssertion(key: ServiceAccountKey, oauthOrigin: string): string {
+  const issuedSeconds = Math.floor(Date.now() / 1000);
+  const header = { alg: 'RS256', typ: 'JWT', ...(key.private_key_id ? { kid: key.private_key_id } : {}) };
+  const claims = {
+    iss: key.client_email,
+    scope: SCOPE,
+    aud: `${oauthOrigin}/token`,
+    iat: issuedSeconds,
+    exp: issuedSeconds + JWT_SECONDS,
+  };
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${part(header)}.${part(claims)}`;
+  try {
+    return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key.private_key).toString('base64url')}`;
+  } catch (error) {
+    throw new GrpcError(grpcCode.UNAUTHENTICATED, 'the service account key cannot sign', { cause: error });
+  }
+}
