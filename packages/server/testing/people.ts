@@ -56,3 +56,27 @@ export async function asOwner<T>(url: string, work: (client: pg.Client) => Promi
     await client.end();
   }
 }
+
+/** An organization with this owner, made straight in the database, for tests that are not about making one. */
+export async function foundOrganization(app: TestApp, owner: TestPerson, options: { plan?: string } = {}): Promise<string> {
+  const id = app.platform.ids.next('org');
+  const now = app.platform.clock.now();
+  await asOwner(app.databaseUrl, async (client) => {
+    await client.query(
+      'insert into organizations (id, name, slug, plan, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)',
+      [id, `Organization ${id}`, id.toLowerCase().replace('_', '-'), options.plan ?? 'enterprise', now],
+    );
+  });
+  await join(app, id, owner, 'owner');
+  return id;
+}
+
+export async function join(app: TestApp, organizationId: string, person: TestPerson, role: string): Promise<void> {
+  const now = app.platform.clock.now();
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(
+      'insert into memberships (organization_id, user_id, role, joined_at, last_active_at, updated_at) values ($1, $2, $3, $4, $4, $4)',
+      [organizationId, person.id, role, now],
+    ),
+  );
+}

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The one test command: types, lint, then every test. The last line counts what passed and failed. */
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-results-'));
+const resultFile = join(folder, 'results.json');
+const filters = process.argv.slice(2);
+
+function run(name: string, command: string, args: string[]): boolean {
+  console.log(`\n── ${name}`);
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit', shell: process.platform === 'win32' });
+  if (error) console.error(error.message);
+  return status === 0;
+}
+
+let passed = 0;
+let failed = 0;
+for (const [name, command, args] of [
+  ['types', 'tsc', ['--noEmit', '-p', 'tsconfig.json']],
+  ['lint', 'biome', ['check', '--error-on-warnings', '.']],
+] as const) {
+  if (run(name, command, [...args])) passed++;
+  else failed++;
+}
+
+const tested = run('tests', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile=${resultFile}`, ...filters]);
+try {
+  const results = JSON.parse(readFileSync(resultFile, 'utf8')) as { numPassedTests: number; numFailedTests: number; numFailedTestSuites: number };
+  passed += results.numPassedTests;
+  failed += results.numFailedTests;
+  if (!tested && results.numFailedTests === 0) failed++;
+} catch {
+  console.error('the tests left no results');
+  failed++;
+}
+rmSync(folder, { recursive: true, force: true });
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+
+/**
+ * The house's rules as an ordinary test. A layer is a folder; the table says what its files may import.
+ * The longest matching folder decides. Tests and test helpers may import what they like.
+ */
+const layers: Record<string, readonly string[]> = {
+  'packages/contract': ['packages/contract'],
+  'packages/engine/ports': ['packages/engine/ports'],
+  'packages/engine/crypto': ['packages/engine/crypto', 'packages/engine/ports'],
+  'packages/engine/format': ['packages/engine/format', 'packages/engine/crypto', 'packages/engine/ports'],
+  'packages/engine/stores': ['packages/engine/stores', 'packages/engine/ports'],
+  'packages/engine/sources': ['packages/engine/sources', 'packages/engine/format', 'packages/engine/ports'],
+  'packages/engine': ['packages/engine'],
+  'packages/sandbox': ['packages/sandbox'],
+  'packages/cli': ['packages/cli', 'packages/contract', 'packages/engine'],
+  'packages/web': ['packages/web', 'packages/contract'],
+  'packages/server/platform': ['packages/server/platform', 'packages/contract', 'packages/server/config.ts'],
+  'packages/server/http': ['packages/server/http', 'packages/server/platform', 'packages/contract'],
+  'packages/server/modules': ['packages/server/modules', 'packages/server/http', 'packages/server/platform', 'packages/server/version.ts', 'packages/server/config.ts', 'packages/contract', 'packages/engine', 'packages/sandbox'],
+  'packages/server': ['packages/server', 'packages/contract', 'packages/engine', 'packages/sandbox'],
+  bench: ['bench', 'packages'],
+  scripts: ['scripts', 'packages', 'bench'],
+};
+
+/** A module may use those before it, and only through their index. Tables may refer to the tables of those before it. */
+const moduleOrder = ['system', 'audit', 'auth', 'organizations', 'projects', 'storage', 'backups', 'restores', 'schedules', 'pitr', 'webhooks'];
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  .split('\n')
+  .filter((path) => path !== '' && exists(path));
+const sources = files.filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'));
+const production = sources.filter((path) => !/\.(test|conformance)\.ts$|\/testing\/|\/fixtures\/|^vitest\.|drizzle\.config/.test(path));
+
+function exists(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function importsOf(path: string): string[] {
+  const text = readFileSync(path, 'utf8');
+  const specifiers = [...text.matchAll(/^\s*(?:import|export)\s[^'"`;]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm)];
+  return specifiers.map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+}
+
+/** Where an import leads inside the repository; undefined for a dependency. */
+function targetOf(path: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return normalize(join(dirname(path), specifier));
+  const own = /^@holdfast\/([a-z]+)/.exec(specifier);
+  return own ? `packages/${own[1]}` : undefined;
+}
+
+function layerOf(path: string): string | undefined {
+  return Object.keys(layers)
+    .filter((layer) => path === layer || path.startsWith(`${layer}/`))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+test('imports follow the layer table', () => {
+  const offences = production.flatMap((path) => {
+    const allowed = layers[layerOf(path) ?? ''];
+    if (!allowed) return [];
+    return importsOf(path).flatMap((specifier) => {
+      const target = targetOf(path, specifier);
+      const fine = !target || allowed.some((layer) => target === layer || target.startsWith(`${layer}/`));
+      return fine ? [] : [`${path} imports ${target}`];
+    });
+  });
+  expect(offences).toEqual([]);
+});
+
+test('the contract imports zod alone', () => {
+  const foreign = production.filter((path) => path.startsWith('packages/contract/')).flatMap((path) =>
+    importsOf(path).filter((specifier) => !specifier.startsWith('.') && specifier !== 'zod' && !specifier.startsWith('node:')).map((specifier) => `${path} imports ${specifier}`),
+  );
+  expect(foreign).toEqual([]);
+});
+
+test('modules meet only through their index, in their order', () => {
+  const offences = production.flatMap((path) => {
+    const own = /^packages\/server\/modules\/(\w+)\//.exec(path)?.[1];
+    if (!own) return [];
+    return importsOf(path).flatMap((specifier) => {
+      const target = targetOf(path, specifier) ?? '';
+      const other = /^packages\/server\/modules\/(\w+)\/(.+)$/.exec(target);
+      if (!other?.[1] || other[1] === own) return [];
+      const backwards = moduleOrder.indexOf(other[1]) > moduleOrder.indexOf(own);
+      const sideDoor = other[2] !== 'index.ts' && !(other[2] === 'tables.ts' && path.endsWith('tables.ts'));
+      return backwards || sideDoor ? [`${path} imports ${target}`] : [];
+    });
+  });
+  expect(offences).toEqual([]);
+});
+
+test('only the clock reads the time in the service', () => {
+  const offences = production
+    .filter((path) => path.startsWith('packages/server/') && !path.endsWith('platform/clock.ts'))
+    .filter((path) => /\bDate\.now\(\)|\bnew Date\(\)/.test(readFileSync(path, 'utf8')));
+  expect(offences).toEqual([]);
+});
+
+test('the project speaks of itself alone', () => {
+  const words = [/\bfarm-studio\b/, /\/work\/(main|shared)/, /\bTODO\b/, /\bFIXME\b/, /\.only\(/, /"resolved": "http/];
+  const offences = files
+    .filter((path) => /\.(ts|tsx|md|json|sql|ya?ml|html|css|sh)$|^\.ci\//.test(path) && path !== 'tidy.test.ts')
+    .flatMap((path) => {
+      const text = readFileSync(path, 'utf8');
+      return words.filter((word) => word.test(text)).map((word) => `${path} has ${word.source}`);
+    });
+  expect(offences).toEqual([]);
+});
+
+test('every direct dependency earns a line in docs/dependencies.md', () => {
+  const explained = readFileSync('docs/dependencies.md', 'utf8');
+  const manifests = files.filter((path) => /(^|\/)package\.json$/.test(path));
+  const missing = manifests.flatMap((path) => {
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Record<string, string> | undefined>;
+    return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter((name) => !name.startsWith('@holdfast/') && !explained.includes(`\`${name}\``));
+  });
+  expect([...new Set(missing)]).toEqual([]);
+});
