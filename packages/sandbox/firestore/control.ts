@@ -1,0 +1,78 @@
+import type { DenyRule } from './access.ts';
+import type { CounterSnapshot } from './counters.ts';
+import type { FaultRule, WriteQuota } from './faults/faults.ts';
+import type { Sandbox } from './sandbox.ts';
+import type { Database } from './store/database.ts';
+import type { DatabaseName } from './values/name.ts';
+
+/** The sandbox's strings: everything a test or a demo can make it do, in process. */
+export class Control {
+  private readonly sandbox: Sandbox;
+
+  constructor(sandbox: Sandbox) {
+    this.sandbox = sandbox;
+  }
+
+  createDatabase(name: DatabaseName): void {
+    this.sandbox.store.createDatabase(name);
+  }
+
+  /** The database itself, for bulk loading and for looking at what is stored. */
+  database(name: DatabaseName): Database {
+    return this.sandbox.store.database(name);
+  }
+
+  clear(name: DatabaseName): void {
+    this.sandbox.store.findDatabase(name)?.clear();
+  }
+
+  addFault(rule: FaultRule): void {
+    this.sandbox.faults.add(rule);
+  }
+
+  seedFaults(seed: number): void {
+    this.sandbox.faults.seed(seed);
+  }
+
+  setWriteQuota(quota: WriteQuota | null): void {
+    this.sandbox.faults.setWriteQuota(quota);
+  }
+
+  faultHits(): number[] {
+    return this.sandbox.faults.hits();
+  }
+
+  clearFaults(): void {
+    this.sandbox.faults.reset();
+  }
+
+  deny(rule: DenyRule): void {
+    this.sandbox.access.deny(rule);
+  }
+
+  expireToken(token: string): void {
+    this.sandbox.access.expireToken(token);
+  }
+
+  clearAccess(): void {
+    this.sandbox.access.reset();
+  }
+
+  setPointInTimeRecovery(name: DatabaseName, enabled: boolean): void {
+    this.sandbox.store.database(name).setPointInTimeRecovery(enabled);
+  }
+
+  /** Moves a database's clock forward. Time never runs back: commit times only grow. */
+  moveClock(name: DatabaseName, byMs: number): void {
+    if (!(byMs >= 0)) throw new RangeError('The clock moves forward only.');
+    this.sandbox.store.database(name).moveClock(Math.round(byMs * 1000));
+  }
+
+  counters(): CounterSnapshot {
+    return this.sandbox.counters.snapshot();
+  }
+
+  resetCounters(): void {
+    this.sandbox.counters.reset();
+  }
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call } from '../transport/call.ts';
+import { CODE, type CodeName, RpcError } from '../transport/status.ts';
+import { Random } from './random.ts';
+
+export interface FaultRule {
+  /** The RPC by its bare name (`Commit`); absent, every RPC. */
+  readonly method?: string;
+  /** Calls end with this status instead of being served. */
+  readonly status?: CodeName;
+  readonly message?: string;
+  /** Wait before a call is served. */
+  readonly latencyMs?: number;
+  /** Wait before each batch of streamed documents (some 256 KiB) is sent. */
+  readonly batchLatencyMs?: number;
+  /** A stream breaks after this many documents: with `status`, or without any when `reset` is set. */
+  readonly breakAfterDocuments?: number;
+  readonly reset?: boolean;
+  /** Lets the call take effect and then loses its answer: a commit that happened and looks as if it had not. */
+  readonly afterEffect?: boolean;
+  /** The share of calls it hits, 0 to 1 (1). */
+  readonly probability?: number;
+  /** It is spent after this many hits (never). */
+  readonly times?: number;
+  /** Calls it lets pass first (0). */
+  readonly skip?: number;
+}
+
+interface ArmedRule {
+  readonly rule: FaultRule;
+  hits: number;
+  seen: number;
+}
+
+export interface WriteQuota {
+  readonly documentsPerSecond: number;
+}
+
+const MESSAGES: Partial<Record<CodeName, string>> = {
+  ABORTED: 'Too much contention on these documents. Please try again.',
+  RESOURCE_EXHAUSTED: 'Quota exceeded.',
+  UNAVAILABLE: 'The service is currently unavailable.',
+  DEADLINE_EXCEEDED: 'Deadline exceeded.',
+  PERMISSION_DENIED: 'Missing or insufficient permissions.',
+  UNAUTHENTICATED: 'Request had invalid authentication credentials.',
+};
+
+/** Misbehaviour on command, the same one again for the same seed. */
+export class Faults {
+  private rules: ArmedRule[] = [];
+  private random = new Random(1);
+  private quota: WriteQuota | null = null;
+  private quotaTokens = 0;
+  private quotaFilledAtMs = 0;
+
+  add(rule: FaultRule): void {
+    if (rule.status !== undefined && !(rule.status in CODE)) throw new TypeError(`Unknown status ${rule.status}.`);
+    this.rules.push({ rule, hits: 0, seen: 0 });
+  }
+
+  seed(seed: number): void {
+    this.random = new Random(seed);
+  }
+
+  /** Writes above this rate are answered with RESOURCE_EXHAUSTED; null lifts the quota. */
+  setWriteQuota(quota: WriteQuota | null): void {
+    this.quota = quota;
+    this.quotaTokens = quota?.documentsPerSecond ?? 0;
+    this.quotaFilledAtMs = performance.now();
+  }
+
+  reset(): void {
+    this.rules = [];
+    this.setWriteQuota(null);
+  }
+
+  /** How often each rule has hit, in the order they were added. */
+  hits(): number[] {
+    return this.rules.map(({ hits }) => hits);
+  }
+
+  /** Before a call is served: waits, or throws the status it shall end with. */
+  async before(call: Call): Promise<void> {
+    for (const armed of this.rules) {
+      const { rule } = armed;
+      if (isStreamRule(rule) || rule.afterEffect) continue;
+      if (!this.strikes(armed, call.method)) continue;
+      if (rule.latencyMs !== undefined) await sleep(rule.latencyMs);
+      if (rule.reset) call.reset();
+      else if (rule.status !== undefined) throw faultError(rule.status, rule.message);
+    }
+  }
+
+  /** After a call has taken effect and before its answer leaves. */
+  afterEffect(call: Call): void {
+    for (const armed of this.rules) {
+      if (!armed.rule.afterEffect || !this.strikes(armed, call.method)) continue;
+      throw faultError(armed.rule.status ?? 'UNAVAILABLE', armed.rule.message);
+    }
+  }
+
+  /** What shall happen to the stream of this call, decided once. */
+  streamFault(call: Call): StreamFault | null {
+    for (const armed of this.rules) {
+      if (isStreamRule(armed.rule) && this.strikes(armed, call.method)) return new StreamFault(armed.rule);
+    }
+    return null;
+  }
+
+  /** Takes `count` writes from the quota and says how many of them it covers. */
+  admitWrites(count: number): number {
+    if (this.quota === null) return count;
+    const now = performance.now();
+    const refill = ((now - this.quotaFilledAtMs) / 1000) * this.quota.documentsPerSecond;
+    this.quotaFilledAtMs = now;
+    this.quotaTokens = Math.min(this.quota.documentsPerSecond, this.quotaTokens + refill);
+    const admitted = Math.min(count, Math.floor(this.quotaTokens));
+    this.quotaTokens -= admitted;
+    return admitted;
+  }
+
+  private strikes(armed: ArmedRule, method: string): boolean {
+    const { rule } = armed;
+    if (rule.method !== undefined && rule.method !== method) return false;
+    if (rule.times !== undefined && armed.hits >= rule.times) return false;
+    armed.seen += 1;
+    if (armed.seen <= (rule.skip ?? 0)) return false;
+    if (rule.probability !== undefined && this.random.next() >= rule.probability) return false;
+    armed.hits += 1;
+    return true;
+  }
+}
+
+function isStreamRule(rule: FaultRule): boolean {
+  return rule.breakAfterDocuments !== undefined || rule.batchLatencyMs !== undefined;
+}
+
+export function faultError(status: CodeName, message?: string): RpcError {
+  return new RpcError(status, message ?? MESSAGES[status] ?? `Injected ${status}.`);
+}
+
+/** A fault that strikes in the middle of a stream. */
+export class StreamFault {
+  private readonly rule: FaultRule;
+
+  constructor(rule: FaultRule) {
+    this.rule = rule;
+  }
+
+  get documentsMax(): number {
+    return this.rule.breakAfterDocuments ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Breaks the stream: resets it, or throws the status it ends with. */
+  strike(call: Call): void {
+    call.out.flush();
+    if (this.rule.reset) call.reset();
+    else throw faultError(this.rule.status ?? 'UNAVAILABLE', this.rule.message);
+  }
+
+  async delay(): Promise<void> {
+    if (this.rule.batchLatencyMs !== undefined) await sleep(this.rule.batchLatencyMs);
+  }
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import protobuf from 'protobufjs';
+
+interface FieldJson {
+  type: string;
+}
+interface NamespaceJson {
+  fields?: Record<string, FieldJson>;
+  nested?: Record<string, NamespaceJson>;
+}
+
+/**
+ * Messages that are carried as raw bytes: a length-delimited message and a bytes field look the same on the wire, so
+ * calling them `bytes` makes the proto library hand them through untouched. Values therefore keep their exact
+ * encoding and map entries their order (a JavaScript object would reorder keys that look like numbers).
+ */
+const OPAQUE = new Set(['Value', 'Document', 'ArrayValue']);
+const OPAQUE_IN_ADMIN = new Set<string>();
+
+function loadRoot(file: string, packagePath: readonly string[], opaque: ReadonlySet<string>): protobuf.Root {
+  const require = createRequire(import.meta.url);
+  const home = dirname(require.resolve('@google-cloud/firestore/package.json'));
+  const json = JSON.parse(readFileSync(join(home, 'build/protos', file), 'utf8')) as NamespaceJson;
+  let scope = json;
+  for (const name of packagePath) scope = scope.nested![name]!;
+  makeOpaque(scope, opaque);
+  return protobuf.Root.fromJSON(json as protobuf.INamespace);
+}
+
+function makeOpaque(scope: NamespaceJson, opaque: ReadonlySet<string>): void {
+  for (const field of Object.values(scope.fields ?? {})) if (opaque.has(field.type)) field.type = 'bytes';
+  for (const nested of Object.values(scope.nested ?? {})) makeOpaque(nested, opaque);
+}
+
+const firestoreRoot = loadRoot('v1.json', ['google', 'firestore', 'v1'], OPAQUE);
+const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1'], OPAQUE_IN_ADMIN);
+
+export function firestoreType(name: string): protobuf.Type {
+  return firestoreRoot.lookupType(`google.firestore.v1.${name}`);
+}
+
+export function adminType(name: string): protobuf.Type {
+  return adminRoot.lookupType(`google.firestore.admin.v1.${name}`);
+}
+
+export function encodeMessage(type: protobuf.Type, message: object): Buffer {
+  return type.encode(message as Record<string, unknown>).finish() as Buffer;
+}

@@ -1,0 +1,122 @@
+import { invalid } from '../transport/status.ts';
+import { encodeDouble, encodeInteger, NULL_VALUE } from '../values/encode.ts';
+import { type FieldPath, isNamePath, parseFieldPath } from '../values/field-path.ts';
+import { type NumberValue, RANK } from '../values/value.ts';
+import { type DocumentView, valueAt } from './document-view.ts';
+import type { FieldReferenceMessage } from './messages.ts';
+
+export interface AggregationMessage {
+  operator?: 'count' | 'sum' | 'avg';
+  count?: { upTo: { value: unknown } | null };
+  sum?: { field: FieldReferenceMessage | null };
+  avg?: { field: FieldReferenceMessage | null };
+  alias: string;
+}
+
+/** Takes documents one at a time and knows the result at the end. */
+export interface Aggregation {
+  readonly alias: string;
+  readonly path: FieldPath | null;
+  add(view: DocumentView): void;
+  result(): Uint8Array;
+}
+
+const AGGREGATIONS_MAX = 5;
+const ALIAS_BYTES_MAX = 1500;
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+export function planAggregations(messages: readonly AggregationMessage[], documentsRoot: string): Aggregation[] {
+  if (messages.length === 0) throw invalid('An aggregation query needs at least one aggregation.');
+  if (messages.length > AGGREGATIONS_MAX) throw invalid(`The maximum number of aggregations is ${AGGREGATIONS_MAX}.`);
+  const aggregations = messages.map((message, index) =>
+    planAggregation(message, message.alias === '' ? `field_${index + 1}` : message.alias, documentsRoot),
+  );
+  if (new Set(aggregations.map(({ alias }) => alias)).size !== aggregations.length) {
+    throw invalid('Two aggregations have the same alias.');
+  }
+  return aggregations;
+}
+
+function planAggregation(message: AggregationMessage, alias: string, documentsRoot: string): Aggregation {
+  if (Buffer.byteLength(alias) > ALIAS_BYTES_MAX) throw invalid('The alias of an aggregation is too long.');
+  switch (message.operator) {
+    case 'count':
+      return new Count(alias, message.count!.upTo === null ? null : Number(message.count!.upTo.value));
+    case 'sum':
+      return new Sum(alias, fieldOf(message.sum!.field), documentsRoot, false);
+    case 'avg':
+      return new Sum(alias, fieldOf(message.avg!.field), documentsRoot, true);
+    default:
+      throw invalid('An aggregation names no operator.');
+  }
+}
+
+function fieldOf(reference: FieldReferenceMessage | null): FieldPath {
+  const path = parseFieldPath(reference?.fieldPath ?? '');
+  if (isNamePath(path)) throw invalid('Aggregations are not supported for the field __name__.');
+  return path;
+}
+
+class Count implements Aggregation {
+  readonly alias: string;
+  readonly path = null;
+  private readonly upTo: number | null;
+  private count = 0;
+
+  constructor(alias: string, upTo: number | null) {
+    if (upTo !== null && !(upTo > 0)) throw invalid('up_to must be greater than zero.');
+    this.alias = alias;
+    this.upTo = upTo;
+  }
+
+  add(): void {
+    if (this.upTo === null || this.count < this.upTo) this.count += 1;
+  }
+
+  result(): Uint8Array {
+    return encodeInteger(this.count);
+  }
+}
+
+/** A sum, or the average made of it. Integers add up exactly and overflow into a double. */
+class Sum implements Aggregation {
+  readonly alias: string;
+  readonly path: FieldPath;
+  private readonly documentsRoot: string;
+  private readonly average: boolean;
+  private integers = 0n;
+  private doubles = 0;
+  private hasDoubles = false;
+  private count = 0;
+
+  constructor(alias: string, path: FieldPath, documentsRoot: string, average: boolean) {
+    this.alias = alias;
+    this.path = path;
+    this.documentsRoot = documentsRoot;
+    this.average = average;
+  }
+
+  add(view: DocumentView): void {
+    const value = valueAt(view, this.path, this.documentsRoot);
+    if (value?.rank !== RANK.number) return;
+    this.count += 1;
+    this.addNumber(value);
+  }
+
+  private addNumber(value: NumberValue): void {
+    if (value.isInteger) {
+      this.integers += value.exact ?? BigInt(value.double);
+    } else {
+      this.hasDoubles = true;
+      this.doubles += value.double;
+    }
+  }
+
+  result(): Uint8Array {
+    const sum = this.doubles + Number(this.integers);
+    if (this.average) return this.count === 0 ? NULL_VALUE : encodeDouble(sum / this.count);
+    const fits = this.integers >= INT64_MIN && this.integers <= INT64_MAX;
+    return this.hasDoubles || !fits ? encodeDouble(sum) : encodeInteger(this.integers);
+  }
+}

@@ -1,0 +1,88 @@
+import { encodeMessage, firestoreType } from '../protos.ts';
+import { openDatabase, type Sandbox } from '../sandbox.ts';
+import type { Database } from '../store/database.ts';
+import type { DocumentEntry } from '../store/document.ts';
+import { WriteBatch, type WriteMessage, type WriteResultMessage, writtenName } from '../store/write.ts';
+import type { UnaryMethod } from '../transport/dispatch.ts';
+import { asRpcError, CODE, invalid } from '../transport/status.ts';
+import { parseDatabaseName } from '../values/name.ts';
+import type { Micros } from '../values/timestamp.ts';
+
+interface StatusMessage {
+  code: number;
+  message?: string;
+}
+
+const requestType = firestoreType('BatchWriteRequest');
+const responseType = firestoreType('BatchWriteResponse');
+const WRITES_MAX = 500;
+const OK: StatusMessage = { code: CODE.OK };
+const OVER_QUOTA: StatusMessage = { code: CODE.RESOURCE_EXHAUSTED, message: 'Quota exceeded.' };
+
+export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
+  return {
+    kind: 'unary',
+    handle: (bytes, call) => {
+      const { database: name, writes } = requestType.decode(bytes) as unknown as {
+        database: string;
+        writes: WriteMessage[];
+      };
+      const database = openDatabase(sandbox, call, parseDatabaseName(name), 'write');
+      if (writes.length > WRITES_MAX) throw invalid(`Maximum ${WRITES_MAX} writes allowed per request.`);
+      checkDistinct(database, writes);
+      const response = writeEach(sandbox, database, writes);
+      sandbox.counters.method(call.method).documents += response.status.filter(({ code }) => code === CODE.OK).length;
+      sandbox.faults.afterEffect(call);
+      return encodeMessage(responseType, response);
+    },
+  };
+}
+
+/** Each write stands alone: one may fail while its neighbours are stored. */
+function writeEach(
+  sandbox: Sandbox,
+  database: Database,
+  writes: readonly WriteMessage[],
+): { writeResults: WriteResultMessage[]; status: StatusMessage[] } {
+  const admitted = sandbox.faults.admitWrites(writes.length);
+  const time = database.nextCommitTime();
+  const changed: DocumentEntry[] = [];
+  const writeResults: WriteResultMessage[] = [];
+  const status: StatusMessage[] = [];
+  writes.forEach((write, index) => {
+    const outcome = index < admitted ? writeOne(database, write, time, changed) : { result: {}, status: OVER_QUOTA };
+    if (outcome.status === OK)
+      sandbox.counters.billWrites(Number(write.operation !== 'delete'), Number(write.operation === 'delete'));
+    writeResults.push(outcome.result);
+    status.push(outcome.status);
+  });
+  database.committed(changed, time);
+  return { writeResults, status };
+}
+
+function writeOne(
+  database: Database,
+  write: WriteMessage,
+  time: Micros,
+  changed: DocumentEntry[],
+): { result: WriteResultMessage; status: StatusMessage } {
+  try {
+    const batch = new WriteBatch(database, time);
+    const result = batch.stage(write);
+    changed.push(...batch.install());
+    return { result, status: OK };
+  } catch (error) {
+    const { code, message } = asRpcError(error);
+    return { result: {}, status: { code, message } };
+  }
+}
+
+/** Production refuses a batch that touches one document twice: the writes may be applied in any order. */
+function checkDistinct(database: Database, writes: readonly WriteMessage[]): void {
+  const seen = new Set<string>();
+  for (const write of writes) {
+    const { key, path } = writtenName(database, write);
+    if (seen.has(key)) throw invalid(`Cannot write to the same document more than once in a batch: "${path}".`);
+    seen.add(key);
+  }
+}

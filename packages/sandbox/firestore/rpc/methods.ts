@@ -1,0 +1,26 @@
+import type { Sandbox } from '../sandbox.ts';
+import type { Method } from '../transport/dispatch.ts';
+import { batchGetDocumentsMethod } from './batch-get-documents.ts';
+import { batchWriteMethod } from './batch-write.ts';
+import { beginTransactionMethod, commitMethod, rollbackMethod } from './commit.ts';
+import { listCollectionIdsMethod } from './list-collection-ids.ts';
+import { partitionQueryMethod } from './partition-query.ts';
+import { runAggregationQueryMethod } from './run-aggregation-query.ts';
+import { runQueryMethod } from './run-query.ts';
+
+const FIRESTORE = '/google.firestore.v1.Firestore/';
+
+/** Every RPC the sandbox offers, by its HTTP/2 path. */
+export function allMethods(sandbox: Sandbox): Map<string, Method> {
+  return new Map<string, Method>([
+    [`${FIRESTORE}BatchGetDocuments`, batchGetDocumentsMethod(sandbox)],
+    [`${FIRESTORE}BeginTransaction`, beginTransactionMethod(sandbox)],
+    [`${FIRESTORE}Commit`, commitMethod(sandbox)],
+    [`${FIRESTORE}Rollback`, rollbackMethod(sandbox)],
+    [`${FIRESTORE}RunQuery`, runQueryMethod(sandbox)],
+    [`${FIRESTORE}RunAggregationQuery`, runAggregationQueryMethod(sandbox)],
+    [`${FIRESTORE}PartitionQuery`, partitionQueryMethod(sandbox)],
+    [`${FIRESTORE}ListCollectionIds`, listCollectionIdsMethod(sandbox)],
+    [`${FIRESTORE}BatchWrite`, batchWriteMethod(sandbox)],
+  ]);
+}

@@ -1,0 +1,13 @@
+import { invalid } from '../transport/status.ts';
+
+/** Page tokens carry the last key of the page; the next page starts behind it whatever has happened meanwhile. */
+export function encodePageToken(key: string): string {
+  return Buffer.from(key, 'utf16le').toString('base64url');
+}
+
+export function decodePageToken(token: string): string | null {
+  if (token === '') return null;
+  const bytes = Buffer.from(token, 'base64url');
+  if (bytes.length === 0 || bytes.length % 2 !== 0) throw invalid('The page token is not one of ours.');
+  return bytes.toString('utf16le');
+}

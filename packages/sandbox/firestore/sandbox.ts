@@ -1,0 +1,21 @@
+import type { AccessControl, AccessKind } from './access.ts';
+import type { Counters } from './counters.ts';
+import type { Faults } from './faults/faults.ts';
+import type { Database } from './store/database.ts';
+import type { Store } from './store/store.ts';
+import type { Call } from './transport/call.ts';
+import type { DatabaseName } from './values/name.ts';
+
+/** What every RPC works with. */
+export interface Sandbox {
+  readonly store: Store;
+  readonly access: AccessControl;
+  readonly counters: Counters;
+  readonly faults: Faults;
+}
+
+/** The database a call is about, once the caller has been let in. */
+export function openDatabase(sandbox: Sandbox, call: Call, name: DatabaseName, access: AccessKind): Database {
+  sandbox.access.check(call.token, name, access);
+  return sandbox.store.database(name);
+}

@@ -1,0 +1,61 @@
+import { AccessControl, type Authorize } from './access.ts';
+import { Control } from './control.ts';
+import { Counters } from './counters.ts';
+import { Faults } from './faults/faults.ts';
+import { allMethods } from './rpc/methods.ts';
+import type { Sandbox } from './sandbox.ts';
+import { type Clock, systemClock } from './store/clock.ts';
+import { Store } from './store/store.ts';
+import { Dispatcher } from './transport/dispatch.ts';
+import { listen } from './transport/listener.ts';
+
+export interface FirestoreSandboxOptions {
+  /** Where to listen (127.0.0.1, any free port). */
+  readonly host?: string;
+  readonly port?: number;
+  readonly clock?: Clock;
+  /** Only databases made through `control.createDatabase` exist (false: they appear on first use). */
+  readonly strictDatabases?: boolean;
+  /** Decides about bearer tokens; absent, every token may do everything. */
+  readonly authorize?: Authorize;
+}
+
+export interface FirestoreSandbox {
+  readonly host: string;
+  readonly port: number;
+  /** `host:port`, as FIRESTORE_EMULATOR_HOST wants it. */
+  readonly address: string;
+  readonly control: Control;
+  /** Closes every connection and frees the port. */
+  stop(): Promise<void>;
+}
+
+export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {}): Promise<FirestoreSandbox> {
+  const sandbox: Sandbox = {
+    store: new Store({ clock: options.clock ?? systemClock, strictDatabases: options.strictDatabases ?? false }),
+    access: new AccessControl(options.authorize ?? null),
+    counters: new Counters(),
+    faults: new Faults(),
+  };
+  const dispatcher = new Dispatcher(allMethods(sandbox), {
+    before: (call) => {
+      sandbox.counters.method(call.method).calls += 1;
+      return sandbox.faults.before(call);
+    },
+    after: (call, error) => {
+      const counters = sandbox.counters.method(call.method);
+      counters.bytesSent += call.bytesSent;
+      if (error !== null) counters.errors += 1;
+    },
+  });
+  const listener = await listen({
+    host: options.host ?? '127.0.0.1',
+    port: options.port ?? 0,
+    onStream: (stream, headers) => dispatcher.accept(stream, headers),
+    onHttp1Request: (_request, response) => {
+      response.writeHead(404).end();
+    },
+  });
+  const { host, port } = listener;
+  return { host, port, address: `${host}:${port}`, control: new Control(sandbox), stop: () => listener.stop() };
+}

@@ -1,0 +1,171 @@
+import { compareKeys } from '../values/key.ts';
+
+const LEAF_ITEMS_MAX = 512;
+
+export interface Keyed {
+  readonly key: string;
+}
+
+/**
+ * Items in key order, in leaves of at most 512: inserting moves a few hundred pointers, appending in order moves none,
+ * and a scan walks plain arrays.
+ */
+export class SortedList<Item extends Keyed> {
+  private leaves: Item[][] = [];
+  /** Counts structural changes, so that a cursor knows when to find its place again. */
+  changes = 0;
+  size = 0;
+
+  insert(item: Item): void {
+    this.changes += 1;
+    this.size += 1;
+    const last = this.leaves.at(-1);
+    if (last === undefined) {
+      this.leaves.push([item]);
+    } else if (last.at(-1)!.key < item.key) {
+      if (last.length < LEAF_ITEMS_MAX) last.push(item);
+      else this.leaves.push([item]);
+    } else {
+      this.insertInside(item);
+    }
+  }
+
+  delete(key: string): void {
+    const leafIndex = this.leafFor(key);
+    const leaf = this.leaves[leafIndex];
+    if (leaf === undefined) return;
+    const index = lowerBound(leaf, key);
+    if (leaf[index]?.key !== key) return;
+    this.changes += 1;
+    this.size -= 1;
+    leaf.splice(index, 1);
+    if (leaf.length === 0) this.leaves.splice(leafIndex, 1);
+  }
+
+  /** A cursor over keys in [from, to), ascending, or descending from the far end. */
+  cursor(from: string, to: string | null, descending = false): Cursor<Item> {
+    return new Cursor(this, from, to, descending);
+  }
+
+  leaf(index: number): readonly Item[] | undefined {
+    return this.leaves[index];
+  }
+
+  /** The place of the first item whose key is at least `key`; past the end when there is none. */
+  seek(key: string): { leaf: number; index: number } {
+    const leafIndex = this.leafFor(key);
+    const leaf = this.leaves[leafIndex];
+    return { leaf: leafIndex, index: leaf === undefined ? 0 : lowerBound(leaf, key) };
+  }
+
+  get leafCount(): number {
+    return this.leaves.length;
+  }
+
+  private insertInside(item: Item): void {
+    const leafIndex = this.leafFor(item.key);
+    const leaf = this.leaves[leafIndex]!;
+    leaf.splice(lowerBound(leaf, item.key), 0, item);
+    if (leaf.length > LEAF_ITEMS_MAX) this.leaves.splice(leafIndex + 1, 0, leaf.splice(LEAF_ITEMS_MAX / 2));
+  }
+
+  /** The first leaf whose last key is not below `key`. */
+  private leafFor(key: string): number {
+    let low = 0;
+    let high = this.leaves.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.leaves[middle]!.at(-1)!.key < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function lowerBound(leaf: readonly Keyed[], key: string): number {
+  let low = 0;
+  let high = leaf.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(leaf[middle]!.key, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Walks a list that may change between two calls: it then continues behind the last key it gave out. */
+export class Cursor<Item extends Keyed> {
+  private readonly list: SortedList<Item>;
+  private readonly from: string;
+  private readonly to: string | null;
+  private readonly descending: boolean;
+  private changes = -1;
+  private leaf = 0;
+  private index = 0;
+  private lastKey: string | null = null;
+
+  constructor(list: SortedList<Item>, from: string, to: string | null, descending: boolean) {
+    this.list = list;
+    this.from = from;
+    this.to = to;
+    this.descending = descending;
+  }
+
+  next(): Item | undefined {
+    if (this.changes !== this.list.changes) this.reseek();
+    const item = this.descending ? this.stepDown() : this.stepUp();
+    if (item !== undefined) this.lastKey = item.key;
+    return item;
+  }
+
+  /** Jumps forward: the next item is the first whose key is at least `key`. Ascending cursors only. */
+  skipTo(key: string): void {
+    ({ leaf: this.leaf, index: this.index } = this.list.seek(key));
+    this.changes = this.list.changes;
+  }
+
+  private stepUp(): Item | undefined {
+    let leaf = this.list.leaf(this.leaf);
+    if (leaf !== undefined && this.index >= leaf.length) {
+      leaf = this.list.leaf(++this.leaf);
+      this.index = 0;
+    }
+    const item = leaf?.[this.index];
+    if (item === undefined || (this.to !== null && item.key >= this.to)) return undefined;
+    this.index += 1;
+    return item;
+  }
+
+  private stepDown(): Item | undefined {
+    if (this.index === 0) {
+      const leaf = this.list.leaf(--this.leaf);
+      if (leaf === undefined) {
+        this.leaf = 0;
+        return undefined;
+      }
+      this.index = leaf.length;
+    }
+    const item = this.list.leaf(this.leaf)?.[this.index - 1];
+    if (item === undefined || item.key < this.from) return undefined;
+    this.index -= 1;
+    return item;
+  }
+
+  private reseek(): void {
+    if (this.descending) {
+      const bound = this.lastKey ?? this.to;
+      if (bound === null) {
+        this.leaf = this.list.leafCount;
+        this.index = 0;
+      } else {
+        ({ leaf: this.leaf, index: this.index } = this.list.seek(bound));
+      }
+    } else {
+      // The smallest key above the last one given out is that key plus a separator.
+      ({ leaf: this.leaf, index: this.index } = this.list.seek(
+        this.lastKey === null ? this.from : `${this.lastKey}\u0000`,
+      ));
+    }
+    this.changes = this.list.changes;
+  }
+}

@@ -1,0 +1,47 @@
+import { RpcError } from '../transport/status.ts';
+import type { DatabaseName } from '../values/name.ts';
+import type { Clock } from './clock.ts';
+import { Database } from './database.ts';
+
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** When true, only databases made with `createDatabase` exist; else any name springs into being on first use. */
+  readonly strictDatabases: boolean;
+}
+
+/** All projects and their databases. */
+export class Store {
+  private readonly options: StoreOptions;
+  private readonly databases = new Map<string, Database>();
+
+  constructor(options: StoreOptions) {
+    this.options = options;
+  }
+
+  database(name: DatabaseName): Database {
+    const found = this.databases.get(`${name.project}/${name.database}`);
+    if (found !== undefined) return found;
+    if (!this.options.strictDatabases) return this.createDatabase(name);
+    throw new RpcError(
+      'NOT_FOUND',
+      `The database ${name.database} does not exist for project ${name.project}. Please create it first.`,
+    );
+  }
+
+  findDatabase(name: DatabaseName): Database | undefined {
+    return this.databases.get(`${name.project}/${name.database}`);
+  }
+
+  createDatabase(name: DatabaseName): Database {
+    const key = `${name.project}/${name.database}`;
+    const existing = this.databases.get(key);
+    if (existing !== undefined) return existing;
+    const database = new Database({ project: name.project, database: name.database }, this.options.clock);
+    this.databases.set(key, database);
+    return database;
+  }
+
+  listDatabases(project: string): Database[] {
+    return [...this.databases.values()].filter((database) => database.name.project === project);
+  }
+}

@@ -1,0 +1,91 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { encodeStatusMessage } from './framing.ts';
+import { MessageStream } from './message-stream.ts';
+import { asRpcError, type RpcError } from './status.ts';
+
+const CONTENT_TYPE = 'application/grpc+proto';
+
+/** One RPC on one HTTP/2 stream: its caller, its way back, and the one status it ends with. */
+export class Call {
+  readonly method: string;
+  /** The bearer token of the caller, without its scheme; '' when there is none. */
+  readonly token: string;
+  private readonly stream: ServerHttp2Stream;
+  private messages: MessageStream | null = null;
+  private ended = false;
+  private readonly closeListeners: (() => void)[] = [];
+
+  constructor(method: string, stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+    this.method = method;
+    this.stream = stream;
+    this.token = (headers.authorization ?? '').replace(/^Bearer +/i, '');
+    stream.once('close', () => {
+      for (const listener of this.closeListeners) listener();
+    });
+  }
+
+  /** True once nobody reads the answer any more: the caller hung up or the call has ended. */
+  get closed(): boolean {
+    return this.ended || this.stream.destroyed || this.stream.closed;
+  }
+
+  get bytesSent(): number {
+    return this.messages?.bytesSent ?? 0;
+  }
+
+  onClose(listener: () => void): void {
+    this.closeListeners.push(listener);
+  }
+
+  /** The way back to the caller; the response headers go out with its first use. */
+  get out(): MessageStream {
+    if (this.messages === null) {
+      if (!this.stream.headersSent && !this.closed) {
+        this.stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE }, { waitForTrailers: true });
+      }
+      this.messages = new MessageStream(this.stream);
+    }
+    return this.messages;
+  }
+
+  finish(): void {
+    this.end({ 'grpc-status': '0' });
+  }
+
+  fail(error: unknown): void {
+    const status = asRpcError(error);
+    if (this.closed) return;
+    if (this.messages === null) this.failAtOnce(status);
+    else this.end({ 'grpc-status': String(status.code), 'grpc-message': encodeStatusMessage(status.message) });
+  }
+
+  /** Breaks the stream without a status, like a lost connection. */
+  reset(): void {
+    this.ended = true;
+    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  private failAtOnce(status: RpcError): void {
+    this.ended = true;
+    this.stream.respond(
+      {
+        ':status': 200,
+        'content-type': CONTENT_TYPE,
+        'grpc-status': String(status.code),
+        'grpc-message': encodeStatusMessage(status.message),
+      },
+      { endStream: true },
+    );
+    this.stream.resume();
+  }
+
+  private end(trailers: Record<string, string>): void {
+    if (this.closed) return;
+    this.out.flush();
+    this.ended = true;
+    this.stream.once('wantTrailers', () => {
+      if (!this.stream.destroyed) this.stream.sendTrailers(trailers);
+    });
+    this.stream.end();
+  }
+}

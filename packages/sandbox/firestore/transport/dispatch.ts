@@ -1,0 +1,141 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { Call } from './call.ts';
+import { MessageSplitter } from './framing.ts';
+import { asRpcError, invalid, RpcError } from './status.ts';
+
+/** Firestore's documented limit on one request. */
+export const REQUEST_BYTES_MAX = 10 * 1024 * 1024;
+
+export interface UnaryMethod {
+  readonly kind: 'unary';
+  handle(request: Buffer, call: Call): Uint8Array | Promise<Uint8Array>;
+}
+
+export interface ServerStreamMethod {
+  readonly kind: 'serverStream';
+  handle(request: Buffer, call: Call): void | Promise<void>;
+}
+
+/** A conversation: messages arrive one at a time, each handled before the next. */
+export interface Conversation {
+  message(request: Buffer): void | Promise<void>;
+  end(): void;
+}
+
+export interface BidiMethod {
+  readonly kind: 'bidi';
+  open(call: Call): Conversation;
+}
+
+export type Method = UnaryMethod | ServerStreamMethod | BidiMethod;
+
+/** What surrounds every call: faults may delay or refuse it, counters see it end. */
+export interface CallGuard {
+  before(call: Call): Promise<void> | void;
+  after(call: Call, error: RpcError | null): void;
+}
+
+/** Routes `/service/Method` to its handler and turns whatever it throws into a gRPC status. */
+export class Dispatcher {
+  private readonly methods: ReadonlyMap<string, Method>;
+  private readonly guard: CallGuard;
+
+  constructor(methods: ReadonlyMap<string, Method>, guard: CallGuard) {
+    this.methods = methods;
+    this.guard = guard;
+  }
+
+  accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const path = headers[':path'] ?? '';
+    const call = new Call(path.slice(path.lastIndexOf('/') + 1), stream, headers);
+    const method = this.methods.get(path);
+    if (method === undefined) {
+      call.fail(new RpcError('UNIMPLEMENTED', `The sandbox does not offer ${path}.`));
+      return;
+    }
+    const splitter = new MessageSplitter(REQUEST_BYTES_MAX, String(headers['grpc-encoding'] ?? 'identity'));
+    if (method.kind === 'bidi') this.converse(method, call, stream, splitter);
+    else this.answerOne(method, call, stream, splitter);
+  }
+
+  private answerOne(
+    method: UnaryMethod | ServerStreamMethod,
+    call: Call,
+    stream: ServerHttp2Stream,
+    splitter: MessageSplitter,
+  ): void {
+    let request: Buffer | undefined;
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        request = splitter.push(chunk)[0] ?? request;
+      } catch (error) {
+        this.fail(call, error);
+      }
+    });
+    stream.once('end', () => {
+      if (request === undefined) this.fail(call, invalid('The request holds no message.'));
+      else void this.run(method, call, request);
+    });
+  }
+
+  private async run(method: UnaryMethod | ServerStreamMethod, call: Call, request: Buffer): Promise<void> {
+    try {
+      await this.guard.before(call);
+      if (call.closed) return;
+      const response = await method.handle(request, call);
+      if (response instanceof Uint8Array) call.out.send(response);
+      call.finish();
+      this.guard.after(call, null);
+    } catch (error) {
+      this.fail(call, error);
+    }
+  }
+
+  private converse(method: BidiMethod, call: Call, stream: ServerHttp2Stream, splitter: MessageSplitter): void {
+    let conversation: Conversation | undefined;
+    const inOrder = serial(async (step: () => Promise<void>) => {
+      if (call.closed) return;
+      try {
+        await step();
+      } catch (error) {
+        conversation?.end();
+        this.fail(call, error);
+      }
+    });
+    inOrder(async () => {
+      await this.guard.before(call);
+      conversation = method.open(call);
+    });
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        for (const message of splitter.push(chunk)) inOrder(async () => conversation?.message(message));
+      } catch (error) {
+        this.fail(call, error);
+      }
+    });
+    stream.once('end', () =>
+      inOrder(async () => {
+        conversation?.end();
+        call.finish();
+      }),
+    );
+    call.onClose(() => {
+      conversation?.end();
+      this.guard.after(call, null);
+    });
+  }
+
+  private fail(call: Call, error: unknown): void {
+    const status = asRpcError(error);
+    call.fail(status);
+    this.guard.after(call, status);
+  }
+}
+
+/** Runs tasks one after the other. */
+function serial<Task>(run: (task: Task) => Promise<void>): (task: Task) => void {
+  let last = Promise.resolve();
+  return (task) => {
+    last = last.then(() => run(task));
+  };
+}

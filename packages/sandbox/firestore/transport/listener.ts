@@ -1,0 +1,68 @@
+import { createServer as createHttp1Server, type RequestListener } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http2';
+import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+const WINDOW_BYTES = 16 * 1024 * 1024;
+const PREFACE = 'PRI * HTTP/2';
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+  readonly onHttp1Request: RequestListener;
+}
+
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Listens for both HTTP/2 without TLS (gRPC) and HTTP/1.1 (REST) on one port, as the official emulator does: the first
+ * bytes of a connection tell which it is.
+ */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const sockets = new Set<Socket>();
+  const http1 = createHttp1Server(options.onHttp1Request);
+  const http2 = createHttp2Server({
+    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
+  });
+  http2.on('session', (session: ServerHttp2Session) => {
+    session.setLocalWindowSize(WINDOW_BYTES);
+    session.on('error', () => session.destroy());
+  });
+  http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    // A caller that resets its stream is no error of ours.
+    stream.on('error', () => stream.destroy());
+    options.onStream(stream, headers);
+  });
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => sockets.delete(socket));
+    socket.once('readable', () => {
+      const first = socket.read() as Buffer | null;
+      if (first === null) return;
+      socket.unshift(first);
+      const isHttp2 = PREFACE.startsWith(first.toString('latin1', 0, PREFACE.length));
+      (isHttp2 ? http2 : http1).emit('connection', socket);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    host: options.host,
+    port,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

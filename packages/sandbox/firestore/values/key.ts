@@ -1,0 +1,88 @@
+/**
+ * A key is a document's path below the database, spelt so that plain string comparison gives Firestore's name order:
+ * segment by segment, numeric ids (`__id7__`) first and by number, then strings by their UTF-8 bytes.
+ *
+ * - U+0000 ends a segment and appears nowhere else, so a document comes right before its own subcollections.
+ * - U+0001 escapes: `\1\1` opens a numeric id (20 digits follow, counted from the smallest int64), `\1\2` is U+0000, `\1\3` is U+0001.
+ * - UTF-16 units from U+D800 up are rotated, because UTF-16 sorts astral characters before U+E000 and UTF-8 after.
+ */
+export const SEPARATOR = '\u0000';
+/** Sorts after every key that starts with the text before it plus a separator. */
+export const AFTER_SEPARATOR = '\u0001';
+
+const NUMERIC_ID = /^__id(0|-?[1-9][0-9]{0,18})__$/;
+const NUMERIC_MARK = '\u0001\u0001';
+const NUMERIC_DIGITS = 20;
+const INT64_OFFSET = 2n ** 63n;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the two control characters are the escape alphabet
+const NEEDS_ESCAPE = /[\u0000\u0001\ud800-\uffff]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the two control characters are the escape alphabet
+const ESCAPE_ALL = /[\u0000\u0001\ud800-\uffff]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the two control characters are the escape alphabet
+const UNESCAPE_ALL = /\u0001\u0002|\u0001\u0003|[\ud800-\uffff]/g;
+
+export function isNumericId(segment: string): boolean {
+  const match = NUMERIC_ID.exec(segment);
+  if (match === null) return false;
+  const offset = BigInt(match[1]!) + INT64_OFFSET;
+  return offset >= 0n && offset < 2n * INT64_OFFSET;
+}
+
+function escapeUnit(unit: string): string {
+  const code = unit.charCodeAt(0);
+  if (code === 0) return '\u0001\u0002';
+  if (code === 1) return '\u0001\u0003';
+  return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
+}
+
+function unescapeUnit(unit: string): string {
+  if (unit === '\u0001\u0002') return '\u0000';
+  if (unit === '\u0001\u0003') return '\u0001';
+  const code = unit.charCodeAt(0);
+  return String.fromCharCode(code >= 0xf800 ? code - 0x2000 : code + 0x800);
+}
+
+/** The key of one segment. */
+export function segmentKey(segment: string): string {
+  if (segment.startsWith('__id') && isNumericId(segment)) {
+    const offset = BigInt(segment.slice(4, -2)) + INT64_OFFSET;
+    return NUMERIC_MARK + String(offset).padStart(NUMERIC_DIGITS, '0');
+  }
+  return NEEDS_ESCAPE.test(segment) ? segment.replace(ESCAPE_ALL, escapeUnit) : segment;
+}
+
+function segmentFromKey(key: string): string {
+  if (key.startsWith(NUMERIC_MARK)) return `__id${BigInt(key.slice(NUMERIC_MARK.length)) - INT64_OFFSET}__`;
+  return key.replace(UNESCAPE_ALL, unescapeUnit);
+}
+
+/** The key of a relative path such as `users/ada/orders/7`; the empty path is the database root. */
+export function keyFromPath(path: string): string {
+  if (!path.includes('__id') && !NEEDS_ESCAPE.test(path)) return path.replaceAll('/', SEPARATOR);
+  return path.split('/').map(segmentKey).join(SEPARATOR);
+}
+
+export function segmentsFromKey(key: string): string[] {
+  return key.split(SEPARATOR).map(segmentFromKey);
+}
+
+export function pathFromKey(key: string): string {
+  return segmentsFromKey(key).join('/');
+}
+
+/** Number of segments in a key; a document's is even. */
+export function depthOfKey(key: string): number {
+  let depth = 1;
+  for (let at = key.indexOf(SEPARATOR); at !== -1; at = key.indexOf(SEPARATOR, at + 1)) depth += 1;
+  return depth;
+}
+
+/** The last collection segment of a document's key: which collection group it belongs to. */
+export function groupOfKey(key: string): string {
+  const end = key.lastIndexOf(SEPARATOR);
+  return key.slice(key.lastIndexOf(SEPARATOR, end - 1) + 1, end);
+}
+
+export function compareKeys(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

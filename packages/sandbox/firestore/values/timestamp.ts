@@ -1,0 +1,51 @@
+import { VARINT, WireReader, WireWriter } from './wire.ts';
+
+/** A google.protobuf.Timestamp as the proto library hands it over: seconds may be a number, a string or a Long. */
+export interface TimestampMessage {
+  seconds?: unknown;
+  nanos?: number | null;
+}
+
+/** Microseconds since the epoch: Firestore's resolution of time. Exact in a double until the year 2255. */
+export type Micros = number;
+
+export const SECOND: Micros = 1_000_000;
+export const MINUTE: Micros = 60 * SECOND;
+export const HOUR: Micros = 60 * MINUTE;
+export const DAY: Micros = 24 * HOUR;
+
+export function microsFrom(message: TimestampMessage): Micros {
+  return Number(message.seconds ?? 0) * SECOND + Math.floor((message.nanos ?? 0) / 1000);
+}
+
+export function timestampFrom(micros: Micros): { seconds: number; nanos: number } {
+  const seconds = Math.floor(micros / SECOND);
+  return { seconds, nanos: (micros - seconds * SECOND) * 1000 };
+}
+
+export function encodeTimestamp(micros: Micros): Buffer {
+  const { seconds, nanos } = timestampFrom(micros);
+  const writer = new WireWriter(16);
+  if (seconds !== 0) writer.tag(1, VARINT).int64(seconds);
+  if (nanos !== 0) writer.tag(2, VARINT).varint(nanos);
+  return writer.finish();
+}
+
+/** Reads a Timestamp message in place, unrounded. */
+export function readTimestamp(bytes: Uint8Array, start: number, end: number): { seconds: number; nanos: number } {
+  const reader = new WireReader(bytes, start, end);
+  const result = { seconds: 0, nanos: 0 };
+  while (reader.more) {
+    const tag = reader.uint32();
+    if (tag === 0x08) result.seconds = Number(reader.int64());
+    else if (tag === 0x10) result.nanos = Number(reader.int64());
+    else reader.skip(tag & 7);
+  }
+  return result;
+}
+
+/** RFC 3339 with microseconds, as the REST API prints times. */
+export function isoFrom(micros: Micros): string {
+  const { seconds, nanos } = timestampFrom(micros);
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(nanos / 1000).padStart(6, '0')}Z`;
+}
