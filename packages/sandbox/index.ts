@@ -1,3 +1,5 @@
+export type { FirestoreSandbox, FirestoreSandboxOptions } from './firestore/server.ts';
+export { startFirestoreSandbox } from './firestore/server.ts';
 export type { FaultCounts, FaultProfile } from './objects/faults.ts';
 export { Faults } from './objects/faults.ts';
 export {
@@ -7,3 +9,4 @@ export {
   startS3Sandbox,
 } from './s3/server.ts';
 export type { S3Credential } from './s3/signature/verify.ts';
+export { fillFast } from './sample-data/fill-fast.ts';

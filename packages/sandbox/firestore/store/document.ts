@@ -92,7 +92,11 @@ export function encodeDocument(name: Uint8Array, fields: Uint8Array, createTime:
     .finish();
 }
 
-let lastTimes = { createTime: -1, updateTime: -1, bytes: NOTHING };
+let lastTimes: { createTime: Micros; updateTime: Micros; bytes: Buffer } = {
+  createTime: -1,
+  updateTime: -1,
+  bytes: NOTHING,
+};
 
 /** The two time fields of a Document. Loading writes many documents with the same times, so the last pair is kept. */
 function encodedTimes(createTime: Micros, updateTime: Micros): Buffer {
