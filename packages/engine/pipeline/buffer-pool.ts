@@ -1,0 +1,36 @@
+/**
+ * A fixed number of equal buffers, handed out in turn. Whoever needs one waits until one is free: this is what bounds
+ * the memory of a backup and carries backpressure from the store back to the source.
+ */
+export class BufferPool {
+  readonly bytesEach: number;
+  #remaining: number;
+  readonly #free: ArrayBuffer[] = [];
+  readonly #waiting: ((buffer: ArrayBuffer) => void)[] = [];
+
+  constructor(count: number, bytesEach: number) {
+    this.#remaining = count;
+    this.bytesEach = bytesEach;
+  }
+
+  async acquire(): Promise<ArrayBuffer> {
+    const free = this.#free.pop();
+    if (free !== undefined) return free;
+    if (this.#remaining > 0) {
+      this.#remaining -= 1;
+      return new ArrayBuffer(this.bytesEach);
+    }
+    return await new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  release(buffer: ArrayBuffer): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) next(buffer);
+    else this.#free.push(buffer);
+  }
+
+  /** For a buffer that was lost with the thread that held it. */
+  replace(): void {
+    this.release(new ArrayBuffer(this.bytesEach));
+  }
+}
