@@ -14,7 +14,11 @@ beforeAll(async () => {
       await transaction.orm
         .insert(organizations)
         .values({ id, name: id, slug: id.toLowerCase(), plan: 'enterprise', createdAt: now, updatedAt: now });
-      await app.platform.outbox.emit(transaction, { organizationId: id, type: 'organization.created', payload: {} });
+      await app.platform.outbox.emit(transaction, {
+        organizationId: id,
+        type: 'organization.created',
+        payload: { data: {} },
+      });
     });
   }
 });
@@ -45,7 +49,7 @@ test('an update or delete that forgets its where leaves another tenant alone', a
 
 test('a row cannot be written into another tenant', async () => {
   const attempt = app.platform.database.tenant('org_A', (transaction) =>
-    app.platform.outbox.emit(transaction, { organizationId: 'org_B', type: 'x', payload: {} }),
+    app.platform.outbox.emit(transaction, { organizationId: 'org_B', type: 'x', payload: { data: {} } }),
   );
   await expect(attempt).rejects.toThrow();
 });

@@ -1,0 +1,66 @@
+import { type AgentOptions, Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent, type AgentOptions as SecureAgentOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { rootCertificates } from 'node:tls';
+import { Agent, buildConnector } from 'undici';
+import { AddressGuard, AddressRefused } from './address-guard.ts';
+import { guardedLookup } from './guarded-lookup.ts';
+import { createResolver, type Resolve } from './resolve.ts';
+
+export interface OutboundOptions {
+  allowedSubnets: readonly string[];
+  /** Certificates trusted beside the usual ones. */
+  extraCertificates?: readonly string[] | undefined;
+  resolve?: Resolve | undefined;
+}
+
+/** The way out: everything dialled on a customer's word goes through here, so that every address is checked. */
+export interface Outbound {
+  readonly guard: AddressGuard;
+  /** For our own requests. The caller closes it. */
+  createAgent(options: { keepAliveMs: number }): Agent;
+  /** For client libraries that take an agent of Node's. */
+  createNodeAgents(options?: AgentOptions): { http: HttpAgent; https: HttpsAgent };
+}
+
+type Connect = (options: object, callback?: (error: Error | null, stream: Duplex) => void) => Duplex | null | undefined;
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const guard = new AddressGuard(options.allowedSubnets);
+  const lookup = guardedLookup(guard, options.resolve ?? createResolver());
+  const trust = options.extraCertificates ? { ca: [...rootCertificates, ...options.extraCertificates] } : {};
+  return {
+    guard,
+    createAgent: ({ keepAliveMs }) => {
+      // Callers bring their own overall deadline, so a connection attempt needs none of its own below a minute.
+      const connect = buildConnector({ ...trust, lookup, allowH2: false, timeout: 60_000 });
+      return new Agent({
+        connect: (target, callback) => {
+          // No look-up happens for an address, so it is checked here.
+          if (guard.refusesHost(target.hostname)) callback(new AddressRefused(), null);
+          else connect(target, callback);
+        },
+        keepAliveTimeout: keepAliveMs,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        pipelining: 1,
+      });
+    },
+    createNodeAgents: (settings = {}) => ({
+      http: guardAgent(new HttpAgent({ ...settings, lookup } as AgentOptions), guard),
+      https: guardAgent(new HttpsAgent({ ...settings, ...trust, lookup } as SecureAgentOptions), guard),
+    }),
+  };
+}
+
+/** Checks the host before a connection is made; names are checked by the agent's look-up. */
+function guardAgent<A extends HttpAgent | HttpsAgent>(agent: A, guard: AddressGuard): A {
+  const connect = agent.createConnection.bind(agent) as Connect;
+  const guarded: Connect = (options, callback) => {
+    const { host } = options as { host?: string };
+    if (!host || !guard.refusesHost(host)) return connect(options, callback);
+    callback?.(new AddressRefused(), undefined as unknown as Duplex);
+    return undefined;
+  };
+  return Object.assign(agent, { createConnection: guarded });
+}

@@ -1,0 +1,68 @@
+import { Resolver } from 'node:dns/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { isIP } from 'node:net';
+
+/** All addresses of a name. Throws when there are none. */
+export type Resolve = (name: string) => Promise<string[]>;
+
+const queryTimeoutMs = 2500;
+const queryTries = 2;
+const answersMax = 32;
+
+/**
+ * Asks the name servers without the system's resolver. That one runs on two threads which the whole process shares,
+ * so that two names whose servers never answer would hold up every other look-up. The hosts file is honoured.
+ */
+export function createResolver(hostsPath = '/etc/hosts'): Resolve {
+  const hosts = new HostsFile(hostsPath);
+  return async (given) => {
+    const name = given.toLowerCase().replace(/\.$/, '');
+    const kept = await hosts.find(name);
+    if (kept.length > 0) return kept;
+    if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
+    return askServers(name);
+  };
+}
+
+async function askServers(name: string): Promise<string[]> {
+  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
+  const families = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const addresses = families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
+  if (addresses.length > 0) return addresses.slice(0, answersMax);
+  throw notFound(name, (families[0] as PromiseRejectedResult).reason);
+}
+
+function notFound(name: string, cause: NodeJS.ErrnoException | undefined): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${name} could not be resolved`, { cause }), { code: cause?.code ?? 'ENOTFOUND' });
+}
+
+/** Read again whenever the file changes. */
+class HostsFile {
+  readonly #path: string;
+  #changedMs = -1;
+  #addresses = new Map<string, string[]>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async find(name: string): Promise<string[]> {
+    const found = await stat(this.#path).catch(() => undefined);
+    if (found && found.mtimeMs !== this.#changedMs) {
+      this.#addresses = parseHosts(await readFile(this.#path, 'utf8').catch(() => ''));
+      this.#changedMs = found.mtimeMs;
+    }
+    return this.#addresses.get(name) ?? [];
+  }
+}
+
+function parseHosts(text: string): Map<string, string[]> {
+  const addresses = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (!address || isIP(address) === 0) continue;
+    for (const name of names)
+      addresses.set(name.toLowerCase(), [...(addresses.get(name.toLowerCase()) ?? []), address]);
+  }
+  return addresses;
+}
