@@ -14,6 +14,7 @@ import { prepareDatabase } from './platform/database/migrate.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
 import { createLogger, type Logger } from './platform/log.ts';
+import { createOutbound, type OutboundOptions } from './platform/outbound/outbound.ts';
 import { Outbox } from './platform/outbox.ts';
 import { PeriodicTasks } from './platform/periodic.ts';
 import type { Platform } from './platform/platform.ts';
@@ -28,6 +29,8 @@ export interface AppOverrides {
   log?: Logger;
   /** For tests: every answer is held against the contract. */
   checkAnswers?: boolean;
+  /** For tests: further certificates to trust, and another way to resolve names. */
+  outbound?: Omit<OutboundOptions, 'allowedSubnets'>;
 }
 
 export interface App {
@@ -72,6 +75,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     keyring,
     outbox: new Outbox(clock, ids),
     cursors: new Cursors(keyring.derive('cursors')),
+    outbound: createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS, ...overrides.outbound }),
     baseUrl: () => config.BASE_URL ?? address.value,
   };
   await queue.start();

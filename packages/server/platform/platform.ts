@@ -4,6 +4,7 @@ import type { Cursors } from './cursor.ts';
 import type { Database } from './database/database.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
+import type { Outbound } from './outbound/outbound.ts';
 import type { Outbox } from './outbox.ts';
 import type { Queue } from './queue.ts';
 import type { Keyring } from './secrets/keyring.ts';
@@ -19,6 +20,8 @@ export interface Platform {
   readonly outbox: Outbox;
   readonly keyring: Keyring;
   readonly cursors: Cursors;
+  /** The way to addresses that customers name. */
+  readonly outbound: Outbound;
   /** The address people use, without a slash at the end. Known once the socket listens. */
   readonly baseUrl: () => string;
 }

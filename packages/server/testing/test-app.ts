@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { type App, startApp } from '../app.ts';
+import { type App, type AppOverrides, startApp } from '../app.ts';
 import { loadConfig } from '../config.ts';
 import { OffsetClock } from '../platform/clock.ts';
 import { createLogger } from '../platform/log.ts';
@@ -37,7 +37,10 @@ export interface TestResponse {
 }
 
 /** The whole service on a database of its own, listening on a free port, its clock movable. */
-export async function startTestApp(environment: Record<string, string> = {}): Promise<TestApp> {
+export async function startTestApp(
+  environment: Record<string, string> = {},
+  overrides: Pick<AppOverrides, 'outbound'> = {},
+): Promise<TestApp> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-app-'));
   const clock = new OffsetClock();
@@ -57,7 +60,8 @@ export async function startTestApp(environment: Record<string, string> = {}): Pr
     ALLOW_LOCAL_STORAGE: 'true',
     ...environment,
   });
-  const app = await startApp(config, { clock, log: createLogger(config.LOG_LEVEL, sink), checkAnswers: true });
+  const log = createLogger(config.LOG_LEVEL, sink);
+  const app = await startApp(config, { clock, log, checkAnswers: true, ...overrides });
   return {
     ...app,
     clock,

@@ -1,7 +1,7 @@
 import { type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent, type AgentOptions as SecureAgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { rootCertificates } from 'node:tls';
+import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import { AddressGuard, AddressRefused } from './address-guard.ts';
 import { guardedLookup } from './guarded-lookup.ts';
@@ -28,7 +28,9 @@ type Connect = (options: object, callback?: (error: Error | null, stream: Duplex
 export function createOutbound(options: OutboundOptions): Outbound {
   const guard = new AddressGuard(options.allowedSubnets);
   const lookup = guardedLookup(guard, options.resolve ?? createResolver());
-  const trust = options.extraCertificates ? { ca: [...rootCertificates, ...options.extraCertificates] } : {};
+  const trust = options.extraCertificates
+    ? { ca: [...getCACertificates('default'), ...options.extraCertificates] }
+    : {};
   return {
     guard,
     createAgent: ({ keepAliveMs }) => {
