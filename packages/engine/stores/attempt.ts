@@ -1,0 +1,83 @@
+import { type BlobInfo, type BlobStore, EngineError, type EngineErrorCode, type PutOptions } from '../ports/index.ts';
+
+/**
+ * A store whose every call is one attempt: it may fail for reasons that pass, and says so in its errors. Only
+ * `withRetries` makes a BlobStore of it that keeps all of the port's promises.
+ */
+export interface AttemptStore extends BlobStore {
+  /**
+   * What lies under the key, if those are exactly these bytes, locked at least as the options ask; undefined
+   * otherwise. Asked after a lost answer.
+   */
+  holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined>;
+}
+
+/** An error of one attempt. `retry` says whether the next attempt may do better. */
+export class AttemptError extends EngineError {
+  readonly retry: boolean;
+  /** The store asked for more patience than for an ordinary error. */
+  readonly throttled: boolean;
+  /** The answer was lost or unclear: what was asked for may have been done. */
+  readonly mayHaveHappened: boolean;
+
+  constructor(
+    code: EngineErrorCode,
+    message: string,
+    options: {
+      retry?: boolean;
+      throttled?: boolean;
+      mayHaveHappened?: boolean;
+      details?: Record<string, unknown>;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(code, message, options);
+    this.retry = options.retry ?? false;
+    this.throttled = options.throttled ?? false;
+    this.mayHaveHappened = options.mayHaveHappened ?? false;
+  }
+}
+
+export function notFound(location: string, key: string, cause?: unknown, code?: string): AttemptError {
+  return new AttemptError('STORAGE_NOT_FOUND', `There is no object ${key} in ${location}.`, {
+    details: { key, ...(code !== undefined && { code }) },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+export function conflict(location: string, key: string, cause?: unknown): AttemptError {
+  return new AttemptError('STORAGE_CONFLICT', `The object ${key} in ${location} is not in the expected state.`, {
+    details: { key },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+export function endsBefore(location: string, key: string, offset: number, length: number): AttemptError {
+  return new AttemptError('INTEGRITY_ERROR', `The object ${key} in ${location} ends before byte ${offset + length}.`, {
+    details: { key, offset, length },
+  });
+}
+
+export function tooLarge(location: string, key: string, size: number, bytesMax: number): AttemptError {
+  return new AttemptError('VALIDATION_ERROR', `The object ${key} in ${location} is larger than ${bytesMax} bytes.`, {
+    details: { key, size, bytesMax },
+  });
+}
+
+/** Fewer or other bytes arrived than the store said it holds; read again. */
+export function damagedInTransit(location: string, key: string, cause?: unknown): AttemptError {
+  return new AttemptError('INTEGRITY_ERROR', `The bytes of ${key} that came from ${location} are not those stored.`, {
+    retry: true,
+    details: { key },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+export function locked(location: string, keys: readonly string[], cause?: unknown): AttemptError {
+  const shown = keys.slice(0, 5).join(', ');
+  const message = `Objects in ${location} are locked, held, or not ours to change: ${shown}${keys.length > 5 ? ' …' : ''}`;
+  return new AttemptError('STORAGE_PERMISSION_DENIED', message, {
+    details: { lockedKeys: keys.slice(0, 1000) },
+    ...(cause !== undefined && { cause }),
+  });
+}

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startS3Sandbox } from '@holdfast/sandbox';
+import { blobStoreConformance, type Candidate } from '../conformance/blob-store.conformance.ts';
+import type { AttemptStore } from './attempt.ts';
+import { localAttempts } from './local/local-store.ts';
+import { createMemoryStore, memoryAttempts } from './memory/memory-store.ts';
+import { createS3Store, type S3StoreOptions } from './s3/s3-store.ts';
+import { type StoreFaults, withFaults } from './with-faults.ts';
+import { withRetries } from './with-retries.ts';
+
+const MIB = 1024 * 1024;
+/** Waits short enough for a test; the number of attempts is the real one. */
+const retry = { delayMsMin: 1, delayMsMax: 20 };
+
+/** Faults between the retries and the store, switched while the store is in use. */
+function switchable(store: AttemptStore): Pick<Candidate, 'store' | 'setFaults'> {
+  const profile: StoreFaults = { seed: 7 };
+  const rates = { errorRate: 0.25, throttleRate: 0.3, delayRate: 0.15, lostAckRate: 0.1 };
+  return {
+    store: withRetries(withFaults(store, profile), retry),
+    setFaults: (on) =>
+      void Object.assign(profile, on ? rates : { errorRate: 0, throttleRate: 0, delayRate: 0, lostAckRate: 0 }),
+  };
+}
+
+blobStoreConformance('memory', { largeBytes: 5 * MIB }, async () => ({
+  ...switchable(memoryAttempts()),
+  lockable: createMemoryStore(),
+  close: async () => {},
+}));
+
+blobStoreConformance('local', { largeBytes: 5 * MIB }, async () => {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
+  return { ...switchable(localAttempts(root)), close: async () => rmSync(root, { recursive: true }) };
+});
+
+async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
+  const region = kind === 's3' ? 'eu-central-1' : 'fra1';
+  const sandbox = await startS3Sandbox({ region });
+  const settings = { region, createdAtMs: Date.now(), versioning: 'Off' as const, objectLock: false };
+  await sandbox.objects.saveBucket({ ...settings, name: 'plain' });
+  // Versions make a duplicate visible that a plain bucket would swallow.
+  await sandbox.objects.saveBucket({ ...settings, name: 'locking', versioning: 'Enabled', objectLock: true });
+  const options: S3StoreOptions = {
+    kind,
+    region,
+    bucket: 'plain',
+    prefix: 'some/folder',
+    endpoint: sandbox.endpoint,
+    forcePathStyle: true,
+    credentials: { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' },
+    retry,
+    partBytes: 5 * MIB,
+  };
+  const store = createS3Store({ ...options, bucket: 'locking' });
+  const lockable = createS3Store({ ...options, bucket: 'locking', prefix: 'locked' });
+  return {
+    store,
+    lockable,
+    setFaults: (on) =>
+      sandbox.faults.set(
+        on
+          ? {
+              seed: 11,
+              errorRate: 0.25,
+              throttleRate: 0.3,
+              delayRate: 0.15,
+              delayMsMin: 1,
+              delayMsMax: 10,
+              lostAckRate: 0.05,
+              truncateRate: 0.02,
+              corruptReadRate: 0.01,
+              corruptWriteRate: 0.01,
+            }
+          : {},
+      ),
+    countObjects: (prefix) => {
+      let count = 0;
+      for (const [key, versions] of sandbox.objects.bucket('locking').keys.entriesFrom('some/folder/'))
+        if (key.startsWith(`some/folder/${prefix}`)) count += versions.length;
+      return count;
+    },
+    async close() {
+      await store.close();
+      await lockable.close();
+      await sandbox.stop();
+    },
+  };
+}
+
+blobStoreConformance('s3', { largeBytes: 11 * MIB }, () => s3Candidate('s3'));
+blobStoreConformance('spaces', { largeBytes: 11 * MIB }, () => s3Candidate('spaces'));

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AttemptError } from '../attempt.ts';
+import { errorCode, TEMPORARY_FOLDER } from './durable-file.ts';
+
+const WAIT_MS_MAX = 20_000;
+/** A holder needs milliseconds; one that was watched for this long without a change died. */
+const STALE_MS = 5000;
+
+/** Runs one at a time per key, across all processes that share the folder. */
+export async function exclusively<Result>(root: string, key: string, run: () => Promise<Result>): Promise<Result> {
+  const name = `${createHash('sha256').update(key).digest('hex')}.lock`;
+  const path = join(root, TEMPORARY_FOLDER, name);
+  await mkdir(join(root, TEMPORARY_FOLDER), { recursive: true });
+  await acquire(path, key);
+  try {
+    return await run();
+  } finally {
+    await unlink(path).catch(() => {});
+  }
+}
+
+async function acquire(path: string, key: string): Promise<void> {
+  const startedAtMs = performance.now();
+  let watched = { mark: '', sinceMs: startedAtMs };
+  while (performance.now() - startedAtMs < WAIT_MS_MAX) {
+    try {
+      await (await open(path, 'wx')).close();
+      return;
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+    const stats = await stat(path, { bigint: true }).catch(() => undefined);
+    const mark = stats ? `${stats.ino}-${stats.mtimeNs}` : '';
+    if (mark !== watched.mark) watched = { mark, sinceMs: performance.now() };
+    if (mark !== '' && performance.now() - watched.sinceMs > STALE_MS) await unlink(path).catch(() => {});
+    else await sleep(2 + Math.random() * 10);
+  }
+  throw new AttemptError('STORAGE_UNAVAILABLE', `Another writer holds ${key}.`, { retry: true });
+}

@@ -1,0 +1,217 @@
+import type { BigIntStats } from 'node:fs';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, realpath, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
+import { EngineError, throwIfCancelled } from '../../ports/index.ts';
+import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
+import { BYTES_MAX_DEFAULT } from '../keys.ts';
+import type { RetryPolicy } from '../retry.ts';
+import { withRetries } from '../with-retries.ts';
+import {
+  assertInside,
+  errorCode,
+  makeFolders,
+  publish,
+  sweepTemporary,
+  TEMPORARY_FOLDER,
+  writeTemporary,
+} from './durable-file.ts';
+import { exclusively } from './exclusive.ts';
+import { walk } from './walk.ts';
+
+export interface LocalStoreOptions {
+  /** Made when it does not exist. Nothing outside of it is ever read or written. */
+  root: string;
+  retry?: Partial<RetryPolicy>;
+  now?: () => Date;
+}
+
+/** No put takes this long; an unfinished file that is older belongs to nobody. */
+const ABANDONED_MS = 24 * 3600 * 1000;
+
+/** A folder as a store: each key is a file, written beside, flushed, and put in place in one step. */
+export async function createLocalStore(options: LocalStoreOptions): Promise<BlobStore> {
+  const { retry, now = () => new Date() } = options;
+  await mkdir(options.root, { recursive: true });
+  const root = await realpath(options.root);
+  await sweepTemporary(root, new Date(now().getTime() - ABANDONED_MS));
+  return withRetries(localAttempts(root), retry);
+}
+
+export function localAttempts(root: string): AttemptStore {
+  const location = `file://${root}`;
+  const pathOf = (key: string) => {
+    if (key.split('/')[0] === TEMPORARY_FOLDER)
+      throw new EngineError('VALIDATION_ERROR', `The name ${key} is reserved.`);
+    return join(root, key);
+  };
+  const store: AttemptStore = {
+    location,
+    put: (key, bytes, options) =>
+      translated(location, key, () => putFile(root, location, key, pathOf(key), bytes, options)),
+    async get(key, options) {
+      return reading(root, location, key, pathOf(key), options?.signal, async (file, info) => {
+        const bytesMax = options?.bytesMax ?? BYTES_MAX_DEFAULT;
+        if (info.size > bytesMax) throw tooLarge(location, key, info.size, bytesMax);
+        return readFully(location, file, key, 0, info.size);
+      });
+    },
+    getRange: (key, offset, length, options) =>
+      reading(root, location, key, pathOf(key), options?.signal, async (file, info) => {
+        if (offset + length > info.size) throw endsBefore(location, key, offset, length);
+        return readFully(location, file, key, offset, length);
+      }),
+    async head(key, options) {
+      throwIfCancelled(options?.signal);
+      return translated(location, key, () => infoOf(root, key, pathOf(key)));
+    },
+    async *list(prefix, options) {
+      await translated(location, prefix, () => assertInside(root, join(root, dirname(`${prefix}x`))));
+      for await (const key of walk(root, prefix, options?.startAfter ?? '')) {
+        throwIfCancelled(options?.signal);
+        const info = await translated(location, key, () => infoOf(root, key, pathOf(key)));
+        if (info) yield info;
+      }
+    },
+    async delete(keys, options) {
+      for (const key of keys) {
+        throwIfCancelled(options?.signal);
+        await translated(location, key, () => removeFile(root, pathOf(key)));
+      }
+    },
+    async holds(key, bytes, options) {
+      const info = await store.head(key);
+      if (info?.size !== bytes.length) return undefined;
+      const stored = await store.get(key, {
+        ...(options?.signal && { signal: options.signal }),
+        bytesMax: bytes.length,
+      });
+      return Buffer.compare(stored, bytes) === 0 ? info : undefined;
+    },
+    async close() {},
+  };
+  return store;
+}
+
+async function putFile(
+  root: string,
+  location: string,
+  key: string,
+  path: string,
+  bytes: Uint8Array,
+  options: PutOptions | undefined,
+): Promise<BlobInfo> {
+  throwIfCancelled(options?.signal);
+  if (options?.lock)
+    throw new EngineError('VALIDATION_ERROR', 'A local folder cannot lock objects; choose a bucket with object lock.');
+  await assertInside(root, dirname(path));
+  const temporary = await writeTemporary(root, bytes);
+  try {
+    throwIfCancelled(options?.signal);
+    await makeFolders(root, dirname(path));
+    const expected = options?.ifMatch;
+    if (expected === undefined) await publish(temporary, path, options?.ifAbsent ?? false);
+    else
+      await exclusively(root, key, async () => {
+        if ((await infoOf(root, key, path))?.etag !== expected) throw conflict(location, key);
+        await publish(temporary, path, false);
+      });
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    if (errorCode(error) === 'EEXIST') throw conflict(location, key, error);
+    throw error;
+  }
+  const info = await infoOf(root, key, path);
+  if (info?.size === bytes.length) return info;
+  // Another writer may have replaced the file already; what was written here was whole when it was published.
+  return (
+    info ?? Promise.reject(new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true }))
+  );
+}
+
+async function infoOf(root: string, key: string, path: string): Promise<BlobInfo | undefined> {
+  try {
+    await assertInside(root, dirname(path));
+    const stats = await lstat(path, { bigint: true });
+    return stats.isFile() ? describe(key, stats) : undefined;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+    throw error;
+  }
+}
+
+/** Every put makes a new file, so its number and time change whenever the bytes may have. */
+function describe(key: string, stats: BigIntStats): BlobInfo {
+  const etag = `${stats.ino.toString(36)}-${stats.mtimeNs.toString(36)}-${stats.size.toString(36)}`;
+  return { key, size: Number(stats.size), etag, modifiedAt: stats.mtime };
+}
+
+async function reading<Result>(
+  root: string,
+  location: string,
+  key: string,
+  path: string,
+  signal: AbortSignal | undefined,
+  use: (file: FileHandle, info: BlobInfo) => Promise<Result>,
+): Promise<Result> {
+  throwIfCancelled(signal);
+  return translated(location, key, async () => {
+    await assertInside(root, dirname(path));
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const stats = await file.stat({ bigint: true });
+      if (!stats.isFile()) throw notFound(location, key);
+      return await use(file, describe(key, stats));
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+async function readFully(
+  location: string,
+  file: FileHandle,
+  key: string,
+  offset: number,
+  length: number,
+): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; ) {
+    const { bytesRead } = await file.read(bytes, at, length - at, offset + at);
+    if (bytesRead === 0) throw endsBefore(location, key, offset, length);
+    at += bytesRead;
+  }
+  return bytes;
+}
+
+async function removeFile(root: string, path: string): Promise<void> {
+  try {
+    await assertInside(root, dirname(path));
+    await unlink(path);
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw error;
+  }
+}
+
+/** Says in the port's words what the file system said in its own. */
+async function translated<Result>(location: string, key: string, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    const code = errorCode(error);
+    if (error instanceof EngineError || code === '') throw error;
+    const options = { cause: error, details: { key, code } };
+    if (code === 'ENOENT') throw notFound(location, key, error);
+    if (['EACCES', 'EPERM', 'EROFS', 'ELOOP'].includes(code))
+      throw new AttemptError('STORAGE_PERMISSION_DENIED', `No permission for ${key} in ${location}.`, options);
+    if (['EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENOTEMPTY'].includes(code))
+      throw new AttemptError('VALIDATION_ERROR', `The key ${key} cannot be a file in ${location}.`, options);
+    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code))
+      throw new AttemptError('STORAGE_UPLOAD_ERROR', `There is no room for ${key} in ${location}.`, options);
+    throw new AttemptError('STORAGE_UNAVAILABLE', `${location} failed for ${key}: ${code}.`, {
+      ...options,
+      retry: true,
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type BlobStore, type CallOptions, EngineError, isEngineError } from '../ports/index.ts';
+
+export type ProbeStepName = 'write' | 'read' | 'range' | 'list' | 'delete';
+
+export interface ProbeStep {
+  name: ProbeStepName;
+  ok: boolean;
+  durationMs: number;
+  error: EngineError | undefined;
+}
+
+const PROBE_BYTES = 64 * 1024;
+
+/**
+ * Does to a destination, with one small object, everything that a backup's life will do: write, read back, read a
+ * range, list, delete. Stops at the first step that fails, but tries to remove the object all the same.
+ */
+export async function probeStore(store: BlobStore, options: CallOptions = {}): Promise<ProbeStep[]> {
+  const key = `holdfast-probe-${randomUUID()}`;
+  const bytes = new Uint8Array(randomBytes(PROBE_BYTES));
+  const work: [ProbeStepName, () => Promise<void>][] = [
+    ['write', async () => void (await store.put(key, bytes, { ...options, ifAbsent: true }))],
+    ['read', async () => expectBytes(await store.get(key, options), bytes)],
+    ['range', async () => expectBytes(await store.getRange(key, 1000, 5000, options), bytes.subarray(1000, 6000))],
+    ['list', () => expectListed(store, key, options)],
+    ['delete', () => remove(store, key, options)],
+  ];
+  const steps: ProbeStep[] = [];
+  for (const [name, run] of work) {
+    const step = await timed(name, run);
+    steps.push(step);
+    if (step.ok) continue;
+    if (name !== 'write' && name !== 'delete') await store.delete([key], options).catch(() => {});
+    break;
+  }
+  return steps;
+}
+
+async function timed(name: ProbeStepName, run: () => Promise<void>): Promise<ProbeStep> {
+  const startedAtMs = performance.now();
+  const done = (error: EngineError | undefined): ProbeStep => ({
+    name,
+    ok: error === undefined,
+    durationMs: Math.round((performance.now() - startedAtMs) * 10) / 10,
+    error,
+  });
+  try {
+    await run();
+    return done(undefined);
+  } catch (error) {
+    if (isEngineError(error)) return done(error);
+    throw error;
+  }
+}
+
+function expectBytes(actual: Uint8Array, expected: Uint8Array): void {
+  if (Buffer.compare(actual, expected) !== 0)
+    throw new EngineError('INTEGRITY_ERROR', 'The probe object came back with other bytes.');
+}
+
+async function expectListed(store: BlobStore, key: string, options: CallOptions): Promise<void> {
+  for await (const info of store.list(key, options)) if (info.key === key) return;
+  throw new EngineError('STORAGE_NOT_FOUND', 'The probe object was written but is not listed.');
+}
+
+async function remove(store: BlobStore, key: string, options: CallOptions): Promise<void> {
+  await store.delete([key], options);
+  if (await store.head(key, options))
+    throw new EngineError('STORAGE_PERMISSION_DENIED', 'The probe object is still there after its removal.');
+}

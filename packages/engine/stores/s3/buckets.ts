@@ -1,0 +1,33 @@
+import { ListBucketsCommand } from '@aws-sdk/client-s3';
+import { RETRY_DEFAULT, type RetryPolicy, retrying } from '../retry.ts';
+import { createS3Client, type S3Connection } from './client.ts';
+import { s3Error } from './errors.ts';
+
+const BUCKETS_MAX = 10_000;
+
+/** The buckets that the credentials can see, by name, for a form that offers them. */
+export async function listS3Buckets(
+  connection: S3Connection,
+  options: { signal?: AbortSignal; retry?: Partial<RetryPolicy> } = {},
+): Promise<string[]> {
+  const { client, network } = createS3Client(connection);
+  const policy = { ...RETRY_DEFAULT, ...options.retry };
+  const call = options.signal ? { abortSignal: options.signal } : {};
+  const names: string[] = [];
+  try {
+    let ContinuationToken: string | undefined;
+    do {
+      const page = await retrying({ policy, signal: options.signal }, () =>
+        client.send(new ListBucketsCommand({ ContinuationToken }), call).catch((error) => {
+          throw s3Error(error, connection.kind, '');
+        }),
+      );
+      for (const { Name } of page.Buckets ?? []) if (Name !== undefined) names.push(Name);
+      ContinuationToken = page.ContinuationToken;
+    } while (ContinuationToken !== undefined && names.length < BUCKETS_MAX);
+    return names.sort();
+  } finally {
+    client.destroy();
+    network.destroy();
+  }
+}

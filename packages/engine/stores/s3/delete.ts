@@ -1,0 +1,107 @@
+import {
+  DeleteObjectsCommand,
+  GetBucketVersioningCommand,
+  ListObjectVersionsCommand,
+  type ObjectIdentifier,
+} from '@aws-sdk/client-s3';
+import { isEngineError } from '../../ports/index.ts';
+import { AttemptError, locked } from '../attempt.ts';
+import type { S3Attempts } from './s3-store.ts';
+
+const BATCH = 1000;
+
+/**
+ * Removes for good. Where the bucket keeps versions, a plain delete would only hide the object and say nothing of locks,
+ * so every version is removed by its id; those under lock stay, and are named.
+ */
+export async function removeObjects(
+  store: S3Attempts,
+  keys: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const keepsVersions = await bucketKeepsVersions(store, signal);
+  const refused = new Map<string, string>();
+  const sorted = [...new Set(keys)].sort();
+  for (let at = 0; at < sorted.length; at += BATCH) {
+    const batch = sorted.slice(at, at + BATCH);
+    const objects = keepsVersions
+      ? await versionsOf(store, batch, signal)
+      : batch.map((key) => ({ Key: store.address(key).Key }));
+    for (let from = 0; from < objects.length; from += BATCH)
+      for (const [key, reason] of await removeBatch(store, objects.slice(from, from + BATCH), signal))
+        refused.set(key, reason);
+  }
+  if (refused.size > 0) throw refusal(store, refused);
+}
+
+async function bucketKeepsVersions(store: S3Attempts, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    const output = await store.attempt('', signal, (call) =>
+      store.client.send(new GetBucketVersioningCommand({ Bucket: store.bucket }), call),
+    );
+    return output.Status !== undefined;
+  } catch (error) {
+    // Credentials that may not ask, or a service that does not know the question: then plain deletes are all there is.
+    if (isEngineError(error, 'STORAGE_PERMISSION_DENIED') || isEngineError(error, 'VALIDATION_ERROR')) return false;
+    if (error instanceof AttemptError && error.details.status === 501) return false;
+    throw error;
+  }
+}
+
+async function versionsOf(
+  store: S3Attempts,
+  keys: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<ObjectIdentifier[]> {
+  const wanted = new Set(keys.map((key) => store.address(key).Key));
+  const first = store.address(keys[0]!).Key;
+  const last = store.address(keys.at(-1)!).Key;
+  const found: ObjectIdentifier[] = [];
+  let markers: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {};
+  const Prefix = commonPrefix(first, last);
+  while (markers) {
+    const page = await store.attempt(keys[0]!, signal, (call) =>
+      store.client.send(new ListObjectVersionsCommand({ Bucket: store.bucket, Prefix, ...markers }), call),
+    );
+    for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
+      if (Key !== undefined && wanted.has(Key)) found.push({ Key, VersionId });
+    const isPast = (page.NextKeyMarker ?? '') > last;
+    markers =
+      page.IsTruncated && !isPast
+        ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker }
+        : undefined;
+  }
+  return found;
+}
+
+function commonPrefix(a: string, b: string): string {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return a.slice(0, length);
+}
+
+async function removeBatch(
+  store: S3Attempts,
+  Objects: ObjectIdentifier[],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, string>> {
+  const refused = new Map<string, string>();
+  if (Objects.length === 0) return refused;
+  const output = await store.attempt('', signal, (call) =>
+    store.client.send(new DeleteObjectsCommand({ Bucket: store.bucket, Delete: { Objects, Quiet: true } }), call),
+  );
+  for (const { Key, Code, Message } of output.Errors ?? []) {
+    if (Code === 'NoSuchKey' || Code === 'NoSuchVersion') continue;
+    if (Code !== 'AccessDenied')
+      throw new AttemptError('STORAGE_UNAVAILABLE', `${store.location}: ${Code} on delete: ${Message}`, {
+        retry: true,
+        details: { code: Code },
+      });
+    refused.set(store.keyOf(Key ?? ''), Message ?? '');
+  }
+  return refused;
+}
+
+function refusal(store: S3Attempts, refused: ReadonlyMap<string, string>): AttemptError {
+  return locked(store.location, [...refused.keys()].sort());
+}

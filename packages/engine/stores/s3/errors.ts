@@ -1,0 +1,69 @@
+import { EngineError } from '../../ports/index.ts';
+import { AttemptError, conflict, notFound } from '../attempt.ts';
+
+interface ServiceError extends Error {
+  $metadata?: { httpStatusCode?: number; requestId?: string };
+  Code?: string;
+}
+
+/** Refusals that say: not now. */
+const THROTTLED = ['SlowDown', 'Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'TooManyRequests'];
+/** What was sent is not what arrived; it was not stored. */
+const DAMAGED_UPLOAD = [
+  'BadDigest',
+  'XAmzContentSHA256Mismatch',
+  'XAmzContentChecksumMismatch',
+  'IncompleteBody',
+  'RequestTimeout',
+];
+/** The service asks to try again: a racing writer, or a clock that the client has by now corrected. */
+const PASSING = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeTooSkewed'];
+
+/** Says in the port's words what the service or the network said in theirs. */
+export function s3Error(error: unknown, location: string, key: string): Error {
+  if (error instanceof EngineError) return error;
+  if (!(error instanceof Error)) return new AttemptError('STORAGE_UNAVAILABLE', String(error), { retry: true });
+  if (error.cause instanceof EngineError) return error.cause;
+  const { $metadata, name, Code } = error as ServiceError;
+  const status = $metadata?.httpStatusCode;
+  const code = Code ?? name;
+  const details = {
+    key,
+    code,
+    ...(status && { status }),
+    ...($metadata?.requestId && { requestId: $metadata.requestId }),
+  };
+  const options = { cause: error, details };
+  const at = `${location}: ${code}`;
+  if (THROTTLED.includes(code) || status === 429)
+    return new AttemptError('STORAGE_UNAVAILABLE', `${at}, the storage asks for fewer requests.`, {
+      ...options,
+      retry: true,
+      throttled: true,
+    });
+  if (DAMAGED_UPLOAD.includes(code))
+    return new AttemptError('STORAGE_UPLOAD_ERROR', `${at}, the bytes of ${key} did not arrive as sent.`, {
+      ...options,
+      retry: true,
+    });
+  if (PASSING.includes(code))
+    return new AttemptError('STORAGE_UNAVAILABLE', `${at}, try again.`, { ...options, retry: true });
+  if (status === 404 && code === 'NoSuchBucket')
+    return new AttemptError('STORAGE_NOT_FOUND', `${at}, there is no such bucket.`, options);
+  if (status === 404) return notFound(location, key, error, code);
+  if (status === 412) return conflict(location, key, error);
+  if (status === 401 || status === 403)
+    return new AttemptError('STORAGE_PERMISSION_DENIED', `${at}: ${error.message}`, options);
+  // A refusal that the service could explain; asking again would be refused again.
+  if (status !== undefined && status >= 300 && status < 500)
+    return new AttemptError('VALIDATION_ERROR', `${at}: ${error.message}`, options);
+  return new AttemptError('STORAGE_UNAVAILABLE', `${at}: ${error.message}`, {
+    ...options,
+    retry: true,
+    mayHaveHappened: true,
+  });
+}
+
+export function statusOf(error: unknown): number | undefined {
+  return (error as ServiceError).$metadata?.httpStatusCode;
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { isEngineError } from '../../ports/index.ts';
+import { AttemptError } from '../attempt.ts';
+import { retrying } from '../retry.ts';
+import type { S3Attempts } from './s3-store.ts';
+
+interface PartsPlan {
+  /** Address, metadata and lock of the object. */
+  about: { Bucket: string; Key: string };
+  conditions: { IfNoneMatch?: string; IfMatch?: string };
+  partBytes: number;
+  signal: AbortSignal | undefined;
+}
+
+const PARTS_IN_FLIGHT = 4;
+const PARTS_MAX = 10_000;
+
+/**
+ * Uploads in parts, each repeated on its own, and gives the etag. Nothing is visible before the last request; when that
+ * one's answer is lost the error says that it may have happened.
+ */
+export async function putInParts(store: S3Attempts, key: string, bytes: Uint8Array, plan: PartsPlan): Promise<string> {
+  const { about, signal } = plan;
+  const context = { policy: store.retryPolicy, signal };
+  const ChecksumAlgorithm = store.kind === 's3' ? { ChecksumAlgorithm: 'SHA256' as const } : {};
+  const created = await retrying(context, () =>
+    store.attempt(key, signal, (call) =>
+      store.client.send(new CreateMultipartUploadCommand({ ...about, ...ChecksumAlgorithm }), call),
+    ),
+  );
+  const upload = { Bucket: about.Bucket, Key: about.Key, UploadId: created.UploadId };
+  try {
+    const parts = await uploadParts(store, key, bytes, { ...plan, upload });
+    return await complete(store, key, upload, parts, plan);
+  } catch (error) {
+    await abandon(store, key, upload);
+    throw error;
+  }
+}
+
+type UploadAddress = { Bucket: string; Key: string; UploadId: string | undefined };
+
+async function uploadParts(
+  store: S3Attempts,
+  key: string,
+  bytes: Uint8Array,
+  plan: PartsPlan & { upload: UploadAddress },
+): Promise<CompletedPart[]> {
+  const partBytes = Math.max(plan.partBytes, Math.ceil(bytes.length / PARTS_MAX));
+  const count = Math.ceil(bytes.length / partBytes);
+  const parts: CompletedPart[] = new Array(count);
+  const stop = new AbortController();
+  const signal = plan.signal ? AbortSignal.any([plan.signal, stop.signal]) : stop.signal;
+  let next = 0;
+  const work = async () => {
+    while (next < count) {
+      const index = next++;
+      const part = bytes.subarray(index * partBytes, (index + 1) * partBytes);
+      parts[index] = await uploadPart(store, key, plan.upload, index + 1, part, signal);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(PARTS_IN_FLIGHT, count) }, work));
+  } catch (error) {
+    stop.abort();
+    throw error;
+  }
+  return parts;
+}
+
+async function uploadPart(
+  store: S3Attempts,
+  key: string,
+  upload: UploadAddress,
+  PartNumber: number,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<CompletedPart> {
+  const checksum = store.checksumOf(bytes, createHash('sha256').update(bytes).digest());
+  const output = await retrying({ policy: store.retryPolicy, signal }, () =>
+    store.attempt(key, signal, (call) =>
+      store.client.send(new UploadPartCommand({ ...upload, PartNumber, Body: bytes, ...checksum }), call),
+    ),
+  );
+  return { PartNumber, ETag: output.ETag, ...('ChecksumSHA256' in checksum && checksum) };
+}
+
+async function complete(
+  store: S3Attempts,
+  key: string,
+  upload: UploadAddress,
+  Parts: CompletedPart[],
+  { conditions, signal }: PartsPlan,
+): Promise<string> {
+  let answerLost = false;
+  const etag = await retrying({ policy: store.retryPolicy, signal }, async () => {
+    try {
+      const output = await store.attempt(key, signal, (call) =>
+        store.client.send(
+          new CompleteMultipartUploadCommand({ ...upload, ...conditions, MultipartUpload: { Parts } }),
+          call,
+        ),
+      );
+      return output.ETag ?? '';
+    } catch (error) {
+      // An upload that is gone after an unclear answer was completed by it; the caller finds out by looking.
+      if (answerLost && isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+      answerLost ||= error instanceof AttemptError && error.mayHaveHappened;
+      throw error;
+    }
+  });
+  if (etag !== undefined) return etag;
+  throw new AttemptError('STORAGE_UNAVAILABLE', `The answer to the upload of ${key} was lost.`, {
+    retry: true,
+    mayHaveHappened: true,
+  });
+}
+
+/** Parts that belong to no object cost money until they are removed; a rule of the bucket should catch what is missed. */
+async function abandon(store: S3Attempts, key: string, upload: UploadAddress): Promise<void> {
+  const policy = { ...store.retryPolicy, attemptsMax: 4 };
+  await retrying({ policy, signal: undefined }, () =>
+    store.attempt(key, undefined, (call) => store.client.send(new AbortMultipartUploadCommand(upload), call)),
+  ).catch(() => {});
+}

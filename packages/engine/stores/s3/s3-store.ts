@@ -1,0 +1,268 @@
+import { createHash } from 'node:crypto';
+import {
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import type { BlobInfo, BlobStore, CallOptions, GetOptions, ListOptions, PutOptions } from '../../ports/index.ts';
+import { throwIfCancelled } from '../../ports/index.ts';
+import { AttemptError, type AttemptStore, conflict, damagedInTransit, endsBefore, tooLarge } from '../attempt.ts';
+import { collect } from '../collect.ts';
+import { BYTES_MAX_DEFAULT, folderPrefix } from '../keys.ts';
+import type { StoreNetwork } from '../network.ts';
+import { RETRY_DEFAULT, type RetryPolicy } from '../retry.ts';
+import { withRetries } from '../with-retries.ts';
+import { createS3Client, type S3Connection } from './client.ts';
+import { removeObjects } from './delete.ts';
+import { s3Error, statusOf } from './errors.ts';
+import { putInParts } from './multipart.ts';
+
+export interface S3StoreOptions extends S3Connection {
+  bucket: string;
+  /** Keys lie below this folder of the bucket. */
+  prefix?: string;
+  retry?: Partial<RetryPolicy>;
+  /** Objects above this size go up in parts; for tests. */
+  partBytes?: number;
+  /** The service does not tell a put's time in its answer; this clock stands in until the object is asked for. */
+  now?: () => Date;
+}
+
+/** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
+const PART_BYTES_DEFAULT = 16 * 1024 * 1024;
+/** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
+export const DIGEST_METADATA = 'sha256';
+
+export function createS3Store(options: S3StoreOptions): BlobStore {
+  return withRetries(new S3Attempts(options), options.retry);
+}
+
+export class S3Attempts implements AttemptStore {
+  readonly location: string;
+  readonly client: S3Client;
+  readonly bucket: string;
+  readonly kind: 's3' | 'spaces';
+  readonly retryPolicy: RetryPolicy;
+  readonly #network: StoreNetwork;
+  readonly #prefix: string;
+  readonly #partBytes: number;
+  readonly #now: () => Date;
+
+  constructor(options: S3StoreOptions) {
+    const { client, network } = createS3Client(options);
+    this.client = client;
+    this.#network = network;
+    this.bucket = options.bucket;
+    this.kind = options.kind;
+    this.retryPolicy = { ...RETRY_DEFAULT, ...options.retry };
+    this.#prefix = folderPrefix(options.prefix);
+    this.#partBytes = options.partBytes ?? PART_BYTES_DEFAULT;
+    this.#now = options.now ?? (() => new Date());
+    this.location = `${options.kind}://${options.bucket}/${this.#prefix}`;
+  }
+
+  async put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo> {
+    try {
+      return await this.#put(key, bytes, options);
+    } catch (error) {
+      // An object that should match but does not exist is answered as not found; for the port it is a conflict.
+      const isAbsent = error instanceof AttemptError && error.details.code === 'NoSuchKey';
+      throw isAbsent && options?.ifMatch !== undefined ? conflict(this.location, key, error) : error;
+    }
+  }
+
+  async #put(key: string, bytes: Uint8Array, options: PutOptions | undefined): Promise<BlobInfo> {
+    const digest = createHash('sha256').update(bytes).digest();
+    const about = { ...this.address(key), Metadata: { [DIGEST_METADATA]: digest.toString('hex') }, ...lockOf(options) };
+    const conditions = conditionsOf(options);
+    if (bytes.length > this.#partBytes) {
+      const etag = await putInParts(this, key, bytes, {
+        about,
+        conditions,
+        partBytes: this.#partBytes,
+        signal: options?.signal,
+      });
+      return { key, size: bytes.length, etag, modifiedAt: this.#now() };
+    }
+    const output = await this.attempt(key, options?.signal, (call) =>
+      this.client.send(
+        new PutObjectCommand({ ...about, ...conditions, Body: bytes, ...this.checksumOf(bytes, digest) }),
+        call,
+      ),
+    );
+    return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.#now() };
+  }
+
+  async get(key: string, options?: GetOptions): Promise<Uint8Array> {
+    const bytesMax = options?.bytesMax ?? BYTES_MAX_DEFAULT;
+    return this.attempt(key, options?.signal, async (call) => {
+      const output = await this.client.send(new GetObjectCommand(this.address(key)), call);
+      const size = output.ContentLength ?? 0;
+      if (size > bytesMax) {
+        discard(output);
+        throw tooLarge(this.location, key, size, bytesMax);
+      }
+      const bytes = await this.#body(key, output, size, options?.signal);
+      const claimed = output.Metadata?.[DIGEST_METADATA];
+      if (claimed !== undefined && claimed !== createHash('sha256').update(bytes).digest('hex'))
+        throw damagedInTransit(this.location, key);
+      return bytes;
+    });
+  }
+
+  async getRange(key: string, offset: number, length: number, options?: CallOptions): Promise<Uint8Array> {
+    const Range = `bytes=${offset}-${offset + length - 1}`;
+    return this.attempt(key, options?.signal, async (call) => {
+      const output = await this.client
+        .send(new GetObjectCommand({ ...this.address(key), Range }), call)
+        .catch((error) => {
+          throw statusOf(error) === 416 ? endsBefore(this.location, key, offset, length) : error;
+        });
+      const total = Number(output.ContentRange?.split('/')[1] ?? output.ContentLength);
+      if (total < offset + length || output.$metadata.httpStatusCode !== 206) {
+        discard(output);
+        throw total < offset + length
+          ? endsBefore(this.location, key, offset, length)
+          : damagedInTransit(this.location, key);
+      }
+      return this.#body(key, output, length, options?.signal);
+    });
+  }
+
+  async head(key: string, options?: CallOptions): Promise<BlobInfo | undefined> {
+    const output = await this.#describe(key, options);
+    return (
+      output && {
+        key,
+        size: output.ContentLength ?? 0,
+        etag: output.ETag ?? '',
+        modifiedAt: output.LastModified ?? new Date(0),
+      }
+    );
+  }
+
+  async *list(prefix: string, options?: ListOptions): AsyncGenerator<BlobInfo> {
+    let ContinuationToken: string | undefined;
+    const StartAfter = options?.startAfter === undefined ? undefined : this.#prefix + options.startAfter;
+    do {
+      const page = await this.attempt(prefix, options?.signal, (call) =>
+        this.client.send(
+          new ListObjectsV2Command({
+            Bucket: this.bucket,
+            Prefix: this.#prefix + prefix,
+            StartAfter,
+            ContinuationToken,
+          }),
+          call,
+        ),
+      );
+      for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+        throwIfCancelled(options?.signal);
+        const key = (Key ?? '').slice(this.#prefix.length);
+        yield { key, size: Size ?? 0, etag: ETag ?? '', modifiedAt: LastModified ?? new Date(0) };
+      }
+      ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken !== undefined);
+  }
+
+  delete(keys: readonly string[], options?: CallOptions): Promise<void> {
+    return removeObjects(this, keys, options?.signal);
+  }
+
+  async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {
+    const output = await this.#describe(key, options);
+    if (!output || output.ContentLength !== bytes.length) return undefined;
+    if (output.Metadata?.[DIGEST_METADATA] !== createHash('sha256').update(bytes).digest('hex')) return undefined;
+    const until = options?.lock?.retainUntil;
+    if (until && !(output.ObjectLockRetainUntilDate && output.ObjectLockRetainUntilDate >= wholeSecond(until)))
+      return undefined;
+    return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: output.LastModified ?? new Date(0) };
+  }
+
+  async close(): Promise<void> {
+    this.client.destroy();
+    this.#network.destroy();
+  }
+
+  address(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.bucket, Key: this.#prefix + key };
+  }
+
+  /** Inverse of `address`, for answers that name objects. */
+  keyOf(objectKey: string): string {
+    return objectKey.slice(this.#prefix.length);
+  }
+
+  /** What lets the service refuse bytes that were damaged on their way. */
+  checksumOf(bytes: Uint8Array, sha256: Buffer): { ChecksumSHA256: string } | { ContentMD5: string } {
+    if (this.kind === 's3') return { ChecksumSHA256: sha256.toString('base64') };
+    return { ContentMD5: createHash('md5').update(bytes).digest('base64') };
+  }
+
+  /** One request, its errors in the port's words. */
+  async attempt<Result>(
+    key: string,
+    signal: AbortSignal | undefined,
+    run: (call: { abortSignal?: AbortSignal }) => Promise<Result>,
+  ): Promise<Result> {
+    throwIfCancelled(signal);
+    try {
+      return await run(signal ? { abortSignal: signal } : {});
+    } catch (error) {
+      throwIfCancelled(signal);
+      throw s3Error(error, this.location, key);
+    }
+  }
+
+  async #describe(key: string, options: CallOptions | undefined): Promise<HeadObjectCommandOutput | undefined> {
+    return this.attempt(key, options?.signal, async (call) => {
+      try {
+        return await this.client.send(new HeadObjectCommand(this.address(key)), call);
+      } catch (error) {
+        // An answer to HEAD has no body, so a missing bucket cannot be told from a missing object.
+        if (statusOf(error) === 404) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  async #body(
+    key: string,
+    output: GetObjectCommandOutput,
+    size: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array> {
+    const body = output.Body as AsyncIterable<Uint8Array> | undefined;
+    const bytes = body && (await collect(body, size, signal));
+    if (bytes?.length !== size) throw damagedInTransit(this.location, key);
+    return bytes;
+  }
+}
+
+function conditionsOf(options: PutOptions | undefined): { IfNoneMatch?: string; IfMatch?: string } {
+  return {
+    ...(options?.ifAbsent && { IfNoneMatch: '*' }),
+    ...(options?.ifMatch !== undefined && { IfMatch: options.ifMatch }),
+  };
+}
+
+function lockOf(options: PutOptions | undefined) {
+  if (!options?.lock) return {};
+  return {
+    ObjectLockMode: options.lock.mode === 'compliance' ? ('COMPLIANCE' as const) : ('GOVERNANCE' as const),
+    ObjectLockRetainUntilDate: options.lock.retainUntil,
+  };
+}
+
+/** The protocol carries whole seconds. */
+function wholeSecond(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / 1000) * 1000);
+}
+
+function discard(output: GetObjectCommandOutput): void {
+  (output.Body as { destroy?: () => void } | undefined)?.destroy?.();
+}

@@ -1,0 +1,107 @@
+import type { BlobInfo, BlobStore, CallOptions, ListOptions, PutOptions } from '../ports/index.ts';
+import { isEngineError } from '../ports/index.ts';
+import { AttemptError, type AttemptStore } from './attempt.ts';
+import { checkKey, checkPrefix, checkRange } from './keys.ts';
+import { RETRY_DEFAULT, type RetryContext, type RetryPolicy, retrying } from './retry.ts';
+
+/** Makes a BlobStore of a store that only tries: the one place where calls are repeated and lost answers resolved. */
+export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = {}): BlobStore {
+  const whole: RetryPolicy = { ...RETRY_DEFAULT, ...policy };
+  const context = (options: CallOptions | undefined): RetryContext => ({ policy: whole, signal: options?.signal });
+  return {
+    location: store.location,
+    async put(key, bytes, options) {
+      checkKey(key);
+      return putting(store, key, bytes, options, context(options));
+    },
+    async get(key, options) {
+      checkKey(key);
+      return retrying(context(options), () => store.get(key, options));
+    },
+    async getRange(key, offset, length, options) {
+      checkKey(key);
+      checkRange(offset, length);
+      return retrying(context(options), () => store.getRange(key, offset, length, options));
+    },
+    async head(key, options) {
+      checkKey(key);
+      return retrying(context(options), () => store.head(key, options));
+    },
+    list(prefix, options) {
+      checkPrefix(prefix);
+      return listing(store, prefix, options, whole);
+    },
+    async delete(keys, options) {
+      for (const key of keys) checkKey(key);
+      if (keys.length > 0) await retrying(context(options), () => store.delete(keys, options));
+    },
+    close: () => store.close(),
+  };
+}
+
+/**
+ * After an attempt whose answer was lost, a put first asks whether it arrived: otherwise a bucket that keeps versions
+ * would hold the object twice, and a conditional put would stumble over itself.
+ */
+async function putting(
+  store: AttemptStore,
+  key: string,
+  bytes: Uint8Array,
+  options: PutOptions | undefined,
+  context: RetryContext,
+): Promise<BlobInfo> {
+  let mayBeStored = false;
+  const findStored = () => retrying(context, () => store.holds(key, bytes, options));
+  const attempt = async () => {
+    const arrived = mayBeStored ? await findStored() : undefined;
+    if (arrived) return arrived;
+    try {
+      return await store.put(key, bytes, options);
+    } catch (error) {
+      if (error instanceof AttemptError && error.mayHaveHappened) mayBeStored = true;
+      if (!isEngineError(error, 'STORAGE_CONFLICT') || !(options?.ifAbsent || mayBeStored)) throw error;
+      const same = await findStored();
+      if (same) return same;
+      throw error;
+    }
+  };
+  try {
+    return await retrying(context, attempt);
+  } catch (error) {
+    const arrived = mayBeStored && !options?.signal?.aborted ? await findStored().catch(() => undefined) : undefined;
+    if (arrived) return arrived;
+    throw error;
+  }
+}
+
+/** Pages that fail are asked for again from the last key that was handed out, so that none comes twice or never. */
+async function* listing(
+  store: AttemptStore,
+  prefix: string,
+  options: ListOptions | undefined,
+  policy: RetryPolicy,
+): AsyncGenerator<BlobInfo> {
+  let startAfter = options?.startAfter;
+  const signal = options?.signal;
+  let iterator: AsyncIterator<BlobInfo> | undefined;
+  try {
+    for (;;) {
+      const next = await retrying({ policy, signal }, async () => {
+        iterator ??= store
+          .list(prefix, { ...(signal && { signal }), ...(startAfter !== undefined && { startAfter }) })
+          [Symbol.asyncIterator]();
+        try {
+          return await iterator.next();
+        } catch (error) {
+          iterator = undefined;
+          throw error;
+        }
+      });
+      if (next.done) return;
+      startAfter = next.value.key;
+      yield next.value;
+    }
+  } finally {
+    await iterator?.return?.();
+  }
+}
