@@ -24,6 +24,8 @@ export interface CaptureOptions extends SourceCallOptions {
    * during an outage are seen. Absent: the catch-up reports puts only and the gap carries `deletionsUnknown`.
    */
   readonly knownNames?: () => AsyncIterable<RecordBatch>;
+  /** Ids of the collections that exist at `from`, when the caller knows them: saves looking for them. */
+  readonly knownCollectionIds?: readonly string[];
   /** A batch is closed after this long even when small, so that the covered time moves on. */
   readonly batchIntervalMs?: number;
   readonly batchBytesMax?: number;

@@ -19,6 +19,8 @@ const GROUPS_AT_ONCE = 4;
 const IDLE_TIMEOUT_MS = 60_000;
 const FOUND_TAG = 0x0a;
 const MISSING_TAG = 0x12;
+/** A mask must name something; a field nobody has makes the answer names and times alone. */
+const ABSENT_FIELD = 'holdfast_absent_field';
 
 export async function* fetchDocuments(
   client: FirestoreClient,
@@ -102,7 +104,7 @@ function fetchOnce(
     database: client.database,
     documents: names,
     readTime: timestampMessage(options.readTime as Instant),
-    ...(options.namesOnly ? { mask: { fieldPaths: ['__name__'] } } : {}),
+    ...(options.namesOnly ? { mask: { fieldPaths: [ABSENT_FIELD] } } : {}),
   });
   return new Promise((resolve, reject) => {
     const handlers = {

@@ -94,3 +94,10 @@ function clamp(collection: string, range: PathRange): QueryPart {
   };
   return { collection, start: bound(range.start, start, true), end: bound(range.end, end, false) };
 }
+
+export function isInScope(scope: Scope, path: string): boolean {
+  if (scope.excludeCollections.some((hole) => path.startsWith(`${hole}/`))) return false;
+  if (scope.collections === 'all') return true;
+  if (!scope.includeSubcollections) return scope.collections.includes(parentOf(path));
+  return scope.collections.some((collection) => path.startsWith(`${collection}/`));
+}

@@ -3,6 +3,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { type CallHandlers, type CallLimits, GrpcCall } from './call.ts';
 import type { Credentials } from './credentials.ts';
+import { frameMessage } from './deframer.ts';
 import { Http2Connection } from './session.ts';
 import { GrpcError, grpcCode } from './status.ts';
 
@@ -46,6 +47,11 @@ export class GrpcChannel {
 
   /** One message out, one back. */
   unary(path: string, routing: string, message: Uint8Array, limits: CallLimits): Promise<Buffer> {
+    return this.unaryFramed(path, routing, frameMessage(message), limits);
+  }
+
+  /** The same for a message that has its gRPC prefix already; its bytes must stay untouched until the answer. */
+  unaryFramed(path: string, routing: string, framed: Uint8Array, limits: CallLimits): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       let answer: Buffer | undefined;
       const handlers: CallHandlers = {
@@ -59,7 +65,7 @@ export class GrpcChannel {
         },
       };
       this.open(path, routing, handlers, limits).then((call) => {
-        call.send(message);
+        call.sendFramed(framed);
         call.halfClose();
       }, reject);
     });

@@ -1,0 +1,96 @@
+/** How fast to write: a ceiling that ramps up as Firestore asks for, and less of everything while it pushes back. */
+
+import { RateLimiter } from '../rate-limiter.ts';
+
+const RAMP_START_PER_SECOND = 500;
+const RAMP_FACTOR = 1.5;
+const RAMP_STEP_MS = 5 * 60_000;
+const RATE_MIN_PER_SECOND = 50;
+const IN_FLIGHT_MAX = 16;
+const BYTES_IN_FLIGHT_MAX = 40 * 1024 * 1024;
+const BACK_OFF = 0.6;
+/** Push-back comes in volleys; one volley counts once. */
+const BACK_OFF_INTERVAL_MS = 250;
+
+export class Governor {
+  readonly #now: () => number;
+  readonly #startedMs: number;
+  readonly #limiter: RateLimiter | undefined;
+  #inFlight = 0;
+  #bytesInFlight = 0;
+  #inFlightLimit = IN_FLIGHT_MAX;
+  #successes = 0;
+  #share = 1;
+  #backedOffMs = Number.NEGATIVE_INFINITY;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(rampUp: boolean, now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#startedMs = now();
+    this.#limiter = rampUp ? new RateLimiter(RAMP_START_PER_SECOND, now) : undefined;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Writes per second at this moment; infinite without ramp-up. */
+  get ratePerSecond(): number {
+    if (this.#limiter === undefined) return Number.POSITIVE_INFINITY;
+    const steps = Math.floor((this.#now() - this.#startedMs) / RAMP_STEP_MS);
+    const ceiling = RAMP_START_PER_SECOND * RAMP_FACTOR ** steps;
+    return Math.max(RATE_MIN_PER_SECOND, ceiling * this.#share);
+  }
+
+  /** Under a rate, small requests spread the writes over the second. */
+  get writesPerRequestMax(): number {
+    return Math.max(20, Math.min(500, Math.floor(this.ratePerSecond / 10)));
+  }
+
+  /** Waits for a place among the requests under way. */
+  async enter(writes: number, bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    while (
+      this.#inFlight >= this.#inFlightLimit ||
+      (this.#inFlight > 0 && this.#bytesInFlight + bytes > BYTES_IN_FLIGHT_MAX)
+    ) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#inFlight += 1;
+    this.#bytesInFlight += bytes;
+    await this.takeRate(writes, signal);
+  }
+
+  async takeRate(writes: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#limiter === undefined) return;
+    this.#limiter.perSecond = this.ratePerSecond;
+    await this.#limiter.take(writes, signal);
+  }
+
+  leave(bytes: number): void {
+    this.#inFlight -= 1;
+    this.#bytesInFlight -= bytes;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves when the requests under way now have all ended. */
+  async drained(): Promise<void> {
+    while (this.#inFlight > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  pushedBack(): void {
+    const nowMs = this.#now();
+    if (nowMs - this.#backedOffMs < BACK_OFF_INTERVAL_MS) return;
+    this.#backedOffMs = nowMs;
+    this.#successes = 0;
+    this.#share = Math.max(0.05, this.#share * BACK_OFF);
+    this.#inFlightLimit = Math.max(1, Math.floor(this.#inFlightLimit * BACK_OFF));
+  }
+
+  succeeded(): void {
+    this.#successes += 1;
+    if (this.#successes < this.#inFlightLimit) return;
+    this.#successes = 0;
+    this.#inFlightLimit = Math.min(IN_FLIGHT_MAX, this.#inFlightLimit + 1);
+    this.#share = Math.min(1, this.#share * 1.05);
+  }
+}

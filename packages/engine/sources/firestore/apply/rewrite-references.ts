@@ -1,0 +1,98 @@
+/**
+ * Moves reference values from one database to another inside the serialized fields of a document. Only the references
+ * and the lengths of what encloses them change; every other byte stays as it was.
+ */
+
+import { endOfVarint, readLength, readTag, skipField, varintBytes, writeVarint } from '../wire.ts';
+
+/** Tags of google.firestore.v1.Value and of the messages inside it. */
+const REFERENCE_VALUE = 0x2a;
+const MAP_VALUE = 0x32;
+const ARRAY_VALUE = 0x4a;
+/** Document.fields and MapValue.fields are map entries, ArrayValue.values are values. */
+const DOCUMENT_ENTRY = 0x12;
+const MAP_ENTRY = 0x0a;
+const ARRAY_ENTRY = 0x0a;
+const ENTRY_VALUE = 0x12;
+
+type Rewrite = (bytes: Buffer, start: number, end: number) => Buffer | undefined;
+
+export class ReferenceRewriter {
+  readonly #from: Buffer;
+  readonly #to: Buffer;
+  /** Where the source's prefix occurs next in the bytes looked at last, so that untouched documents cost no walk. */
+  #searched: Buffer | undefined;
+  #nextHit = -1;
+
+  /** Databases as `projects/{project}/databases/{database}`. */
+  constructor(fromDatabase: string, toDatabase: string) {
+    this.#from = Buffer.from(`${fromDatabase}/documents/`);
+    this.#to = Buffer.from(`${toDatabase}/documents/`);
+  }
+
+  /** The rewritten fields, or undefined when nothing in bytes[start, end) refers to the source. */
+  rewrite(bytes: Buffer, start: number, end: number): Buffer | undefined {
+    if (!this.#mayRefer(bytes, start, end)) return undefined;
+    return this.#message(bytes, start, end, DOCUMENT_ENTRY, this.#entry);
+  }
+
+  #mayRefer(bytes: Buffer, start: number, end: number): boolean {
+    if (this.#searched !== bytes || (this.#nextHit !== -1 && this.#nextHit < start)) {
+      this.#searched = bytes;
+      this.#nextHit = bytes.indexOf(this.#from, start);
+    }
+    return this.#nextHit !== -1 && this.#nextHit < end;
+  }
+
+  readonly #entry: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, ENTRY_VALUE, this.#value);
+
+  readonly #value: Rewrite = (bytes, start, end) => {
+    const tag = start < end ? readTag(bytes, start) : 0;
+    if (tag === REFERENCE_VALUE) return this.#message(bytes, start, end, REFERENCE_VALUE, this.#reference);
+    if (tag === MAP_VALUE) return this.#message(bytes, start, end, MAP_VALUE, this.#map);
+    if (tag === ARRAY_VALUE) return this.#message(bytes, start, end, ARRAY_VALUE, this.#array);
+    return undefined;
+  };
+
+  readonly #map: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, MAP_ENTRY, this.#entry);
+
+  readonly #array: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, ARRAY_ENTRY, this.#value);
+
+  readonly #reference: Rewrite = (bytes, start, end) => {
+    const isPrefix =
+      end - start > this.#from.length &&
+      bytes.compare(this.#from, 0, this.#from.length, start, start + this.#from.length) === 0;
+    return isPrefix ? Buffer.concat([this.#to, bytes.subarray(start + this.#from.length, end)]) : undefined;
+  };
+
+  /** Walks a message and rewrites the content of its fields with one tag; undefined when none changed. */
+  #message(bytes: Buffer, start: number, end: number, wanted: number, rewrite: Rewrite): Buffer | undefined {
+    let pieces: Buffer[] | undefined;
+    let copiedUntil = start;
+    let position = start;
+    while (position < end) {
+      const tag = readTag(bytes, position);
+      const contentAt = endOfVarint();
+      const next = skipField(bytes, tag, contentAt, end);
+      if (tag === wanted) {
+        const contentStart = next - readLength(bytes, contentAt, end);
+        const changed = rewrite(bytes, contentStart, next);
+        if (changed !== undefined) {
+          pieces ??= [];
+          pieces.push(bytes.subarray(copiedUntil, contentAt), lengthOf(changed), changed);
+          copiedUntil = next;
+        }
+      }
+      position = next;
+    }
+    if (pieces === undefined) return undefined;
+    pieces.push(bytes.subarray(copiedUntil, end));
+    return Buffer.concat(pieces);
+  }
+}
+
+function lengthOf(content: Buffer): Buffer {
+  const length = Buffer.allocUnsafe(varintBytes(content.length));
+  writeVarint(length, 0, content.length);
+  return length;
+}

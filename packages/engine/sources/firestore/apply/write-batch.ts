@@ -1,0 +1,176 @@
+/**
+ * A BatchWrite request made by splicing: the fields' bytes are copied as they are, only names, masks and lengths are
+ * written around them. Knows where each write lies, so that single ones can be sent again.
+ */
+
+import { type MergeMode, type RecordKind, recordKind } from '../../../ports/index.ts';
+import { endOfVarint, readLength, readTag, varintBytes, writeVarint } from '../wire.ts';
+import type { DocumentSlices } from './document-slices.ts';
+
+export const WRITES_MAX = 500;
+/** Firestore's limit is 10 MiB for the whole request. */
+export const REQUEST_BYTES_MAX = 10 * 1024 * 1024 - 64 * 1024;
+const CAPACITY_FIRST = 384 * 1024;
+const PREFIX_BYTES = 5;
+const WRITES_TAG = 0x12;
+const UPDATE_TAG = 0x0a;
+const DELETE_TAG = 0x12;
+const MASK_TAG = 0x1a;
+const NAME_TAG = 0x0a;
+/** current_document { exists: false } */
+const MUST_NOT_EXIST = Buffer.from([0x22, 0x02, 0x08, 0x00]);
+
+export class WriteBatch {
+  readonly #database: Buffer;
+  readonly #root: Buffer;
+  #buffer: Buffer;
+  #length: number;
+  /** Write i lies in [#starts[i], #starts[i + 1]), its tag and length included. */
+  readonly #starts: number[] = [];
+  #lastNameStart = 0;
+  #lastNameEnd = 0;
+  #hasDeletes = false;
+
+  constructor(database: string) {
+    this.#database = Buffer.from(database);
+    this.#root = Buffer.from(`${database}/documents/`);
+    this.#buffer = Buffer.allocUnsafeSlow(CAPACITY_FIRST);
+    this.#buffer[PREFIX_BYTES] = 0x0a;
+    this.#length = writeVarint(this.#buffer, PREFIX_BYTES + 1, this.#database.length);
+    this.#length += this.#database.copy(this.#buffer, this.#length);
+  }
+
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  get hasDeletes(): boolean {
+    return this.#hasDeletes;
+  }
+
+  get bytes(): number {
+    return this.#length;
+  }
+
+  /** Upper bound of what a write adds around its path, fields and mask. */
+  fits(payloadBytes: number, writesMax = WRITES_MAX): boolean {
+    if (this.count === 0) return true;
+    return this.count < writesMax && this.#length + payloadBytes + this.#root.length + 64 <= REQUEST_BYTES_MAX;
+  }
+
+  /** Firestore refuses a request that touches a document twice; records ascend, so doubles are neighbours. */
+  isRepetition(bytes: Buffer, pathStart: number, pathEnd: number): boolean {
+    const nameLength = this.#root.length + pathEnd - pathStart;
+    if (this.count === 0 || this.#lastNameEnd - this.#lastNameStart !== nameLength) return false;
+    const lastPathStart = this.#lastNameStart + this.#root.length;
+    return bytes.compare(this.#buffer, lastPathStart, this.#lastNameEnd, pathStart, pathEnd) === 0;
+  }
+
+  add(kind: RecordKind, bytes: Buffer, slices: DocumentSlices, content: Buffer | undefined, how: WriteShape): void {
+    const pathLength = slices.pathEnd - slices.pathStart;
+    const nameLength = this.#root.length + pathLength;
+    const nameField = 1 + varintBytes(nameLength) + nameLength;
+    if (kind === recordKind.delete) {
+      this.#hasDeletes = true;
+      this.#begin(nameField);
+      this.#writeName(DELETE_TAG, bytes, slices, nameLength);
+      return;
+    }
+    const contentLength = content?.length ?? slices.contentEnd - slices.contentStart;
+    const documentLength = nameField + contentLength;
+    const maskLength = how.mask?.length ?? 0;
+    const maskField = how.mask === undefined ? 0 : 1 + varintBytes(maskLength) + maskLength;
+    const precondition = how.mode === 'skip_existing' ? MUST_NOT_EXIST.length : 0;
+    this.#begin(1 + varintBytes(documentLength) + documentLength + maskField + precondition);
+    this.#buffer[this.#length++] = UPDATE_TAG;
+    this.#length = writeVarint(this.#buffer, this.#length, documentLength);
+    this.#writeName(NAME_TAG, bytes, slices, nameLength);
+    if (content !== undefined) this.#length += content.copy(this.#buffer, this.#length);
+    else this.#length += bytes.copy(this.#buffer, this.#length, slices.contentStart, slices.contentEnd);
+    if (how.mask !== undefined) {
+      this.#buffer[this.#length++] = MASK_TAG;
+      this.#length = writeVarint(this.#buffer, this.#length, maskLength);
+      this.#length += how.mask.copy(this.#buffer, this.#length);
+    }
+    if (precondition > 0) this.#length += MUST_NOT_EXIST.copy(this.#buffer, this.#length);
+  }
+
+  /** A batch of some of these writes, in their order. */
+  pick(indices: readonly number[]): WriteBatch {
+    const picked = new WriteBatch(this.#database.toString());
+    picked.#hasDeletes = this.#hasDeletes;
+    for (const index of indices) {
+      const start = this.#starts[index]!;
+      const end = this.#starts[index + 1] ?? this.#length;
+      picked.#reserve(end - start);
+      picked.#starts.push(picked.#length);
+      picked.#length += this.#buffer.copy(picked.#buffer, picked.#length, start, end);
+    }
+    return picked;
+  }
+
+  /** The message with gRPC's prefix, ready for the wire. */
+  framed(): Buffer {
+    this.#buffer[0] = 0;
+    this.#buffer.writeUInt32BE(this.#length - PREFIX_BYTES, 1);
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  isDelete(index: number): boolean {
+    readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
+    return this.#buffer[endOfVarint()] === DELETE_TAG;
+  }
+
+  path(index: number): string {
+    readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
+    if (readTag(this.#buffer, endOfVarint()) !== DELETE_TAG) {
+      readLength(this.#buffer, endOfVarint(), this.#length);
+      readTag(this.#buffer, endOfVarint());
+    }
+    const length = readLength(this.#buffer, endOfVarint(), this.#length);
+    const nameStart = endOfVarint();
+    return this.#buffer.toString('utf8', nameStart + this.#root.length, nameStart + length);
+  }
+
+  #begin(writeLength: number): void {
+    this.#reserve(writeLength + 8);
+    this.#starts.push(this.#length);
+    this.#buffer[this.#length++] = WRITES_TAG;
+    this.#length = writeVarint(this.#buffer, this.#length, writeLength);
+  }
+
+  #writeName(tag: number, bytes: Buffer, slices: DocumentSlices, nameLength: number): void {
+    this.#buffer[this.#length++] = tag;
+    this.#length = writeVarint(this.#buffer, this.#length, nameLength);
+    this.#lastNameStart = this.#length;
+    this.#length += this.#root.copy(this.#buffer, this.#length);
+    this.#length += bytes.copy(this.#buffer, this.#length, slices.pathStart, slices.pathEnd);
+    this.#lastNameEnd = this.#length;
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, this.#length + more));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+}
+
+export interface WriteShape {
+  readonly mode: MergeMode;
+  /** A serialized DocumentMask; present in merge mode, also when it is empty. */
+  readonly mask?: Buffer;
+}
+
+/** DocumentMask { field_paths } */
+export function encodeMask(fieldPaths: readonly string[]): Buffer {
+  const pieces: Buffer[] = [];
+  for (const path of fieldPaths) {
+    const text = Buffer.from(path);
+    const head = Buffer.allocUnsafe(1 + varintBytes(text.length));
+    head[0] = 0x0a;
+    writeVarint(head, 1, text.length);
+    pieces.push(head, text);
+  }
+  return Buffer.concat(pieces);
+}

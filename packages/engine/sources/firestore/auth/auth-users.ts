@@ -1,0 +1,92 @@
+/** User accounts with everything needed to bring them back: claims, providers, factors, hashes and how they were made. */
+
+import {
+  type AuthHashConfiguration,
+  type AuthImportOptions,
+  type AuthImportResult,
+  type AuthUser,
+  type AuthUserBatch,
+  type AuthUserSource,
+  type AuthUserTarget,
+  isEngineError,
+  type SourceCallOptions,
+} from '../../../ports/index.ts';
+import type { AccountsClient } from './accounts-client.ts';
+import { importUsers } from './import-users.ts';
+import { hasPasswordSignIn, isRedacted } from './redaction.ts';
+
+const PAGE_SIZE = 1000;
+
+interface HashConfig {
+  readonly algorithm?: string;
+  readonly signerKey?: string;
+  readonly saltSeparator?: string;
+  readonly rounds?: number;
+  readonly memoryCost?: number;
+}
+
+export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
+  readonly #accounts: AccountsClient;
+
+  constructor(accounts: AccountsClient) {
+    this.#accounts = accounts;
+  }
+
+  /**
+   * The parameters, and whether hashes can be seen at all. Two signs tell that they cannot: the configuration is
+   * closed to these credentials, or the first users with a password come back without its hash.
+   */
+  async hashConfiguration(options: SourceCallOptions = {}): Promise<AuthHashConfiguration> {
+    const config = await this.#hashConfig(options.signal);
+    const redacted = config === undefined || (await this.#firstPageIsRedacted(options.signal));
+    if (config === undefined) return { algorithm: 'UNKNOWN', passwordHashesRedacted: redacted };
+    const { algorithm, signerKey, saltSeparator, rounds, memoryCost } = config;
+    return {
+      algorithm: algorithm ?? 'UNKNOWN',
+      ...(signerKey === undefined ? {} : { signerKey }),
+      ...(saltSeparator === undefined ? {} : { saltSeparator }),
+      ...(rounds === undefined ? {} : { rounds }),
+      ...(memoryCost === undefined ? {} : { memoryCost }),
+      passwordHashesRedacted: redacted,
+    };
+  }
+
+  async *users(options: SourceCallOptions = {}): AsyncGenerator<AuthUserBatch, void> {
+    let token = '';
+    do {
+      const page = await this.#page(token, options.signal);
+      const users = (page.users as AuthUser[] | undefined) ?? [];
+      if (users.length > 0) yield { users };
+      token = (page.nextPageToken as string | undefined) ?? '';
+    } while (token !== '');
+  }
+
+  importUsers(batches: AsyncIterable<AuthUserBatch>, options: AuthImportOptions): Promise<AuthImportResult> {
+    return importUsers(this.#accounts, batches, options);
+  }
+
+  #page(token: string, signal: AbortSignal | undefined) {
+    const query = new URLSearchParams({
+      maxResults: String(PAGE_SIZE),
+      ...(token === '' ? {} : { nextPageToken: token }),
+    });
+    return this.#accounts.get(`accounts:batchGet?${query}`, signal);
+  }
+
+  async #hashConfig(signal: AbortSignal | undefined): Promise<HashConfig | undefined> {
+    try {
+      const config = await this.#accounts.get('config', signal, 'admin/v2');
+      return (config.signIn as { hashConfig?: HashConfig } | undefined)?.hashConfig;
+    } catch (error) {
+      // Without this one right the users can still be read, only their passwords cannot be brought back.
+      if (isEngineError(error, 'SOURCE_AUTH_ERROR') && error.details.grpcCode === 'PERMISSION_DENIED') return undefined;
+      throw error;
+    }
+  }
+
+  async #firstPageIsRedacted(signal: AbortSignal | undefined): Promise<boolean> {
+    const page = await this.#page('', signal);
+    const users = ((page.users as AuthUser[] | undefined) ?? []).filter(hasPasswordSignIn);
+    return users.some(isRedacted);
+  }
+}

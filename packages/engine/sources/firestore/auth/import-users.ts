@@ -1,0 +1,123 @@
+/** Brings accounts back with their ids, claims and password hashes; one that is refused does not stop the others. */
+
+import {
+  type AuthHashConfiguration,
+  type AuthImportOptions,
+  type AuthImportResult,
+  type AuthUser,
+  type AuthUserBatch,
+  EngineError,
+  isEngineError,
+} from '../../../ports/index.ts';
+import type { AccountsClient, JsonObject } from './accounts-client.ts';
+import { isRedacted } from './redaction.ts';
+
+const USERS_PER_CALL = 500;
+const ERRORS_MAX = 100;
+const EXISTS = /existing account|already exists/i;
+
+/** What the API returns but does not take. */
+const READ_ONLY_FIELDS = ['kind', 'version', 'passwordUpdatedAt', 'lastRefreshAt', 'tenantId', 'rawPassword'];
+
+export async function importUsers(
+  accounts: AccountsClient,
+  batches: AsyncIterable<AuthUserBatch>,
+  options: AuthImportOptions,
+): Promise<AuthImportResult> {
+  const result = { imported: 0, skipped: 0, failed: 0, errors: [] as { localId: string; message: string }[] };
+  const fail = (localId: string, message: string): void => {
+    result.failed += 1;
+    if (result.errors.length < ERRORS_MAX) result.errors.push({ localId, message });
+  };
+  for await (const { users } of batches) {
+    for (let offset = 0; offset < users.length; offset += USERS_PER_CALL) {
+      await importSome(users.slice(offset, offset + USERS_PER_CALL));
+    }
+  }
+  return result;
+
+  async function importSome(users: readonly AuthUser[]): Promise<void> {
+    if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.');
+    let answer: JsonObject;
+    try {
+      answer = await accounts.post('accounts:batchCreate', request(users, options), options.signal);
+    } catch (error) {
+      if (!isEngineError(error, 'VALIDATION_ERROR')) throw asRestoreFailure(error);
+      await importApart(users, error.message);
+      return;
+    }
+    const errors = (answer.error as { index: number; message: string }[] | undefined) ?? [];
+    const failed = new Map(errors.map((entry) => [entry.index ?? 0, entry.message]));
+    users.forEach((user, index) => {
+      const message = failed.get(index);
+      if (message !== undefined && options.mode === 'skip_existing' && EXISTS.test(message)) result.skipped += 1;
+      else if (message !== undefined) fail(user.localId, message);
+      else {
+        result.imported += 1;
+        if (isRedacted(user)) reportLostPassword(user);
+      }
+    });
+  }
+
+  /** The API refuses a whole request for some faults of one user: halving finds the culprit. */
+  async function importApart(users: readonly AuthUser[], message: string): Promise<void> {
+    if (users.length === 1) {
+      fail(users[0]!.localId, message);
+      return;
+    }
+    const middle = users.length >> 1;
+    await importSome(users.slice(0, middle));
+    await importSome(users.slice(middle));
+  }
+
+  /** The account is there but its password is not: that must not look like a success. */
+  function reportLostPassword(user: AuthUser): void {
+    if (result.errors.length >= ERRORS_MAX) return;
+    const message = 'Imported without a password: the hash was redacted when the backup was made.';
+    result.errors.push({ localId: user.localId, message });
+  }
+}
+
+function request(users: readonly AuthUser[], options: AuthImportOptions): JsonObject {
+  const withHashes = users.some((user) => typeof user.passwordHash === 'string' && !isRedacted(user));
+  return {
+    users: users.map(importable),
+    allowOverwrite: options.mode === 'overwrite',
+    sanityCheck: true,
+    ...(withHashes ? hashParameters(options.hashConfiguration) : {}),
+  };
+}
+
+function importable(user: AuthUser): JsonObject {
+  const copy: Record<string, unknown> = { ...user };
+  for (const field of READ_ONLY_FIELDS) delete copy[field];
+  if (isRedacted(user)) {
+    delete copy.passwordHash;
+    delete copy.salt;
+  }
+  // The password and phone providers follow from hash and number; the import takes only federated ones.
+  const providers = Array.isArray(user.providerUserInfo) ? (user.providerUserInfo as { providerId?: string }[]) : [];
+  const federated = providers.filter(({ providerId }) => providerId !== 'password' && providerId !== 'phone');
+  if (federated.length > 0) copy.providerUserInfo = federated;
+  else delete copy.providerUserInfo;
+  return copy;
+}
+
+function hashParameters(configuration: AuthHashConfiguration): JsonObject {
+  const { algorithm, signerKey, saltSeparator, rounds, memoryCost } = configuration;
+  return {
+    hashAlgorithm: algorithm,
+    ...(signerKey === undefined ? {} : { signerKey }),
+    ...(saltSeparator === undefined ? {} : { saltSeparator }),
+    ...(rounds === undefined ? {} : { rounds }),
+    ...(memoryCost === undefined ? {} : { memoryCost }),
+  };
+}
+
+function asRestoreFailure(error: unknown): unknown {
+  if (!isEngineError(error)) return error;
+  const options = { details: { ...error.details }, cause: error };
+  if (error.code === 'SOURCE_AUTH_ERROR') return new EngineError('RESTORE_PERMISSION_DENIED', error.message, options);
+  if (error.code === 'SOURCE_QUOTA_EXCEEDED') return new EngineError('RESTORE_QUOTA_EXCEEDED', error.message, options);
+  return error;
+}

@@ -1,0 +1,197 @@
+/** Follows a database by Listen, one target per collection group, and hands over what happened in joined stretches of time. */
+
+import type { CaptureOptions, ChangeBatch, ChangeCapture, Instant, ReadOptions } from '../../../ports/index.ts';
+import { sourceFailure } from '../failures.ts';
+import { pause, throwIfAborted } from '../retry.ts';
+import { isInScope } from '../scope.ts';
+import type { FirestoreSource } from '../source.ts';
+import { catchUp } from './catch-up.ts';
+import { type Change, encodeChanges, type Gap, inCommitOrder } from './changes.ts';
+import { CollectionGroups } from './groups.ts';
+import { KnownPaths } from './known-paths.ts';
+import type { StartPoint } from './listen-stream.ts';
+import { Listening, needsCatchUp } from './listening.ts';
+
+const BATCH_INTERVAL_MS = 10_000;
+const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+const DISCOVERY_INTERVAL_MS = 10 * 60_000;
+/** Catch-ups in a row without a snapshot in between: something else is wrong. */
+const CATCH_UPS_MAX = 3;
+
+export interface CaptureSettings {
+  /** How often documents all over the database are sampled for collections nobody knew of. */
+  readonly discoveryIntervalMs?: number;
+}
+
+export class FirestoreCapture implements ChangeCapture {
+  readonly #source: FirestoreSource;
+  readonly #settings: CaptureSettings;
+
+  constructor(source: FirestoreSource, settings: CaptureSettings = {}) {
+    this.#source = source;
+    this.#settings = settings;
+  }
+
+  capture(options: CaptureOptions): AsyncIterable<ChangeBatch> {
+    return new CaptureRun(this.#source, this.#settings, options).run();
+  }
+}
+
+class CaptureRun {
+  readonly #source: FirestoreSource;
+  readonly #options: CaptureOptions;
+  readonly #groups: CollectionGroups;
+  readonly #known: KnownPaths;
+  readonly #intervalMs: number;
+  readonly #bytesMax: number;
+  #covered: Instant;
+  /** Belongs to #covered. */
+  #resumeToken: Buffer | undefined;
+  /** The beginning of what this run has covered without a gap. */
+  #unbrokenSince: Instant;
+  #lateGroups: string[] = [];
+  #catchUpsInARow = 0;
+
+  constructor(source: FirestoreSource, settings: CaptureSettings, options: CaptureOptions) {
+    this.#source = source;
+    this.#options = options;
+    const discoveryIntervalMs = settings.discoveryIntervalMs ?? DISCOVERY_INTERVAL_MS;
+    this.#groups = new CollectionGroups(source.client, options.scope, discoveryIntervalMs);
+    this.#known = new KnownPaths(options.knownNames);
+    this.#intervalMs = options.batchIntervalMs ?? BATCH_INTERVAL_MS;
+    this.#bytesMax = options.batchBytesMax ?? BATCH_BYTES_MAX;
+    this.#covered = options.from;
+    this.#unbrokenSince = options.from;
+  }
+
+  async *run(): AsyncGenerator<ChangeBatch, void> {
+    const { signal } = this.#options;
+    const retrier = this.#source.client.retrier(signal);
+    let ready = false;
+    for (;;) {
+      try {
+        throwIfAborted(signal);
+        if (!ready)
+          await this.#groups.initialise(this.#options, this.#reads(await this.#source.snapshotTime(this.#call)));
+        ready = true;
+        for await (const batch of this.#groups.ids.length === 0 ? this.#wait() : this.#listen()) {
+          retrier.progress();
+          yield batch;
+        }
+      } catch (error) {
+        if (signal?.aborted) throwIfAborted(signal);
+        if (needsCatchUp(error) && this.#catchUpsInARow < CATCH_UPS_MAX) yield* this.#catchUp(reasonOf(error));
+        else {
+          await retrier.afterFailure(error).catch((final: unknown) => {
+            throw sourceFailure(final);
+          });
+        }
+      }
+    }
+  }
+
+  get #call(): { signal?: AbortSignal } {
+    return this.#options.signal === undefined ? {} : { signal: this.#options.signal };
+  }
+
+  #reads(readTime: Instant): ReadOptions {
+    return { readTime, ...this.#call };
+  }
+
+  /** Nothing to listen to: time passes, and the first collection is waited for. */
+  async *#wait(): AsyncGenerator<ChangeBatch, void> {
+    while (this.#groups.ids.length === 0) {
+      await pause(this.#intervalMs, this.#options.signal);
+      const now = await this.#source.snapshotTime(this.#call);
+      const found = await this.#groups.findNew([], this.#covered, this.#reads(now));
+      this.#lateGroups.push(...found.filter((group) => group.isLate).map((group) => group.id));
+      if (found.length === 0 && now > this.#covered) yield this.#stretch([], now);
+    }
+  }
+
+  /** Runs until a stream breaks, which it throws. */
+  async *#listen(): AsyncGenerator<ChangeBatch, void> {
+    const listening = new Listening(this.#source.client, this.#options);
+    let closedMs = performance.now();
+    try {
+      const start: StartPoint = { readTime: this.#covered, resumeToken: this.#resumeToken };
+      const late = new Set(this.#lateGroups);
+      await listening.listenTo(
+        this.#groups.ids.filter((id) => !late.has(id)),
+        start,
+      );
+      await listening.listenTo([...late], 'beginning');
+      for (;;) {
+        await listening.wait(Math.max(1, closedMs + this.#intervalMs - performance.now()));
+        const through = listening.snapshotTime;
+        if (through === undefined || through <= this.#covered) continue;
+        const isDue = performance.now() - closedMs >= this.#intervalMs || listening.pending.bytes >= this.#bytesMax;
+        if (!isDue) continue;
+        await listening.checkAnnouncedCounts();
+        const changes = listening.pending.peekThrough(through);
+        if (await this.#listenToNewGroups(listening, changes, through)) continue;
+        listening.pending.dropThrough(through);
+        this.#resumeToken = listening.snapshotTime === through ? listening.resumeToken : undefined;
+        this.#catchUpsInARow = 0;
+        closedMs = performance.now();
+        yield this.#stretch(changes, through);
+      }
+    } finally {
+      listening.close();
+    }
+  }
+
+  /** True when there are some: then the stretch stays open until they have caught up too. */
+  async #listenToNewGroups(listening: Listening, changes: readonly Change[], through: Instant): Promise<boolean> {
+    const found = await this.#groups.findNew(changes, this.#covered, this.#reads(through));
+    for (const { id, isLate } of found) {
+      if (isLate) this.#lateGroups.push(id);
+      await listening.listenTo([id], isLate ? 'beginning' : { readTime: this.#covered });
+    }
+    return found.length > 0;
+  }
+
+  #stretch(changes: readonly Change[], through: Instant): ChangeBatch {
+    const own = changes.filter((change) => isInScope(this.#options.scope, change.path));
+    for (const change of own) this.#known.note(change);
+    const late = this.#lateGroups.splice(0);
+    const reason = `Collections were found late: ${late.join(', ')}.`;
+    const gap = late.length === 0 ? undefined : this.#gap(this.#unbrokenSince, through, reason);
+    const batch: ChangeBatch = {
+      records: encodeChanges(own),
+      coveredFrom: this.#covered,
+      coveredThrough: through,
+      ...(gap === undefined ? {} : { gap }),
+    };
+    this.#covered = through;
+    if (gap !== undefined) this.#unbrokenSince = through;
+    return batch;
+  }
+
+  #gap(from: Instant, through: Instant, reason: string): Gap {
+    return { from, through, reason, ...(this.#known.isComplete ? {} : { deletionsUnknown: true as const }) };
+  }
+
+  /** Reads all names at one instant, hands over what differs, and says that the time in between cannot be reached. */
+  async *#catchUp(reason: string): AsyncGenerator<ChangeBatch, void> {
+    this.#catchUpsInARow += 1;
+    const at = await this.#source.snapshotTime(this.#call);
+    const { scope, signal } = this.#options;
+    const onPath = (path: string): void => this.#groups.note(path);
+    const request = { scope, since: this.#covered, at, known: this.#known.paths(), onPath, signal };
+    for await (const changes of catchUp(this.#source, request)) {
+      const ordered = inCommitOrder(changes);
+      for (const change of ordered) this.#known.note(change);
+      yield { records: encodeChanges(ordered), coveredFrom: this.#covered, coveredThrough: this.#covered };
+    }
+    const gap = this.#gap(this.#covered, at, reason);
+    yield { records: null, coveredFrom: this.#covered, coveredThrough: at, gap };
+    this.#covered = at;
+    this.#unbrokenSince = at;
+    this.#resumeToken = undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return `Listening could not go on: ${error instanceof Error ? error.message : String(error)}.`;
+}

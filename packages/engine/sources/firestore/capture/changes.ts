@@ -1,0 +1,88 @@
+/** Changes that were seen and not yet handed over. */
+
+import {
+  type ChangeBatch,
+  comparePaths,
+  emptyOutline,
+  type Instant,
+  instantFromParts,
+  outlineDocument,
+  pathOfName,
+  type RecordBatch,
+  type RecordKind,
+  recordKind,
+} from '../../../ports/index.ts';
+import { BatchBuilder, nameOfDocument } from '../batch-builder.ts';
+import { encodeGoneDocument } from '../encode-document.ts';
+import { MalformedMessage } from '../wire.ts';
+
+export interface Change {
+  readonly kind: RecordKind;
+  readonly path: string;
+  /** Update time of a put; for a delete the moment the document was seen gone. */
+  readonly at: Instant;
+  /** When the document came into being; empty for a delete. */
+  readonly createdAt: Instant;
+  readonly body: Buffer;
+}
+
+export function putChange(body: Buffer): Change {
+  const outline = emptyOutline();
+  if (!outlineDocument(body, 0, body.length, outline)) throw new MalformedMessage();
+  return {
+    kind: recordKind.put,
+    path: pathOfName(nameOfDocument(body, 0, body.length)),
+    at: instantFromParts(outline.updateSeconds, outline.updateNanos),
+    createdAt: instantFromParts(outline.createSeconds, outline.createNanos),
+    body,
+  };
+}
+
+export function deleteChange(name: string, at: Instant): Change {
+  return { kind: recordKind.delete, path: pathOfName(name), at, createdAt: '', body: encodeGoneDocument(name, at) };
+}
+
+export class PendingChanges {
+  #changes: Change[] = [];
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(change: Change): void {
+    this.#changes.push(change);
+    this.#bytes += change.body.length;
+  }
+
+  /** What was committed up to an instant, in order of commit. */
+  peekThrough(instant: Instant): Change[] {
+    return inCommitOrder(this.#changes.filter((change) => change.at <= instant));
+  }
+
+  dropThrough(instant: Instant): void {
+    this.#changes = this.#changes.filter((change) => change.at > instant);
+    this.#bytes = this.#changes.reduce((sum, change) => sum + change.body.length, 0);
+  }
+}
+
+/** A document that several listeners report is reported once. */
+export function inCommitOrder(changes: readonly Change[]): Change[] {
+  const sorted = [...changes].sort((left, right) => {
+    if (left.at !== right.at) return left.at < right.at ? -1 : 1;
+    return comparePaths(left.path, right.path);
+  });
+  return sorted.filter((change, index) => {
+    const previous = sorted[index - 1];
+    return previous === undefined || previous.at !== change.at || previous.path !== change.path;
+  });
+}
+
+export function encodeChanges(changes: readonly Change[]): RecordBatch | null {
+  if (changes.length === 0) return null;
+  const builder = new BatchBuilder(changes.reduce((sum, change) => sum + change.body.length + 5, 0));
+  for (const change of changes) builder.append(change.kind, change.body, 0, change.body.length);
+  return builder.take()!;
+}
+
+export type Gap = NonNullable<ChangeBatch['gap']>;

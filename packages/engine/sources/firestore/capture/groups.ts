@@ -1,0 +1,87 @@
+/** Which collection groups are listened to, and how new ones are found before a stretch of time is called covered. */
+
+import { type CaptureOptions, type Instant, type ReadOptions, recordKind, type Scope } from '../../../ports/index.ts';
+import type { FirestoreClient } from '../client.ts';
+import { countGroup, listCollectionIds } from '../collections.ts';
+import { collectionIdsOnPath, discoverGroups } from '../discovery.ts';
+import { collectionIdOf } from '../names.ts';
+import { eachPath } from '../records.ts';
+import type { Change } from './changes.ts';
+
+/** Below so many of the documents that changed we look for new collections. */
+const PARENTS_PER_ROUND = 20;
+
+export interface NewGroup {
+  readonly id: string;
+  /** Documents were in it before the time that has been handed over as covered: they were missed. */
+  readonly isLate: boolean;
+}
+
+export class CollectionGroups {
+  readonly #client: FirestoreClient;
+  readonly #scope: Scope;
+  readonly #discoveryIntervalMs: number;
+  readonly #groups = new Set<string>();
+  #sampledMs = performance.now();
+
+  constructor(client: FirestoreClient, scope: Scope, discoveryIntervalMs: number) {
+    this.#client = client;
+    this.#scope = scope;
+    this.#discoveryIntervalMs = discoveryIntervalMs;
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#groups];
+  }
+
+  note(path: string): void {
+    for (const id of collectionIdsOnPath(path)) if (this.#isWanted(id)) this.#groups.add(id);
+  }
+
+  /** What is known at the start: from the caller, from the names it knows, or by looking around. */
+  async initialise(options: CaptureOptions, reads: ReadOptions): Promise<void> {
+    for (const id of options.knownCollectionIds ?? []) if (this.#isWanted(id)) this.#groups.add(id);
+    if (options.knownCollectionIds === undefined && options.knownNames !== undefined) {
+      for await (const batch of options.knownNames()) for (const path of eachPath(batch)) this.note(path);
+    }
+    if (this.#isFixed) for (const path of this.#scope.collections) this.#groups.add(collectionIdOf(path));
+    else for (const id of await discoverGroups(this.#client, reads)) if (this.#isWanted(id)) this.#groups.add(id);
+  }
+
+  /** Looks, as of `reads.readTime`, for groups nobody listens to yet, and adds them. */
+  async findNew(changes: readonly Change[], coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
+    if (this.#isFixed) return [];
+    const found = new Set<string>();
+    for await (const id of listCollectionIds(this.#client, '', reads)) found.add(id);
+    for (const path of parentsToLookBelow(changes)) {
+      for await (const id of listCollectionIds(this.#client, path, reads)) found.add(id);
+    }
+    if (performance.now() - this.#sampledMs >= this.#discoveryIntervalMs) {
+      this.#sampledMs = performance.now();
+      for (const id of await discoverGroups(this.#client, reads)) found.add(id);
+    }
+    const fresh = [...found].filter((id) => this.#isWanted(id) && !this.#groups.has(id));
+    const groups: NewGroup[] = [];
+    for (const id of fresh) {
+      const before = await countGroup(this.#client, id, { ...reads, readTime: coveredThrough });
+      groups.push({ id, isLate: before > 0 });
+      this.#groups.add(id);
+    }
+    return groups;
+  }
+
+  /** Without subcollections the set of groups follows from the scope alone. */
+  get #isFixed(): boolean {
+    return this.#scope.collections !== 'all' && !this.#scope.includeSubcollections;
+  }
+
+  #isWanted(id: string): boolean {
+    if (!this.#isFixed || this.#scope.collections === 'all') return true;
+    return this.#scope.collections.some((path) => collectionIdOf(path) === id);
+  }
+}
+
+function parentsToLookBelow(changes: readonly Change[]): string[] {
+  const puts = changes.filter((change) => change.kind === recordKind.put);
+  return [...new Set(puts.slice(-PARENTS_PER_ROUND).map((change) => change.path))];
+}

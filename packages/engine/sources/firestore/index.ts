@@ -1,0 +1,22 @@
+export type { Preview } from './apply/preview.ts';
+export { FirestoreTarget } from './apply/target.ts';
+export { FirestoreAuthUsers } from './auth/auth-users.ts';
+export { isRedacted } from './auth/redaction.ts';
+export type { CaptureSettings } from './capture/capture.ts';
+export { FirestoreCapture } from './capture/capture.ts';
+export type { CollectionNode } from './collection-tree.ts';
+export {
+  type ConnectedFirestore,
+  type ConnectOptions,
+  connectFirestore,
+  type FirestoreConnection,
+  type GoogleEndpoints,
+} from './connect.ts';
+export type { DatabaseInfo, ProbeResult } from './database-info.ts';
+export { FirestoreSource } from './source.ts';
+export {
+  type Credentials,
+  type RefreshTokenGrant,
+  refreshTokenCredentials,
+  type ServiceAccountKey,
+} from './transport/credentials.ts';
