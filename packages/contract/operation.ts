@@ -61,6 +61,8 @@ export interface OperationSpec {
   readonly secretFields?: readonly string[];
   /** The path parameter that takes the rest of the path, slashes included. */
   readonly restParameter?: string;
+  /** A page that people open in a browser: served, and no part of the API document. */
+  readonly documented?: false;
   /** Planned: neither served nor documented until the feature stands. */
   readonly available?: false;
 }

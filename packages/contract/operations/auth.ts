@@ -140,6 +140,7 @@ export const signInLocally = operation({
   description:
     'The server prints the link when it starts. It works once, and not at all as soon as an identity provider is configured, unless the operator keeps it.',
   access: anyone,
+  documented: false,
   rateLimit: 'auth',
   query: z.object({ token: text({ min: 1, max: 512 }) }),
   success: redirect,

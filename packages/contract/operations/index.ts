@@ -36,7 +36,12 @@ export type OperationId = keyof Operations;
 /** Every operation, planned ones included. */
 export const allOperations: readonly Operation[] = Object.values(operations);
 
-/** The operations that are served and documented. */
+/** The operations that are served. */
 export const servedOperations: readonly Operation[] = allOperations.filter(
   (operation) => operation.available !== false,
+);
+
+/** The operations of the API document. */
+export const documentedOperations: readonly Operation[] = servedOperations.filter(
+  (operation) => operation.documented !== false,
 );

@@ -37,6 +37,8 @@ export const databaseReference = () =>
     .max(63)
     .regex(/^(?:\(default\)|[a-z0-9][a-z0-9-]*)$/, { error: 'must be the id of a Firestore database' });
 
+const notAKey = 'must be the JSON key of a Google service account';
+
 const keyObject = z
   .looseObject(
     {
@@ -49,7 +51,7 @@ const keyObject = z
         .max(10_000)
         .regex(/^-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----\s*$/),
     },
-    { error: 'must be the JSON key of a Google service account' },
+    { error: notAKey },
   )
   .meta({
     id: 'GoogleServiceAccountKey',
@@ -60,17 +62,20 @@ function parseKey(value: string, context: z.RefinementCtx): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    context.addIssue({ code: 'custom', message: 'must be the JSON key of a Google service account' });
+    context.addIssue({ code: 'custom', message: notAKey });
     return z.NEVER;
   }
 }
 
+const keyText = z
+  .string()
+  .max(20_000)
+  .regex(/^\s*\{[\s\S]*\}\s*$/, { error: notAKey })
+  .transform(parseKey)
+  .pipe(keyObject);
+
 /** The key as an object, or as the text of the file Google hands out. */
-export const serviceAccountKey = () =>
-  z.preprocess(
-    (value, context) => (typeof value === 'string' && value.length <= 20_000 ? parseKey(value, context) : value),
-    keyObject,
-  );
+export const serviceAccountKey = () => z.union([keyObject, keyText], { error: notAKey });
 
 const maxFieldsPerMap = 20_000;
 

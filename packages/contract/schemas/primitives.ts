@@ -5,18 +5,22 @@ import { z } from 'zod';
  * bytes and lone surrogates are refused here, so that nothing behind the contract has to think of them.
  */
 
-/** No control characters and no unpaired surrogates. */
-const oneLine = /^[^\p{Cc}\p{Cs}]*$/u;
-/** As `oneLine`, with tabs and line ends. */
-const manyLines = /^(?:[^\p{Cc}\p{Cs}]|[\t\n\r])*$/u;
-const illFormed = { error: 'must not hold control characters or ill-formed Unicode' };
+const controls = '\\u0000-\\u001f\\u007f-\\u009f';
+const oneLine = new RegExp(`^[^${controls}]*$`, 'u');
+const manyLines = new RegExp(`^(?:[^${controls}]|[\\t\\n\\r])*$`, 'u');
+const noControls = { error: 'must not hold control characters' };
+
+/** Half of a surrogate pair is a JavaScript string, but no text that a file or a database could hold. */
+const isWellFormed = (value: string) => value.isWellFormed();
+const wellFormed = { error: 'must be well-formed Unicode' };
 
 export function text(bounds: { min?: number; max: number }) {
   return z
     .string()
     .min(bounds.min ?? 0)
     .max(bounds.max)
-    .regex(oneLine, illFormed);
+    .regex(oneLine, noControls)
+    .refine(isWellFormed, wellFormed);
 }
 
 export function multilineText(bounds: { min?: number; max: number }) {
@@ -24,11 +28,12 @@ export function multilineText(bounds: { min?: number; max: number }) {
     .string()
     .min(bounds.min ?? 0)
     .max(bounds.max)
-    .regex(manyLines, illFormed);
+    .regex(manyLines, noControls)
+    .refine(isWellFormed, wellFormed);
 }
 
 /** A display name: trimmed, 1 to 100 characters. */
-export const name = z.string().trim().min(1).max(100).regex(oneLine, illFormed);
+export const name = z.string().trim().min(1).max(100).regex(oneLine, noControls).refine(isWellFormed, wellFormed);
 
 /** An id as the service writes it. */
 export function identifier(prefix?: string) {

@@ -16,7 +16,7 @@ const region = z
   .max(64)
   .regex(/^[a-zA-Z0-9-]+$/, { error: 'must be the name of a region' });
 const endpoint = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2048);
-const prefix = text({ max: 500 }).regex(/^(?!\/)(?!.*\/\/).*$/u, {
+const prefix = text({ max: 500 }).refine((value) => !value.startsWith('/') && !value.includes('//'), {
   error: 'must not begin with a slash or hold an empty segment',
 });
 
