@@ -64,7 +64,12 @@ function readCredential(request: FastifyRequest): Credential | undefined {
 
 /** A browser sends cookies along whoever makes it call; the Origin tells whether the page was ours. */
 function requireSameOrigin(request: FastifyRequest, publicOrigin: string): void {
-  if (safeMethods.has(request.method) || request.headers.origin === publicOrigin) return;
+  if (safeMethods.has(request.method)) return;
+  requireOwnOrigin(request, publicOrigin);
+}
+
+export function requireOwnOrigin(request: FastifyRequest, publicOrigin: string): void {
+  if (request.headers.origin === publicOrigin) return;
   throw new Problem('FORBIDDEN', 'A call with session cookies must come from the dashboard itself.');
 }
 
@@ -92,7 +97,10 @@ function admitToOrganization(
   }
   if (organization === undefined) throw invalid('X-Organization-Id', 'this header is required');
   if (organization === 'not-found') throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
-  if (organization === 'not-a-member') throw new Problem('FORBIDDEN', 'You are not a member of this organization.');
+  if (organization === 'not-a-member') {
+    request.strangeTo = organizationId ?? null;
+    throw new Problem('FORBIDDEN', 'You are not a member of this organization.');
+  }
   request.organization = organization;
   if (principal.kind === 'key') requireScope(operation.access.scope, principal.scopes);
   else requireRole(operation.access.role, organization.role);

@@ -15,6 +15,8 @@ export interface Call<O> {
   /** The bearer token as sent, for public calls that check it in their own way. */
   readonly bearer: string | undefined;
   readonly cookies: Readonly<Record<string, string | undefined>>;
+  /** Throws FORBIDDEN unless a page of ours made the call; for public calls that act on cookies. */
+  requireOwnOrigin(): void;
   /** Aborted when the caller hangs up or the service shuts down; long answers end with it. */
   readonly signal: AbortSignal;
   /** Throws PRECONDITION_FAILED when the caller sent an If-Match that does not name this version. */

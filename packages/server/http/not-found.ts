@@ -9,7 +9,7 @@ export function createNotFound(operations: readonly Operation[]) {
   for (const operation of operations) {
     const entry = methodsByPath.get(operation.path) ?? { pattern: pathPattern(operation), methods: new Set<string>() };
     entry.methods.add(operation.method);
-    if (operation.method === 'GET') entry.methods.add('HEAD');
+    if (operation.method === 'GET' && operation.success.kind !== 'redirect') entry.methods.add('HEAD');
     methodsByPath.set(operation.path, entry);
   }
   return (request: FastifyRequest, reply: FastifyReply) => {

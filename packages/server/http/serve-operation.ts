@@ -2,7 +2,7 @@ import type { Operation } from '@holdfast/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerId } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
-import { type Admission, admit } from './authentication.ts';
+import { type Admission, admit, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
 import {
   type IdempotencyStore,
@@ -34,12 +34,17 @@ export function serveOperation(
   app.route({
     method: operation.method,
     url: routePath(operation),
+    // Links that sign somebody in are good once; a HEAD from a link preview must not use them up.
+    exposeHeadRoute: operation.success.kind !== 'redirect',
     onRequest: async (request, reply) => {
       if (operation.rateLimit === 'auth') {
         await limitRate(options.limiter, [`address:${request.ip}`], options.authRateLimitPerMinute, 'sign-in', reply);
       }
-      admissions.set(request, await admitOrReport(operation, request, options));
-      await limitCaller(operation, request, reply, admissions.get(request) as Admission, options);
+      const admission = await reportingDenials(operation, request, options, () =>
+        admit(operation, request, options.authenticator, options.publicOrigin),
+      );
+      admissions.set(request, admission);
+      await limitCaller(operation, request, reply, admission, options);
     },
     handler: async (request, reply) => {
       const input = checkRequest(operation, {
@@ -48,18 +53,26 @@ export function serveOperation(
         body: request.body,
       });
       const admission = admissions.get(request) as Admission;
-      const call = createCall(operation, request, admission, input);
+      const call = createCall(operation, request, admission, input, options);
       const idempotent = idempotentRequest(operation, request, admission, input);
-      return idempotent
-        ? answerOnce(call, handler, idempotent, reply, options)
-        : send(operation, await handler(call), request, reply, options);
+      return reportingDenials(operation, request, options, async () =>
+        idempotent
+          ? answerOnce(call, handler, idempotent, reply, options)
+          : send(operation, await handler(call), request, reply, options),
+      );
     },
   });
 }
 
-async function admitOrReport(operation: Operation, request: FastifyRequest, options: ServeOptions): Promise<Admission> {
+/** A refusal is told to the audit log, whether the permission check spoke it or the handler. */
+async function reportingDenials<T>(
+  operation: Operation,
+  request: FastifyRequest,
+  options: ServeOptions,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    return await admit(operation, request, options.authenticator, options.publicOrigin);
+    return await work();
   } catch (error) {
     if (error instanceof Problem && denials.has(error.code)) await reportDenial(operation, request, error, options);
     throw error;
@@ -72,7 +85,7 @@ async function reportDenial(
   problem: Problem,
   options: ServeOptions,
 ): Promise<void> {
-  const { principal, organization } = request;
+  const { principal, organization, strangeTo } = request;
   const userAgent = request.headers['user-agent']?.slice(0, 500) ?? null;
   try {
     await options.onDenied({
@@ -80,6 +93,7 @@ async function reportDenial(
       problem,
       principal,
       organization,
+      strangeTo,
       requestId: request.id,
       ip: request.ip,
       userAgent,
@@ -114,7 +128,13 @@ function pathParameters(operation: Operation, request: FastifyRequest): unknown 
   return { ...others, [operation.restParameter]: rest };
 }
 
-function createCall(operation: Operation, request: FastifyRequest, admission: Admission, input: CheckedInput): AnyCall {
+function createCall(
+  operation: Operation,
+  request: FastifyRequest,
+  admission: Admission,
+  input: CheckedInput,
+  options: ServeOptions,
+): AnyCall {
   return {
     operation,
     ...admission,
@@ -122,6 +142,7 @@ function createCall(operation: Operation, request: FastifyRequest, admission: Ad
     origin: { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null },
     bearer: /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1],
     cookies: request.cookies,
+    requireOwnOrigin: () => requireOwnOrigin(request, options.publicOrigin()),
     signal: abortedWhenGone(request),
     requireMatch: (etag) => requireMatch(request.headers['if-match'], etag),
   };

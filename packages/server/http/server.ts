@@ -27,6 +27,8 @@ declare module 'fastify' {
     /** Set as soon as they are known, so that a denial can be told with them. */
     principal: Principal | null;
     organization: OrganizationAccess | null;
+    /** An organization that exists, asked for by a known person who does not belong to it. */
+    strangeTo: string | null;
   }
 }
 
@@ -39,7 +41,10 @@ export interface Denial {
   operation: Operation;
   problem: Problem;
   principal: Principal | null;
+  /** The organization the call was made in, when the caller belongs to it. */
   organization: OrganizationAccess | null;
+  /** The existing organization it was refused by, when the caller does not belong to it. */
+  strangeTo: string | null;
   requestId: string;
   ip: string;
   userAgent: string | null;
@@ -84,6 +89,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   });
   app.decorateRequest('principal', null);
   app.decorateRequest('organization', null);
+  app.decorateRequest('strangeTo', null);
   await app.register(fastifyCookie);
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply));

@@ -1,10 +1,13 @@
+import { eq } from 'drizzle-orm';
 import type { Authenticator } from '../http/authentication.ts';
 import type { Denial } from '../http/server.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createAuditModule } from './audit/index.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
 import { DatabaseAuthenticator } from './auth/authenticator.ts';
 import { KeptKeyPairs, SharedSecretKeys } from './auth/signing-keys.ts';
 import type { Module } from './module.ts';
+import { organizations } from './organizations/tables.ts';
 import type { CheckResult } from './system/health.ts';
 
 export interface Composition {
@@ -21,11 +24,20 @@ export function composeModules(platform: Platform): Composition {
   const keys =
     config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new KeptKeyPairs(platform);
   const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
+  const audit = createAuditModule(platform, {
+    planOf: async ({ orm }, organizationId) => {
+      const [found] = await orm
+        .select({ plan: organizations.plan })
+        .from(organizations)
+        .where(eq(organizations.id, organizationId));
+      return found?.plan;
+    },
+  });
   const activity = { personActive: () => undefined, keyUsed: () => undefined };
   return {
-    modules: [],
+    modules: [audit.module],
     authenticator: new DatabaseAuthenticator({ database, clock, tokens, activity }),
-    onDenied: async () => undefined,
+    onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => 'ok',
     signInLink: async () => undefined,
   };

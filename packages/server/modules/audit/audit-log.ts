@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import { eq } from 'drizzle-orm';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Principal, RequestOrigin } from '../../platform/principal.ts';
-import { auditChains, auditLogs } from './tables.ts';
+import { type AuditContent, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
+import { storableDetails, storableLine } from './storable.ts';
 
 export interface AuditEntry {
   organizationId: string;
@@ -31,15 +30,26 @@ export function actorOf(principal: Principal): AuditActor {
   return { type: 'anonymous', id: null, email: null };
 }
 
-export type AuditRow = typeof auditLogs.$inferSelect;
-
-/** The hash before the first row of a chain. */
-export const chainStart = '0'.repeat(64);
+/** One round trip: the chain's end moves under its row lock, and the row takes its place behind it. */
+const writeStatement = `
+  with chain as (
+    insert into audit_chains as chain (organization_id, position, previous_hash, hash)
+    values ($1, 1, '${chainStart}', ${chainHashSql(`'${chainStart}'`, `'1'`, '$2::text')})
+    on conflict (organization_id) do update set
+      position = chain.position + 1,
+      previous_hash = chain.hash,
+      hash = ${chainHashSql('chain.hash', '(chain.position + 1)::text', '$2::text')}
+    returning position, previous_hash, hash
+  )
+  insert into audit_logs (organization_id, id, timestamp, action, actor_type, actor_id, actor_email, resource_type,
+    resource_id, ip, user_agent, location, request_id, details, position, previous_hash, hash)
+  select $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb, position, previous_hash, hash from chain`;
 
 /**
  * Writes audit rows in the transaction of the change they tell of. Each row's hash covers its content and the hash
  * before it, so a changed, removed or inserted row breaks the chain of its organization.
- * Writes last in a transaction where it can: the chain's row lock is held until the commit.
+ * Write last in a transaction: the chain's row lock is held until the commit. A transaction that writes for several
+ * organizations writes them in the order of their ids, so that two of them never wait for each other.
  */
 export class AuditLog {
   readonly #clock: Clock;
@@ -53,60 +63,47 @@ export class AuditLog {
   }
 
   async write(transaction: Transaction, entry: AuditEntry): Promise<void> {
-    const { orm } = transaction;
-    const { organizationId } = entry;
-    await orm.insert(auditChains).values({ organizationId, position: 0, hash: chainStart }).onConflictDoNothing();
-    const [chain] = await orm
-      .select()
-      .from(auditChains)
-      .where(eq(auditChains.organizationId, organizationId))
-      .for('update');
-    if (!chain) throw new Error('the audit chain of an organization could not be read');
-    const row = this.#row(entry, chain.position + 1, chain.hash);
-    await orm.insert(auditLogs).values(row);
-    await orm
-      .update(auditChains)
-      .set({ position: row.position, hash: row.hash })
-      .where(eq(auditChains.organizationId, organizationId));
+    const row = this.#content(entry);
+    await transaction.client.query({
+      name: 'holdfast_audit_write',
+      text: writeStatement,
+      values: [
+        row.organizationId,
+        contentHash(row),
+        row.id,
+        row.timestamp,
+        row.action,
+        row.actorType,
+        row.actorId,
+        row.actorEmail,
+        row.resourceType,
+        row.resourceId,
+        row.ip,
+        row.userAgent,
+        row.location,
+        row.requestId,
+        JSON.stringify(row.details),
+      ],
+    });
   }
 
-  #row(entry: AuditEntry, position: number, previousHash: string): AuditRow {
-    const content = {
+  #content(entry: AuditEntry): AuditContent {
+    const { actor, resource, origin } = entry;
+    return {
       id: this.#ids.next('aud'),
       organizationId: entry.organizationId,
-      position,
       timestamp: this.#clock.now(),
       action: entry.action,
-      actorType: entry.actor.type,
-      actorId: entry.actor.id,
-      actorEmail: entry.actor.email,
-      resourceType: entry.resource.type,
-      resourceId: entry.resource.id,
-      ip: entry.origin?.ip ?? null,
-      userAgent: entry.origin?.userAgent ?? null,
-      location: this.#locate(entry.origin?.ip ?? null),
-      requestId: entry.origin?.requestId ?? null,
-      details: entry.details ?? {},
-      previousHash,
+      actorType: actor.type,
+      actorId: actor.id,
+      actorEmail: actor.email,
+      resourceType: resource.type,
+      resourceId: resource.id === null ? null : storableLine(resource.id, 256),
+      ip: origin?.ip ?? null,
+      userAgent: origin?.userAgent ? storableLine(origin.userAgent, 500) : null,
+      location: this.#locate(origin?.ip ?? null),
+      requestId: origin?.requestId ?? null,
+      details: storableDetails(entry.details ?? {}),
     };
-    return { ...content, hash: hashRow(content) };
   }
-}
-
-/** Keys in a fixed order, because the database does not keep the order of the keys of an object. */
-export function hashRow(row: Omit<AuditRow, 'hash'>): string {
-  const { timestamp, details, ...rest } = row;
-  return createHash('sha256')
-    .update(canonical({ ...rest, hash: undefined, timestamp: timestamp.toISOString(), details }))
-    .digest('hex');
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-  return `{${entries
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`)
-    .join(',')}}`;
 }

@@ -1,4 +1,4 @@
-import { bigint, index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, index, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 
 /** What happened in an organization, each row chained to the one before it by its hash. */
@@ -25,8 +25,10 @@ export const auditLogs = pgTable(
   },
   (table) => [
     ...tenantPolicies(table.organizationId),
-    index('audit_logs_by_position').on(table.organizationId, table.position),
+    uniqueIndex('audit_logs_by_position').on(table.organizationId, table.position),
     index('audit_logs_by_action').on(table.organizationId, table.action, table.position),
+    index('audit_logs_by_actor').on(table.organizationId, table.actorId, table.position),
+    index('audit_logs_by_resource').on(table.organizationId, table.resourceType, table.resourceId, table.position),
     index('audit_logs_by_time').on(table.organizationId, table.timestamp),
   ],
 ).enableRLS();
@@ -38,20 +40,23 @@ export const auditChains = pgTable(
     organizationId: organizationId().primaryKey(),
     position: bigint('position', { mode: 'number' }).notNull(),
     hash: text('hash').notNull(),
+    /** The hash before the last row's, kept so that one statement can move the end and write the row. */
+    previousHash: text('previous_hash').notNull(),
   },
   (table) => tenantPolicies(table.organizationId),
 ).enableRLS();
 
-/** Where retention cut the chain: the hash of the last removed row, signed, so that the rest can still be proved. */
+/** Where retention last cut the chain: the hash of the last removed row, signed, so that the rest can still be proved. */
 export const auditCheckpoints = pgTable(
   'audit_checkpoints',
   {
-    organizationId: organizationId(),
+    organizationId: organizationId().primaryKey(),
     position: bigint('position', { mode: 'number' }).notNull(),
     hash: text('hash').notNull(),
+    /** Rows removed so far, by all cuts. */
     removedRows: bigint('removed_rows', { mode: 'number' }).notNull(),
     createdAt: instant('created_at').notNull(),
     signature: text('signature').notNull(),
   },
-  (table) => [...tenantPolicies(table.organizationId), primaryKey({ columns: [table.organizationId, table.position] })],
+  (table) => tenantPolicies(table.organizationId),
 ).enableRLS();

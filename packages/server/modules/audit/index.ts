@@ -1,0 +1,50 @@
+import type { Plan } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Module } from '../module.ts';
+import { AuditLog } from './audit-log.ts';
+import { CheckpointSignatures } from './checkpoint-signature.ts';
+import { DenialLog } from './denials.ts';
+import { createLocator } from './location.ts';
+import { AuditRetention } from './retention.ts';
+import { auditHandlers } from './routes.ts';
+
+export { type AuditActor, type AuditEntry, AuditLog, actorOf, systemActor } from './audit-log.ts';
+export { type AuditRow, chainStart, hashRow } from './chain-hash.ts';
+
+const retentionEveryMs = 3_600_000;
+
+export interface AuditDependencies {
+  /** The plan decides how long rows are kept; undefined for an organization that is gone. */
+  planOf: (transaction: Transaction, organizationId: string) => Promise<Plan | undefined>;
+}
+
+export interface AuditModule {
+  module: Module;
+  log: AuditLog;
+  denials: DenialLog;
+  retention: AuditRetention;
+}
+
+export function createAuditModule(platform: Platform, dependencies: AuditDependencies): AuditModule {
+  const { config, clock, ids, database, cursors } = platform;
+  const log = new AuditLog(clock, ids, createLocator(config.GEOIP_FILE));
+  const signatures = new CheckpointSignatures(platform);
+  const retention = new AuditRetention({
+    database,
+    clock,
+    log,
+    signatures,
+    daysOverride: config.AUDIT_RETENTION_DAYS,
+    planOf: dependencies.planOf,
+  });
+  return {
+    log,
+    retention,
+    denials: new DenialLog({ database, log, clock }),
+    module: {
+      handlers: auditHandlers({ database, cursors, clock, signatures }),
+      tasks: [{ name: 'audit retention', everyMs: retentionEveryMs, run: (signal) => retention.run(signal) }],
+    },
+  };
+}
