@@ -10,8 +10,11 @@ export const passphraseIterations = 600_000;
 const saltBytes = 16;
 const wrapSaltBytes = 32;
 
-/** What a customer holds: a passphrase, or 32 bytes. */
-export type Secret = { readonly passphrase: string } | { readonly key: Uint8Array };
+/** What a customer holds: a passphrase, or 32 bytes; or what a passphrase was derived to before, by whoever no longer has it. */
+export type Secret =
+  | { readonly passphrase: string }
+  | { readonly key: Uint8Array }
+  | { readonly derived: Uint8Array; readonly salt: string; readonly iterations: number };
 
 interface Derivation {
   readonly salt: string;
@@ -36,14 +39,15 @@ export class KeyRing {
   async wrap(ownerId: string, dataKey: Uint8Array): Promise<Envelope> {
     const secret = this.#secrets[0];
     if (secret === undefined) throw new EngineError('DECRYPTION_ERROR', 'There is no key to wrap with.');
-    const isPassphrase = 'passphrase' in secret;
-    const master = await this.#master(0, this.#derivation);
+    const isPassphrase = !('key' in secret);
+    const derivation = 'derived' in secret ? { salt: secret.salt, iterations: secret.iterations } : this.#derivation;
+    const master = await this.#master(0, derivation);
     const wrapSalt = randomBytes(wrapSaltBytes);
     const iv = randomBytes(ivBytes);
     const unfinished = {
       kind: isPassphrase ? ('passphrase' as const) : ('key' as const),
       keyId: keyIdOf(master),
-      ...(isPassphrase ? this.#derivation : {}),
+      ...(isPassphrase ? derivation : {}),
       wrapSalt: wrapSalt.toString('hex'),
       iv: iv.toString('hex'),
       commitment: Buffer.from(commitmentOf(dataKey, ownerId)).toString('hex'),
@@ -58,7 +62,7 @@ export class KeyRing {
   async unwrap(ownerId: string, given: unknown): Promise<Uint8Array> {
     const envelope = parseEnvelope(given);
     for (const [index, secret] of this.#secrets.entries()) {
-      if ('passphrase' in secret !== (envelope.kind === 'passphrase')) continue;
+      if (!mayFit(secret, envelope)) continue;
       const master = await this.#master(index, { salt: envelope.salt ?? '', iterations: envelope.iterations ?? 0 });
       const dataKey = openEnvelope(master, ownerId, envelope);
       if (dataKey !== undefined) return dataKey;
@@ -75,6 +79,7 @@ export class KeyRing {
   #master(index: number, derivation: Derivation): Promise<Uint8Array> {
     const secret = this.#secrets[index]!;
     if ('key' in secret) return Promise.resolve(secret.key);
+    if ('derived' in secret) return Promise.resolve(secret.derived);
     const cacheKey = `${index} ${derivation.salt} ${derivation.iterations}`;
     const cached = this.#masters.get(cacheKey);
     if (cached !== undefined) return cached;
@@ -93,9 +98,15 @@ export class KeyRing {
 
 const mastersCachedMax = 1000;
 
+function mayFit(secret: Secret, envelope: Envelope): boolean {
+  if ('derived' in secret) return secret.salt === envelope.salt && secret.iterations === envelope.iterations;
+  return 'passphrase' in secret === (envelope.kind === 'passphrase');
+}
+
 function assertUsable(secret: Secret): void {
-  if ('key' in secret && secret.key.length !== keyBytes) {
-    throw new EngineError('VALIDATION_ERROR', `A key has ${keyBytes} bytes, this one has ${secret.key.length}.`);
+  const bytes = 'key' in secret ? secret.key : 'derived' in secret ? secret.derived : undefined;
+  if (bytes !== undefined && bytes.length !== keyBytes) {
+    throw new EngineError('VALIDATION_ERROR', `A key has ${keyBytes} bytes, this one has ${bytes.length}.`);
   }
   if ('passphrase' in secret && secret.passphrase.length === 0) {
     throw new EngineError('VALIDATION_ERROR', 'The passphrase is empty.');
