@@ -5,6 +5,7 @@ import {
   jsonWebKeySet,
   refreshedTokens,
   refreshRequest,
+  renewedCookies,
   session,
   tokenRequest,
   tokenSet,
@@ -45,6 +46,7 @@ export const finishSignIn = operation({
   query: z.object({
     code: text({ min: 1, max: 4096 }).optional(),
     state: text({ min: 1, max: 2048 }).optional(),
+    iss: text({ max: 2048 }).optional().describe('The issuer that answers, when the provider says so.'),
     error: text({ max: 200 }).optional().describe('Set by the provider when consent was refused.'),
     error_description: multilineText({ max: 2000 }).optional(),
   }),
@@ -73,12 +75,13 @@ export const refreshTokens = operation({
   tag,
   summary: 'Exchange a refresh token',
   description:
-    'Gives a new access token and a new refresh token. The old refresh token is spent; using it again later revokes the whole family.',
+    'Gives a new access token and a new refresh token. The old refresh token is spent; using it again later revokes the whole family. A browser sends no body: its session cookies are renewed instead, and the tokens stay out of the answer.',
   access: anyone,
   rateLimit: 'auth',
   body: refreshRequest,
-  success: ok(refreshedTokens),
-  errors: ['UNAUTHORIZED'],
+  bodyOptional: true,
+  success: ok(z.union([refreshedTokens, renewedCookies])),
+  errors: ['UNAUTHORIZED', 'FORBIDDEN'],
 });
 
 export const getMe = operation({

@@ -13,6 +13,10 @@ export const refreshedTokens = z
   .object({ accessToken, refreshToken, expiresIn: tokenLifetimeSeconds })
   .meta({ id: 'RefreshedTokens', description: 'The next pair of tokens.' });
 
+export const renewedCookies = z
+  .object({ expiresIn: tokenLifetimeSeconds })
+  .meta({ id: 'RenewedCookies', description: 'The session cookies of a browser were renewed.' });
+
 export const tokenSet = z
   .object({ accessToken, refreshToken, expiresIn: tokenLifetimeSeconds, tokenType: z.literal('Bearer') })
   .meta({ id: 'TokenSet', description: 'What a sign-in yields.' });
