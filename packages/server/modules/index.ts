@@ -1,4 +1,3 @@
-import { eq } from 'drizzle-orm';
 import type { Authenticator } from '../http/authentication.ts';
 import type { Denial } from '../http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -7,7 +6,7 @@ import { AccessTokens } from './auth/access-tokens.ts';
 import { DatabaseAuthenticator } from './auth/authenticator.ts';
 import { KeptKeyPairs, SharedSecretKeys } from './auth/signing-keys.ts';
 import type { Module } from './module.ts';
-import { organizations } from './organizations/tables.ts';
+import { createOrganizationsModule, planOf } from './organizations/index.ts';
 import type { CheckResult } from './system/health.ts';
 
 export interface Composition {
@@ -24,18 +23,17 @@ export function composeModules(platform: Platform): Composition {
   const keys =
     config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new KeptKeyPairs(platform);
   const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
-  const audit = createAuditModule(platform, {
-    planOf: async ({ orm }, organizationId) => {
-      const [found] = await orm
-        .select({ plan: organizations.plan })
-        .from(organizations)
-        .where(eq(organizations.id, organizationId));
-      return found?.plan;
-    },
+  const audit = createAuditModule(platform, { planOf });
+  const organizations = createOrganizationsModule(platform, audit.log, {
+    storageExists: async () => false,
+    countProjects: async () => new Map(),
+    measureBackups: async () => ({ backupCount: 0, storageUsed: 0 }),
+    rewraps: [],
+    purgeHooks: [],
   });
-  const activity = { personActive: () => undefined, keyUsed: () => undefined };
+  const { activity } = organizations;
   return {
-    modules: [audit.module],
+    modules: [audit.module, organizations],
     authenticator: new DatabaseAuthenticator({ database, clock, tokens, activity }),
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => 'ok',

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import { users } from '../auth/tables.ts';
 
@@ -53,7 +53,7 @@ export const invitations = pgTable(
     organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
     email: text('email').notNull(),
     role: text('role').$type<Role>().notNull(),
-    status: text('status').$type<'pending' | 'accepted' | 'cancelled'>().notNull(),
+    status: text('status').$type<'pending' | 'accepted' | 'cancelled' | 'expired'>().notNull(),
     tokenHash: text('token_hash').notNull(),
     invitedById: text('invited_by_id').notNull(),
     invitedByEmail: text('invited_by_email').notNull(),
@@ -94,7 +94,8 @@ export const serviceAccounts = pgTable(
 
 /**
  * Keys that wrap the data keys of an organization's backups, sealed under the master key.
- * A destroyed one keeps its row without the key: that is what makes its backups unreadable for good.
+ * A withdrawn one keeps its row without the key: its backups are unreadable until the customer supplies it again.
+ * Purging the organization removes the rows, and with them the last way to read what they wrapped.
  */
 export const organizationKeys = pgTable(
   'organization_keys',
@@ -106,13 +107,17 @@ export const organizationKeys = pgTable(
     sealed: text('sealed'),
     /** How a passphrase became a key, so that the same passphrase gives the same key again. */
     derivation: jsonb('derivation').$type<{ algorithm: 'PBKDF2-HMAC-SHA256'; iterations: number; salt: string }>(),
-    /** Recognises the key without revealing it. */
+    /** Recognises the key without revealing it; begins with the key id that envelopes in the bucket show. */
     fingerprint: text('fingerprint').notNull(),
+    /** Counts the organization's changes of key; the current key has the highest. */
+    version: integer('version').notNull().default(1),
     createdAt: instant('created_at').notNull(),
+    activatedAt: instant('activated_at').notNull().default(sql`now()`),
     retiredAt: instant('retired_at'),
   },
   (table) => [
     ...tenantPolicies(table.organizationId),
     uniqueIndex('organization_keys_current').on(table.organizationId).where(sql`${table.retiredAt} is null`),
+    uniqueIndex('organization_keys_fingerprint').on(table.organizationId, table.fingerprint),
   ],
 ).enableRLS();

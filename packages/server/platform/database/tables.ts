@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, json, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import type { EventPayload } from '../outbox.ts';
 import { instant, organizationId, systemOnlyPolicies, tenantPolicies } from './columns.ts';
 
 /** Events written in the transaction of the change they tell of; the dispatcher turns them into deliveries and then marks them. */
@@ -11,7 +12,8 @@ export const outboxEvents = pgTable(
     position: bigint('position', { mode: 'bigint' }).generatedAlwaysAsIdentity().notNull(),
     organizationId: organizationId(),
     type: text('type').notNull(),
-    payload: jsonb('payload').notNull(),
+    /** As text, so that deliveries keep the order of fields the producer chose. */
+    payload: json('payload').$type<EventPayload>().notNull(),
     createdAt: instant('created_at').notNull(),
     dispatchedAt: instant('dispatched_at'),
   },
@@ -54,4 +56,19 @@ export const installationSecrets = pgTable(
     createdAt: instant('created_at').notNull(),
   },
   () => systemOnlyPolicies(),
+).enableRLS();
+
+/** Mails that wait for the mail server. What they say is sealed, because their links let people in. */
+export const outgoingMails = pgTable(
+  'outgoing_mails',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId(),
+    sealed: text('sealed').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('outgoing_mails_by_organization').on(table.organizationId),
+  ],
 ).enableRLS();

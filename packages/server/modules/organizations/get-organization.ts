@@ -1,0 +1,24 @@
+import type { OrganizationsContext } from './context.ts';
+import { findOwner } from './member-store.ts';
+import { countMembers, findOrganization } from './organization-store.ts';
+import { organizationEtag, presentOrganization } from './present-organization.ts';
+import { organizationNotFound } from './standing.ts';
+
+/** The organization with its owner and with statistics counted in the same snapshot. */
+export async function getOrganization(context: OrganizationsContext, organizationId: string) {
+  return context.database.tenant(organizationId, async (transaction) => {
+    await transaction.client.query('set transaction isolation level repeatable read');
+    const row = await findOrganization(transaction, organizationId);
+    if (!row) throw organizationNotFound();
+    const owner = await findOwner(transaction, organizationId);
+    const members = await countMembers(transaction, [organizationId]);
+    const projects = await context.later.countProjects(transaction, [organizationId]);
+    const backups = await context.later.measureBackups(transaction, organizationId);
+    const data = presentOrganization(row, owner, {
+      memberCount: members.get(organizationId) ?? 0,
+      projectCount: projects.get(organizationId) ?? 0,
+      ...backups,
+    });
+    return { data, etag: organizationEtag(row) };
+  });
+}

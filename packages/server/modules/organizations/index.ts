@@ -1,0 +1,55 @@
+import { createMailWorker, MailOutbox, sendMailJob } from '../../platform/mail.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import { type Module, worker } from '../module.ts';
+import { DatabaseActivityNotes } from './activity-notes.ts';
+import type { InvitationsContext, LaterModules } from './context.ts';
+import { createOrganization, type Founder } from './create-organization.ts';
+import { isActive } from './facts.ts';
+import { OrganizationKeys } from './organization-keys.ts';
+import { purgeTask } from './purge-organization.ts';
+import { organizationHandlers, teamHandlers } from './routes.ts';
+
+export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
+export { defaultStorage, isActive, membershipsOf, planOf, roleIn } from './facts.ts';
+export type { OrganizationKey, OrganizationKeys } from './organization-keys.ts';
+
+const mailsAtOnce = 2;
+
+export interface OrganizationsModule extends Module {
+  readonly organizationKeys: OrganizationKeys;
+  readonly activity: DatabaseActivityNotes;
+  /** False for one that is deleted, softly or for good: nothing runs for it then. */
+  isActive(organizationId: string): Promise<boolean>;
+  /** The organization a person starts with; the caller of the local sign-in link gets one this way. */
+  create(founder: Founder, name: string): Promise<{ id: string }>;
+}
+
+/** Organizations, members, invitations, service accounts, subscriptions and encryption keys. */
+export function createOrganizationsModule(
+  platform: Platform,
+  audit: AuditLog,
+  later: LaterModules,
+): OrganizationsModule {
+  const { config, database, keyring, log } = platform;
+  const context: InvitationsContext = { ...platform, audit, later, mails: new MailOutbox(platform) };
+  const isActiveNow = (organizationId: string) =>
+    database.tenant(organizationId, (transaction) => isActive(transaction, organizationId));
+  const sendMail = createMailWorker({
+    database,
+    keyring,
+    log,
+    isActive: isActiveNow,
+    smtpUrl: config.SMTP_URL,
+    from: config.MAIL_FROM,
+  });
+  return {
+    handlers: { ...organizationHandlers(context), ...teamHandlers(context) },
+    workers: [worker(sendMailJob, mailsAtOnce, sendMail)],
+    tasks: [purgeTask(context)],
+    organizationKeys: new OrganizationKeys(keyring),
+    activity: new DatabaseActivityNotes(platform),
+    isActive: isActiveNow,
+    create: (founder, name) => createOrganization(context, founder, { name }),
+  };
+}

@@ -1,0 +1,10 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** 256 random bits; they stand in the mailed link and nowhere else. */
+export function createInvitationToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export function hashInvitationToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,126 @@
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import { memberships, organizations, type Role } from './tables.ts';
+
+export type OrganizationRow = typeof organizations.$inferSelect;
+
+/** Statements on the organizations table. Changes begin with `lock`, so they come one after another. */
+
+export async function insertOrganization(transaction: Transaction, row: OrganizationRow): Promise<void> {
+  await transaction.orm.insert(organizations).values(row);
+}
+
+export async function findOrganization(
+  { orm }: Transaction,
+  organizationId: string,
+): Promise<OrganizationRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(organizations)
+    .where(and(eq(organizations.id, organizationId), isNull(organizations.deletedAt)));
+  return row;
+}
+
+/** Held until the end of the transaction. References to the organization can still be added meanwhile. */
+export async function lockOrganization(
+  { orm }: Transaction,
+  organizationId: string,
+): Promise<OrganizationRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(organizations)
+    .where(and(eq(organizations.id, organizationId), isNull(organizations.deletedAt)))
+    .for('no key update');
+  return row;
+}
+
+export async function lockDeletedOrganization(
+  { orm }: Transaction,
+  organizationId: string,
+  now: Date,
+): Promise<OrganizationRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(organizations)
+    .where(
+      and(
+        eq(organizations.id, organizationId),
+        isNotNull(organizations.deletedAt),
+        gt(organizations.recoveryDeadline, now),
+      ),
+    )
+    .for('update');
+  return row;
+}
+
+/** Locked whatever its state, against everyone: the last thing that happens to it. */
+export async function lockForPurge({ orm }: Transaction, organizationId: string): Promise<OrganizationRow | undefined> {
+  const [row] = await orm.select().from(organizations).where(eq(organizations.id, organizationId)).for('update');
+  return row;
+}
+
+export async function listExpired({ orm }: Transaction, now: Date, limit: number): Promise<string[]> {
+  const rows = await orm
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(isNotNull(organizations.deletedAt), lte(organizations.recoveryDeadline, now)))
+    .orderBy(organizations.recoveryDeadline)
+    .limit(limit);
+  return rows.map((row) => row.id);
+}
+
+/** Every change of the row gives it a new version. */
+export async function changeOrganization(
+  { orm }: Transaction,
+  organizationId: string,
+  now: Date,
+  change: Partial<OrganizationRow>,
+): Promise<OrganizationRow> {
+  const [row] = await orm
+    .update(organizations)
+    .set({ ...change, updatedAt: now, version: sql`${organizations.version} + 1` })
+    .where(eq(organizations.id, organizationId))
+    .returning();
+  if (!row) throw new Error('an organization vanished while it was locked');
+  return row;
+}
+
+export interface MembershipSummary {
+  organization: OrganizationRow;
+  role: Role;
+}
+
+/** One person's organizations, newest first. Reads across tenants, and only by the person's own id. */
+export async function listOrganizationsOf(
+  { orm }: Transaction,
+  userId: string,
+  before: string | undefined,
+  limit: number,
+): Promise<MembershipSummary[]> {
+  return orm
+    .select({ organization: organizations, role: memberships.role })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(
+      and(
+        eq(memberships.userId, userId),
+        isNull(organizations.deletedAt),
+        before === undefined ? undefined : lt(organizations.id, before),
+      ),
+    )
+    .orderBy(desc(organizations.id))
+    .limit(limit);
+}
+
+export async function countMembers(
+  { orm }: Transaction,
+  organizationIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (organizationIds.length === 0) return new Map();
+  const rows = await orm
+    .select({ id: memberships.organizationId, count: sql<number>`count(*)::int` })
+    .from(memberships)
+    .where(inArray(memberships.organizationId, [...organizationIds]))
+    .groupBy(memberships.organizationId);
+  return new Map(rows.map((row) => [row.id, row.count]));
+}

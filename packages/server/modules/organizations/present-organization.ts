@@ -1,0 +1,52 @@
+import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
+import type { MemberRow } from './member-store.ts';
+import type { OrganizationRow } from './organization-store.ts';
+import type { Role } from './tables.ts';
+
+/** Rows of organizations as the contract shows them. */
+
+export function organizationEtag(row: OrganizationRow): string {
+  return `"${row.id}-${row.version}"`;
+}
+
+export function presentCreated(row: OrganizationRow, ownerId: string): DataOf<Operations['createOrganization']> {
+  return { id: row.id, name: row.name, slug: row.slug, ownerId, createdAt: row.createdAt.toISOString() };
+}
+
+export function presentSummary(
+  row: OrganizationRow,
+  role: Role,
+  counts: { memberCount: number; projectCount: number },
+): ItemOf<Operations['listOrganizations']> {
+  return { id: row.id, name: row.name, slug: row.slug, role, ...counts, createdAt: row.createdAt.toISOString() };
+}
+
+export function presentOrganization(
+  row: OrganizationRow,
+  owner: MemberRow,
+  statistics: DataOf<Operations['getOrganization']>['statistics'],
+): DataOf<Operations['getOrganization']> {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    owner: { id: owner.userId, email: owner.email, name: owner.name },
+    settings: presentSettings(row),
+    statistics,
+    subscription: presentSubscription(row),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+export function presentUpdated(row: OrganizationRow): DataOf<Operations['updateOrganization']> {
+  return { id: row.id, name: row.name, settings: presentSettings(row), updatedAt: row.updatedAt.toISOString() };
+}
+
+export function presentSubscription(row: OrganizationRow): DataOf<Operations['getSubscription']> {
+  return { plan: row.plan, status: 'active', billingCycle: row.billingCycle };
+}
+
+function presentSettings(row: OrganizationRow): DataOf<Operations['getOrganization']>['settings'] {
+  return { timezone: row.timezone, defaultStorageId: row.defaultStorageId };
+}

@@ -1,0 +1,55 @@
+import { type BodyOf, type Operations, operations } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import { invalid } from '../../platform/problem.ts';
+import type { ConditionalCaller, OrganizationsContext } from './context.ts';
+import { changeOrganization, type OrganizationRow } from './organization-store.ts';
+import { organizationEtag } from './present-organization.ts';
+import { audit, emit } from './record.ts';
+import { enter } from './standing.ts';
+
+const { role } = operations.updateOrganization.access;
+
+/** Changes what is given and leaves the rest; when nothing would change, nothing is told either. */
+export async function updateOrganization(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: ConditionalCaller,
+  wanted: NonNullable<BodyOf<Operations['updateOrganization']>>,
+): Promise<OrganizationRow> {
+  return context.database.tenant(organizationId, async (transaction) => {
+    const { organization } = await enter(transaction, organizationId, caller, role);
+    caller.requireMatch(organizationEtag(organization));
+    const change = differences(organization, {
+      name: wanted.name,
+      timezone: wanted.settings?.timezone,
+      defaultStorageId: wanted.settings?.defaultStorageId,
+    });
+    if (Object.keys(change).length === 0) return organization;
+    if (change.defaultStorageId)
+      await requireStorage(context, transaction, organizationId, change.defaultStorageId as string);
+    const changed = await changeOrganization(transaction, organizationId, context.clock.now(), change);
+    await emit(context, transaction, caller, changed, 'organization.updated', {});
+    await audit(context, transaction, caller, organizationId, {
+      action: 'organization.updated',
+      resource: { type: 'organization', id: organizationId },
+      details: { changes: change },
+    });
+    return changed;
+  });
+}
+
+/** The fields of `wanted` that are given and differ from what stands. */
+export function differences(row: OrganizationRow, wanted: Partial<OrganizationRow>): Partial<OrganizationRow> {
+  const entries = Object.entries(wanted) as [keyof OrganizationRow, unknown][];
+  return Object.fromEntries(entries.filter(([field, value]) => value !== undefined && value !== row[field]));
+}
+
+async function requireStorage(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+  storageId: string,
+): Promise<void> {
+  if (await context.later.storageExists(transaction, organizationId, storageId)) return;
+  throw invalid('settings.defaultStorageId', 'names no storage destination of this organization');
+}

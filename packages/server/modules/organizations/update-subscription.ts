@@ -1,0 +1,31 @@
+import { type BodyOf, type Operations, operations } from '@holdfast/contract';
+import type { ConditionalCaller, OrganizationsContext } from './context.ts';
+import { changeOrganization, type OrganizationRow } from './organization-store.ts';
+import { organizationEtag } from './present-organization.ts';
+import { audit, emit } from './record.ts';
+import { enter } from './standing.ts';
+import { differences } from './update-organization.ts';
+
+const { role } = operations.updateSubscription.access;
+
+export async function updateSubscription(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: ConditionalCaller,
+  wanted: NonNullable<BodyOf<Operations['updateSubscription']>>,
+): Promise<OrganizationRow> {
+  return context.database.tenant(organizationId, async (transaction) => {
+    const { organization } = await enter(transaction, organizationId, caller, role);
+    caller.requireMatch(organizationEtag(organization));
+    const change = differences(organization, { plan: wanted.plan, billingCycle: wanted.billingCycle });
+    if (Object.keys(change).length === 0) return organization;
+    const changed = await changeOrganization(transaction, organizationId, context.clock.now(), change);
+    await emit(context, transaction, caller, changed, 'organization.updated', {});
+    await audit(context, transaction, caller, organizationId, {
+      action: 'subscription.updated',
+      resource: { type: 'organization', id: organizationId },
+      details: { changes: change },
+    });
+    return changed;
+  });
+}
