@@ -59,6 +59,8 @@ export interface OperationSpec {
   readonly rateLimit?: 'auth' | 'none';
   /** Fields of `data` that are shown once: a replayed answer holds null there. */
   readonly secretFields?: readonly string[];
+  /** Every member may make the call about themselves, whatever their role: when this path parameter is their own id. */
+  readonly selfParameter?: string;
   /** The path parameter that takes the rest of the path, slashes included. */
   readonly restParameter?: string;
   /** A page that people open in a browser: served, and no part of the API document. */

@@ -59,8 +59,10 @@ export const removeMember = operation({
   path: api('/organizations/current/members/{userId}'),
   tag,
   summary: 'Remove a member',
-  description: 'Acts on the very next call of the removed person.',
+  description:
+    'Acts on the very next call of the removed person. Everyone but the owner may remove themselves, whatever their role.',
   access: managesTeam,
+  selfParameter: 'userId',
   params: memberParams,
   success: done,
   errors: ['MEMBER_NOT_FOUND', 'CANNOT_REMOVE_OWNER'],

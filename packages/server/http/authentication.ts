@@ -103,12 +103,17 @@ function admitToOrganization(
   }
   request.organization = organization;
   if (principal.kind === 'key') requireScope(operation.access.scope, principal.scopes);
-  else requireRole(operation.access.role, organization.role);
+  else if (!concernsSelf(operation, principal, request)) requireRole(operation.access.role, organization.role);
   if (operation.plan && !planAtLeast(organization.plan, operation.plan)) {
     const details = { requiredPlan: operation.plan, currentPlan: organization.plan };
     throw new Problem('FORBIDDEN', `This call needs the ${operation.plan} plan.`, { details });
   }
   return organization;
+}
+
+function concernsSelf(operation: Operation, principal: Principal, request: FastifyRequest): boolean {
+  if (principal.kind !== 'person' || operation.selfParameter === undefined) return false;
+  return (request.params as Record<string, string>)[operation.selfParameter] === principal.userId;
 }
 
 function requireScope(

@@ -53,7 +53,7 @@ export function serveOperation(
         body: request.body,
       });
       const admission = admissions.get(request) as Admission;
-      const call = createCall(operation, request, admission, input, options);
+      const call = createCall(operation, request, reply, admission, input, options);
       const idempotent = idempotentRequest(operation, request, admission, input);
       return reportingDenials(operation, request, options, async () =>
         idempotent
@@ -131,6 +131,7 @@ function pathParameters(operation: Operation, request: FastifyRequest): unknown 
 function createCall(
   operation: Operation,
   request: FastifyRequest,
+  reply: FastifyReply,
   admission: Admission,
   input: CheckedInput,
   options: ServeOptions,
@@ -143,14 +144,17 @@ function createCall(
     bearer: /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1],
     cookies: request.cookies,
     requireOwnOrigin: () => requireOwnOrigin(request, options.publicOrigin()),
-    signal: abortedWhenGone(request),
+    signal: abortedWhenGone(reply),
     requireMatch: (etag) => requireMatch(request.headers['if-match'], etag),
   };
 }
 
-function abortedWhenGone(request: FastifyRequest): AbortSignal {
+/** Listens on the answer and not on the socket, which outlives it: a kept-alive connection would gather listeners. */
+function abortedWhenGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  request.raw.socket.once('close', () => controller.abort());
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
   return controller.signal;
 }
 
