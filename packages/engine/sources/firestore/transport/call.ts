@@ -47,7 +47,9 @@ export class GrpcCall {
     stream.on('data', (chunk: Buffer) => this.#onData(chunk));
     stream.on('end', () => this.#onStreamEnd());
     stream.on('error', (error) => this.#finish(new GrpcError(grpcCode.UNAVAILABLE, error.message, { cause: error })));
-    stream.on('close', () => this.#finish(new GrpcError(grpcCode.UNAVAILABLE, 'the stream broke off')));
+    stream.on('close', () => {
+      if (!this.#ended) this.#finish(new GrpcError(grpcCode.UNAVAILABLE, 'the stream broke off'));
+    });
     this.#arm();
   }
 
