@@ -137,7 +137,7 @@ export const pageLimitMax = 200;
 /** Larger limits are lowered rather than refused: an eager client still gets a page. */
 export const pageLimit = () =>
   z.coerce
-    .number({ error: 'must be a whole number of at least 1' })
+    .number<number | string>({ error: 'must be a whole number of at least 1' })
     .min(1, { error: 'must be a whole number of at least 1' })
     .multipleOf(1, { error: 'must be a whole number of at least 1' })
     .transform((value) => Math.min(value, pageLimitMax))

@@ -1,0 +1,64 @@
+import { HoldfastError } from './error.ts';
+
+/** An answer that is read while it is written. Leaving the loop early closes the connection. */
+export class HoldfastStream<Item> implements AsyncIterable<Item> {
+  readonly contentType: string;
+  readonly #response: Response;
+
+  constructor(response: Response) {
+    this.#response = response;
+    this.contentType = (response.headers.get('content-type') ?? '').split(';')[0]!.trim();
+  }
+
+  /** The entries of a line-wise export or of server-sent events. */
+  [Symbol.asyncIterator](): AsyncIterator<Item> {
+    if (this.contentType === 'text/event-stream') return eventData<Item>(this.text());
+    if (this.contentType === 'application/x-ndjson') return jsonLines<Item>(this.text());
+    throw new TypeError(`An answer of type ${this.contentType} is read with text(), not entry by entry`);
+  }
+
+  /** The raw text, piece by piece as it arrives. */
+  async *text(): AsyncGenerator<string> {
+    if (!this.#response.body) return;
+    const reader = this.#response.body.pipeThrough(new TextDecoderStream()).getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        yield value;
+      }
+    } catch (cause) {
+      throw new HoldfastError('NETWORK_ERROR', 'The stream broke off before its end.', {
+        status: this.#response.status,
+        cause,
+      });
+    } finally {
+      await reader.cancel().catch(() => undefined);
+    }
+  }
+}
+
+async function* lines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const pieces = (rest + chunk).split('\n');
+    rest = pieces.pop() ?? '';
+    for (const piece of pieces) yield piece.endsWith('\r') ? piece.slice(0, -1) : piece;
+  }
+  if (rest !== '') yield rest;
+}
+
+async function* jsonLines<Item>(chunks: AsyncIterable<string>): AsyncGenerator<Item> {
+  for await (const line of lines(chunks)) if (line !== '') yield JSON.parse(line) as Item;
+}
+
+/** Comments keep the connection alive and carry nothing; an event ends with an empty line. */
+async function* eventData<Item>(chunks: AsyncIterable<string>): AsyncGenerator<Item> {
+  let data: string[] = [];
+  for await (const line of lines(chunks)) {
+    if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+    if (line !== '' || data.length === 0) continue;
+    yield JSON.parse(data.join('\n')) as Item;
+    data = [];
+  }
+}

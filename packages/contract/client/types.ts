@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import type { BodyInput, DataOf, ItemOf, ParamsInput, QueryInput } from '../operation.ts';
+import type { OperationId, Operations } from '../operations/index.ts';
+import type { Pagination } from '../schemas/primitives.ts';
+import type { HoldfastStream } from './streams.ts';
+
+/** The operations the service serves today. */
+export type ServedId = { [I in OperationId]: Operations[I] extends { available: false } ? never : I }[OperationId];
+
+type KindOf<O> = O extends { success: { kind: infer K } } ? K : never;
+export type ListId = { [I in ServedId]: KindOf<Operations[I]> extends 'list' ? I : never }[ServedId];
+export type PagedId = { [I in ServedId]: KindOf<Operations[I]> extends 'list' | 'page' ? I : never }[ServedId];
+
+export interface CallOptions {
+  /** Works in this organization instead of the client's own. */
+  organizationId?: string;
+  /** Absent on a POST: a fresh one, so that a call that is repeated after 429 or 503 acts once. */
+  idempotencyKey?: string;
+  /** Change only if the resource still has this ETag. */
+  ifMatch?: string;
+  signal?: AbortSignal;
+}
+
+/** Absent when the operation takes nothing, optional when everything in it is. */
+type Part<Name extends string, Value> = [Value] extends [undefined]
+  ? unknown
+  : Record<never, never> extends Value
+    ? { [N in Name]?: Value }
+    : { [N in Name]: Value };
+
+type BodyPart<O> = O extends { bodyOptional: true } ? { body?: BodyInput<O> } : Part<'body', BodyInput<O>>;
+
+export type CallInput<O> = CallOptions & Part<'params', ParamsInput<O>> & Part<'query', QueryInput<O>> & BodyPart<O>;
+
+export interface Page<Data> {
+  data: Data;
+  pagination: Pagination;
+}
+
+type StreamItem<O> = O extends { success: { kind: 'stream'; schema: infer S extends z.ZodType } } ? z.output<S> : never;
+
+/** What a call resolves to: the envelope is gone, and a list keeps its pagination. */
+export type Result<O> =
+  KindOf<O> extends 'list' | 'page'
+    ? Page<DataOf<O>>
+    : KindOf<O> extends 'stream'
+      ? HoldfastStream<StreamItem<O>>
+      : KindOf<O> extends 'redirect'
+        ? string
+        : DataOf<O>;
+
+type Call<O> =
+  Record<never, never> extends CallInput<O>
+    ? (input?: CallInput<O>) => Promise<Result<O>>
+    : (input: CallInput<O>) => Promise<Result<O>>;
+
+/** The whole answer, for callers that need its ETag or Location. */
+export interface Answer<O> {
+  result: Result<O>;
+  status: number;
+  headers: Headers;
+}
+
+export type Calls = { readonly [I in ServedId]: Call<Operations[I]> };
+
+export interface Client extends Calls {
+  /** A call by its id, with status and headers of the answer. */
+  request<I extends ServedId>(id: I, input: CallInput<Operations[I]>): Promise<Answer<Operations[I]>>;
+  /** Every entry of a list, page after page, fetched as they are needed. */
+  paginate<I extends ListId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<ItemOf<Operations[I]>>;
+  /** Every page of a list. */
+  pages<I extends PagedId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<Page<DataOf<Operations[I]>>>;
+}
