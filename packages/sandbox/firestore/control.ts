@@ -68,6 +68,11 @@ export class Control {
     this.sandbox.store.database(name).moveClock(Math.round(byMs * 1000));
   }
 
+  /** Every listener is told to forget what it has and gets it all again. */
+  resetListens(): void {
+    for (const reset of this.sandbox.listenResets) reset();
+  }
+
   counters(): CounterSnapshot {
     return this.sandbox.counters.snapshot();
   }

@@ -12,6 +12,8 @@ export interface Sandbox {
   readonly access: AccessControl;
   readonly counters: Counters;
   readonly faults: Faults;
+  /** Makes every open listen stream reset its targets. */
+  readonly listenResets: Set<() => void>;
 }
 
 /** The database a call is about, once the caller has been let in. */

@@ -1,5 +1,7 @@
 import { AccessControl, type Authorize } from './access.ts';
+import { answerRest } from './admin/rest.ts';
 import { Control } from './control.ts';
+import { serveControl } from './control-server.ts';
 import { Counters } from './counters.ts';
 import { Faults } from './faults/faults.ts';
 import { allMethods } from './rpc/methods.ts';
@@ -18,6 +20,8 @@ export interface FirestoreSandboxOptions {
   readonly strictDatabases?: boolean;
   /** Decides about bearer tokens; absent, every token may do everything. */
   readonly authorize?: Authorize;
+  /** Offers the control API as JSON over HTTP on this port, 0 for any free one (absent: not at all). */
+  readonly controlPort?: number;
 }
 
 export interface FirestoreSandbox {
@@ -26,6 +30,7 @@ export interface FirestoreSandbox {
   /** `host:port`, as FIRESTORE_EMULATOR_HOST wants it. */
   readonly address: string;
   readonly control: Control;
+  readonly controlPort: number | null;
   /** Closes every connection and frees the port. */
   stop(): Promise<void>;
 }
@@ -36,6 +41,7 @@ export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {
     access: new AccessControl(options.authorize ?? null),
     counters: new Counters(),
     faults: new Faults(),
+    listenResets: new Set(),
   };
   const dispatcher = new Dispatcher(allMethods(sandbox), {
     before: (call) => {
@@ -52,10 +58,20 @@ export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {
     host: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     onStream: (stream, headers) => dispatcher.accept(stream, headers),
-    onHttp1Request: (_request, response) => {
-      response.writeHead(404).end();
-    },
+    onHttp1Request: (request, response) => answerRest(sandbox, request, response),
   });
   const { host, port } = listener;
-  return { host, port, address: `${host}:${port}`, control: new Control(sandbox), stop: () => listener.stop() };
+  const control = new Control(sandbox);
+  const controlServer =
+    options.controlPort === undefined ? null : await serveControl(control, host, options.controlPort);
+  return {
+    host,
+    port,
+    address: `${host}:${port}`,
+    control,
+    controlPort: controlServer?.port ?? null,
+    stop: async () => {
+      await Promise.all([listener.stop(), controlServer?.stop()]);
+    },
+  };
 }

@@ -81,7 +81,9 @@ function isInequality(operator: number): boolean {
 }
 
 function fieldTest(operator: number, operand: Value, path: FieldPath): (value: Value | null) => boolean {
-  const sameType = (value: Value | null): value is Value => value !== null && value.rank === operand.rank;
+  // A range holds values of the operand's type only; NaN sorts among numbers but lies in no range.
+  const sameType = (value: Value | null): value is Value =>
+    value !== null && value.rank === operand.rank && !isNaNValue(value) && !isNaNValue(operand);
   switch (operator) {
     case OPERATOR.LESS_THAN:
       return (value) => sameType(value) && compareValues(value, operand) < 0;

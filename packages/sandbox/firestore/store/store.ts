@@ -18,6 +18,10 @@ export class Store {
     this.options = options;
   }
 
+  get strict(): boolean {
+    return this.options.strictDatabases;
+  }
+
   database(name: DatabaseName): Database {
     const found = this.databases.get(`${name.project}/${name.database}`);
     if (found !== undefined) return found;

@@ -1,0 +1,54 @@
+import { adminType, encodeMessage } from '../protos.ts';
+import type { Sandbox } from '../sandbox.ts';
+import type { Database } from '../store/database.ts';
+import type { UnaryMethod } from '../transport/dispatch.ts';
+import { timestampFrom } from '../values/timestamp.ts';
+import { findForAdmin, listForAdmin } from './databases.ts';
+import { describeDatabase } from './describe.ts';
+
+const listRequest = adminType('ListDatabasesRequest');
+const listResponse = adminType('ListDatabasesResponse');
+const getRequest = adminType('GetDatabaseRequest');
+const databaseType = adminType('Database');
+const FIRESTORE_NATIVE = 1;
+const OPTIMISTIC = 1;
+const STANDARD = 1;
+const RECOVERY_ENABLED = 1;
+const RECOVERY_DISABLED = 2;
+
+export function listDatabasesMethod(sandbox: Sandbox): UnaryMethod {
+  return {
+    kind: 'unary',
+    handle: (bytes, call) => {
+      const { parent } = listRequest.decode(bytes) as unknown as { parent: string };
+      return encodeMessage(listResponse, { databases: listForAdmin(sandbox, call.token, parent).map(message) });
+    },
+  };
+}
+
+export function getDatabaseMethod(sandbox: Sandbox): UnaryMethod {
+  return {
+    kind: 'unary',
+    handle: (bytes, call) => {
+      const { name } = getRequest.decode(bytes) as unknown as { name: string };
+      return encodeMessage(databaseType, message(findForAdmin(sandbox, call.token, name)));
+    },
+  };
+}
+
+function message(database: Database): object {
+  const description = describeDatabase(database);
+  return {
+    name: description.name,
+    uid: description.uid,
+    createTime: timestampFrom(description.createTime),
+    updateTime: timestampFrom(description.createTime),
+    locationId: description.locationId,
+    type: FIRESTORE_NATIVE,
+    concurrencyMode: OPTIMISTIC,
+    databaseEdition: STANDARD,
+    versionRetentionPeriod: { seconds: description.versionRetentionSeconds },
+    earliestVersionTime: timestampFrom(description.earliestVersionTime),
+    pointInTimeRecoveryEnablement: description.pointInTimeRecovery ? RECOVERY_ENABLED : RECOVERY_DISABLED,
+  };
+}

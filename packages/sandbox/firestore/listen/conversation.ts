@@ -1,0 +1,300 @@
+import type { StreamFault } from '../faults/faults.ts';
+import { encodeMessage, firestoreType } from '../protos.ts';
+import { openDatabase, type Sandbox } from '../sandbox.ts';
+import type { CommitListener, Database } from '../store/database.ts';
+import { type DocumentEntry, versionAt, versionBytes } from '../store/document.ts';
+import type { Call } from '../transport/call.ts';
+import type { BidiMethod, Conversation } from '../transport/dispatch.ts';
+import { asRpcError, invalid } from '../transport/status.ts';
+import { pathFromKey } from '../values/key.ts';
+import { parseDatabaseName } from '../values/name.ts';
+import { type Micros, microsFrom, timestampFrom } from '../values/timestamp.ts';
+import { decodeResumeToken, encodeResumeToken } from './resume-token.ts';
+import { type ListenTarget, planTarget, type TargetMessage } from './target.ts';
+
+interface ListenRequest {
+  database: string;
+  targetChange?: 'addTarget' | 'removeTarget';
+  addTarget?: TargetMessage;
+  removeTarget?: number;
+}
+
+const requestType = firestoreType('ListenRequest');
+const responseType = firestoreType('ListenResponse');
+const CHANGE = { NO_CHANGE: 0, ADD: 1, REMOVE: 2, CURRENT: 3, RESET: 4 } as const;
+const TARGETS_MAX = 100;
+const HEARTBEAT_MS = 5000;
+/** Commits that touch no target are passed on as mere progress at most this often. */
+const PROGRESS_MS = 1000;
+
+export function listenMethod(sandbox: Sandbox): BidiMethod {
+  return { kind: 'bidi', open: (call) => new ListenConversation(sandbox, call) };
+}
+
+/**
+ * One listen stream. Commits mark documents as changed; a flush turns what is marked into one snapshot for all targets,
+ * so quick successive writes of a document reach a slow listener as one change, as in production.
+ */
+class ListenConversation implements Conversation {
+  private readonly sandbox: Sandbox;
+  private readonly call: Call;
+  private database: Database | null = null;
+  private readonly targets = new Map<number, ListenTarget>();
+  private dirty = new Set<DocumentEntry>();
+  private flushQueued = false;
+  private work: Promise<void> = Promise.resolve();
+  private heartbeat: NodeJS.Timeout | null = null;
+  private progressAtMs = 0;
+  private documentsSent = 0;
+  private readonly fault: StreamFault | null;
+  private readonly onCommit: CommitListener = (entries) => {
+    for (const entry of entries) this.dirty.add(entry);
+    this.queueFlush();
+  };
+  private readonly onReset = (): void => {
+    void this.enqueue(async () => {
+      for (const target of this.targets.values()) await this.restart(target);
+      this.sendSnapshotTime();
+    });
+  };
+
+  constructor(sandbox: Sandbox, call: Call) {
+    this.sandbox = sandbox;
+    this.call = call;
+    this.fault = sandbox.faults.streamFault(call);
+  }
+
+  async message(bytes: Buffer): Promise<void> {
+    const request = requestType.decode(bytes) as unknown as ListenRequest;
+    this.database ??= this.open(request);
+    if (request.targetChange === 'addTarget') await this.enqueue(() => this.add(request.addTarget!));
+    else if (request.targetChange === 'removeTarget')
+      await this.enqueue(async () => this.remove(request.removeTarget!));
+  }
+
+  end(): void {
+    if (this.heartbeat !== null) clearInterval(this.heartbeat);
+    this.database?.commitListeners.delete(this.onCommit);
+    this.sandbox.listenResets.delete(this.onReset);
+    this.targets.clear();
+  }
+
+  private open(request: ListenRequest): Database {
+    const database = openDatabase(this.sandbox, this.call, parseDatabaseName(request.database), 'read');
+    database.commitListeners.add(this.onCommit);
+    this.sandbox.listenResets.add(this.onReset);
+    this.heartbeat = setInterval(() => this.queueFlush(), HEARTBEAT_MS);
+    this.heartbeat.unref();
+    return database;
+  }
+
+  /** One thing at a time: a flush never runs into the middle of a target's first snapshot. */
+  private enqueue(task: () => Promise<void>): Promise<void> {
+    const run = this.work.then(() => (this.call.closed ? undefined : task()));
+    this.work = run.catch((error: unknown) => {
+      this.end();
+      this.call.fail(error);
+    });
+    return this.work;
+  }
+
+  private queueFlush(): void {
+    if (this.flushQueued) return;
+    this.flushQueued = true;
+    setImmediate(() => {
+      void this.enqueue(() => this.flush());
+    });
+  }
+
+  private async add(message: TargetMessage): Promise<void> {
+    message.targetId ||= this.freeTargetId();
+    const { targetId } = message;
+    if (this.targets.has(targetId)) throw invalid(`Target id ${targetId} is in use already.`);
+    let target: ListenTarget;
+    let since: Micros | null;
+    try {
+      if (this.targets.size >= TARGETS_MAX) throw invalid(`A stream takes at most ${TARGETS_MAX} targets.`);
+      target = planTarget(this.database!, message);
+      since = this.startTime(message);
+    } catch (error) {
+      // A bad target ends alone, the stream and its other targets go on.
+      const { code, message: reason } = asRpcError(error);
+      this.sendTargetChange(CHANGE.REMOVE, targetId, { cause: { code, message: reason } });
+      this.call.out.flush();
+      return;
+    }
+    this.targets.set(targetId, target);
+    this.sendTargetChange(CHANGE.ADD, targetId);
+    if (since === null) await this.sendFirst(target);
+    else if (this.reaches(since)) await this.resume(target, since, message.expectedCount?.value ?? null);
+    else await this.restart(target);
+    this.sendSnapshotTime();
+    if (message.once) this.remove(targetId);
+  }
+
+  private freeTargetId(): number {
+    let id = 1;
+    while (this.targets.has(id)) id += 1;
+    return id;
+  }
+
+  private startTime(message: TargetMessage): Micros | null {
+    if (message.resumeType === 'readTime') {
+      const time = microsFrom(message.readTime!);
+      if (time > this.database!.currentTime()) throw invalid('read_time cannot be in the future.');
+      return time;
+    }
+    const token = message.resumeType === 'resumeToken' ? message.resumeToken! : null;
+    return token === null || token.length === 0 ? null : decodeResumeToken(token);
+  }
+
+  private reaches(time: Micros): boolean {
+    try {
+      this.database!.checkStillReadable(time);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private remove(targetId: number): void {
+    if (!this.targets.delete(targetId)) throw invalid(`Target id ${targetId} is not in use.`);
+    this.sendTargetChange(CHANGE.REMOVE, targetId);
+    this.call.out.flush();
+  }
+
+  /** Tells the listener to forget what it has of a target, and sends it all again. */
+  private async restart(target: ListenTarget): Promise<void> {
+    this.sendTargetChange(CHANGE.RESET, target.id);
+    await this.sendFirst(target);
+  }
+
+  private async sendFirst(target: ListenTarget): Promise<void> {
+    const time = this.database!.currentTime();
+    let sent = 0;
+    for (const { version } of target.members(time)) {
+      this.send({ documentChange: { document: versionBytes(version), targetIds: [target.id] } });
+      await this.countDocument();
+      sent += 1;
+      if (this.call.out.congested) await this.call.out.ready();
+      if (this.call.closed) return;
+    }
+    for (const name of target.missing(time)) {
+      this.send({ documentDelete: { document: name, removedTargetIds: [target.id], readTime: timestampFrom(time) } });
+    }
+    this.sandbox.counters.billReads(Math.max(1, sent));
+    this.becomeCurrent(target, time);
+  }
+
+  /** Sends what has happened to a target since the listener last heard of it. */
+  private async resume(target: ListenTarget, since: Micros, expectedCount: number | null): Promise<void> {
+    const database = this.database!;
+    const time = database.currentTime();
+    target.readTime = since;
+    const known = [...target.members(since)].length;
+    await this.sendEvents(new Map([[target, target.events(allEntries(database), time)]]), time);
+    if (expectedCount !== null && expectedCount !== known) {
+      this.send({ filter: { targetId: target.id, count: [...target.members(time)].length } });
+    }
+    this.becomeCurrent(target, time);
+  }
+
+  private becomeCurrent(target: ListenTarget, time: Micros): void {
+    target.readTime = time;
+    target.current = true;
+    this.sendTargetChange(CHANGE.CURRENT, target.id, {
+      readTime: timestampFrom(time),
+      resumeToken: encodeResumeToken(time),
+    });
+  }
+
+  private async flush(): Promise<void> {
+    this.flushQueued = false;
+    await this.call.out.ready();
+    const { dirty } = this;
+    this.dirty = new Set();
+    const time = this.database!.currentTime();
+    const events = new Map<ListenTarget, Map<DocumentEntry, 'changed' | 'removed'>>();
+    for (const target of this.targets.values()) events.set(target, target.events(dirty, time));
+    await this.sendEvents(events, time);
+    for (const target of this.targets.values()) target.readTime = time;
+    const touched = [...events.values()].some((changes) => changes.size > 0);
+    if (touched || performance.now() - this.progressAtMs >= PROGRESS_MS) this.sendSnapshotTime(time);
+  }
+
+  /** Sends each document once, with all the targets it entered, changed in or left. */
+  private async sendEvents(
+    events: ReadonlyMap<ListenTarget, ReadonlyMap<DocumentEntry, 'changed' | 'removed'>>,
+    time: Micros,
+  ): Promise<void> {
+    const byEntry = new Map<DocumentEntry, { changed: number[]; removed: number[] }>();
+    for (const [target, changes] of events) {
+      for (const [entry, kind] of changes) {
+        const ids = byEntry.get(entry) ?? { changed: [], removed: [] };
+        ids[kind].push(target.id);
+        byEntry.set(entry, ids);
+      }
+    }
+    for (const [entry, ids] of byEntry) {
+      this.sendEvent(entry, ids, time);
+      await this.countDocument();
+      if (this.call.out.congested) await this.call.out.ready();
+      if (this.call.closed) return;
+    }
+    this.sandbox.counters.billReads(byEntry.size);
+  }
+
+  private async countDocument(): Promise<void> {
+    this.documentsSent += 1;
+    if (this.fault === null) return;
+    if (this.documentsSent >= this.fault.documentsMax) this.fault.strike(this.call);
+    await this.fault.delay();
+  }
+
+  private sendEvent(entry: DocumentEntry, ids: { changed: number[]; removed: number[] }, time: Micros): void {
+    const version = versionAt(entry, time);
+    const document = `${this.database!.documentsRoot}/${pathFromKey(entry.key)}`;
+    const readTime = timestampFrom(time);
+    if (version === null) {
+      this.send({ documentDelete: { document, removedTargetIds: ids.removed, readTime } });
+    } else if (ids.changed.length === 0) {
+      this.send({ documentRemove: { document, removedTargetIds: ids.removed, readTime } });
+    } else {
+      const change = { document: versionBytes(version), targetIds: ids.changed, removedTargetIds: ids.removed };
+      this.send({ documentChange: change });
+    }
+  }
+
+  /** A change without targets is a promise about all of them: everything up to this time has been sent. */
+  private sendSnapshotTime(time: Micros = this.lowestReadTime()): void {
+    this.progressAtMs = performance.now();
+    const allCurrent = [...this.targets.values()].every((target) => target.current);
+    if (allCurrent && this.targets.size > 0) {
+      this.send({
+        targetChange: {
+          targetChangeType: CHANGE.NO_CHANGE,
+          readTime: timestampFrom(time),
+          resumeToken: encodeResumeToken(time),
+        },
+      });
+    }
+    this.call.out.flush();
+  }
+
+  private lowestReadTime(): Micros {
+    return Math.min(...[...this.targets.values()].map((target) => target.readTime ?? 0));
+  }
+
+  private sendTargetChange(targetChangeType: number, targetId: number, more: object = {}): void {
+    this.send({ targetChange: { targetChangeType, targetIds: [targetId], ...more } });
+  }
+
+  private send(response: object): void {
+    this.call.out.send(encodeMessage(responseType, response));
+  }
+}
+
+function* allEntries(database: Database): Generator<DocumentEntry, void, undefined> {
+  const cursor = database.all.cursor('', null);
+  for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) yield entry;
+}
