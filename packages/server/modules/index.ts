@@ -2,11 +2,9 @@ import type { Authenticator } from '../http/authentication.ts';
 import type { Denial } from '../http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAuditModule } from './audit/index.ts';
-import { AccessTokens } from './auth/access-tokens.ts';
-import { DatabaseAuthenticator } from './auth/authenticator.ts';
-import { KeptKeyPairs, SharedSecretKeys } from './auth/signing-keys.ts';
+import { createAuthModule } from './auth/index.ts';
 import type { Module } from './module.ts';
-import { createOrganizationsModule, planOf } from './organizations/index.ts';
+import { createOrganizationsModule, membershipsOf, organizationsExist, planOf } from './organizations/index.ts';
 import type { CheckResult } from './system/health.ts';
 
 export interface Composition {
@@ -19,10 +17,6 @@ export interface Composition {
 
 /** Puts the modules together, each handed what it needs of those before it. */
 export function composeModules(platform: Platform): Composition {
-  const { config, clock, database } = platform;
-  const keys =
-    config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new KeptKeyPairs(platform);
-  const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
   const audit = createAuditModule(platform, { planOf });
   const organizations = createOrganizationsModule(platform, audit.log, {
     storageExists: async () => false,
@@ -31,12 +25,20 @@ export function composeModules(platform: Platform): Composition {
     rewraps: [],
     purgeHooks: [],
   });
-  const { activity } = organizations;
+  const auth = createAuthModule(platform, {
+    audit: audit.log,
+    membershipsOf,
+    activity: organizations.activity,
+    organizationsExist,
+    createOrganization: async (founder, name) => {
+      await organizations.create(founder, name);
+    },
+  });
   return {
-    modules: [audit.module, organizations],
-    authenticator: new DatabaseAuthenticator({ database, clock, tokens, activity }),
+    modules: [audit.module, auth.module, organizations],
+    authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => 'ok',
-    signInLink: async () => undefined,
+    signInLink: auth.signInLink,
   };
 }

@@ -3,10 +3,12 @@
  * because who is calling has to be known before a tenant transaction can begin; they reveal one row about ids the caller already holds.
  */
 export const authenticationFunctions = [
+  // A function whose columns changed cannot be replaced.
+  'drop function if exists holdfast_identify_person(text, text, text, timestamptz)',
   `create or replace function holdfast_identify_person(given_session text, given_user text, given_organization text, given_now timestamptz)
-   returns table (email text, email_verified boolean, name text, organization_id text, organization_name text, plan text, role text, active_at timestamptz)
+   returns table (email text, email_verified boolean, name text, organization_id text, organization_name text, plan text, role text, active_at timestamptz, used_at timestamptz)
    language sql stable security definer set search_path = pg_catalog, public as $$
-     select u.email, u.email_verified, u.name, o.id, o.name, o.plan, m.role, m.last_active_at
+     select u.email, u.email_verified, u.name, o.id, o.name, o.plan, m.role, m.last_active_at, s.last_used_at
        from sessions s
        join users u on u.id = s.user_id
        left join organizations o on o.id = given_organization and o.deleted_at is null

@@ -15,6 +15,7 @@ interface PersonRow {
   plan: Plan | null;
   role: Role | null;
   active_at: Date | null;
+  used_at: Date;
 }
 
 interface KeyRow {
@@ -31,9 +32,14 @@ interface KeyRow {
 /** How stale `lastActiveAt` and `lastUsedAt` may get before a call writes them again. */
 export const activityMs = 60_000;
 
+/** Told of a use that is worth noting; they return at once and never fail. */
 export interface ActivityNotes {
   personActive(organizationId: string, userId: string): void;
   keyUsed(organizationId: string, serviceAccountId: string): void;
+}
+
+export interface SessionNotes {
+  note(sessionId: string): void;
 }
 
 /** Turns a bearer token into an identity. Session, membership, role and plan are read from the database on every call, never from the token. */
@@ -42,12 +48,20 @@ export class DatabaseAuthenticator implements Authenticator {
   readonly #tokens: AccessTokens;
   readonly #clock: Clock;
   readonly #activity: ActivityNotes;
+  readonly #sessions: SessionNotes;
 
-  constructor(options: { database: Database; tokens: AccessTokens; clock: Clock; activity: ActivityNotes }) {
+  constructor(options: {
+    database: Database;
+    tokens: AccessTokens;
+    clock: Clock;
+    activity: ActivityNotes;
+    sessions: SessionNotes;
+  }) {
     this.#database = options.database;
     this.#tokens = options.tokens;
     this.#clock = options.clock;
     this.#activity = options.activity;
+    this.#sessions = options.sessions;
   }
 
   identify(token: string, organizationId: string | undefined): Promise<Identity> {
@@ -62,6 +76,7 @@ export class DatabaseAuthenticator implements Authenticator {
       [sessionId, userId, organizationId?.slice(0, 100).replaceAll('\u0000', '') ?? null, now],
     );
     if (!row) throw new Problem('UNAUTHORIZED', 'The session has ended. Sign in again.');
+    if (isStale(row.used_at, now)) this.#sessions.note(sessionId);
     const principal = {
       kind: 'person',
       userId,
@@ -73,8 +88,7 @@ export class DatabaseAuthenticator implements Authenticator {
     if (organizationId === undefined) return { principal, organization: undefined };
     if (row.organization_id === null) return { principal, organization: 'not-found' };
     if (row.role === null) return { principal, organization: 'not-a-member' };
-    if (!row.active_at || now.getTime() - row.active_at.getTime() >= activityMs)
-      this.#activity.personActive(row.organization_id, userId);
+    if (isStale(row.active_at, now)) this.#activity.personActive(row.organization_id, userId);
     const organization = {
       id: row.organization_id,
       name: row.organization_name as string,
@@ -100,11 +114,14 @@ export class DatabaseAuthenticator implements Authenticator {
       scopes: row.permissions,
     } as const;
     if (row.deleted) return { principal, organization: 'not-found' };
-    if (!row.used_at || now.getTime() - row.used_at.getTime() >= activityMs)
-      this.#activity.keyUsed(row.organization_id, row.id);
+    if (isStale(row.used_at, now)) this.#activity.keyUsed(row.organization_id, row.id);
     return {
       principal,
       organization: { id: row.organization_id, name: row.organization_name, plan: row.plan, role: null },
     };
   }
+}
+
+function isStale(noted: Date | null, now: Date): boolean {
+  return !noted || now.getTime() - noted.getTime() >= activityMs;
 }

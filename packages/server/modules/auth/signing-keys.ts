@@ -1,4 +1,4 @@
-import { desc, eq, isNull } from 'drizzle-orm';
+import { and, desc, isNotNull, isNull, lt } from 'drizzle-orm';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/database/database.ts';
@@ -61,6 +61,7 @@ export class KeptKeyPairs implements SigningKeys {
   readonly #ids: Ids;
   #kept: KeptKey[] = [];
   #loadedAtMs = Number.NEGATIVE_INFINITY;
+  #loading: Promise<KeptKey[]> | undefined;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock; ids: Ids }) {
     this.#database = options.database;
@@ -88,28 +89,47 @@ export class KeptKeyPairs implements SigningKeys {
 
   /** From now on a new key signs; the old one verifies until its tokens have expired. */
   async rotate(): Promise<void> {
-    await this.#database.system(async (transaction) => {
-      await transaction.client.query('select pg_advisory_xact_lock($1)', [lock]);
-      await transaction.orm
-        .update(signingKeys)
-        .set({ retiredAt: this.#clock.now(), privateJwk: null })
-        .where(isNull(signingKeys.retiredAt));
-      await this.#make(transaction);
+    await this.#database.system((transaction) => this.#replace(transaction));
+    await this.#reload();
+  }
+
+  async rotateIfOlderThan(before: Date): Promise<void> {
+    const rotated = await this.#database.system(async (transaction) => {
+      const [current] = await lockCurrent(transaction);
+      if (!current || current.createdAt >= before) return false;
+      await this.#replace(transaction);
+      return true;
     });
-    await this.#load(true);
+    if (rotated) await this.#reload();
+  }
+
+  async #replace(transaction: Transaction): Promise<void> {
+    await lockCurrent(transaction);
+    await transaction.orm
+      .update(signingKeys)
+      .set({ retiredAt: this.#clock.now(), privateJwk: null })
+      .where(isNull(signingKeys.retiredAt));
+    await this.#make(transaction);
   }
 
   async #load(force: boolean): Promise<KeptKey[]> {
-    if (!force && !this.#isStale(reloadMs)) return this.#kept;
+    return force || this.#isStale(reloadMs) ? this.#reload() : this.#kept;
+  }
+
+  /** Calls that come while the keys are being read wait for the same answer. */
+  #reload(): Promise<KeptKey[]> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #read(): Promise<KeptKey[]> {
     this.#kept = await this.#database.system(async (transaction) => {
-      await transaction.client.query('select pg_advisory_xact_lock($1)', [lock]);
-      const [current] = await transaction.orm
-        .select({ id: signingKeys.id })
-        .from(signingKeys)
-        .where(isNull(signingKeys.retiredAt));
+      const [current] = await lockCurrent(transaction);
       if (!current) await this.#make(transaction);
       const rows = await transaction.orm.select().from(signingKeys).orderBy(desc(signingKeys.createdAt));
-      return Promise.all(rows.map((row) => this.#read(row)));
+      return Promise.all(rows.map((row) => this.#import(row)));
     });
     this.#loadedAtMs = performance.now();
     return this.#kept;
@@ -127,7 +147,7 @@ export class KeptKeyPairs implements SigningKeys {
     await transaction.orm.insert(signingKeys).values({ id, publicJwk, privateJwk, createdAt: this.#clock.now() });
   }
 
-  async #read(row: typeof signingKeys.$inferSelect): Promise<KeptKey> {
+  async #import(row: typeof signingKeys.$inferSelect): Promise<KeptKey> {
     const publicJwk = JSON.parse(row.publicJwk) as JWK;
     const privateJwk = row.privateJwk
       ? (JSON.parse(this.#keyring.openText(row.privateJwk, `signing_keys:${row.id}`)) as JWK)
@@ -140,12 +160,20 @@ export class KeptKeyPairs implements SigningKeys {
     };
   }
 
-  /** Retired keys whose last tokens have expired. */
+  /** Retired keys whose last tokens expired before then. Other processes may sign with a retired key until they look again. */
   async removeExpired(before: Date): Promise<void> {
-    await this.#database.system(async ({ orm }) => {
-      const retired = await orm.select().from(signingKeys);
-      for (const row of retired)
-        if (row.retiredAt && row.retiredAt < before) await orm.delete(signingKeys).where(eq(signingKeys.id, row.id));
-    });
+    const retiredBefore = new Date(before.getTime() - 2 * reloadMs);
+    await this.#database.system(({ orm }) =>
+      orm.delete(signingKeys).where(and(isNotNull(signingKeys.retiredAt), lt(signingKeys.retiredAt, retiredBefore))),
+    );
   }
+}
+
+/** One process at a time makes or replaces the key that signs. */
+async function lockCurrent(transaction: Transaction) {
+  await transaction.client.query('select pg_advisory_xact_lock($1)', [lock]);
+  return transaction.orm
+    .select({ createdAt: signingKeys.createdAt })
+    .from(signingKeys)
+    .where(isNull(signingKeys.retiredAt));
 }

@@ -48,6 +48,11 @@ export async function membershipsOf(
   return options.hold ? query.for('key share', { of: organizations }) : query;
 }
 
+/** Whether the installation has any, deleted ones included; needs a system transaction. */
+export async function organizationsExist({ orm }: Transaction): Promise<boolean> {
+  return (await orm.select({ id: organizations.id }).from(organizations).limit(1)).length > 0;
+}
+
 /** Where backups go that name no destination. */
 export const defaultStorage = {
   get: async (transaction: Transaction, organizationId: string): Promise<string | null> =>

@@ -11,7 +11,7 @@ import { purgeTask } from './purge-organization.ts';
 import { organizationHandlers, teamHandlers } from './routes.ts';
 
 export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
-export { defaultStorage, isActive, membershipsOf, planOf, roleIn } from './facts.ts';
+export { defaultStorage, isActive, membershipsOf, organizationsExist, planOf, roleIn } from './facts.ts';
 export type { OrganizationKey, OrganizationKeys } from './organization-keys.ts';
 
 const mailsAtOnce = 2;
@@ -47,7 +47,7 @@ export function createOrganizationsModule(
     handlers: { ...organizationHandlers(context), ...teamHandlers(context) },
     workers: [worker(sendMailJob, mailsAtOnce, sendMail)],
     tasks: [purgeTask(context)],
-    organizationKeys: new OrganizationKeys(keyring),
+    organizationKeys: new OrganizationKeys(platform),
     activity: new DatabaseActivityNotes(platform),
     isActive: isActiveNow,
     create: (founder, name) => createOrganization(context, founder, { name }),

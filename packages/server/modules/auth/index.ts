@@ -1,0 +1,117 @@
+import type { Authenticator } from '../../http/authentication.ts';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AuditLog } from '../audit/index.ts';
+import type { Module } from '../module.ts';
+import { AccessTokens } from './access-tokens.ts';
+import { type ActivityNotes, DatabaseAuthenticator } from './authenticator.ts';
+import { houseKeepingTasks } from './house-keeping.ts';
+import { IdentityProvider } from './identity-provider.ts';
+import { type CreateOrganization, LocalSignIn } from './local-sign-in.ts';
+import type { MembershipsOf } from './memberships.ts';
+import { authHandlers } from './routes.ts';
+import { SessionActivity } from './session-activity.ts';
+import { Sessions } from './sessions.ts';
+import { SignIn } from './sign-in.ts';
+import { SignInFlows } from './sign-in-flows.ts';
+import { KeptKeyPairs, SharedSecretKeys } from './signing-keys.ts';
+import { readProviderRefreshToken } from './user-store.ts';
+
+export { createApiKey, hashApiKey } from './api-key.ts';
+export { type ActivityNotes, activityMs } from './authenticator.ts';
+export type { Membership } from './memberships.ts';
+export type { Holder } from './sessions.ts';
+
+export interface AuthDependencies {
+  audit: AuditLog;
+  /** Of the organizations module, which comes later. */
+  membershipsOf: MembershipsOf;
+  activity: ActivityNotes;
+  organizationsExist: (transaction: Transaction) => Promise<boolean>;
+  createOrganization: CreateOrganization;
+}
+
+export interface AuthModule {
+  module: Module;
+  authenticator: Authenticator;
+  /** The one-time link of a fresh installation, made anew at each start. */
+  signInLink: () => Promise<string | undefined>;
+  /** The consent a person gave at sign-in, for the projects they connected with it. Null when there is none. */
+  providerRefreshToken: (userId: string) => Promise<string | null>;
+  /** From now on a new key signs access tokens; the old one verifies until its last token has expired. */
+  rotateSigningKey: () => Promise<void>;
+}
+
+export function createAuthModule(platform: Platform, dependencies: AuthDependencies): AuthModule {
+  const { config, clock, ids, log, database, keyring, cursors, baseUrl } = platform;
+  const { audit, membershipsOf, activity } = dependencies;
+  const keyPairs = config.JWT_ALGORITHM === 'HS256' ? undefined : new KeptKeyPairs(platform);
+  const keys = keyPairs ?? new SharedSecretKeys(config.JWT_SECRET ?? '');
+  const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
+  const refreshLifetimeSeconds = config.REFRESH_TOKEN_TTL;
+  const sessions = new Sessions({
+    database,
+    clock,
+    ids,
+    audit,
+    tokens,
+    membershipsOf,
+    refreshLifetimeMs: refreshLifetimeSeconds * 1000,
+  });
+  const provider = createProvider(platform);
+  const signIn = new SignIn({
+    database,
+    clock,
+    ids,
+    keyring,
+    sessions,
+    provider,
+    baseUrl,
+    flows: new SignInFlows({ database, keyring, clock }),
+    allowedRedirectUris: config.ALLOWED_REDIRECT_URIS,
+  });
+  const local = new LocalSignIn({
+    database,
+    clock,
+    ids,
+    sessions,
+    baseUrl,
+    isAllowed: provider === undefined || config.LOCAL_SIGN_IN,
+    organizationsExist: dependencies.organizationsExist,
+    createOrganization: dependencies.createOrganization,
+  });
+  const refresh = { database, clock, keyring, sessions, membershipsOf };
+  return {
+    module: {
+      handlers: authHandlers({
+        database,
+        cursors,
+        keys,
+        sessions,
+        signIn,
+        local,
+        refresh,
+        membershipsOf,
+        refreshLifetimeSeconds,
+      }),
+      tasks: houseKeepingTasks({ database, clock, keyPairs, accessLifetimeMs: config.ACCESS_TOKEN_TTL * 1000 }),
+    },
+    authenticator: new DatabaseAuthenticator({
+      database,
+      clock,
+      tokens,
+      activity,
+      sessions: new SessionActivity({ database, clock, log }),
+    }),
+    signInLink: () => local.link(),
+    providerRefreshToken: (userId) =>
+      database.system((transaction) => readProviderRefreshToken(transaction, userId, keyring)),
+    rotateSigningKey: async () => keyPairs?.rotate(),
+  };
+}
+
+function createProvider({ config, clock, log }: Platform): IdentityProvider | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
+  if (!issuer || !clientId || !clientSecret) return undefined;
+  return new IdentityProvider({ issuer, clientId, clientSecret }, clock, log);
+}

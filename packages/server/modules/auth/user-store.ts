@@ -1,0 +1,75 @@
+import { asc, eq, isNull } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Ids } from '../../platform/ids.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { ProviderIdentity } from './provider-identity.ts';
+import { users } from './tables.ts';
+
+export type UserRow = typeof users.$inferSelect;
+
+export const localOwner = { email: 'owner@holdfast.local', name: 'Owner' } as const;
+const localOwnerLock = 0x48f3;
+
+export async function findUser({ orm }: Transaction, userId: string): Promise<UserRow | undefined> {
+  const [row] = await orm.select().from(users).where(eq(users.id, userId));
+  return row;
+}
+
+/** The person behind an identity, made on first sight. The e-mail address never decides who somebody is. */
+export async function keepUser(
+  { orm }: Transaction,
+  identity: ProviderIdentity,
+  now: Date,
+  ids: Ids,
+  keyring: Keyring,
+): Promise<UserRow> {
+  const told = {
+    email: identity.email,
+    emailVerified: identity.emailVerified,
+    name: identity.name,
+    picture: identity.picture,
+    updatedAt: now,
+  };
+  const [row] = await orm
+    .insert(users)
+    .values({ id: ids.next('usr'), providerSubject: identity.subject, createdAt: now, ...told })
+    .onConflictDoUpdate({ target: users.providerSubject, set: told })
+    .returning();
+  if (!row) throw new Error('a person could not be kept');
+  // A provider that gives no new refresh token leaves the one from the last consent standing.
+  if (identity.refreshToken === null) return row;
+  const providerRefreshToken = keyring.seal(identity.refreshToken, refreshTokenPurpose(row.id));
+  await orm.update(users).set({ providerRefreshToken }).where(eq(users.id, row.id));
+  return { ...row, providerRefreshToken };
+}
+
+/** The one person of the local sign-in link, whom no identity provider knows. */
+export async function keepLocalOwner({ orm, client }: Transaction, now: Date, ids: Ids): Promise<UserRow> {
+  await client.query('select pg_advisory_xact_lock($1)', [localOwnerLock]);
+  const [kept] = await orm
+    .select()
+    .from(users)
+    .where(isNull(users.providerSubject))
+    .orderBy(asc(users.createdAt))
+    .limit(1);
+  if (kept) return kept;
+  const [row] = await orm
+    .insert(users)
+    .values({ id: ids.next('usr'), ...localOwner, emailVerified: true, createdAt: now, updatedAt: now })
+    .returning();
+  if (!row) throw new Error('the local owner could not be kept');
+  return row;
+}
+
+export async function readProviderRefreshToken(
+  transaction: Transaction,
+  userId: string,
+  keyring: Keyring,
+): Promise<string | null> {
+  const user = await findUser(transaction, userId);
+  return user?.providerRefreshToken ? keyring.openText(user.providerRefreshToken, refreshTokenPurpose(userId)) : null;
+}
+
+export function refreshTokenPurpose(userId: string): string {
+  return `users.provider_refresh_token:${userId}`;
+}
