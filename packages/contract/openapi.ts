@@ -3,6 +3,7 @@ import { describeOperation } from './openapi/operations.ts';
 import { ResponseCollection } from './openapi/responses.ts';
 import { SchemaCollection } from './openapi/schemas.ts';
 import { describeWebhooks } from './openapi/webhooks.ts';
+import type { Operation } from './operation.ts';
 import { documentedOperations } from './operations/index.ts';
 
 export const apiVersion = '2.0.0';
@@ -52,9 +53,20 @@ const securitySchemes = {
   },
 };
 
+/** In the order of the tags, then of the paths: the same document whatever loads the modules. */
+function inOrder(): readonly Operation[] {
+  const tags = Object.keys(tagDescriptions);
+  const key = (operation: Operation) =>
+    `${String(tags.indexOf(operation.tag)).padStart(3, '0')} ${operation.path} ${operation.method}`;
+  return documentedOperations.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+const sorted = (entries: Record<string, object>) =>
+  Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)));
+
 function describePaths(schemas: SchemaCollection, responses: ResponseCollection) {
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of documentedOperations) {
+  for (const operation of inOrder()) {
     const described = describeOperation(operation, schemas, responses);
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: described };
   }
@@ -93,8 +105,8 @@ export function createOpenApi(): object {
       securitySchemes,
       headers,
       parameters: headerParameters,
-      responses: responses.components,
-      schemas: Object.fromEntries(Object.entries(schemas.components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses: sorted(responses.components),
+      schemas: sorted(schemas.components),
     },
   };
 }

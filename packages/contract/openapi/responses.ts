@@ -83,7 +83,7 @@ const failed = (error: JsonSchema): JsonSchema => ({
 
 function errorSchema(code: ErrorCode, schemas: SchemaCollection): JsonSchema {
   const { details, description } = errorDefinition(code);
-  return schemas.add(`${pascal(code)}Error`, {
+  return schemas.add(`${pascal(code).replace(/Error$/, '')}Error`, {
     type: 'object',
     description,
     properties: {
