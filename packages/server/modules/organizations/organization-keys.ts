@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { Problem } from '../../platform/problem.ts';
-import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { type Derivation, findCurrentKey, findKey, insertKey, type KeyRow, listKeys } from './key-store.ts';
+import { lockOrganization } from './organization-store.ts';
 import { fingerprintOf } from './passphrase.ts';
 
 /** A key that wraps the data keys of an organization's backups. */
@@ -15,19 +15,21 @@ export interface OrganizationKey {
   derivation: Derivation | null;
 }
 
+export type KeyMaker = Pick<Platform, 'clock' | 'ids' | 'keyring'>;
+
 export const keyPurpose = (keyId: string) => `organization_keys:${keyId}`;
 
 /** The middle of the hierarchy master key → organization key → data key of a backup. */
 export class OrganizationKeys {
-  readonly #keyring: Keyring;
+  readonly #maker: KeyMaker;
 
-  constructor(keyring: Keyring) {
-    this.#keyring = keyring;
+  constructor(maker: KeyMaker) {
+    this.#maker = maker;
   }
 
   /** The key that wraps new data keys. */
   async current(transaction: Transaction, organizationId: string): Promise<OrganizationKey> {
-    return this.open(await findCurrentKey(transaction, organizationId));
+    return this.open(await currentKey(this.#maker, transaction, organizationId));
   }
 
   /** The key that wrapped an existing data key. DECRYPTION_ERROR when the customer withdrew it, or when it is gone. */
@@ -49,14 +51,22 @@ export class OrganizationKeys {
         `The ${row.kind} this backup was made with was withdrawn. Supply it again with PUT /api/v1/organizations/current/encryption-key.`,
       );
     }
-    const key = this.#keyring.open(row.sealed, keyPurpose(row.id));
+    const key = this.#maker.keyring.open(row.sealed, keyPurpose(row.id));
     return { keyId: row.id, kind: row.kind, key, derivation: row.derivation };
   }
 }
 
+/** The row of the key in use. An organization that has none yet gets one, under its lock so that it gets only one. */
+export async function currentKey(maker: KeyMaker, transaction: Transaction, organizationId: string): Promise<KeyRow> {
+  const found = await findCurrentKey(transaction, organizationId);
+  if (found) return found;
+  await lockOrganization(transaction, organizationId);
+  return (await findCurrentKey(transaction, organizationId)) ?? createServiceKey(maker, transaction, organizationId, 1);
+}
+
 /** A key of the service's own making, current from now on. The key before it must be retired already. */
 export async function createServiceKey(
-  { clock, ids, keyring }: Pick<Platform, 'clock' | 'ids' | 'keyring'>,
+  { clock, ids, keyring }: KeyMaker,
   transaction: Transaction,
   organizationId: string,
   version: number,

@@ -1,8 +1,8 @@
 import { operations } from '@holdfast/contract';
 import { Problem } from '../../platform/problem.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
-import { changeKey, findCurrentKey, listKeys } from './key-store.ts';
-import { createServiceKey } from './organization-keys.ts';
+import { changeKey, listKeys } from './key-store.ts';
+import { createServiceKey, currentKey } from './organization-keys.ts';
 import { encryptionKeyEtag } from './present-encryption-key.ts';
 import { audit } from './record.ts';
 import { enter } from './standing.ts';
@@ -17,7 +17,7 @@ export async function removeEncryptionKey(
 ): Promise<void> {
   await context.database.tenant(organizationId, async (transaction) => {
     await enter(transaction, organizationId, caller, role);
-    const current = await findCurrentKey(transaction, organizationId);
+    const current = await currentKey(context, transaction, organizationId);
     caller.requireMatch(encryptionKeyEtag(current));
     if (current.kind === 'service') {
       throw new Problem('INVALID_STATE', "The service's own key is in use; there is no key of yours to withdraw.");

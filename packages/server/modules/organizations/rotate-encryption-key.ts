@@ -1,8 +1,8 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Caller, OrganizationsContext } from './context.ts';
-import { changeKey, findCurrentKey, type KeyRow, listKeys } from './key-store.ts';
-import { createServiceKey, OrganizationKeys } from './organization-keys.ts';
+import { changeKey, type KeyRow, listKeys } from './key-store.ts';
+import { createServiceKey, currentKey, OrganizationKeys } from './organization-keys.ts';
 import { audit } from './record.ts';
 import { enter } from './standing.ts';
 
@@ -20,7 +20,7 @@ export async function rotateEncryptionKey(
 ): Promise<{ row: KeyRow; rewrapped: number }> {
   return context.database.tenant(organizationId, async (transaction) => {
     await enter(transaction, organizationId, caller, role);
-    const before = await findCurrentKey(transaction, organizationId);
+    const before = await currentKey(context, transaction, organizationId);
     const row = await renew(context, transaction, organizationId, before);
     const rewrapped = await rewrapAll(context, transaction, organizationId, row);
     await audit(context, transaction, caller, organizationId, {
@@ -54,7 +54,7 @@ async function rewrapAll(
   organizationId: string,
   row: KeyRow,
 ): Promise<number> {
-  const keys = new OrganizationKeys(context.keyring);
+  const keys = new OrganizationKeys(context);
   const rows = new Map((await listKeys(transaction, organizationId)).map((found) => [found.id, found]));
   const source = { open: (keyId: string) => keys.open(rows.get(keyId)), wrapWith: keys.open(row) };
   let rewrapped = 0;

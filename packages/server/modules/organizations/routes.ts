@@ -11,9 +11,9 @@ import { deleteOrganization } from './delete-organization.ts';
 import { deleteServiceAccount, requireServiceAccount } from './delete-service-account.ts';
 import { getOrganization } from './get-organization.ts';
 import { listPending } from './invitation-store.ts';
-import { findCurrentKey } from './key-store.ts';
 import { listOrganizations } from './list-organizations.ts';
 import { listMembers } from './member-store.ts';
+import { currentKey } from './organization-keys.ts';
 import { findOrganization } from './organization-store.ts';
 import { encryptionKeyEtag, presentEncryptionKey } from './present-encryption-key.ts';
 import { organizationEtag, presentCreated, presentSubscription, presentUpdated } from './present-organization.ts';
@@ -106,7 +106,7 @@ function keyHandlers(context: InvitationsContext): Handlers {
   return {
     getEncryptionKey: async ({ organization }) => {
       const row = await context.database.tenant(organization.id, (transaction) =>
-        findCurrentKey(transaction, organization.id),
+        currentKey(context, transaction, organization.id),
       );
       return { data: presentEncryptionKey(row), etag: encryptionKeyEtag(row) };
     },

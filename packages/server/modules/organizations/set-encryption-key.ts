@@ -1,8 +1,8 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
-import { changeKey, type Derivation, findCurrentKey, insertKey, type KeyRow, listKeys } from './key-store.ts';
-import { keyPurpose } from './organization-keys.ts';
+import { changeKey, type Derivation, insertKey, type KeyRow, listKeys } from './key-store.ts';
+import { currentKey, keyPurpose } from './organization-keys.ts';
 import { deriveKey, fingerprintOf, newDerivation } from './passphrase.ts';
 import { encryptionKeyEtag } from './present-encryption-key.ts';
 import { audit } from './record.ts';
@@ -33,7 +33,7 @@ export async function setEncryptionKey(
       : await fromPassphrase(context, organizationId, given.passphrase);
   return context.database.tenant(organizationId, async (transaction) => {
     await enter(transaction, organizationId, caller, role);
-    const current = await findCurrentKey(transaction, organizationId);
+    const current = await currentKey(context, transaction, organizationId);
     caller.requireMatch(encryptionKeyEtag(current));
     if (current.fingerprint === supplied.fingerprint) return current;
     await changeKey(transaction, organizationId, current.id, { retiredAt: context.clock.now() });
