@@ -1,5 +1,12 @@
 export type { FirestoreSandbox, FirestoreSandboxOptions } from './firestore/server.ts';
 export { startFirestoreSandbox } from './firestore/server.ts';
+export {
+  type GcsCaller,
+  type GcsSandbox,
+  type GcsSandboxOptions,
+  SANDBOX_GCS_TOKEN,
+  startGcsSandbox,
+} from './gcs/server.ts';
 export type { FaultCounts, FaultProfile } from './objects/faults.ts';
 export { Faults } from './objects/faults.ts';
 export {
