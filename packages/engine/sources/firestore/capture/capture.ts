@@ -15,6 +15,8 @@ import { Listening, needsCatchUp } from './listening.ts';
 const BATCH_INTERVAL_MS = 10_000;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const DISCOVERY_INTERVAL_MS = 10 * 60_000;
+/** So many full batches may wait for a snapshot before they are handed over without one. */
+const OVERFLOW_FACTOR = 4;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const CATCH_UPS_MAX = 3;
 
@@ -111,7 +113,7 @@ class CaptureRun {
 
   /** Runs until a stream breaks, which it throws. */
   async *#listen(): AsyncGenerator<ChangeBatch, void> {
-    const listening = new Listening(this.#source.client, this.#options);
+    const listening = new Listening(this.#source.client, this.#options, OVERFLOW_FACTOR * this.#bytesMax);
     let closedMs = performance.now();
     try {
       const start: StartPoint = { readTime: this.#covered, resumeToken: this.#resumeToken };
@@ -123,6 +125,7 @@ class CaptureRun {
       await listening.listenTo([...late], 'beginning');
       for (;;) {
         await listening.wait(Math.max(1, closedMs + this.#intervalMs - performance.now()));
+        if (listening.pending.bytes >= OVERFLOW_FACTOR * this.#bytesMax) yield this.#overflow(listening);
         const through = listening.snapshotTime;
         if (through === undefined || through <= this.#covered) continue;
         const isDue = performance.now() - closedMs >= this.#intervalMs || listening.pending.bytes >= this.#bytesMax;
@@ -139,6 +142,13 @@ class CaptureRun {
     } finally {
       listening.close();
     }
+  }
+
+  /** Too much to hold until the next snapshot: it is handed over, but no time is called covered for it yet. */
+  #overflow(listening: Listening): ChangeBatch {
+    const own = listening.pending.takeAll().filter((change) => isInScope(this.#options.scope, change.path));
+    for (const change of own) this.#known.note(change);
+    return { records: encodeChanges(own), coveredFrom: this.#covered, coveredThrough: this.#covered };
   }
 
   /** True when there are some: then the stretch stays open until they have caught up too. */

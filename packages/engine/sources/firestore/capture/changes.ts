@@ -60,6 +60,13 @@ export class PendingChanges {
     return inCommitOrder(this.#changes.filter((change) => change.at <= instant));
   }
 
+  takeAll(): Change[] {
+    const all = inCommitOrder(this.#changes);
+    this.#changes = [];
+    this.#bytes = 0;
+    return all;
+  }
+
   dropThrough(instant: Instant): void {
     this.#changes = this.#changes.filter((change) => change.at > instant);
     this.#bytes = this.#changes.reduce((sum, change) => sum + change.body.length, 0);

@@ -15,11 +15,14 @@ export class Listening {
   readonly #signal: AbortSignal;
   readonly #bell = new Bell();
   readonly #streams: ListenStream[] = [];
+  /** From here on somebody should look, snapshot or not. */
+  readonly #wakeBytes: number;
   #error: unknown;
   readonly pending = new PendingChanges();
 
-  constructor(client: FirestoreClient, options: CaptureOptions) {
+  constructor(client: FirestoreClient, options: CaptureOptions, wakeBytes: number) {
     this.#client = client;
+    this.#wakeBytes = wakeBytes;
     this.#signal =
       options.signal === undefined ? this.#abort.signal : AbortSignal.any([options.signal, this.#abort.signal]);
   }
@@ -72,7 +75,10 @@ export class Listening {
     const last = this.#streams.at(-1);
     if (last?.hasRoom) return last;
     const stream = new ListenStream(this.#client, {
-      onChange: (change) => this.pending.add(change),
+      onChange: (change) => {
+        this.pending.add(change);
+        if (this.pending.bytes >= this.#wakeBytes) this.#bell.ring();
+      },
       onSnapshot: () => this.#bell.ring(),
       onEnd: (error) => {
         this.#error ??= error;

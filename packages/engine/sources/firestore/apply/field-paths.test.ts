@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { encodeDocument, type JsonFields } from '../../../format/document-json.ts';
+import { emptySlices, sliceDocument } from './document-slices.ts';
+import { formatFieldPath, hasMapAt, leavesOf } from './field-paths.ts';
+
+function contentOf(fields: JsonFields): Buffer {
+  const bytes = Buffer.from(encodeDocument({ name: 'p/documents/a/b', fields }));
+  const slices = emptySlices();
+  sliceDocument(bytes, 0, bytes.length, slices);
+  return bytes.subarray(slices.contentStart, slices.contentEnd);
+}
+
+test('maps are entered; arrays, scalars, vectors and empty maps are leaves; odd names are quoted', () => {
+  const content = contentOf({
+    plain: { integerValue: '1' },
+    map: {
+      mapValue: {
+        fields: { 'a.b': { nullValue: null }, deep: { mapValue: { fields: { x: { booleanValue: true } } } } },
+      },
+    },
+    empty: { mapValue: {} },
+    list: { arrayValue: { values: [{ mapValue: { fields: { y: { nullValue: null } } } }] } },
+    vector: { mapValue: { fields: { __type__: { stringValue: '__vector__' }, value: { arrayValue: {} } } } },
+    '`tick\\': { nullValue: null },
+    '1st': { nullValue: null },
+  });
+  const leaves = leavesOf(content, 0, content.length);
+  expect(leaves.map((leaf) => formatFieldPath(leaf.segments)).sort()).toEqual(
+    ['plain', 'map.`a.b`', 'map.deep.x', 'empty', 'list', 'vector', '`\\`tick\\\\`', '`1st`'].sort(),
+  );
+  expect(leaves.filter((leaf) => leaf.isEmptyMap).map((leaf) => leaf.segments)).toEqual([['empty']]);
+  expect(hasMapAt(content, 0, content.length, ['map', 'deep'])).toBe(true);
+  expect(hasMapAt(content, 0, content.length, ['empty'])).toBe(true);
+  expect(hasMapAt(content, 0, content.length, ['plain'])).toBe(false);
+  expect(hasMapAt(content, 0, content.length, ['vector'])).toBe(false);
+  expect(hasMapAt(content, 0, content.length, ['map', 'none'])).toBe(false);
+});

@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type CaptureOptions,
+  type ChangeBatch,
+  everything,
+  type Instant,
+  wholeDatabase,
+} from '../../../ports/index.ts';
+import type { ConnectedFirestore } from '../connect.ts';
+import { fields, scanAll, startTestBench, storedIn, type TestBench, write } from '../testing/bench.ts';
+
+let bench: TestBench;
+let projects = 0;
+beforeAll(async () => {
+  bench = await startTestBench();
+});
+afterAll(() => bench.stop());
+afterEach(() => bench.sandbox.control.clearFaults());
+
+const fresh = (more = {}): ConnectedFirestore => bench.connect({ projectId: `capture-${++projects}`, ...more });
+
+/** A capture running beside the test, everything it has said so far, and ways to wait for it. */
+class Recorder {
+  readonly batches: ChangeBatch[] = [];
+  readonly #controller = new AbortController();
+  readonly #done: Promise<void>;
+  error: unknown;
+
+  constructor(connected: ConnectedFirestore, from: Instant, more: Partial<CaptureOptions> = {}) {
+    const options: CaptureOptions = {
+      from,
+      scope: wholeDatabase,
+      batchIntervalMs: 30,
+      signal: this.#controller.signal,
+      ...more,
+    };
+    this.#done = (async () => {
+      for await (const batch of connected.capture.capture(options)) this.batches.push(batch);
+    })().catch((error: unknown) => {
+      this.error = error;
+    });
+  }
+
+  changes(): string[] {
+    const batches = this.batches.flatMap((batch) => (batch.records === null ? [] : [batch.records]));
+    return storedIn(batches).map(({ kind, path }) => `${kind === 1 ? 'put' : 'delete'} ${path}`);
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    for (let waitedMs = 0; !condition(); waitedMs += 10) {
+      if (waitedMs > 12_000)
+        throw new Error(`waited in vain; heard: ${this.changes().slice(-5).join(', ')}; ${String(this.error)}`);
+      await sleep(10);
+    }
+  }
+
+  covers(instant: Instant): boolean {
+    return (this.batches.at(-1)?.coveredThrough ?? '') >= instant;
+  }
+
+  async stop(): Promise<void> {
+    this.#controller.abort();
+    await this.#done;
+  }
+
+  /** Every stretch begins where the one before it ended. */
+  expectJoined(from: Instant): void {
+    let end = from;
+    for (const batch of this.batches) {
+      expect(batch.coveredFrom).toBe(end);
+      expect(batch.coveredThrough >= batch.coveredFrom).toBe(true);
+      end = batch.coveredThrough;
+    }
+  }
+
+  get gaps() {
+    return this.batches.flatMap((batch) => (batch.gap === undefined ? [] : [batch.gap]));
+  }
+}
+
+describe('following a database', () => {
+  test('puts and deletes arrive in order of commit, in stretches that join, with the bytes as stored', async () => {
+    const connected = fresh();
+    await write(connected, [{ path: 'c/old', fields: fields(0) }]);
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from);
+    await write(connected, [{ path: 'c/a', fields: fields(1) }]);
+    await write(connected, [{ path: 'c/b', fields: fields(2) }]);
+    await recorder.until(() => recorder.changes().length >= 2);
+    await write(connected, [{ path: 'c/old' }]);
+    await recorder.until(() => recorder.changes().length >= 3);
+    expect(recorder.changes()).toEqual(['put c/a', 'put c/b', 'delete c/old']);
+    const heard = storedIn(recorder.batches.flatMap((batch) => batch.records ?? []));
+    const stored = await scanAll(connected);
+    expect(heard[0]!.body.equals(stored.find(({ path }) => path === 'c/a')!.body)).toBe(true);
+    recorder.expectJoined(from);
+    expect(recorder.gaps).toEqual([]);
+    await recorder.stop();
+    expect(recorder.error).toMatchObject({ code: 'CANCELLED' });
+  });
+
+  test('what happened before listening began, but after the starting instant, is not lost', async () => {
+    const connected = fresh();
+    await write(connected, [
+      { path: 'c/x', fields: fields(0) },
+      { path: 'c/y', fields: fields(0) },
+    ]);
+    const from = await connected.source.snapshotTime();
+    await write(connected, [{ path: 'c/x', fields: fields(1) }, { path: 'c/y' }]);
+    const recorder = new Recorder(connected, from);
+    await recorder.until(() => recorder.changes().length >= 2);
+    expect(recorder.changes().sort()).toEqual(['delete c/y', 'put c/x']);
+    await recorder.stop();
+  });
+
+  test('a collection that appears while listening is followed from its first document, without a gap', async () => {
+    const connected = fresh();
+    await write(connected, [{ path: 'c/a', fields: fields(1) }]);
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from);
+    await recorder.until(() => recorder.batches.length > 0 || recorder.covers(from));
+    await write(connected, [{ path: 'fresh/1', fields: fields(1) }]);
+    await write(connected, [
+      { path: 'c/a', fields: fields(2) },
+      { path: 'c/a/inner/1', fields: fields(3) },
+    ]);
+    await recorder.until(() => recorder.changes().length >= 3);
+    expect(recorder.changes()).toEqual(['put fresh/1', 'put c/a', 'put c/a/inner/1']);
+    expect(recorder.gaps).toEqual([]);
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
+  test('an empty database is waited on until its first document', async () => {
+    const connected = fresh();
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from);
+    await recorder.until(() => recorder.batches.length >= 1);
+    await write(connected, [{ path: 'first/1', fields: fields(1) }]);
+    await recorder.until(() => recorder.changes().length >= 1);
+    expect(recorder.changes()).toEqual(['put first/1']);
+    expect(recorder.gaps).toEqual([]);
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
+  test('only what is in scope is handed over', async () => {
+    const connected = fresh();
+    await write(connected, [
+      { path: 'c/a', fields: fields(1) },
+      { path: 'logs/1', fields: fields(1) },
+    ]);
+    const from = await connected.source.snapshotTime();
+    const scope = { collections: 'all' as const, includeSubcollections: true, excludeCollections: ['logs'] };
+    const recorder = new Recorder(connected, from, { scope });
+    await write(connected, [
+      { path: 'logs/1', fields: fields(2) },
+      { path: 'c/a', fields: fields(2) },
+    ]);
+    await recorder.until(() => recorder.changes().length >= 1);
+    await write(connected, [
+      { path: 'logs/2', fields: fields(3) },
+      { path: 'c/b', fields: fields(3) },
+    ]);
+    await recorder.until(() => recorder.changes().length >= 2);
+    expect(recorder.changes()).toEqual(['put c/a', 'put c/b']);
+    await recorder.stop();
+  });
+});
+
+test('a flood larger than memory should hold is handed over piece by piece, and time only where it is complete', async () => {
+  const connected = fresh();
+  await write(connected, [{ path: 'c/0', fields: fields(0) }]);
+  const from = await connected.source.snapshotTime();
+  const flood = Array.from({ length: 3_000 }, (_, index) => ({ path: `c/${index}`, fields: fields(index + 1) }));
+  await write(connected, flood);
+  const recorder = new Recorder(connected, from, { batchBytesMax: 10_000 });
+  await recorder.until(() => recorder.covers(from) && recorder.changes().length >= 3_000);
+  expect(new Set(recorder.changes()).size).toBe(3_000);
+  const largest = Math.max(...recorder.batches.map((batch) => batch.records?.bytes.length ?? 0));
+  expect(largest).toBeLessThan(3_000 * 100 * 0.8);
+  recorder.expectJoined(from);
+  await recorder.stop();
+});
+
+describe('through faults', () => {
+  test('a stream that breaks again and again loses and doubles nothing that counts', async () => {
+    const connected = fresh({ retry: { attemptsMax: 20, delayBaseMs: 2, delayMaxMs: 20 } });
+    await write(connected, [{ path: 'c/0', fields: fields(0) }]);
+    const from = await connected.source.snapshotTime();
+    bench.sandbox.control.addFault({ method: 'Listen', breakAfterDocuments: 5, reset: true, times: 8 });
+    const recorder = new Recorder(connected, from);
+    const expected: string[] = [];
+    for (let round = 0; round < 12; round += 1) {
+      const records = [0, 1, 2].map((index) => ({ path: `c/r${round}-${index}`, fields: fields(round) }));
+      expected.push(...records.map(({ path }) => `put ${path}`));
+      await write(connected, records);
+      await sleep(15);
+    }
+    await recorder.until(() => new Set(recorder.changes()).size >= expected.length);
+    expect([...new Set(recorder.changes())].sort()).toEqual(expected.sort());
+    expect(recorder.gaps).toEqual([]);
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
+  test('a starting point out of reach is caught up by a scan, deletions included, and the gap is told', async () => {
+    const connected = fresh();
+    const before = ['c/changed', 'c/gone', 'c/same'];
+    await write(
+      connected,
+      before.map((path) => ({ path, fields: fields(1) })),
+    );
+    const from = await connected.source.snapshotTime();
+    const names = { scope: wholeDatabase, readTime: from, namesOnly: true };
+    const known: Awaited<ReturnType<typeof namesAt>> = await namesAt(connected, names);
+    await write(connected, [
+      { path: 'c/changed', fields: fields(2) },
+      { path: 'c/gone' },
+      { path: 'n/new', fields: fields(3) },
+    ]);
+    bench.sandbox.control.moveClock({ project: `capture-${projects}`, database: '(default)' }, 2 * 3_600_000);
+    const knownNames = async function* () {
+      yield* known;
+    };
+    const recorder = new Recorder(connected, from, { knownNames });
+    await recorder.until(() => recorder.gaps.length >= 1);
+    expect(recorder.changes().sort()).toEqual(['delete c/gone', 'put c/changed', 'put n/new']);
+    expect(recorder.gaps[0]).toMatchObject({ from, reason: expect.stringContaining('Listening could not go on') });
+    expect(recorder.gaps[0]).not.toHaveProperty('deletionsUnknown');
+    await write(connected, [{ path: 'n/later', fields: fields(4) }]);
+    await recorder.until(() => recorder.changes().includes('put n/later'));
+    expect(recorder.gaps).toHaveLength(1);
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
+  test('without the names known before, a catch-up admits that it cannot see deletions', async () => {
+    const connected = fresh();
+    await write(connected, [{ path: 'c/gone', fields: fields(1) }]);
+    const from = await connected.source.snapshotTime();
+    await write(connected, [{ path: 'c/gone' }, { path: 'c/new', fields: fields(2) }]);
+    bench.sandbox.control.moveClock({ project: `capture-${projects}`, database: '(default)' }, 2 * 3_600_000);
+    const recorder = new Recorder(connected, from);
+    await recorder.until(() => recorder.gaps.length >= 1);
+    expect(recorder.changes()).toEqual(['put c/new']);
+    expect(recorder.gaps[0]).toMatchObject({ deletionsUnknown: true });
+    await recorder.stop();
+  });
+
+  test('a server that resets its listeners leads to a catch-up with a gap, not to silence', async () => {
+    const connected = fresh();
+    await write(connected, [{ path: 'c/a', fields: fields(1) }]);
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from);
+    await write(connected, [{ path: 'c/b', fields: fields(1) }]);
+    await recorder.until(() => recorder.changes().length >= 1);
+    bench.sandbox.control.resetListens();
+    await recorder.until(() => recorder.gaps.length >= 1);
+    await write(connected, [{ path: 'c/c', fields: fields(1) }]);
+    await recorder.until(() => recorder.changes().includes('put c/c'));
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
+  test('missing rights end the capture with SOURCE_AUTH_ERROR', async () => {
+    const connected = fresh();
+    await write(connected, [{ path: 'c/a', fields: fields(1) }]);
+    const from = await connected.source.snapshotTime();
+    bench.sandbox.control.addFault({ method: 'Listen', status: 'PERMISSION_DENIED' });
+    const recorder = new Recorder(connected, from);
+    await recorder.until(() => recorder.error !== undefined);
+    expect(recorder.error).toMatchObject({ code: 'SOURCE_AUTH_ERROR' });
+  });
+});
+
+async function namesAt(
+  connected: ConnectedFirestore,
+  options: { scope: typeof wholeDatabase; readTime: Instant; namesOnly: boolean },
+) {
+  const batches = [];
+  for await (const batch of connected.source.scan(everything, options)) batches.push(batch);
+  return batches;
+}
