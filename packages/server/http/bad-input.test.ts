@@ -18,7 +18,9 @@ afterAll(() => app.close());
 
 /** Ends the session or the organization the test stands on; called with garbage they refuse, but not with luck on their side. */
 const careful = new Set(['logout', 'deleteOrganization', 'revokeSession']);
-const withBody = servedOperations.filter((operation) => ['POST', 'PUT', 'PATCH'].includes(operation.method) && !careful.has(operation.id));
+const withBody = servedOperations.filter(
+  (operation) => ['POST', 'PUT', 'PATCH'].includes(operation.method) && !careful.has(operation.id),
+);
 
 function pathOf(operation: Operation, value: string): string {
   return operation.path.replace(/\{\w+\}/g, () => encodeURIComponent(value) || 'x');
@@ -28,21 +30,32 @@ function pathOf(operation: Operation, value: string): string {
 function expectRefusal(response: { status: number; text: string; headers: Headers }, what: string): void {
   expect(response.status, `${what}: ${response.text.slice(0, 300)}`).toBeLessThan(500);
   if (response.status < 400) return;
-  const body = JSON.parse(response.text) as { success: boolean; error: { code: string; message: string; requestId: string } };
+  const body = JSON.parse(response.text) as {
+    success: boolean;
+    error: { code: string; message: string; requestId: string };
+  };
   expect(body.success, what).toBe(false);
   expect(typeof body.error.code, what).toBe('string');
   expect(body.error.requestId, what).toBe(response.headers.get('x-request-id'));
 }
 
 function send(operation: Operation, options: { path?: string; body?: unknown; headers?: Record<string, string> }) {
-  return app.request(operation.method, options.path ?? pathOf(operation, 'x'), { token: person.token, organizationId, ...options });
+  return app.request(operation.method, options.path ?? pathOf(operation, 'x'), {
+    token: person.token,
+    organizationId,
+    ...options,
+  });
 }
 
 describe('bad input gets the error envelope, never a 500, never a hang', () => {
   test.each(withBody.map((operation) => [operation.id, operation] as const))('%s', async (_, operation) => {
     const cases: [string, { body?: unknown; headers?: Record<string, string> }, number[] | undefined][] = [
       ['broken JSON', { body: '{"name": ', headers: { 'content-type': 'application/json' } }, undefined],
-      ['not UTF-8', { body: '{"a":"\u0080"}', headers: { 'content-type': 'application/json; charset=latin1' } }, undefined],
+      [
+        'not UTF-8',
+        { body: '{"a":"\u0080"}', headers: { 'content-type': 'application/json; charset=latin1' } },
+        undefined,
+      ],
       ['oversize', { body: JSON.stringify({ name: 'x'.repeat(1024 * 1024) }) }, [413]],
       ['wrong content type', { body: '<a/>', headers: { 'content-type': 'application/xml' } }, [415]],
       ['unknown field', { body: { nobodyKnowsThisField: 1 } }, [400]],
@@ -50,26 +63,60 @@ describe('bad input gets the error envelope, never a 500, never a hang', () => {
       ['null', { body: 'null', headers: { 'content-type': 'application/json' } }, undefined],
       ['null byte', { body: { name: 'a\u0000b' } }, undefined],
       ['lone surrogate', { body: '{"name":"\\ud800"}', headers: { 'content-type': 'application/json' } }, undefined],
-      ['huge number', { body: '{"limit": 1e400, "timeout": 9007199254740993123, "retention": -1e308}', headers: { 'content-type': 'application/json' } }, undefined],
-      ['deep nesting', { body: `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, headers: { 'content-type': 'application/json' } }, undefined],
-      ['prototype', { body: '{"__proto__": {"role": "owner"}, "constructor": 1}', headers: { 'content-type': 'application/json' } }, undefined],
-      ['long header', { body: {}, headers: { 'x-request-id': 'x'.repeat(10_000), 'x-odd': 'y'.repeat(10_000) } }, undefined],
+      [
+        'huge number',
+        {
+          body: '{"limit": 1e400, "timeout": 9007199254740993123, "retention": -1e308}',
+          headers: { 'content-type': 'application/json' },
+        },
+        undefined,
+      ],
+      [
+        'deep nesting',
+        { body: `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, headers: { 'content-type': 'application/json' } },
+        undefined,
+      ],
+      [
+        'prototype',
+        { body: '{"__proto__": {"role": "owner"}, "constructor": 1}', headers: { 'content-type': 'application/json' } },
+        undefined,
+      ],
+      [
+        'long header',
+        { body: {}, headers: { 'x-request-id': 'x'.repeat(10_000), 'x-odd': 'y'.repeat(10_000) } },
+        undefined,
+      ],
     ];
     for (const [what, options, statuses] of cases) {
       const response = await send(operation, options);
       expectRefusal(response, `${operation.id} ${what}`);
-      if (statuses) expect(statuses, `${operation.id} ${what}: ${response.text.slice(0, 200)}`).toContain(response.status);
+      if (statuses)
+        expect(statuses, `${operation.id} ${what}: ${response.text.slice(0, 200)}`).toContain(response.status);
     }
   });
 
   test('any JSON, any query, any path parameter', async () => {
     const json = fc.jsonValue({ maxDepth: 3 });
-    const words = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.constantFrom('..', '%00', '\u0000', '../../etc', "' or 1=1 --", '*', '.', '\ud83d\ude00', '__proto__'));
-    const property = fc.asyncProperty(fc.constantFrom(...servedOperations.filter(({ id }) => !careful.has(id))), json, words, words, async (operation, body, parameter, query) => {
-      const path = `${pathOf(operation, parameter.toWellFormed())}?limit=${encodeURIComponent(query.toWellFormed())}&cursor=${encodeURIComponent(parameter.toWellFormed())}&from=${encodeURIComponent(query.toWellFormed())}`;
-      const response = await send(operation, operation.method === 'GET' || operation.method === 'DELETE' ? { path } : { path, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
-      expectRefusal(response, `${operation.id} ${path}`);
-    });
+    const words = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      fc.constantFrom('..', '%00', '\u0000', '../../etc', "' or 1=1 --", '*', '.', '\ud83d\ude00', '__proto__'),
+    );
+    const property = fc.asyncProperty(
+      fc.constantFrom(...servedOperations.filter(({ id }) => !careful.has(id))),
+      json,
+      words,
+      words,
+      async (operation, body, parameter, query) => {
+        const path = `${pathOf(operation, parameter.toWellFormed())}?limit=${encodeURIComponent(query.toWellFormed())}&cursor=${encodeURIComponent(parameter.toWellFormed())}&from=${encodeURIComponent(query.toWellFormed())}`;
+        const response = await send(
+          operation,
+          operation.method === 'GET' || operation.method === 'DELETE'
+            ? { path }
+            : { path, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } },
+        );
+        expectRefusal(response, `${operation.id} ${path}`);
+      },
+    );
     await fc.assert(property, { numRuns: 400 });
   });
 });
@@ -91,14 +138,38 @@ function raw(text: string): Promise<string> {
 }
 
 test.each([
-  ['an unknown method', 'FROBNICATE /api/v1/organizations HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 400 .*VALIDATION_ERROR/s],
-  ['a method of WebDAV', 'PROPFIND /api/v1/organizations HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s],
+  [
+    'an unknown method',
+    'FROBNICATE /api/v1/organizations HTTP/1.1\r\nHost: a\r\n\r\n',
+    /^HTTP\/1.1 400 .*VALIDATION_ERROR/s,
+  ],
+  [
+    'a method of WebDAV',
+    'PROPFIND /api/v1/organizations HTTP/1.1\r\nHost: a\r\n\r\n',
+    /^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s,
+  ],
   ['TRACE', 'TRACE /api/v1/auth/me HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s],
   ['no HTTP at all', 'hello\r\n\r\n', /^HTTP\/1.1 400 .*VALIDATION_ERROR/s],
-  ['headers beyond measure', `GET /health HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1.1 431 .*HEADERS_TOO_LARGE/s],
-  ['broken percent encoding', 'GET /api/v1/%E0%A4%A HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 40[04] .*"success":false/s],
-  ['a null byte in the path', 'GET /api/v1/backups/%00 HTTP/1.1\r\nHost: a\r\n\r\n', /^HTTP\/1.1 4\d\d .*"success":false/s],
-  ['two different lengths', 'POST /api/v1/organizations HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 5\r\n\r\n{', /^HTTP\/1.1 400 /],
+  [
+    'headers beyond measure',
+    `GET /health HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`,
+    /^HTTP\/1.1 431 .*HEADERS_TOO_LARGE/s,
+  ],
+  [
+    'broken percent encoding',
+    'GET /api/v1/%E0%A4%A HTTP/1.1\r\nHost: a\r\n\r\n',
+    /^HTTP\/1.1 40[04] .*"success":false/s,
+  ],
+  [
+    'a null byte in the path',
+    'GET /api/v1/backups/%00 HTTP/1.1\r\nHost: a\r\n\r\n',
+    /^HTTP\/1.1 4\d\d .*"success":false/s,
+  ],
+  [
+    'two different lengths',
+    'POST /api/v1/organizations HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 5\r\n\r\n{',
+    /^HTTP\/1.1 400 /,
+  ],
 ])('%s is answered with the error envelope', async (_, bytes, expected) => {
   expect(await raw(bytes)).toMatch(expected);
 });
@@ -107,7 +178,11 @@ test('an unknown path is 404, a known path with another method 405 with Allow, a
   const missing = await app.request('GET', '/api/v1/nothing-here');
   expect([missing.status, missing.body.error.code]).toEqual([404, 'NOT_FOUND']);
   const wrong = await app.request('PATCH', '/api/v1/openapi.json');
-  expect([wrong.status, wrong.body.error.code, wrong.headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'GET, HEAD, OPTIONS']);
+  expect([wrong.status, wrong.body.error.code, wrong.headers.get('allow')]).toEqual([
+    405,
+    'METHOD_NOT_ALLOWED',
+    'GET, HEAD, OPTIONS',
+  ]);
   const old = await app.request('GET', '/api/backups?x=1');
   expect([old.status, old.body.error.code, old.body.error.details]).toEqual([410, 'GONE', { path: '/api/v1/backups' }]);
 });

@@ -1,9 +1,15 @@
 import { sendMailJob } from '../platform/mail.ts';
 import type { JobDefinition } from '../platform/queue.ts';
 import { authenticationFunctions } from './auth/authenticate.sql.ts';
+import { backupJobs } from './backups/index.ts';
+import { storageTaskJob } from './storage/index.ts';
 
 /** Every kind of job, so that its queue exists before anything is enqueued. */
-export const jobDefinitions = [sendMailJob] as unknown as readonly JobDefinition<never>[];
+export const jobDefinitions = [
+  sendMailJob,
+  storageTaskJob,
+  ...backupJobs,
+] as unknown as readonly JobDefinition<never>[];
 
 /** Every database function the modules call. */
 export const databaseFunctions: readonly string[] = [...authenticationFunctions];

@@ -3,8 +3,31 @@ import type { Denial } from '../http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAuditModule } from './audit/index.ts';
 import { createAuthModule } from './auth/index.ts';
+import {
+  bytesPerDocument,
+  createBackupKeys,
+  createBackupsModule,
+  EngineRoom,
+  organizationTotals,
+  projectStatistics,
+  rewrapBackups,
+  runningJobs,
+  storageTasks,
+  storageUsage,
+  usersOfDestination,
+} from './backups/index.ts';
 import type { Module } from './module.ts';
-import { createOrganizationsModule, membershipsOf, organizationsExist, planOf } from './organizations/index.ts';
+import {
+  activeOrganization,
+  createOrganizationsModule,
+  defaultStorage,
+  membershipsOf,
+  organizationsExist,
+  planOf,
+  roleIn,
+} from './organizations/index.ts';
+import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
+import { createStorageModule, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
 
 export interface Composition {
@@ -17,12 +40,14 @@ export interface Composition {
 
 /** Puts the modules together, each handed what it needs of those before it. */
 export function composeModules(platform: Platform): Composition {
+  const { config, keyring, outbound, queue, database } = platform;
   const audit = createAuditModule(platform, { planOf });
   const organizations = createOrganizationsModule(platform, audit.log, {
-    storageExists: async () => false,
-    countProjects: async () => new Map(),
-    measureBackups: async () => ({ backupCount: 0, storageUsed: 0 }),
-    rewraps: [],
+    storageExists: async (transaction, organizationId, id) =>
+      (await storageStore.find(transaction, organizationId, id)) !== undefined,
+    countProjects,
+    measureBackups: organizationTotals,
+    rewraps: [rewrapBackups(queue)],
     purgeHooks: [],
   });
   const auth = createAuthModule(platform, {
@@ -34,8 +59,51 @@ export function composeModules(platform: Platform): Composition {
       await organizations.create(founder, name);
     },
   });
+  const sources = new SourceOpener({
+    config,
+    keyring,
+    consents: { refreshTokenOf: async (userId) => (await auth.providerRefreshToken(userId)) ?? undefined },
+  });
+  const stores = new StoreOpener({ config, keyring, outbound });
+  const projects = createProjectsModule({
+    platform,
+    audit: audit.log,
+    sources,
+    dependents: {
+      statistics: projectStatistics,
+      runningJobs,
+      bytesPerDocument,
+      deleteBackups: async () => undefined,
+      move: async () => undefined,
+    },
+    roleIn: (organizationId, userId) =>
+      database.tenant(organizationId, (transaction) => roleIn(transaction, organizationId, userId)),
+  });
+  const backupsContext = {
+    platform,
+    audit: audit.log,
+    organizations: { active: activeOrganization },
+    keys: createBackupKeys(organizations.organizationKeys),
+    projects,
+    sources,
+    stores,
+    engine: new EngineRoom(config.WORKER_CONCURRENCY),
+    readers: async () => [],
+  };
+  const backups = createBackupsModule(backupsContext);
+  const storage = createStorageModule({
+    platform,
+    audit: audit.log,
+    stores,
+    defaults: defaultStorage,
+    dependents: {
+      usage: storageUsage,
+      users: usersOfDestination,
+      ...storageTasks(backupsContext),
+    },
+  });
   return {
-    modules: [audit.module, auth.module, organizations],
+    modules: [audit.module, auth.module, organizations, projects, storage, backups],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => 'ok',

@@ -58,7 +58,11 @@ export async function asOwner<T>(url: string, work: (client: pg.Client) => Promi
 }
 
 /** An organization with this owner, made straight in the database, for tests that are not about making one. */
-export async function foundOrganization(app: TestApp, owner: TestPerson, options: { plan?: string } = {}): Promise<string> {
+export async function foundOrganization(
+  app: TestApp,
+  owner: TestPerson,
+  options: { plan?: string } = {},
+): Promise<string> {
   const id = app.platform.ids.next('org');
   const now = app.platform.clock.now();
   await asOwner(app.databaseUrl, async (client) => {

@@ -66,3 +66,12 @@ export const defaultStorage = {
     await changeOrganization(transaction, organizationId, now, { defaultStorageId: destinationId });
   },
 };
+
+/** What a job needs to know of the organization it works for; undefined while it is deleted. */
+export async function activeOrganization(
+  transaction: Transaction,
+  organizationId: string,
+): Promise<{ id: string; name: string; defaultStorageId: string | null } | undefined> {
+  const row = await findOrganization(transaction, organizationId);
+  return row && { id: row.id, name: row.name, defaultStorageId: row.defaultStorageId };
+}

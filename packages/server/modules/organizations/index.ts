@@ -11,7 +11,15 @@ import { purgeTask } from './purge-organization.ts';
 import { organizationHandlers, teamHandlers } from './routes.ts';
 
 export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
-export { defaultStorage, isActive, membershipsOf, organizationsExist, planOf, roleIn } from './facts.ts';
+export {
+  activeOrganization,
+  defaultStorage,
+  isActive,
+  membershipsOf,
+  organizationsExist,
+  planOf,
+  roleIn,
+} from './facts.ts';
 export type { OrganizationKey, OrganizationKeys } from './organization-keys.ts';
 
 const mailsAtOnce = 2;

@@ -1,0 +1,102 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Outbox } from '../../platform/outbox.ts';
+import type { StoredError } from '../job-error.ts';
+import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
+import { type DestinationRow, presentStorageSummary } from '../storage/index.ts';
+import type { BackupRow } from './backup-store.ts';
+import { durationMs, formatBytes, formatDuration } from './present-backup.ts';
+
+export interface BackupFacts {
+  row: BackupRow;
+  project: ProjectRow;
+  destination: DestinationRow | undefined;
+  organization: { id: string; name: string };
+}
+
+type BackupEventName = 'backup.started' | 'backup.progress' | 'backup.completed' | 'backup.failed';
+
+/** Tells the world, in the transaction of what it tells of. */
+export async function tellBackup(
+  outbox: Outbox,
+  transaction: Transaction,
+  type: BackupEventName,
+  facts: BackupFacts,
+  progress?: object,
+): Promise<void> {
+  const { row } = facts;
+  await outbox.emit(transaction, {
+    organizationId: row.organizationId,
+    type,
+    payload: {
+      data: standardData(type, facts, progress),
+      ...(type === 'backup.progress' ? {} : { simple: simpleData(type, facts) }),
+      metadata: { trigger: row.trigger, ...(row.scheduleId ? { scheduleId: row.scheduleId } : {}) },
+      filter: { projectId: row.projectId, trigger: row.trigger },
+    },
+  });
+}
+
+/** Fields that are not known yet are absent. */
+function standardData(
+  type: BackupEventName,
+  { row, project, destination, organization }: BackupFacts,
+  progress: object | undefined,
+): Record<string, unknown> {
+  const about = { project: presentProjectSummary(project), organization };
+  if (type === 'backup.failed')
+    return { backup: { id: row.id, status: 'failed', error: tellError(row.error) }, ...about };
+  const duration = durationMs(row);
+  return {
+    backup: {
+      id: row.id,
+      projectId: row.projectId,
+      type: row.type,
+      status: row.status,
+      ...(row.size === null ? {} : { size: row.size, sizeFormatted: formatBytes(row.size) }),
+      ...(duration === null ? {} : { duration, durationFormatted: formatDuration(duration) }),
+      ...(destination ? { storageDestination: presentStorageSummary(destination) } : {}),
+      collections: row.collections,
+      ...(row.documentCount === null ? {} : { documentCount: row.documentCount }),
+      createdAt: row.createdAt.toISOString(),
+      ...(row.completedAt ? { completedAt: row.completedAt.toISOString() } : {}),
+    },
+    ...about,
+    ...(progress ? { progress } : {}),
+  };
+}
+
+export function tellError(error: StoredError | null): object {
+  const { code, message, details, retryable, advice } = error ?? {
+    code: 'INTERNAL_ERROR',
+    message: '',
+    details: {},
+    retryable: false,
+    advice: '',
+  };
+  return { code, message, details: { ...details, retryable, advice } };
+}
+
+/** Flat, durations in seconds, null for what is not known yet. */
+function simpleData(type: BackupEventName, { row, project }: BackupFacts): Record<string, unknown> {
+  const head = {
+    backupId: row.id,
+    projectId: row.projectId,
+    projectName: project.name,
+    type: row.type,
+    status: row.status,
+  };
+  const tail = { triggeredBy: row.trigger, scheduleId: row.scheduleId, createdAt: row.createdAt.toISOString() };
+  if (type === 'backup.failed')
+    return { ...head, error: row.error?.message ?? '', ...tail, failedAt: row.completedAt?.toISOString() };
+  const duration = durationMs(row);
+  return {
+    ...head,
+    documentsCount: row.documentCount,
+    collectionsCount: row.collectionCount,
+    originalSize: row.size,
+    compressedSize: row.compressedSize,
+    duration: duration === null ? null : duration / 1000,
+    ...tail,
+    completedAt: row.completedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,276 @@
+import { and, asc, desc, eq, gte, inArray, isNull, lt, sql } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import { type BackupTrigger, type BackupType, backupCopies, backupRanges, backups, type JobStatus } from './tables.ts';
+
+export type BackupRow = typeof backups.$inferSelect;
+export type NewBackup = typeof backups.$inferInsert;
+export type CopyRow = typeof backupCopies.$inferSelect;
+export type RangeRow = typeof backupRanges.$inferSelect;
+
+export interface BackupFilters {
+  projectId?: string | undefined;
+  status?: JobStatus | undefined;
+  type?: BackupType | undefined;
+  trigger?: BackupTrigger | undefined;
+  scheduleId?: string | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+/** All SQL on backups and their copies. Deleted backups are not found. */
+export const backupStore = {
+  async insert({ orm }: Transaction, row: NewBackup, destinationIds: readonly string[]): Promise<BackupRow> {
+    const [inserted] = await orm.insert(backups).values(row).returning();
+    await orm.insert(backupCopies).values(
+      destinationIds.map((storageDestinationId, position) => ({
+        organizationId: row.organizationId,
+        backupId: row.id,
+        storageDestinationId,
+        position,
+        status: 'pending' as const,
+      })),
+    );
+    return found(inserted);
+  },
+
+  async list(
+    { orm }: Transaction,
+    organizationId: string,
+    filters: BackupFilters,
+    limit: number,
+    before: string | undefined,
+  ): Promise<BackupRow[]> {
+    const conditions = [
+      eq(backups.organizationId, organizationId),
+      isNull(backups.deletedAt),
+      filters.projectId === undefined ? undefined : eq(backups.projectId, filters.projectId),
+      filters.status === undefined ? undefined : eq(backups.status, filters.status),
+      filters.type === undefined ? undefined : eq(backups.type, filters.type),
+      filters.trigger === undefined ? undefined : eq(backups.trigger, filters.trigger),
+      filters.scheduleId === undefined ? undefined : eq(backups.scheduleId, filters.scheduleId),
+      filters.from === undefined ? undefined : gte(backups.createdAt, filters.from),
+      filters.to === undefined ? undefined : lt(backups.createdAt, filters.to),
+      before === undefined ? undefined : lt(backups.id, before),
+    ];
+    return orm
+      .select()
+      .from(backups)
+      .where(and(...conditions))
+      .orderBy(desc(backups.id))
+      .limit(limit);
+  },
+
+  async get({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow> {
+    const [row] = await orm.select().from(backups).where(is(organizationId, id));
+    return found(row);
+  },
+
+  async find({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
+    const [row] = await orm.select().from(backups).where(is(organizationId, id));
+    return row;
+  },
+
+  /** Also when it was deleted: its objects may still have to go. */
+  async findAny({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(backups)
+      .where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
+    return row;
+  },
+
+  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow> {
+    const [row] = await orm.select().from(backups).where(is(organizationId, id)).for('update');
+    return found(row);
+  },
+
+  async update(
+    { orm }: Transaction,
+    organizationId: string,
+    id: string,
+    change: Partial<NewBackup>,
+  ): Promise<BackupRow> {
+    const [row] = await orm
+      .update(backups)
+      .set({ ...change, version: sql`${backups.version} + 1` })
+      .where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)))
+      .returning();
+    return found(row);
+  },
+
+  /** The newest completed backup of a project that an increment with this scope can build on. */
+  async newestCompleted(
+    { orm }: Transaction,
+    organizationId: string,
+    projectId: string,
+    before: string,
+  ): Promise<BackupRow[]> {
+    return orm
+      .select()
+      .from(backups)
+      .where(
+        and(
+          eq(backups.organizationId, organizationId),
+          eq(backups.projectId, projectId),
+          eq(backups.status, 'completed'),
+          isNull(backups.deletedAt),
+          lt(backups.id, before),
+          sql`${backups.trigger} <> 'pre_restore'`,
+        ),
+      )
+      .orderBy(desc(backups.id))
+      .limit(20);
+  },
+
+  async children({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow[]> {
+    const alive = and(isNull(backups.deletedAt), inArray(backups.status, ['pending', 'running', 'completed']));
+    return orm
+      .select()
+      .from(backups)
+      .where(and(eq(backups.organizationId, organizationId), eq(backups.parentId, id), alive))
+      .limit(100);
+  },
+
+  async copies({ orm }: Transaction, organizationId: string, backupIds: readonly string[]): Promise<CopyRow[]> {
+    if (backupIds.length === 0) return [];
+    return orm
+      .select()
+      .from(backupCopies)
+      .where(and(eq(backupCopies.organizationId, organizationId), inArray(backupCopies.backupId, [...backupIds])))
+      .orderBy(asc(backupCopies.position));
+  },
+
+  /** For good, once its objects are gone. */
+  async purge({ orm }: Transaction, organizationId: string, id: string): Promise<void> {
+    await orm.delete(backups).where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
+  },
+
+  async updateCopy(
+    { orm }: Transaction,
+    organizationId: string,
+    backupId: string,
+    destinationId: string,
+    change: Partial<CopyRow>,
+  ): Promise<void> {
+    await orm
+      .update(backupCopies)
+      .set(change)
+      .where(
+        and(
+          eq(backupCopies.organizationId, organizationId),
+          eq(backupCopies.backupId, backupId),
+          eq(backupCopies.storageDestinationId, destinationId),
+        ),
+      );
+  },
+};
+
+/** All SQL on the ranges of a backup. */
+export const rangeStore = {
+  async insertAll(
+    { orm }: Transaction,
+    organizationId: string,
+    backupId: string,
+    ranges: number,
+    now: Date,
+  ): Promise<void> {
+    const rows = Array.from({ length: ranges }, (_, range) => ({ organizationId, backupId, range, updatedAt: now }));
+    await orm.insert(backupRanges).values(rows).onConflictDoNothing();
+  },
+
+  /** The caller is now the one that works on the range; whoever did before finds its epoch outdated. */
+  async claim(
+    { orm }: Transaction,
+    organizationId: string,
+    backupId: string,
+    range: number,
+  ): Promise<RangeRow | undefined> {
+    const [row] = await orm
+      .update(backupRanges)
+      .set({ epoch: sql`${backupRanges.epoch} + 1` })
+      .where(
+        and(
+          eq(backupRanges.organizationId, organizationId),
+          eq(backupRanges.backupId, backupId),
+          eq(backupRanges.range, range),
+        ),
+      )
+      .returning();
+    return row;
+  },
+
+  /** False when another worker has claimed the range since. */
+  async save(
+    { orm }: Transaction,
+    row: RangeRow,
+    change: Partial<
+      Pick<RangeRow, 'state' | 'documents' | 'bytes' | 'reads' | 'isComplete' | 'failures' | 'updatedAt'>
+    >,
+  ): Promise<boolean> {
+    const saved = await orm
+      .update(backupRanges)
+      .set(change)
+      .where(
+        and(
+          eq(backupRanges.organizationId, row.organizationId),
+          eq(backupRanges.backupId, row.backupId),
+          eq(backupRanges.range, row.range),
+          eq(backupRanges.epoch, row.epoch),
+        ),
+      )
+      .returning({ range: backupRanges.range });
+    return saved.length > 0;
+  },
+
+  async list({ orm }: Transaction, organizationId: string, backupId: string): Promise<RangeRow[]> {
+    return orm
+      .select()
+      .from(backupRanges)
+      .where(and(eq(backupRanges.organizationId, organizationId), eq(backupRanges.backupId, backupId)))
+      .orderBy(asc(backupRanges.range));
+  },
+
+  async totals(
+    { orm }: Transaction,
+    organizationId: string,
+    backupId: string,
+  ): Promise<{ documents: number; bytes: number; reads: number; open: number; claims: number }> {
+    const [row] = await orm
+      .select({
+        documents: sql<string>`coalesce(sum(${backupRanges.documents}), 0)`,
+        bytes: sql<string>`coalesce(sum(${backupRanges.bytes}), 0)`,
+        reads: sql<string>`coalesce(sum(${backupRanges.reads}), 0)`,
+        open: sql<string>`count(*) filter (where not ${backupRanges.isComplete})`,
+        claims: sql<string>`coalesce(max(${backupRanges.epoch}), 0)`,
+      })
+      .from(backupRanges)
+      .where(and(eq(backupRanges.organizationId, organizationId), eq(backupRanges.backupId, backupId)));
+    return {
+      documents: Number(row?.documents),
+      bytes: Number(row?.bytes),
+      reads: Number(row?.reads),
+      open: Number(row?.open),
+      claims: Number(row?.claims),
+    };
+  },
+
+  async clear({ orm }: Transaction, organizationId: string, backupId: string): Promise<void> {
+    await orm
+      .delete(backupRanges)
+      .where(and(eq(backupRanges.organizationId, organizationId), eq(backupRanges.backupId, backupId)));
+  },
+};
+
+function is(organizationId: string, id: string) {
+  return and(eq(backups.organizationId, organizationId), eq(backups.id, id), isNull(backups.deletedAt));
+}
+
+function found(row: BackupRow | undefined): BackupRow {
+  if (!row) throw new Problem('BACKUP_NOT_FOUND', 'There is no such backup in this organization.');
+  return row;
+}
+
+export function backupEtag(row: BackupRow): string {
+  return `"${row.id}-${row.version}"`;
+}

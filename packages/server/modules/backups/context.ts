@@ -1,0 +1,34 @@
+import type { KeyRing } from '@holdfast/engine';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AuditLog } from '../audit/index.ts';
+import type { ProjectsModule, SourceOpener } from '../projects/index.ts';
+import type { StoreOpener } from '../storage/index.ts';
+import type { EngineRoom } from './engine-room.ts';
+
+/** What backups need of an organization. */
+export interface OrganizationFacts {
+  /** Undefined while it is deleted: nothing runs for it then. */
+  active(
+    transaction: Transaction,
+    organizationId: string,
+  ): Promise<{ id: string; name: string; defaultStorageId: string | null } | undefined>;
+}
+
+export interface BackupKeys {
+  /** All keys of the organization that are at hand; the current one wraps. */
+  ring(transaction: Transaction, organizationId: string): Promise<{ ring: KeyRing; currentKeyId: string }>;
+}
+
+export interface BackupsContext {
+  platform: Platform;
+  audit: AuditLog;
+  organizations: OrganizationFacts;
+  keys: BackupKeys;
+  projects: Pick<ProjectsModule, 'markBroken'>;
+  sources: SourceOpener;
+  stores: StoreOpener;
+  engine: EngineRoom;
+  /** Restores and drills that read a backup now. */
+  readers(transaction: Transaction, organizationId: string, backupId: string): Promise<{ type: string; id: string }[]>;
+}

@@ -1,0 +1,11 @@
+import { BufferPool, SealPool, segmentBufferBytes } from '@holdfast/engine';
+
+/** Turns and buffers of this process, shared by all its backups, so that memory stays bounded however many run. */
+export class EngineRoom {
+  readonly pool = new SealPool();
+  readonly buffers: BufferPool;
+
+  constructor(rangesAtOnce: number) {
+    this.buffers = new BufferPool(rangesAtOnce + 4, segmentBufferBytes);
+  }
+}

@@ -1,0 +1,229 @@
+import {
+  BackupReader,
+  backUpUsers,
+  backupPrefix,
+  finishBackup,
+  isEngineError,
+  type ManifestBody,
+  manifestKey,
+  type UserSection,
+  type WrittenManifest,
+} from '@holdfast/engine';
+import type { RunningJob } from '../../platform/queue.ts';
+import { systemActor } from '../audit/index.ts';
+import { admitBackups } from './admission.ts';
+import { tellBackup } from './backup-events.ts';
+import { type BackupRow, backupStore, type RangeRow, rangeStore } from './backup-store.ts';
+import type { BackupsContext } from './context.ts';
+import type { CopiesStore } from './copies-store.ts';
+import { failBackup, mayPass } from './end-backup.ts';
+import { type LoadedBackup, loadBackup, openCopies } from './load-backup.ts';
+import { removeUnlisted } from './remove-objects.ts';
+import type { SnapshotShare } from './tables.ts';
+
+type Job = RunningJob<{ organizationId: string; backupId: string }>;
+const attemptsMax = 6;
+
+/** Users, manifest, copies of the manifest, then the one transaction that calls the backup completed. */
+export async function runFinish(context: BackupsContext, job: Job): Promise<void> {
+  const { database } = context.platform;
+  const { organizationId, backupId } = job.data;
+  const start = await database.tenant(organizationId, async (transaction) => {
+    const loaded = await loadBackup(context, transaction, organizationId, backupId);
+    if (!loaded || loaded.row.status !== 'running' || !loaded.row.plan) return undefined;
+    const ranges = await rangeStore.list(transaction, organizationId, backupId);
+    return ranges.every((range) => range.isComplete) ? { loaded, ranges } : undefined;
+  });
+  if (!start) return;
+  try {
+    await finish(context, start.loaded, start.ranges, job.signal);
+  } catch (error) {
+    if (job.signal.aborted) throw error;
+    if (mayPass(error) && job.attempt < attemptsMax) throw error;
+    context.platform.log.warn({ err: error, backupId }, 'a backup could not be finished');
+    await failBackup(context, organizationId, backupId, error);
+  }
+  await admitBackups(context.platform);
+}
+
+async function finish(
+  context: BackupsContext,
+  loaded: LoadedBackup,
+  ranges: readonly RangeRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, clock } = context.platform;
+  const { row } = loaded;
+  const { ring } = await database.tenant(row.organizationId, (transaction) =>
+    context.keys.ring(transaction, row.organizationId),
+  );
+  const dataKey = await ring.unwrap(row.id, row.envelope);
+  const store = await openCopies(context, loaded);
+  try {
+    const written = (await findManifest(context, store, row, ring, signal)) ?? (await writeIt());
+    await replicateManifest(store, row.id, written.body, signal);
+    await complete(
+      context,
+      row,
+      written,
+      ranges,
+      store.working.map((copy) => copy.storageDestinationId),
+    );
+    if (ranges.some((range) => range.epoch > 1)) await removeUnlisted(store, written.body, signal);
+  } finally {
+    await store.close();
+  }
+
+  async function writeIt(): Promise<WrittenManifest> {
+    const users = row.includeAuthUsers ? await readUsers(context, loaded, store, dataKey, signal) : undefined;
+    return finishBackup({
+      plan: row.plan!,
+      store,
+      dataKey,
+      signal,
+      ranges: ranges.map((range) => range.state!),
+      envelope: row.envelope!,
+      authUsers: users?.section ?? null,
+      warnings: [...row.warnings, ...(users?.warnings ?? [])],
+      completedAt: `${clock.now().toISOString().slice(0, -1)}000000Z`,
+    });
+  }
+}
+
+/** The manifest of an earlier attempt that died before it could say so. */
+async function findManifest(
+  context: BackupsContext,
+  store: CopiesStore,
+  row: BackupRow,
+  keys: Parameters<typeof BackupReader.open>[0]['keys'],
+  signal: AbortSignal,
+): Promise<WrittenManifest | undefined> {
+  try {
+    const reader = await BackupReader.open({ store, backupId: row.id, keys, pool: context.engine.pool, signal });
+    return { body: reader.body, manifestSha256: reader.manifestSha256, storedBytes: reader.body.counts.storedBytes };
+  } catch (error) {
+    if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+async function readUsers(
+  context: BackupsContext,
+  loaded: LoadedBackup,
+  store: CopiesStore,
+  dataKey: Uint8Array,
+  signal: AbortSignal,
+): Promise<UserSection> {
+  const firestore = await context.sources.open(loaded.project);
+  try {
+    const seal = { ownerId: loaded.row.id, dataKey, database: loaded.row.plan!.database };
+    return await backUpUsers(firestore.authUsers, {
+      store,
+      pool: context.engine.pool,
+      buffers: context.engine.buffers,
+      context: seal,
+      signal,
+    });
+  } finally {
+    await firestore.close();
+  }
+}
+
+/** The manifest is sealed once; every copy holds the very same bytes, so that increments fit on each of them. */
+async function replicateManifest(
+  store: CopiesStore,
+  backupId: string,
+  body: ManifestBody,
+  signal: AbortSignal,
+): Promise<void> {
+  const [first, ...others] = [...store.working];
+  if (!first) return;
+  for (const key of [
+    ...body.shards.map((shard) => `${backupPrefix(backupId)}shards/${shard.id}`),
+    manifestKey(backupId),
+  ]) {
+    const bytes = await first.store.get(key, { signal });
+    for (const other of others)
+      await other.store.put(key, bytes, { signal, ...(other.lock ? { lock: other.lock } : {}) });
+  }
+}
+
+async function complete(
+  context: BackupsContext,
+  before: BackupRow,
+  written: WrittenManifest,
+  ranges: readonly RangeRow[],
+  goodCopies: readonly string[],
+): Promise<void> {
+  const { database, clock, outbox } = context.platform;
+  const { organizationId, id: backupId } = before;
+  await database.tenant(organizationId, async (transaction) => {
+    const loaded = await loadBackup(context, transaction, organizationId, backupId);
+    const row = await backupStore.lock(transaction, organizationId, backupId);
+    if (!loaded || row.status !== 'running') return;
+    const { body } = written;
+    const now = clock.now();
+    const failed = loaded.copies.filter((copy) => !goodCopies.includes(copy.storageDestinationId));
+    const primary = goodCopies.includes(row.storageDestinationId)
+      ? row.storageDestinationId
+      : (goodCopies[0] ?? row.storageDestinationId);
+    const locks = goodCopies.flatMap((id) => loaded.destinations.get(id)?.objectLock?.days ?? []);
+    const completed = await backupStore.update(transaction, organizationId, backupId, {
+      status: 'completed',
+      phase: 'Completed',
+      percent: 100,
+      completedAt: now,
+      updatedAt: now,
+      storageDestinationId: primary,
+      documentCount: body.counts.documents,
+      documentsDone: Math.max(row.documentsDone, body.counts.puts),
+      size: body.counts.plainBytes,
+      bytesDone: body.counts.plainBytes,
+      compressedSize: written.storedBytes,
+      collectionCount: body.collections.length,
+      sha256: written.manifestSha256,
+      readsUsed: row.readsUsed + ranges.reduce((sum, range) => sum + range.reads, 0),
+      snapshots: sharesOf(body, ranges),
+      warnings: [
+        ...body.warnings,
+        ...failed.map(
+          (copy) => `The copy in ${copy.storageDestinationId} failed: ${copy.error?.message ?? 'unknown reason'}`,
+        ),
+      ].map((text) => text.slice(0, 2000)),
+      lockedUntil: locks.length > 0 ? new Date(now.getTime() + Math.max(...locks) * 86_400_000) : null,
+      plan: null,
+    });
+    for (const id of goodCopies)
+      await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'completed', error: null });
+    await rangeStore.clear(transaction, organizationId, backupId);
+    await tellBackup(outbox, transaction, 'backup.completed', {
+      ...loaded,
+      row: completed,
+      destination: loaded.destinations.get(primary),
+    });
+    await context.audit.write(transaction, {
+      organizationId,
+      action: 'backup.completed',
+      actor: systemActor,
+      resource: { type: 'backup', id: backupId },
+      origin: null,
+      details: { documents: body.counts.documents, bytes: body.counts.plainBytes },
+    });
+  });
+}
+
+/** Which share was read as of which time: one entry when the snapshot held. */
+function sharesOf(body: ManifestBody, ranges: readonly RangeRow[]): SnapshotShare[] {
+  const times = new Map<string, number>();
+  for (const [index, range] of body.ranges.entries()) {
+    const documents = ranges[index]?.state?.documents ?? 0;
+    for (const part of range.parts)
+      times.set(part.readTime, (times.get(part.readTime) ?? 0) + Math.round(documents / range.parts.length));
+  }
+  const total = [...times.values()].reduce((sum, documents) => sum + documents, 0);
+  return [...times].map(([time, documents]) => ({
+    time: new Date(time).toISOString(),
+    documents,
+    percent: times.size === 1 ? 100 : Math.round((100 * documents) / Math.max(1, total)),
+  }));
+}

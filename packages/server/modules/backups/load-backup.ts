@@ -1,0 +1,93 @@
+import type { BlobStore } from '@holdfast/engine';
+import type { Transaction } from '../../platform/database/database.ts';
+import { toJobError } from '../job-error.ts';
+import { type ProjectRow, projectStore } from '../projects/index.ts';
+import { type DestinationRow, storageStore } from '../storage/index.ts';
+import type { BackupFacts } from './backup-events.ts';
+import { type BackupRow, backupStore, type CopyRow } from './backup-store.ts';
+import type { BackupsContext } from './context.ts';
+import { CopiesStore, type Copy } from './copies-store.ts';
+
+export interface LoadedBackup extends BackupFacts {
+  row: BackupRow;
+  project: ProjectRow;
+  copies: readonly CopyRow[];
+  destinations: ReadonlyMap<string, DestinationRow>;
+}
+
+/** A backup with all that belongs to it, or undefined when there is nothing (any more) to do for it. */
+export async function loadBackup(
+  context: BackupsContext,
+  transaction: Transaction,
+  organizationId: string,
+  backupId: string,
+): Promise<LoadedBackup | undefined> {
+  const row = await backupStore.findAny(transaction, organizationId, backupId);
+  const organization = await context.organizations.active(transaction, organizationId);
+  const project = row && (await projectStore.findKept(transaction, organizationId, row.projectId));
+  if (!row || !organization || !project) return undefined;
+  const copies = await backupStore.copies(transaction, organizationId, [backupId]);
+  const rows = await storageStore.many(
+    transaction,
+    organizationId,
+    copies.map((copy) => copy.storageDestinationId),
+  );
+  const destinations = new Map(rows.map((destination) => [destination.id, destination]));
+  return {
+    row,
+    project,
+    copies,
+    destinations,
+    destination: destinations.get(row.storageDestinationId),
+    organization: { id: organization.id, name: organization.name },
+  };
+}
+
+/** The destinations that a running backup still writes to, as one store. A destination that fails is marked and left behind. */
+export async function openCopies(context: BackupsContext, loaded: LoadedBackup): Promise<CopiesStore> {
+  const { database, clock } = context.platform;
+  const { row } = loaded;
+  const markFailed = async (storageDestinationId: string, error: unknown) => {
+    const change = { status: 'failed' as const, error: toJobError(error, { storageDestinationId }) };
+    await database.tenant(row.organizationId, (transaction) =>
+      backupStore.updateCopy(transaction, row.organizationId, row.id, storageDestinationId, change),
+    );
+  };
+  const copies: Copy[] = [];
+  for (const copy of loaded.copies) {
+    const destination = loaded.destinations.get(copy.storageDestinationId);
+    if (copy.status === 'failed' || !destination) continue;
+    try {
+      const store = await context.stores.open(destination);
+      const { objectLock } = destination;
+      const retainUntil = objectLock && new Date(clock.now().getTime() + objectLock.days * 86_400_000);
+      copies.push({
+        storageDestinationId: destination.id,
+        store,
+        ...(objectLock && retainUntil ? { lock: { mode: objectLock.mode, retainUntil } } : {}),
+      });
+    } catch (error) {
+      await markFailed(destination.id, error);
+    }
+  }
+  return new CopiesStore(copies, markFailed);
+}
+
+/** A store that a completed backup can be read from: its first good copy. */
+export async function openReadable(
+  context: BackupsContext,
+  loaded: Pick<LoadedBackup, 'copies' | 'destinations'>,
+): Promise<{ store: BlobStore; destination: DestinationRow }> {
+  const readable = loaded.copies.filter((copy) => copy.status === 'completed');
+  let failure: unknown;
+  for (const copy of readable.length > 0 ? readable : loaded.copies) {
+    const destination = loaded.destinations.get(copy.storageDestinationId);
+    if (!destination) continue;
+    try {
+      return { store: await context.stores.open(destination), destination };
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure ?? new Error('the backup has no copy that can be opened');
+}

@@ -1,0 +1,97 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import type { DestinationRow } from '../storage/index.ts';
+import { presentStorageSummary } from '../storage/index.ts';
+import type { BackupRow, CopyRow } from './backup-store.ts';
+
+export type Backup = DataOf<Operations['getBackup']>;
+
+export function presentBackup(
+  row: BackupRow,
+  copies: readonly CopyRow[],
+  destination: DestinationRow | undefined,
+): Backup {
+  const duration = durationMs(row);
+  return {
+    id: row.id,
+    projectId: row.projectId,
+    type: row.type,
+    status: row.status,
+    trigger: row.trigger,
+    scheduleId: row.scheduleId,
+    parentId: row.parentId,
+    collections: row.collections,
+    excludeCollections: row.excludeCollections,
+    includeSubcollections: row.includeSubcollections,
+    includeAuthUsers: row.includeAuthUsers,
+    snapshotTime: row.snapshots.length > 1 ? null : toTimestamp(row.snapshotTime),
+    snapshots: row.snapshots,
+    progress: presentProgress(row),
+    documentCount: row.documentCount,
+    size: row.size,
+    sizeFormatted: row.size === null ? null : formatBytes(row.size),
+    compressedSize: row.compressedSize,
+    sha256: row.sha256,
+    readsUsed: row.readsUsed,
+    duration,
+    durationFormatted: duration === null ? null : formatDuration(duration),
+    storageDestination: destination ? presentStorageSummary(destination) : null,
+    copies: copies.map((copy) => ({
+      storageDestinationId: copy.storageDestinationId,
+      status: copy.status,
+      error: copy.error as Backup['error'],
+    })),
+    legalHold: row.legalHold,
+    verifiedAt: row.verifiedAt?.toISOString() ?? null,
+    verification: row.verification,
+    warnings: row.warnings,
+    error: row.error as Backup['error'],
+    createdAt: row.createdAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    completedAt: row.completedAt?.toISOString() ?? null,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+  };
+}
+
+export function presentProgress(row: BackupRow): Backup['progress'] {
+  return {
+    percent: row.percent,
+    phase: row.phase,
+    documents: row.documentsDone,
+    bytes: row.bytesDone,
+    etaSeconds: etaSeconds(row),
+  };
+}
+
+/** From the pace so far; unknown until some of it can be seen. */
+function etaSeconds(row: BackupRow): number | null {
+  if (row.status !== 'running' || !row.startedAt || row.percent < 2 || row.percent >= 100) return null;
+  const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();
+  return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
+}
+
+/** Firestore's instants have nanoseconds, the API's timestamps milliseconds. */
+export function toTimestamp(instant: string | null): string | null {
+  return instant === null ? null : new Date(instant).toISOString();
+}
+
+export function durationMs(row: Pick<BackupRow, 'startedAt' | 'completedAt'>): number | null {
+  return row.startedAt && row.completedAt ? Math.max(0, row.completedAt.getTime() - row.startedAt.getTime()) : null;
+}
+
+const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 2 : 1)} ${units[unit]}`;
+}
+
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${milliseconds}ms`;
+  const seconds = Math.round(milliseconds / 1000);
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
+  return [h ? `${h}h` : '', m ? `${m}m` : '', s || seconds === 0 ? `${s}s` : '']
+    .filter((part) => part !== '')
+    .join(' ');
+}

@@ -1,0 +1,104 @@
+import type { Handlers } from '../../http/call.ts';
+import { pageOf } from '../../platform/cursor.ts';
+import { storageStore } from '../storage/index.ts';
+import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
+import { cancel, deleteBackup, setHold, startVerification } from './change-backup.ts';
+import type { BackupsContext } from './context.ts';
+import { createBackup, dryRunBackup } from './create-backup.ts';
+import { importBackup } from './import-backup.ts';
+import { followBackup } from './live-events.ts';
+import { presentBackup } from './present-backup.ts';
+
+export function backupHandlers(context: BackupsContext): Handlers {
+  const { database, cursors } = context.platform;
+
+  async function present(organizationId: string, rows: readonly BackupRow[]) {
+    return database.tenant(organizationId, async (transaction) => {
+      const copies = await backupStore.copies(
+        transaction,
+        organizationId,
+        rows.map((row) => row.id),
+      );
+      const destinations = await storageStore.many(transaction, organizationId, [
+        ...new Set(rows.map((row) => row.storageDestinationId)),
+      ]);
+      const byId = new Map(destinations.map((destination) => [destination.id, destination]));
+      return rows.map((row) =>
+        presentBackup(
+          row,
+          copies.filter((copy) => copy.backupId === row.id),
+          byId.get(row.storageDestinationId),
+        ),
+      );
+    });
+  }
+
+  async function answer(organizationId: string, backupId: string) {
+    const row = await database.tenant(organizationId, (transaction) =>
+      backupStore.get(transaction, organizationId, backupId),
+    );
+    const [data] = await present(organizationId, [row]);
+    return { data: data as NonNullable<typeof data>, etag: backupEtag(row), location: `/api/v1/backups/${backupId}` };
+  }
+
+  return {
+    listBackups: async ({ organization, query }) => {
+      const { limit, cursor, from, to, ...rest } = query;
+      const filters = {
+        ...rest,
+        from: from === undefined ? undefined : new Date(from),
+        to: to === undefined ? undefined : new Date(to),
+      };
+      const bound = [organization.id, filters];
+      const before = cursors.read('backups', bound, cursor);
+      const rows = await database.tenant(organization.id, (transaction) =>
+        backupStore.list(transaction, organization.id, filters, limit + 1, before),
+      );
+      const page = pageOf(rows, limit, (row) => cursors.write('backups', bound, row.id));
+      return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
+    },
+
+    createBackup: async (call) => {
+      if (call.body.dryRun)
+        return { data: await dryRunBackup(context, call.organization.id, call.body, call.signal), status: 200 };
+      const row = await createBackup(context, call, call.body);
+      return answer(call.organization.id, row.id);
+    },
+
+    importBackup: async (call) => answer(call.organization.id, (await importBackup(context, call, call.body)).id),
+    getBackup: async ({ organization, params }) => {
+      const { location: _, ...shown } = await answer(organization.id, params.backupId);
+      return shown;
+    },
+
+    deleteBackup: async (call) => {
+      await deleteBackup(context, call, call.params.backupId, call.requireMatch);
+      return { message: 'The backup is deleted; its objects are being removed.' };
+    },
+
+    cancelBackup: async (call) => {
+      await cancel(context, call, call.params.backupId);
+      return answer(call.organization.id, call.params.backupId);
+    },
+
+    verifyBackup: async (call) => {
+      await startVerification(context, call, call.params.backupId);
+      return answer(call.organization.id, call.params.backupId);
+    },
+
+    holdBackup: async (call) => {
+      await setHold(context, call, call.params.backupId, true);
+      return answer(call.organization.id, call.params.backupId);
+    },
+
+    releaseBackup: async (call) => {
+      await setHold(context, call, call.params.backupId, false);
+      return answer(call.organization.id, call.params.backupId);
+    },
+
+    streamBackupEvents: async ({ organization, params, signal }) => ({
+      stream: await followBackup(context, organization.id, params.backupId, signal),
+      contentType: 'text/event-stream',
+    }),
+  };
+}

@@ -1,0 +1,130 @@
+import { and, eq, sql } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { ProjectStatistics } from '../projects/index.ts';
+import type { StorageUsage } from '../storage/index.ts';
+import { backupCopies, backups, type JobStatus } from './tables.ts';
+
+/** What backups say about projects, destinations and the organization. */
+
+export async function projectStatistics(
+  { client }: Transaction,
+  organizationId: string,
+  projectIds: readonly string[],
+): Promise<Map<string, ProjectStatistics>> {
+  if (projectIds.length === 0) return new Map();
+  const { rows } = await client.query<{
+    project_id: string;
+    count: string;
+    bytes: string;
+    documents: string | null;
+    last_at: Date | null;
+    last_status: JobStatus | null;
+  }>(
+    `select project_id,
+            count(*) filter (where status = 'completed') as count,
+            coalesce(sum(compressed_size * copies) filter (where status = 'completed'), 0) as bytes,
+            (array_agg(document_count order by id desc) filter (where status = 'completed'))[1] as documents,
+            (array_agg(created_at order by id desc))[1] as last_at,
+            (array_agg(status order by id desc))[1] as last_status
+       from (select b.*, (select count(*) from backup_copies c where c.backup_id = b.id and c.status = 'completed') as copies
+               from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known
+      group by project_id`,
+    [organizationId, [...projectIds]],
+  );
+  return new Map(
+    rows.map((row) => [
+      row.project_id,
+      {
+        backupCount: Number(row.count),
+        storageUsed: Number(row.bytes),
+        documentCount: row.documents === null ? null : Number(row.documents),
+        lastBackupAt: row.last_at?.toISOString() ?? null,
+        lastBackupStatus: row.last_status,
+      },
+    ]),
+  );
+}
+
+export async function storageUsage(
+  { orm }: Transaction,
+  organizationId: string,
+  destinationIds: readonly string[],
+): Promise<Map<string, StorageUsage>> {
+  if (destinationIds.length === 0) return new Map();
+  const rows = await orm
+    .select({
+      id: backupCopies.storageDestinationId,
+      count: sql<string>`count(*)`,
+      bytes: sql<string>`coalesce(sum(${backups.compressedSize}), 0)`,
+    })
+    .from(backupCopies)
+    .innerJoin(backups, eq(backups.id, backupCopies.backupId))
+    .where(
+      and(
+        eq(backupCopies.organizationId, organizationId),
+        eq(backupCopies.status, 'completed'),
+        eq(backups.status, 'completed'),
+        sql`${backups.deletedAt} is null`,
+      ),
+    )
+    .groupBy(backupCopies.storageDestinationId);
+  return new Map(
+    rows
+      .filter((row) => destinationIds.includes(row.id))
+      .map((row) => [row.id, { backups: Number(row.count), bytes: Number(row.bytes) }]),
+  );
+}
+
+export async function organizationTotals(
+  { client }: Transaction,
+  organizationId: string,
+): Promise<{ backupCount: number; storageUsed: number }> {
+  const { rows } = await client.query<{ count: string; bytes: string }>(
+    `select count(distinct b.id) as count, coalesce(sum(b.compressed_size), 0) as bytes
+       from backups b left join backup_copies c on c.backup_id = b.id and c.status = 'completed'
+      where b.organization_id = $1 and b.deleted_at is null and b.status = 'completed'`,
+    [organizationId],
+  );
+  return { backupCount: Number(rows[0]?.count ?? 0), storageUsed: Number(rows[0]?.bytes ?? 0) };
+}
+
+/** Average size of a document in the newest full backup of the project. */
+export async function bytesPerDocument(
+  { client }: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<number | undefined> {
+  const { rows } = await client.query<{ average: number | null }>(
+    `select size::float8 / nullif(document_count, 0) as average from backups
+      where organization_id = $1 and project_id = $2 and status = 'completed' and type <> 'incremental' and deleted_at is null
+      order by id desc limit 1`,
+    [organizationId, projectId],
+  );
+  return rows[0]?.average ?? undefined;
+}
+
+export async function runningJobs(
+  { client }: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<{ type: string; id: string }[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `select id from backups where organization_id = $1 and project_id = $2 and status in ('pending', 'running') and deleted_at is null limit 100`,
+    [organizationId, projectId],
+  );
+  return rows.map(({ id }) => ({ type: 'backup', id }));
+}
+
+export async function usersOfDestination(
+  { client }: Transaction,
+  organizationId: string,
+  destinationId: string,
+): Promise<{ type: string; id: string }[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `select b.id from backup_copies c join backups b on b.id = c.backup_id
+      where c.organization_id = $1 and c.storage_destination_id = $2 and (b.deleted_at is null or b.status in ('pending', 'running')) and b.status in ('pending', 'running', 'completed')
+      order by b.id desc limit 100`,
+    [organizationId, destinationId],
+  );
+  return rows.map(({ id }) => ({ type: 'backup', id }));
+}

@@ -1,0 +1,142 @@
+import type { BackupPlan, Envelope, RangeState } from '@holdfast/engine';
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import type { StoredError } from '../job-error.ts';
+import { organizations } from '../organizations/tables.ts';
+
+export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+export type BackupType = 'full' | 'incremental' | 'synthetic';
+export type BackupTrigger = 'manual' | 'scheduled' | 'api' | 'pre_restore' | 'pitr';
+
+export interface StoredVerification {
+  status: 'running' | 'passed' | 'failed';
+  segments: number;
+  documents: number;
+  errors: string[];
+}
+
+export interface SnapshotShare {
+  time: string;
+  percent: number;
+  documents: number;
+}
+
+/** How a foreign file becomes a backup. */
+export interface ImportRequest {
+  path: string;
+  source: 'holdfast' | 'firestore-export' | 'json';
+  createdAt?: string;
+}
+
+const count = (name: string) => bigint(name, { mode: 'number' });
+
+export const backups = pgTable(
+  'backups',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    projectId: text('project_id').notNull(),
+    type: text('type').$type<BackupType>().notNull(),
+    status: text('status').$type<JobStatus>().notNull(),
+    trigger: text('trigger').$type<BackupTrigger>().notNull(),
+    scheduleId: text('schedule_id'),
+    parentId: text('parent_id'),
+    collections: jsonb('collections').$type<string[]>().notNull(),
+    excludeCollections: jsonb('exclude_collections').$type<string[]>().notNull(),
+    includeSubcollections: boolean('include_subcollections').notNull(),
+    includeAuthUsers: boolean('include_auth_users').notNull(),
+    /** Set for what a restore is about to overwrite: these documents and no others. */
+    documentPaths: jsonb('document_paths').$type<string[]>(),
+    imported: jsonb('imported').$type<ImportRequest>(),
+    storageDestinationId: text('storage_destination_id').notNull(),
+
+    /** Let in by the admission and counted against its limits, from then until the end. */
+    admittedAt: instant('admitted_at'),
+    startedAt: instant('started_at'),
+    deadlineAt: instant('deadline_at'),
+    completedAt: instant('completed_at'),
+    expiresAt: instant('expires_at'),
+    deletedAt: instant('deleted_at'),
+
+    plan: jsonb('plan').$type<BackupPlan>(),
+    /** The wrapped data key, and the organization's key that opens it. */
+    envelope: jsonb('envelope').$type<Envelope>(),
+    keyId: text('key_id'),
+    snapshotTime: text('snapshot_time'),
+    snapshots: jsonb('snapshots').$type<SnapshotShare[]>().notNull().default([]),
+
+    phase: text('phase').notNull(),
+    percent: integer('percent').notNull().default(0),
+    /** The tenth of which the last progress event told. */
+    percentTold: integer('percent_told').notNull().default(0),
+    documentsExpected: count('documents_expected'),
+    documentsDone: count('documents_done').notNull().default(0),
+    bytesDone: count('bytes_done').notNull().default(0),
+    readsUsed: count('reads_used').notNull().default(0),
+
+    documentCount: count('document_count'),
+    size: count('size'),
+    compressedSize: count('compressed_size'),
+    collectionCount: integer('collection_count'),
+    sha256: text('sha256'),
+    legalHold: boolean('legal_hold').notNull().default(false),
+    lockedUntil: instant('locked_until'),
+    verifiedAt: instant('verified_at'),
+    verification: jsonb('verification').$type<StoredVerification>(),
+    warnings: jsonb('warnings').$type<string[]>().notNull().default([]),
+    error: jsonb('error').$type<StoredError>(),
+    ...history,
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('backups_by_organization').on(table.organizationId, table.id).where(sql`${table.deletedAt} is null`),
+    index('backups_by_project').on(table.organizationId, table.projectId, table.id),
+    index('backups_by_parent').on(table.organizationId, table.parentId),
+    index('backups_waiting').on(table.createdAt).where(sql`${table.status} = 'pending'`),
+    index('backups_running').on(table.organizationId).where(sql`${table.status} = 'running'`),
+  ],
+).enableRLS();
+
+/** One part of a backup that one worker reads. */
+export const backupRanges = pgTable(
+  'backup_ranges',
+  {
+    organizationId: organizationId(),
+    backupId: text('backup_id')
+      .notNull()
+      .references(() => backups.id, { onDelete: 'cascade' }),
+    range: integer('range').notNull(),
+    /** Rises with every claim. Whoever does not hold the newest writes nothing any more. */
+    epoch: integer('epoch').notNull().default(0),
+    failures: integer('failures').notNull().default(0),
+    isComplete: boolean('is_complete').notNull().default(false),
+    /** The engine's own checkpoint. */
+    state: jsonb('state').$type<RangeState>(),
+    documents: count('documents').notNull().default(0),
+    bytes: count('bytes').notNull().default(0),
+    reads: count('reads').notNull().default(0),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (table) => [...tenantPolicies(table.organizationId), primaryKey({ columns: [table.backupId, table.range] })],
+).enableRLS();
+
+/** The same backup in one destination. */
+export const backupCopies = pgTable(
+  'backup_copies',
+  {
+    organizationId: organizationId(),
+    backupId: text('backup_id')
+      .notNull()
+      .references(() => backups.id, { onDelete: 'cascade' }),
+    storageDestinationId: text('storage_destination_id').notNull(),
+    position: integer('position').notNull(),
+    status: text('status').$type<'pending' | 'writing' | 'completed' | 'failed'>().notNull(),
+    error: jsonb('error').$type<StoredError>(),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    primaryKey({ columns: [table.backupId, table.storageDestinationId] }),
+    index('backup_copies_by_destination').on(table.organizationId, table.storageDestinationId),
+  ],
+).enableRLS();

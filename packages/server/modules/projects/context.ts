@@ -1,0 +1,36 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AuditLog } from '../audit/index.ts';
+import type { SourceOpener } from './open-source.ts';
+import type { ProjectStatistics } from './present-project.ts';
+import type { ProjectRow } from './project-store.ts';
+
+/** What later modules tell this one about a project, put in by the composition. */
+export interface ProjectDependents {
+  statistics(
+    transaction: Transaction,
+    organizationId: string,
+    projectIds: readonly string[],
+  ): Promise<Map<string, ProjectStatistics>>;
+  /** Jobs that work on the project now. */
+  runningJobs(
+    transaction: Transaction,
+    organizationId: string,
+    projectId: string,
+  ): Promise<{ type: string; id: string }[]>;
+  /** Average size of a document in the newest backup. */
+  bytesPerDocument(transaction: Transaction, organizationId: string, projectId: string): Promise<number | undefined>;
+  /** Deletes the project's backups as jobs, when its owner wants that. Throws when one may not go. */
+  deleteBackups(transaction: Transaction, project: ProjectRow): Promise<void>;
+  /** Takes everything that belongs to the project into another organization; the transaction spans both. */
+  move(transaction: Transaction, project: ProjectRow, toOrganizationId: string): Promise<void>;
+}
+
+export interface ProjectsContext {
+  platform: Platform;
+  audit: AuditLog;
+  sources: SourceOpener;
+  dependents: ProjectDependents;
+  /** The person's role there, read now. */
+  roleIn(organizationId: string, userId: string): Promise<string | undefined>;
+}

@@ -1,0 +1,61 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+
+/** List prices in USD per operation, for a multi-region database: the dearer case, so that nobody is surprised upwards. */
+const pricePerRead = 0.06 / 100_000;
+const pricePerWrite = 0.18 / 100_000;
+const pricePerDelete = 0.02 / 100_000;
+/** Firestore charges aggregation one read per 1,000 index entries. */
+export const entriesPerAggregationRead = 1000;
+/** Without a backup to learn from, documents are taken to have this size. */
+export const documentBytesGuess = 600;
+/** Measured rates of this service against a nearby database, rounded down. */
+const readsPerSecond = 20_000;
+const writesPerSecond = 5000;
+/** The share of documents that is taken to change between two increments. */
+const changedShare = 0.01;
+
+export type CostEstimate = DataOf<Operations['estimateProjectCost']>;
+
+export interface CostBasis {
+  documentCount: number;
+  bytesPerDocument: number;
+}
+
+/** What jobs would take. Every scanned document is one read, also when only its name is asked for. */
+export function estimateCost({ documentCount, bytesPerDocument }: CostBasis): CostEstimate {
+  const bytes = Math.ceil(documentCount * bytesPerDocument);
+  const changed = Math.ceil(documentCount * changedShare);
+  const reads = documentCount + aggregationReads(documentCount);
+  return {
+    documentCount,
+    currency: 'USD',
+    full: job({ reads, writes: 0, deletes: 0, bytes }),
+    incremental: job({ reads: reads + changed, writes: 0, deletes: 0, bytes: Math.ceil(changed * bytesPerDocument) }),
+    restore: job({ reads: 0, writes: documentCount, deletes: 0, bytes }),
+  };
+}
+
+export function aggregationReads(documentCount: number): number {
+  return Math.ceil(documentCount / entriesPerAggregationRead);
+}
+
+export function readCost(reads: number): number {
+  return money(reads * pricePerRead);
+}
+
+export function readSeconds(reads: number): number {
+  return Math.ceil(reads / readsPerSecond);
+}
+
+function job(work: { reads: number; writes: number; deletes: number; bytes: number }): CostEstimate['full'] {
+  const cost = money(work.reads * pricePerRead + work.writes * pricePerWrite + work.deletes * pricePerDelete);
+  return {
+    ...work,
+    cost,
+    durationSeconds: Math.ceil(work.reads / readsPerSecond + (work.writes + work.deletes) / writesPerSecond),
+  };
+}
+
+function money(amount: number): number {
+  return Math.round(amount * 1e6) / 1e6;
+}

@@ -1,0 +1,86 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
+import { invalid, Problem } from '../../platform/problem.ts';
+import { actorOf } from '../audit/index.ts';
+import { toProblem } from '../job-error.ts';
+import { checkConnection } from './check-connection.ts';
+import type { ProjectsContext } from './context.ts';
+import { credentialsPurpose } from './open-source.ts';
+import { presentProjectSummary } from './present-project.ts';
+import { type NewProject, type ProjectRow, projectStore } from './project-store.ts';
+
+type Request = BodyOf<Operations['createProject']>;
+
+/** Connects a project; the database must answer before anything is written. */
+export async function createProject(
+  context: ProjectsContext,
+  organization: OrganizationAccess,
+  principal: Principal,
+  origin: RequestOrigin,
+  request: Request,
+): Promise<ProjectRow> {
+  const { database, clock, outbox } = context.platform;
+  const row = draft(context, organization.id, principal, request);
+  const { failure, ...check } = await checkConnection(context.sources, row as ProjectRow, clock);
+  if (failure !== undefined) throw toProblem(failure);
+  return database.tenant(organization.id, async (transaction) => {
+    await projectStore.insert(transaction, { ...row, ...check });
+    const stored = await projectStore.get(transaction, organization.id, row.id);
+    await outbox.emit(transaction, {
+      organizationId: organization.id,
+      type: 'project.created',
+      payload: { data: { project: presentProjectSummary(stored) }, filter: { projectId: row.id } },
+    });
+    await context.audit.write(transaction, {
+      organizationId: organization.id,
+      action: 'project.created',
+      actor: actorOf(principal),
+      resource: { type: 'project', id: row.id },
+      origin,
+      details: {
+        name: row.name,
+        sourceProjectId: row.sourceProjectId,
+        databaseId: row.databaseId,
+        connection: row.connectionType,
+      },
+    });
+    return stored;
+  });
+}
+
+function draft(context: ProjectsContext, organizationId: string, principal: Principal, request: Request): NewProject {
+  const { clock, ids, keyring, config } = context.platform;
+  const id = ids.next('prj');
+  const now = clock.now();
+  const { connection, settings } = request;
+  const base = {
+    id,
+    organizationId,
+    name: request.name,
+    sourceProjectId: request.sourceProjectId,
+    databaseId: request.databaseId,
+    connectionType: connection.type,
+    connectionStatus: 'connected' as const,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+    connectionHost: null,
+    connectionUserId: null,
+    credentials: null,
+    connectionEmail: null,
+    readRateLimit: null,
+    ...settings,
+  };
+  if (connection.type === 'service_account') {
+    const credentials = keyring.seal(JSON.stringify(connection.key), credentialsPurpose(id));
+    return { ...base, credentials, connectionEmail: connection.key.client_email };
+  }
+  if (connection.type === 'oauth') {
+    if (principal.kind !== 'person')
+      throw new Problem('FORBIDDEN', 'An API key has given no consent; connect with a service account key instead.');
+    return { ...base, connectionUserId: principal.userId, connectionEmail: principal.email };
+  }
+  if (!config.ALLOW_EMULATOR_SOURCES)
+    throw invalid('connection.type', 'emulators are not allowed by the operator of this service');
+  return { ...base, connectionHost: connection.host };
+}

@@ -1,0 +1,39 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { StoredError } from '../job-error.ts';
+import type { Module } from '../module.ts';
+import type { ProjectsContext } from './context.ts';
+import { type ProjectRow, projectStore } from './project-store.ts';
+import { renewConsent } from './reconnect-project.ts';
+import { projectHandlers } from './routes.ts';
+
+export { reconnectCall } from './check-connection.ts';
+export type { ProjectDependents, ProjectsContext } from './context.ts';
+export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';
+export { readCollections } from './live-collections.ts';
+export { type ConsentLookup, credentialsPurpose, SourceOpener } from './open-source.ts';
+export { type ProjectStatistics, presentProjectSummary } from './present-project.ts';
+export { countProjects, type ProjectRow, projectStore } from './project-store.ts';
+
+export interface ProjectsModule extends Module {
+  /** A person signed in and gave consent anew. */
+  consentGiven(userId: string, email: string): Promise<void>;
+  /** A job found the connection broken; the next look at the project shows it. */
+  markBroken(transaction: Transaction, project: ProjectRow, error: StoredError): Promise<void>;
+}
+
+export function createProjectsModule(context: ProjectsContext): ProjectsModule {
+  return {
+    handlers: projectHandlers(context),
+    consentGiven: (userId, email) => renewConsent(context, userId, email),
+    markBroken: async (transaction, project, error) => {
+      const connectionStatus = error.code === 'SOURCE_AUTH_ERROR' ? 'unauthorized' : 'error';
+      const now = context.platform.clock.now();
+      await projectStore.update(transaction, project, {
+        connectionStatus,
+        connectionError: error,
+        connectionCheckedAt: now,
+        updatedAt: now,
+      });
+    },
+  };
+}

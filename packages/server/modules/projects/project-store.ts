@@ -1,0 +1,93 @@
+import { and, desc, eq, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import { projects } from './tables.ts';
+
+export type ProjectRow = typeof projects.$inferSelect;
+export type NewProject = typeof projects.$inferInsert;
+
+/** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept`. */
+export const projectStore = {
+  async insert({ orm }: Transaction, row: NewProject): Promise<void> {
+    await orm.insert(projects).values(row);
+  },
+
+  async list(
+    { orm }: Transaction,
+    organizationId: string,
+    limit: number,
+    before: string | undefined,
+  ): Promise<ProjectRow[]> {
+    const mine = and(eq(projects.organizationId, organizationId), isNull(projects.deletedAt));
+    return orm
+      .select()
+      .from(projects)
+      .where(before ? and(mine, lt(projects.id, before)) : mine)
+      .orderBy(desc(projects.id))
+      .limit(limit);
+  },
+
+  async get({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
+    const [row] = await orm.select().from(projects).where(is(organizationId, id));
+    return found(row);
+  },
+
+  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
+    const [row] = await orm.select().from(projects).where(is(organizationId, id)).for('update');
+    return found(row);
+  },
+
+  /** Also when it has been disconnected since. */
+  async findKept({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(projects)
+      .where(and(eq(projects.organizationId, organizationId), eq(projects.id, id)));
+    return row;
+  },
+
+  async update({ orm }: Transaction, row: ProjectRow, change: Partial<NewProject>): Promise<ProjectRow> {
+    const [updated] = await orm
+      .update(projects)
+      .set({ ...change, version: row.version + 1 })
+      .where(and(eq(projects.organizationId, row.organizationId), eq(projects.id, row.id)))
+      .returning();
+    return found(updated);
+  },
+
+  /** Projects that live from this person's consent, or wait for it, in all organizations. */
+  async ofConsent({ orm }: Transaction, userId: string): Promise<ProjectRow[]> {
+    const theirs = or(eq(projects.connectionUserId, userId), eq(projects.reconnectUserId, userId));
+    return orm
+      .select()
+      .from(projects)
+      .where(and(theirs, eq(projects.connectionType, 'oauth'), isNull(projects.deletedAt)));
+  },
+};
+
+/** Connected projects per organization; the transaction may span organizations. */
+export async function countProjects(
+  { orm }: Transaction,
+  organizationIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (organizationIds.length === 0) return new Map();
+  const rows = await orm
+    .select({ organizationId: projects.organizationId, count: sql<string>`count(*)` })
+    .from(projects)
+    .where(and(inArray(projects.organizationId, [...organizationIds]), isNull(projects.deletedAt)))
+    .groupBy(projects.organizationId);
+  return new Map(rows.map((row) => [row.organizationId, Number(row.count)]));
+}
+
+function is(organizationId: string, id: string) {
+  return and(eq(projects.organizationId, organizationId), eq(projects.id, id), isNull(projects.deletedAt));
+}
+
+function found(row: ProjectRow | undefined): ProjectRow {
+  if (!row) throw new Problem('PROJECT_NOT_FOUND', 'There is no such project in this organization.');
+  return row;
+}
+
+export function projectEtag(row: ProjectRow): string {
+  return `"${row.id}-${row.version}"`;
+}

@@ -1,0 +1,120 @@
+import type { Handlers } from '../../http/call.ts';
+import { pageOf } from '../../platform/cursor.ts';
+import { toProblem } from '../job-error.ts';
+import { changeProject, deleteProject } from './change-project.ts';
+import type { ProjectsContext } from './context.ts';
+import { documentBytesGuess, estimateCost } from './cost-estimate.ts';
+import { createProject } from './create-project.ts';
+import { listGoogleProjects } from './google-projects.ts';
+import { type CollectionView, readCollections } from './live-collections.ts';
+import { noStatistics, presentProject } from './present-project.ts';
+import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
+import { reconnectProject } from './reconnect-project.ts';
+
+export function projectHandlers(context: ProjectsContext): Handlers {
+  const { database, cursors } = context.platform;
+
+  async function present(organizationId: string, rows: readonly ProjectRow[]) {
+    const ids = rows.map((row) => row.id);
+    const statistics = await database.tenant(organizationId, (transaction) =>
+      context.dependents.statistics(transaction, organizationId, ids),
+    );
+    return rows.map((row) => presentProject(row, statistics.get(row.id) ?? noStatistics));
+  }
+
+  async function answer(organizationId: string, row: ProjectRow) {
+    const [data] = await present(organizationId, [row]);
+    return { data: data as NonNullable<typeof data>, etag: projectEtag(row) };
+  }
+
+  return {
+    listProjects: async ({ organization, query }) => {
+      const before = cursors.read('projects', organization.id, query.cursor);
+      const rows = await database.tenant(organization.id, (transaction) =>
+        projectStore.list(transaction, organization.id, query.limit + 1, before),
+      );
+      const page = pageOf(rows, query.limit, (row) => cursors.write('projects', organization.id, row.id));
+      return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
+    },
+
+    createProject: async ({ organization, principal, origin, body }) => {
+      const row = await createProject(context, organization, principal, origin, body);
+      return { ...(await answer(organization.id, row)), location: `/api/v1/projects/${row.id}` };
+    },
+
+    getProject: async ({ organization, params }) => {
+      const row = await database.tenant(organization.id, (transaction) =>
+        projectStore.get(transaction, organization.id, params.projectId),
+      );
+      return answer(organization.id, row);
+    },
+
+    updateProject: async (call) => {
+      const row = await changeProject(context, call, call.params.projectId, call.body);
+      return answer(row.organizationId, row);
+    },
+
+    deleteProject: async (call) => {
+      await deleteProject(context, call, call.params.projectId, call.query.deleteBackups ?? false);
+      return { message: 'The project is disconnected.' };
+    },
+
+    reconnectProject: async (call) => ({
+      data: await reconnectProject(context, call, call.params.projectId, call.body),
+    }),
+
+    listAvailableProjects: async ({ organization, principal, query }) => {
+      if (principal.kind !== 'person') return { data: [], nextCursor: null };
+      try {
+        const credentials = await context.sources.credentialsOfPerson(principal.userId);
+        const found = await listGoogleProjects(context.platform.config, credentials);
+        const connected = await database.tenant(organization.id, (transaction) =>
+          projectStore.list(transaction, organization.id, 10_000, undefined),
+        );
+        const known = new Set(connected.map((row) => `${row.sourceProjectId} ${row.databaseId}`));
+        const after = cursors.read('available', organization.id, query.cursor);
+        const rest = found.filter((project) => after === undefined || project.sourceProjectId > after);
+        const page = pageOf(rest.slice(0, query.limit + 1), query.limit, (project) =>
+          cursors.write('available', organization.id, project.sourceProjectId),
+        );
+        const data = page.rows.map((project) => ({
+          ...project,
+          databases: project.databases.map((entry) => ({
+            ...entry,
+            connected: known.has(`${project.sourceProjectId} ${entry.databaseId}`),
+          })),
+        }));
+        return { data, nextCursor: page.nextCursor };
+      } catch (error) {
+        throw toProblem(error);
+      }
+    },
+
+    listProjectCollections: async ({ organization, params, query, signal }) => {
+      const row = await database.tenant(organization.id, (transaction) =>
+        projectStore.get(transaction, organization.id, params.projectId),
+      );
+      const tree = await readCollections(context.sources, row, signal);
+      const after = cursors.read('collections', row.id, query.cursor);
+      const start = after === undefined ? 0 : tree.findIndex((node) => node.path === after) + 1;
+      const page = pageOf(tree.slice(start, start + query.limit + 1), query.limit, (node: CollectionView) =>
+        cursors.write('collections', row.id, node.path),
+      );
+      return { data: page.rows, nextCursor: page.nextCursor };
+    },
+
+    estimateProjectCost: async ({ organization, params, signal }) => {
+      const { row, bytesPerDocument } = await database.tenant(organization.id, async (transaction) => ({
+        row: await projectStore.get(transaction, organization.id, params.projectId),
+        bytesPerDocument: await context.dependents.bytesPerDocument(transaction, organization.id, params.projectId),
+      }));
+      const tree = await readCollections(context.sources, row, signal);
+      const documentCount = tree.reduce((sum, node) => sum + countOf(node), 0);
+      return { data: estimateCost({ documentCount, bytesPerDocument: bytesPerDocument ?? documentBytesGuess }) };
+    },
+  };
+}
+
+function countOf(node: CollectionView): number {
+  return node.collections.reduce((sum, child) => sum + countOf(child), node.documentCount);
+}

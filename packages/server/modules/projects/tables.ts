@@ -1,0 +1,41 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import type { StoredError } from '../job-error.ts';
+import { organizations } from '../organizations/tables.ts';
+
+/** Firestore databases that are backed up. A disconnected one keeps its row for the backups that outlive it. */
+export const projects = pgTable(
+  'projects',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    sourceProjectId: text('source_project_id').notNull(),
+    databaseId: text('database_id').notNull(),
+    connectionType: text('connection_type').$type<'oauth' | 'service_account' | 'emulator'>().notNull(),
+    connectionStatus: text('connection_status').$type<'connected' | 'unauthorized' | 'error'>().notNull(),
+    connectionEmail: text('connection_email'),
+    /** Whose consent is used. */
+    connectionUserId: text('connection_user_id'),
+    /** Who was sent to consent again; their next consent becomes this project's. */
+    reconnectUserId: text('reconnect_user_id'),
+    connectionHost: text('connection_host'),
+    /** The service account key, sealed. */
+    credentials: text('credentials'),
+    connectionError: jsonb('connection_error').$type<StoredError>(),
+    connectionCheckedAt: instant('connection_checked_at'),
+    backupTimeoutMinutes: integer('backup_timeout_minutes').notNull().default(30),
+    readRateLimit: integer('read_rate_limit'),
+    writeRampUp: boolean('write_ramp_up').notNull().default(true),
+    includeAuthUsers: boolean('include_auth_users').notNull().default(false),
+    maxReadsPerBackup: bigint('max_reads_per_backup', { mode: 'number' }),
+    deletedAt: instant('deleted_at'),
+    ...history,
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('projects_by_organization').on(table.organizationId, table.id).where(sql`${table.deletedAt} is null`),
+    index('projects_by_consent').on(table.connectionUserId),
+  ],
+).enableRLS();

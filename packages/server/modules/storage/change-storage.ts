@@ -1,0 +1,181 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
+import { invalid, Problem } from '../../platform/problem.ts';
+import { actorOf } from '../audit/index.ts';
+import { checkStorage, recordCheck, tellState } from './check-storage.ts';
+import type { StorageContext } from './context.ts';
+import { storageCredentialsPurpose } from './open-store.ts';
+import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
+
+type CreateRequest = BodyOf<Operations['createStorageDestination']>;
+type UpdateRequest = BodyOf<Operations['updateStorageDestination']>;
+
+export interface Caller {
+  organization: OrganizationAccess;
+  principal: Principal;
+  origin: RequestOrigin;
+  requireMatch: (etag: string) => void;
+}
+
+/** Adds a destination and checks it at once. One that fails the check is kept, so that it can be mended. */
+export async function createStorage(
+  context: StorageContext,
+  caller: Caller,
+  request: CreateRequest,
+): Promise<DestinationRow> {
+  const { database, clock } = context.platform;
+  const organizationId = caller.organization.id;
+  const draft = newDestination(context, organizationId, request);
+  const { test, ...check } = await checkStorage(context.stores, draft, clock);
+  return database.tenant(organizationId, async (transaction) => {
+    await storageStore.insert(transaction, { ...draft, ...check });
+    const row = await storageStore.get(transaction, organizationId, draft.id);
+    if (request.isDefault || (await context.defaults.get(transaction, organizationId)) === null) {
+      await context.defaults.set(transaction, organizationId, row.id, clock.now());
+    }
+    await tellState(context, transaction, row);
+    await note(context, transaction, caller, 'storage.created', row.id, {
+      name: row.name,
+      type: row.type,
+      bucket: row.bucket,
+      status: row.status,
+      test: test.ok,
+    });
+    return row;
+  });
+}
+
+function newDestination(context: StorageContext, organizationId: string, request: CreateRequest): DestinationRow {
+  const { ids, clock } = context.platform;
+  const id = ids.next('dst');
+  const now = clock.now();
+  const base = {
+    id,
+    organizationId,
+    name: request.name,
+    type: request.type,
+    prefix: request.prefix,
+    bucket: null,
+    region: null,
+    endpoint: null,
+    path: null,
+    forcePathStyle: false,
+    objectLock: null,
+    credentials: null,
+    status: 'connected' as const,
+    error: null,
+    lastCheckedAt: null,
+    deletedAt: null,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
+  if (request.type === 'local') {
+    context.stores.requireLocalAllowed();
+    context.stores.localFolder(request.path);
+    return { ...base, path: request.path };
+  }
+  context.stores.checkEndpoint(request.endpoint);
+  return {
+    ...base,
+    bucket: request.bucket,
+    region: request.region ?? null,
+    endpoint: request.endpoint ?? null,
+    forcePathStyle: 'forcePathStyle' in request ? (request.forcePathStyle ?? false) : false,
+    objectLock: request.objectLock ?? null,
+    credentials: sealCredentials(context, id, request.credentials),
+  };
+}
+
+function sealCredentials(context: StorageContext, id: string, credentials: object): string {
+  return context.platform.keyring.seal(JSON.stringify(credentials), storageCredentialsPurpose(id));
+}
+
+export async function updateStorage(
+  context: StorageContext,
+  caller: Caller,
+  id: string,
+  request: UpdateRequest,
+): Promise<DestinationRow> {
+  const { database, clock } = context.platform;
+  const organizationId = caller.organization.id;
+  const before = await database.tenant(organizationId, (transaction) =>
+    storageStore.get(transaction, organizationId, id),
+  );
+  const change = changeOf(context, before, request);
+  const reaches =
+    request.credentials !== undefined ||
+    request.endpoint !== undefined ||
+    request.region !== undefined ||
+    request.forcePathStyle !== undefined;
+  const check = reaches
+    ? await checkStorage(context.stores, { ...before, ...change } as DestinationRow, clock)
+    : undefined;
+  return database.tenant(organizationId, async (transaction) => {
+    const row = await storageStore.lock(transaction, organizationId, id);
+    caller.requireMatch(destinationEtag(row));
+    if (request.isDefault === true) await context.defaults.set(transaction, organizationId, id, clock.now());
+    if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
+      await context.defaults.set(transaction, organizationId, null, clock.now());
+    const updated = await storageStore.update(transaction, row, { ...change, updatedAt: clock.now() });
+    const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
+    await note(context, transaction, caller, 'storage.updated', id, {
+      fields: Object.keys(request),
+      status: checked.status,
+    });
+    return checked;
+  });
+}
+
+function changeOf(context: StorageContext, row: DestinationRow, request: UpdateRequest): Partial<NewDestination> {
+  const { credentials, isDefault: _, ...fields } = request;
+  if (row.type === 'local' && (credentials || fields.endpoint || fields.region || fields.objectLock))
+    throw invalid('type', 'a local folder has no such setting');
+  context.stores.checkEndpoint(fields.endpoint);
+  if (!credentials) return fields;
+  const isGoogle = 'serviceAccountKey' in credentials;
+  if (isGoogle !== (row.type === 'gcs'))
+    throw invalid('credentials', row.type === 'gcs' ? 'must be a service account key' : 'must be an access key pair');
+  return { ...fields, credentials: sealCredentials(context, row.id, credentials) };
+}
+
+export async function deleteStorage(context: StorageContext, caller: Caller, id: string): Promise<void> {
+  const { database, clock } = context.platform;
+  const organizationId = caller.organization.id;
+  await database.tenant(organizationId, async (transaction) => {
+    const row = await storageStore.lock(transaction, organizationId, id);
+    caller.requireMatch(destinationEtag(row));
+    const tasks = await storageStore.runningTasks(transaction, organizationId, id);
+    const usedBy = [
+      ...(await context.dependents.users(transaction, organizationId, id)),
+      ...tasks.map((task) => ({ type: 'storage_task', id: task.id })),
+    ];
+    if (usedBy.length > 0)
+      throw new Problem('RESOURCE_IN_USE', 'Backups lie in this destination or something works on it.', {
+        details: { usedBy: usedBy.slice(0, 100) },
+      });
+    if ((await context.defaults.get(transaction, organizationId)) === id)
+      await context.defaults.set(transaction, organizationId, null, clock.now());
+    await storageStore.update(transaction, row, { deletedAt: clock.now(), credentials: null });
+    await note(context, transaction, caller, 'storage.deleted', id, { name: row.name });
+  });
+}
+
+export async function note(
+  context: StorageContext,
+  transaction: Transaction,
+  caller: Pick<Caller, 'organization' | 'principal' | 'origin'>,
+  action: string,
+  id: string,
+  details: Record<string, unknown>,
+): Promise<void> {
+  await context.audit.write(transaction, {
+    organizationId: caller.organization.id,
+    action,
+    details,
+    actor: actorOf(caller.principal),
+    resource: { type: 'storage_destination', id },
+    origin: caller.origin,
+  });
+}

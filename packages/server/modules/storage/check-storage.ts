@@ -1,0 +1,79 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { type BlobStore, probeStore } from '@holdfast/engine';
+import type { Clock } from '../../platform/clock.ts';
+import type { Transaction } from '../../platform/database/database.ts';
+import { toJobError } from '../job-error.ts';
+import type { StorageContext } from './context.ts';
+import type { StoreFields, StoreOpener } from './open-store.ts';
+import { presentStorageSummary } from './present-storage.ts';
+import { type DestinationRow, type NewDestination, storageStore } from './storage-store.ts';
+
+export type StorageTest = DataOf<Operations['testStorageDestination']>;
+export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };
+
+const checkTimeoutMs = 30_000;
+
+/** Does to the destination what a backup's life will do. Never throws for what the other side does. */
+export async function checkStorage(stores: StoreOpener, destination: StoreFields, clock: Clock): Promise<StorageCheck> {
+  const { steps, failure } = await probe(stores, destination);
+  const test = { ok: failure === undefined, steps };
+  const lastCheckedAt = clock.now();
+  if (failure === undefined) return { status: 'connected', error: null, lastCheckedAt, test };
+  return { status: 'error', error: toJobError(failure), lastCheckedAt, test };
+}
+
+async function probe(
+  stores: StoreOpener,
+  destination: StoreFields,
+): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
+  let store: BlobStore | undefined;
+  try {
+    store = await stores.open(destination);
+    const steps = await probeStore(store, { signal: AbortSignal.timeout(checkTimeoutMs) });
+    const failed = steps.find((step) => !step.ok);
+    return {
+      steps: steps.map((step) => ({
+        name: step.name,
+        ok: step.ok,
+        durationMs: Math.round(step.durationMs),
+        error: step.error?.message.slice(0, 2000) ?? null,
+      })),
+      failure: failed?.error,
+    };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { steps: [{ name: 'connect', ok: false, durationMs: 0, error: message.slice(0, 2000) }], failure: error };
+  } finally {
+    await store?.close();
+  }
+}
+
+/** Keeps what a check found; tells the world when the state changed. */
+export async function recordCheck(
+  context: StorageContext,
+  transaction: Transaction,
+  row: DestinationRow,
+  check: StorageCheck,
+): Promise<DestinationRow> {
+  const { status, error, lastCheckedAt } = check;
+  const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });
+  if (row.status !== status) await tellState(context, transaction, updated);
+  return updated;
+}
+
+export async function tellState(context: StorageContext, transaction: Transaction, row: DestinationRow): Promise<void> {
+  const storageDestination = presentStorageSummary(row);
+  const { error } = row;
+  const data = error
+    ? {
+        storageDestination,
+        error: {
+          code: error.code,
+          message: error.message,
+          details: { ...error.details, retryable: error.retryable, advice: error.advice },
+        },
+      }
+    : { storageDestination };
+  const type = error ? 'storage.error' : 'storage.connected';
+  await context.platform.outbox.emit(transaction, { organizationId: row.organizationId, type, payload: { data } });
+}

@@ -1,0 +1,60 @@
+import type { BlobStore } from '@holdfast/engine';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AuditLog } from '../audit/index.ts';
+import type { StoreOpener } from './open-store.ts';
+import type { StorageUsage } from './present-storage.ts';
+import type { DestinationRow, TaskRow } from './storage-store.ts';
+import type { TaskResult } from './tables.ts';
+
+export interface TaskRun {
+  task: TaskRow;
+  destination: DestinationRow;
+  signal: AbortSignal;
+  onProgress(percent: number, phase: string, bytes: number): Promise<void>;
+}
+
+export interface OrphanObject {
+  key: string;
+  bytes: number;
+  lastModified: Date;
+}
+
+/** What the backups module knows about a destination, put in by the composition. */
+export interface StorageDependents {
+  usage(
+    transaction: Transaction,
+    organizationId: string,
+    destinationIds: readonly string[],
+  ): Promise<Map<string, StorageUsage>>;
+  /** Backups, schedules and the like that need it. */
+  users(
+    transaction: Transaction,
+    organizationId: string,
+    destinationId: string,
+  ): Promise<{ type: string; id: string }[]>;
+  /** Objects of ours that no backup owns, ascending by key. */
+  orphans(
+    organizationId: string,
+    destination: DestinationRow,
+    store: BlobStore,
+    options: { after: string | undefined; signal: AbortSignal },
+  ): AsyncIterable<OrphanObject>;
+  rescan(run: TaskRun): Promise<TaskResult>;
+  sweep(run: TaskRun): Promise<TaskResult>;
+  migrate(run: TaskRun): Promise<TaskResult>;
+}
+
+/** The default destination stands in the organization's settings. */
+export interface DefaultStorage {
+  get(transaction: Transaction, organizationId: string): Promise<string | null>;
+  set(transaction: Transaction, organizationId: string, destinationId: string | null, now: Date): Promise<void>;
+}
+
+export interface StorageContext {
+  platform: Platform;
+  audit: AuditLog;
+  stores: StoreOpener;
+  defaults: DefaultStorage;
+  dependents: StorageDependents;
+}

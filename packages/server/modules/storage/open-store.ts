@@ -1,0 +1,117 @@
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { type BlobStore, createLocalStore, createS3Store, type StoreNetwork } from '@holdfast/engine';
+import type { Config } from '../../config.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { invalid } from '../../platform/problem.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { DestinationRow } from './storage-store.ts';
+
+export type StoreFields = Pick<
+  DestinationRow,
+  'id' | 'type' | 'bucket' | 'region' | 'endpoint' | 'prefix' | 'path' | 'forcePathStyle' | 'credentials'
+>;
+
+export interface AccessKeyPair {
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+export interface GoogleKey {
+  serviceAccountKey: { client_email: string; private_key: string; project_id?: string };
+}
+
+export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
+
+const regionDefault = 'us-east-1';
+/** The service's own files in the data folder; no destination may lie in or above them. */
+const reservedNames = ['postgres', 'postgres.new', 'master.key', 'postgres.password', 'postgres.log'];
+
+/** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
+export class StoreOpener {
+  readonly #config: Config;
+  readonly #keyring: Keyring;
+  readonly #outbound: Outbound;
+
+  constructor(options: { config: Config; keyring: Keyring; outbound: Outbound }) {
+    this.#config = options.config;
+    this.#keyring = options.keyring;
+    this.#outbound = options.outbound;
+  }
+
+  async open(destination: StoreFields): Promise<BlobStore> {
+    if (destination.type === 'local') return createLocalStore({ root: this.localFolder(destination.path ?? '') });
+    const credentials = JSON.parse(
+      this.#keyring.openText(destination.credentials ?? '', storageCredentialsPurpose(destination.id)),
+    ) as AccessKeyPair & GoogleKey;
+    const place = { bucket: destination.bucket ?? '', prefix: destination.prefix };
+    if (destination.type === 'gcs') {
+      throw new Error('gcs');
+    }
+    return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });
+  }
+
+  s3Connection(
+    kind: 's3' | 'spaces',
+    address: Pick<StoreFields, 'region' | 'endpoint'> & { forcePathStyle?: boolean | undefined },
+    credentials: AccessKeyPair,
+  ) {
+    return {
+      kind,
+      credentials,
+      region: address.region ?? regionDefault,
+      ...(address.endpoint ? { endpoint: address.endpoint } : {}),
+      forcePathStyle: address.forcePathStyle ?? false,
+      network: this.#network(),
+    };
+  }
+
+  gcsConnection(endpoint: string | null, credentials: GoogleKey) {
+    const apiEndpoint = endpoint ?? this.#config.GOOGLE_API_ENDPOINTS.storage;
+    const oauthOrigin = this.#config.GOOGLE_API_ENDPOINTS.oauth2;
+    return {
+      credentials: { type: 'service_account' as const, key: credentials.serviceAccountKey },
+      ...(apiEndpoint ? { apiEndpoint } : {}),
+      ...(oauthOrigin ? { oauthOrigin } : {}),
+    };
+  }
+
+  /** Refuses at once what can be seen at once; what a name resolves to is checked when it is dialled. */
+  checkEndpoint(endpoint: string | null | undefined): void {
+    if (!endpoint) return;
+    const url = new URL(endpoint);
+    if (this.#outbound.guard.refusesHost(url.hostname))
+      throw invalid('endpoint', 'must not be a private or reserved address');
+    if (url.protocol === 'http:' && this.#config.OUTBOUND_ALLOWED_SUBNETS.length === 0)
+      throw invalid('endpoint', 'must be https');
+    if (url.username || url.password) throw invalid('endpoint', 'must not hold credentials');
+  }
+
+  /** A folder below the data folder, never the service's own. */
+  localFolder(path: string): string {
+    const root = this.#config.HOLDFAST_DATA;
+    const folder = isAbsolute(path) ? resolve(path) : resolve(join(root, path));
+    const inside = relative(root, folder);
+    if (inside === '' || inside.startsWith('..') || isAbsolute(inside))
+      throw invalid('path', 'must be a folder below the data folder');
+    if (reservedNames.includes(inside.split(/[\\/]/)[0] ?? ''))
+      throw invalid('path', "is one of the service's own folders");
+    return folder;
+  }
+
+  requireLocalAllowed(): void {
+    if (!this.#config.ALLOW_LOCAL_STORAGE)
+      throw invalid('type', 'local folders are not allowed by the operator of this service');
+  }
+
+  #network(): StoreNetwork {
+    const { http, https } = this.#outbound.createNodeAgents({ keepAlive: true, maxSockets: 32 });
+    return {
+      httpAgent: http,
+      httpsAgent: https,
+      destroy: () => {
+        http.destroy();
+        https.destroy();
+      },
+    };
+  }
+}

@@ -1,0 +1,54 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import type { DestinationRow, TaskRow } from './storage-store.ts';
+
+export type StorageView = DataOf<Operations['getStorageDestination']>;
+export type TaskView = DataOf<Operations['getStorageTask']>;
+
+export interface StorageUsage {
+  backups: number;
+  bytes: number;
+}
+
+export function presentStorage(
+  row: DestinationRow,
+  defaultStorageId: string | null,
+  usage: StorageUsage = { backups: 0, bytes: 0 },
+): StorageView {
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    bucket: row.bucket,
+    region: row.region,
+    endpoint: row.endpoint,
+    prefix: row.prefix,
+    path: row.path,
+    forcePathStyle: row.forcePathStyle,
+    objectLock: row.objectLock,
+    status: row.status,
+    error: row.error as StorageView['error'],
+    lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,
+    isDefault: row.id === defaultStorageId,
+    usage,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+export function presentStorageSummary(row: DestinationRow): { id: string; name: string; type: DestinationRow['type'] } {
+  return { id: row.id, name: row.name, type: row.type };
+}
+
+export function presentTask(row: TaskRow): TaskView {
+  return {
+    id: row.id,
+    storageDestinationId: row.storageDestinationId,
+    kind: row.kind,
+    status: row.status,
+    progress: row.progress,
+    result: row.result,
+    error: row.error as TaskView['error'],
+    createdAt: row.createdAt.toISOString(),
+    completedAt: row.completedAt?.toISOString() ?? null,
+  };
+}

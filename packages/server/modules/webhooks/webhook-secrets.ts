@@ -1,0 +1,57 @@
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { webhooks } from './tables.ts';
+
+type WebhookRow = typeof webhooks.$inferSelect;
+
+/** How a webhook's secrets lie in the database: sealed, each bound to its row. */
+export class WebhookSecrets {
+  readonly #keyring: Keyring;
+
+  constructor(keyring: Keyring) {
+    this.#keyring = keyring;
+  }
+
+  sealSecret(webhookId: string, secret: string): string {
+    return this.#keyring.seal(secret, `webhook secret ${webhookId}`);
+  }
+
+  sealHeaders(webhookId: string, headers: Record<string, string>): string {
+    return this.#keyring.seal(JSON.stringify(headers), `webhook headers ${webhookId}`);
+  }
+
+  secret(row: WebhookRow): string | null {
+    return row.sealedSecret === null ? null : this.#keyring.openText(row.sealedSecret, `webhook secret ${row.id}`);
+  }
+
+  /** The secret before the last rotation, as long as it still signs. */
+  previousSecret(row: WebhookRow, now: Date): string | null {
+    if (row.sealedPreviousSecret === null || row.previousSecretValidUntil === null) return null;
+    if (row.previousSecretValidUntil <= now) return null;
+    return this.#keyring.openText(row.sealedPreviousSecret, `webhook secret ${row.id}`);
+  }
+
+  headers(row: WebhookRow): Record<string, string> {
+    return JSON.parse(this.#keyring.openText(row.sealedHeaders, `webhook headers ${row.id}`)) as Record<string, string>;
+  }
+
+  sealRequestHeaders(deliveryId: string, headers: Record<string, string>): string {
+    return this.#keyring.seal(JSON.stringify(headers), `webhook request ${deliveryId}`);
+  }
+
+  requestHeaders(deliveryId: string, sealed: string): Record<string, string> {
+    return JSON.parse(this.#keyring.openText(sealed, `webhook request ${deliveryId}`)) as Record<string, string>;
+  }
+
+  /** Everything of a webhook that a request is made from. */
+  signer(row: WebhookRow, now: Date) {
+    return {
+      id: row.id,
+      url: row.url,
+      format: row.format,
+      retryEnabled: row.retryEnabled,
+      headers: this.headers(row),
+      secret: this.secret(row),
+      previousSecret: this.previousSecret(row, now),
+    };
+  }
+}

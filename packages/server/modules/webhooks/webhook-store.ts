@@ -1,0 +1,59 @@
+import { and, desc, eq, lt } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import { webhooks } from './tables.ts';
+
+export type WebhookRow = typeof webhooks.$inferSelect;
+export type NewWebhook = typeof webhooks.$inferInsert;
+
+/** All SQL on the webhooks of an organization. */
+export const webhookStore = {
+  async insert({ orm }: Transaction, row: NewWebhook): Promise<WebhookRow> {
+    return found((await orm.insert(webhooks).values(row).returning())[0]);
+  },
+
+  async list(
+    { orm }: Transaction,
+    organizationId: string,
+    limit: number,
+    before: string | undefined,
+  ): Promise<WebhookRow[]> {
+    const mine = eq(webhooks.organizationId, organizationId);
+    return orm
+      .select()
+      .from(webhooks)
+      .where(before ? and(mine, lt(webhooks.id, before)) : mine)
+      .orderBy(desc(webhooks.id))
+      .limit(limit);
+  },
+
+  async get({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow> {
+    return found((await orm.select().from(webhooks).where(is(organizationId, id)))[0]);
+  },
+
+  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow> {
+    return found((await orm.select().from(webhooks).where(is(organizationId, id)).for('update'))[0]);
+  },
+
+  async update({ orm }: Transaction, row: WebhookRow, change: Partial<NewWebhook>): Promise<WebhookRow> {
+    const [updated] = await orm
+      .update(webhooks)
+      .set({ ...change, version: row.version + 1 })
+      .where(is(row.organizationId, row.id))
+      .returning();
+    return found(updated);
+  },
+
+  async remove({ orm }: Transaction, organizationId: string, id: string): Promise<void> {
+    await orm.delete(webhooks).where(is(organizationId, id));
+  },
+};
+
+function is(organizationId: string, id: string) {
+  return and(eq(webhooks.organizationId, organizationId), eq(webhooks.id, id));
+}
+
+function found(row: WebhookRow | undefined): WebhookRow {
+  if (!row) throw new Problem('WEBHOOK_NOT_FOUND', 'There is no such webhook in this organization.');
+  return row;
+}
