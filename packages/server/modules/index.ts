@@ -29,6 +29,7 @@ import {
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
 import { createStorageModule, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
+import { createWebhooksModule } from './webhooks/index.ts';
 
 export interface Composition {
   modules: readonly Module[];
@@ -103,7 +104,15 @@ export function composeModules(platform: Platform): Composition {
     },
   });
   return {
-    modules: [audit.module, auth.module, organizations, projects, storage, backups],
+    modules: [
+      audit.module,
+      auth.module,
+      organizations,
+      projects,
+      storage,
+      backups,
+      createWebhooksModule(platform, audit.log),
+    ],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => 'ok',

@@ -35,6 +35,10 @@ export const webhookStore = {
     return found((await orm.select().from(webhooks).where(is(organizationId, id)).for('update'))[0]);
   },
 
+  async lockIfPresent({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow | undefined> {
+    return (await orm.select().from(webhooks).where(is(organizationId, id)).for('update'))[0];
+  },
+
   async update({ orm }: Transaction, row: WebhookRow, change: Partial<NewWebhook>): Promise<WebhookRow> {
     const [updated] = await orm
       .update(webhooks)
@@ -42,6 +46,18 @@ export const webhookStore = {
       .where(is(row.organizationId, row.id))
       .returning();
     return found(updated);
+  },
+
+  /** Notes when webhooks were last triggered; no change that If-Match should see. Ordered, so that two processes never wait for each other. */
+  async touch({ client }: Transaction, touches: readonly { id: string; at: Date }[]): Promise<void> {
+    await client.query(
+      `with touched as (
+         select w.id, t.at from webhooks w join unnest($1::text[], $2::timestamptz[]) as t (id, at) on t.id = w.id
+          order by w.id for no key update of w
+       )
+       update webhooks w set last_triggered_at = greatest(w.last_triggered_at, touched.at) from touched where w.id = touched.id`,
+      [touches.map((touch) => touch.id), touches.map((touch) => touch.at)],
+    );
   },
 
   async remove({ orm }: Transaction, organizationId: string, id: string): Promise<void> {

@@ -1,0 +1,44 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import { checkSubscriptions, checkUrl } from './check-settings.ts';
+import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
+import { generateSecret } from './signing.ts';
+import { type WebhookRow, webhookStore } from './webhook-store.ts';
+
+export type CreateWebhookBody = BodyOf<Operations['createWebhook']>;
+
+/** A standard webhook always signs, so one without a secret gets a new one; it is the only time anybody sees it. */
+export async function createWebhook(
+  context: WebhooksContext,
+  caller: Caller,
+  body: CreateWebhookBody,
+): Promise<{ row: WebhookRow; generatedSecret: string | undefined }> {
+  const { platform, secrets, audit } = context;
+  checkUrl(platform.outbound.guard, body.url);
+  checkSubscriptions(body.format, body.events);
+  const id = platform.ids.next('whk');
+  const now = platform.clock.now();
+  const generatedSecret = body.secret === undefined && body.format === 'standard' ? generateSecret() : undefined;
+  const secret = body.secret ?? generatedSecret;
+  const row = await platform.database.tenant(caller.organization.id, async (transaction) => {
+    const stored = await webhookStore.insert(transaction, {
+      id,
+      organizationId: caller.organization.id,
+      name: body.name,
+      url: body.url,
+      events: body.events,
+      format: body.format,
+      enabled: body.enabled,
+      sealedSecret: secret === undefined ? null : secrets.sealSecret(id, secret),
+      sealedHeaders: secrets.sealHeaders(id, body.headers),
+      timeoutMs: body.timeout,
+      retryEnabled: body.retryEnabled,
+      filters: body.filters,
+      createdAt: now,
+      updatedAt: now,
+    });
+    const details = { name: body.name, events: body.events, format: body.format, host: new URL(body.url).host };
+    await audit.write(transaction, auditEntry(caller, 'webhook.created', id, details));
+    return stored;
+  });
+  return { row, generatedSecret };
+}

@@ -1,0 +1,18 @@
+import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
+import { webhookEtag } from './present-webhook.ts';
+import { webhookStore } from './webhook-store.ts';
+
+/** Removes the webhook with its log; deliveries on their way go with it. */
+export async function deleteWebhook(
+  { platform, audit }: WebhooksContext,
+  caller: Caller,
+  webhookId: string,
+  requireMatch: (etag: string) => void,
+): Promise<void> {
+  await platform.database.tenant(caller.organization.id, async (transaction) => {
+    const row = await webhookStore.lock(transaction, caller.organization.id, webhookId);
+    requireMatch(webhookEtag(row));
+    await webhookStore.remove(transaction, caller.organization.id, webhookId);
+    await audit.write(transaction, auditEntry(caller, 'webhook.deleted', webhookId, { name: row.name }));
+  });
+}

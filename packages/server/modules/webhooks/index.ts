@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { listen } from '../../platform/database/listen.ts';
+import { outboxChannel } from '../../platform/outbox.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AuditLog } from '../audit/index.ts';
+import type { Module } from '../module.ts';
+import { AfterSending } from './after-sending.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
+import { Dispatcher, deliveriesChannel } from './dispatcher.ts';
+import { removeOldDeliveries } from './retention.ts';
+import { webhookHandlers } from './routes.ts';
+import { Sender } from './sender.ts';
+import { WebhookSecrets } from './webhook-secrets.ts';
+
+const retentionEveryMs = 3_600_000;
+/** Idle connections are kept this long for the next delivery to the same endpoint. */
+const keepAliveMs = 15_000;
+
+export function createWebhooksModule(platform: Platform, audit: AuditLog): Module {
+  const { database, clock, keyring } = platform;
+  const secrets = new WebhookSecrets(keyring);
+  return {
+    handlers: webhookHandlers({ platform, audit, secrets }),
+    run: () => runDeliveries(platform, audit, secrets),
+    tasks: [
+      {
+        name: 'webhook retention',
+        everyMs: retentionEveryMs,
+        run: (signal) => removeOldDeliveries(database, clock, signal),
+      },
+    ],
+  };
+}
+
+/** Outbox → deliveries → attempts, until stopped. Any number of processes may do this at once. */
+async function runDeliveries(platform: Platform, audit: AuditLog, secrets: WebhookSecrets) {
+  const { database, clock, ids, log, config } = platform;
+  const agent = platform.outbound.createAgent({ keepAliveMs });
+  const after = new AfterSending(platform, audit);
+  const sender = new Sender({
+    queue: new DeliveryQueue(database, randomUUID()),
+    agent,
+    secrets,
+    clock,
+    log,
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1000,
+    onWritten: (attempts) => after.apply(attempts),
+  });
+  const dispatcher = new Dispatcher({ database, clock, ids, log, onDeliveries: () => sender.wake() });
+  const silence = listen(database.pool, [outboxChannel, deliveriesChannel], log, (channel) =>
+    channel === outboxChannel ? dispatcher.wake() : sender.wake(),
+  );
+  dispatcher.start();
+  sender.start();
+  return async () => {
+    await silence();
+    await dispatcher.stop();
+    await sender.stop();
+    await agent.destroy();
+  };
+}

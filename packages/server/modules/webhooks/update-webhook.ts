@@ -1,0 +1,49 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import { checkSubscriptions, checkUrl } from './check-settings.ts';
+import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
+import { webhookEtag } from './present-webhook.ts';
+import { type NewWebhook, type WebhookRow, webhookStore } from './webhook-store.ts';
+
+export type WebhookChange = BodyOf<Operations['patchWebhook']>;
+
+/** Changes the fields that are given. */
+export async function updateWebhook(
+  context: WebhooksContext,
+  caller: Caller,
+  webhookId: string,
+  change: WebhookChange,
+  requireMatch: (etag: string) => void,
+): Promise<WebhookRow> {
+  const { platform, audit } = context;
+  if (change.url !== undefined) checkUrl(platform.outbound.guard, change.url);
+  return platform.database.tenant(caller.organization.id, async (transaction) => {
+    const row = await webhookStore.lock(transaction, caller.organization.id, webhookId);
+    requireMatch(webhookEtag(row));
+    if (change.events !== undefined) checkSubscriptions(row.format, change.events);
+    const columns = columnsOf(context, webhookId, change);
+    const fields = Object.keys(change).filter((field) => change[field as keyof WebhookChange] !== undefined);
+    if (fields.length === 0) return row;
+    const updated = await webhookStore.update(transaction, row, { ...columns, updatedAt: platform.clock.now() });
+    const action = isSwitch(fields) ? (updated.enabled ? 'webhook.enabled' : 'webhook.disabled') : 'webhook.updated';
+    await audit.write(transaction, auditEntry(caller, action, webhookId, { name: updated.name, fields }));
+    return updated;
+  });
+}
+
+function isSwitch(fields: readonly string[]): boolean {
+  return fields.length === 1 && fields[0] === 'enabled';
+}
+
+function columnsOf({ secrets }: WebhooksContext, id: string, change: WebhookChange): Partial<NewWebhook> {
+  const { secret, headers, timeout, ...plain } = change;
+  const columns: Partial<NewWebhook> = { ...plain };
+  if (timeout !== undefined) columns.timeoutMs = timeout;
+  if (headers !== undefined) columns.sealedHeaders = secrets.sealHeaders(id, headers);
+  if (secret !== undefined) {
+    columns.sealedSecret = secrets.sealSecret(id, secret);
+    // A secret that is set replaces the old one at once; rotating is what keeps both.
+    columns.sealedPreviousSecret = null;
+    columns.previousSecretValidUntil = null;
+  }
+  return columns;
+}
