@@ -30,7 +30,7 @@ export async function runFinish(context: BackupsContext, job: Job): Promise<void
   const { organizationId, backupId } = job.data;
   const start = await database.tenant(organizationId, async (transaction) => {
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
-    if (!loaded || loaded.row.status !== 'running' || !loaded.row.plan) return undefined;
+    if (loaded?.row.status !== 'running' || !loaded.row.plan) return undefined;
     const ranges = await rangeStore.list(transaction, organizationId, backupId);
     return ranges.every((range) => range.isComplete) ? { loaded, ranges } : undefined;
   });

@@ -23,7 +23,7 @@ export async function runRangeWork(context: BackupsContext, job: Job): Promise<v
   const { organizationId, backupId, range } = job.data;
   const claimed = await database.tenant(organizationId, async (transaction) => {
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
-    if (!loaded || loaded.row.status !== 'running' || !loaded.row.plan) return undefined;
+    if (loaded?.row.status !== 'running' || !loaded.row.plan) return undefined;
     const row = await rangeStore.claim(transaction, organizationId, backupId, range);
     return row && !row.isComplete ? { loaded, row } : undefined;
   });

@@ -20,7 +20,7 @@ export async function runVerification(
   const loaded = await database.tenant(organizationId, (transaction) =>
     loadBackup(context, transaction, organizationId, backupId),
   );
-  if (!loaded || loaded.row.status !== 'completed' || loaded.row.deletedAt) return;
+  if (loaded?.row.status !== 'completed' || loaded.row.deletedAt) return;
   const result: StoredVerification = { status: 'passed', segments: 0, documents: 0, errors: [] };
   for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
     try {
