@@ -7,6 +7,14 @@ export {
   SANDBOX_GCS_TOKEN,
   startGcsSandbox,
 } from './gcs/server.ts';
+export {
+  type AuthUser,
+  type GoogleSandbox,
+  type GoogleSandboxControl,
+  type GoogleSandboxOptions,
+  type ServiceAccountKey,
+  startGoogleSandbox,
+} from './google/index.ts';
 export type { FaultCounts, FaultProfile } from './objects/faults.ts';
 export { Faults } from './objects/faults.ts';
 export {

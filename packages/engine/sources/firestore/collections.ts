@@ -44,7 +44,8 @@ export async function countRange(
 ): Promise<number> {
   try {
     let total = 0;
-    for (const part of queryPartsOf(options.scope, range)) total += await countPart(client, part, options);
+    for (const part of queryPartsOf(options.scope, range, options.after))
+      total += await countPart(client, part, options);
     return total;
   } catch (error) {
     // Some emulators do not aggregate over all collections at once: then names are counted, which costs reads.

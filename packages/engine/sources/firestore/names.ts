@@ -21,6 +21,19 @@ export function positionOf(path: string): string {
   return segmentCount(path) % 2 === 1 ? `${path}/${SMALLEST_ID}` : path;
 }
 
+/** No collection id sorts before a single zero character, so this lies between a document and all below it. */
+const BEHIND = `/\0/${SMALLEST_ID}`;
+
+/** The position right behind a document, before its own descendants. */
+export function positionBehind(documentPath: string): string {
+  return segmentCount(documentPath) % 2 === 1 ? positionOf(documentPath) : documentPath + BEHIND;
+}
+
+/** The document a position made by positionBehind lies behind; undefined for any other position. */
+export function documentBefore(position: string): string | undefined {
+  return position.endsWith(BEHIND) ? position.slice(0, -BEHIND.length) : undefined;
+}
+
 /** All that lies in a collection and below its documents, and nothing else. */
 export function subtreeOf(collectionPath: string): { start: string; end: string } {
   // No id is smaller than one with a zero character appended, so this is where the next collection could begin.

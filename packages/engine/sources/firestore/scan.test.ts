@@ -65,6 +65,17 @@ describe('what a scan holds', () => {
     expect(rest).toEqual(sorted.filter((path) => !/^(logs|users\/ada\/orders)\//.test(path)));
   });
 
+  test('a scan and a count that begin behind a document have what comes after it, its descendants too', async () => {
+    const sorted = [...paths].sort(comparePaths);
+    const readTime = await demo.source.snapshotTime();
+    for (const after of ['users/ada', 'users/__id7__', 'ghosts/nobody', 'a/a', 'z/z']) {
+      const options = { scope: wholeDatabase, readTime, after };
+      const expected = sorted.filter((path) => comparePaths(path, after) > 0);
+      expect(pathsOf(storedIn(await collect(demo.source.scan(everything, options))))).toEqual(expected);
+      expect(await demo.source.count(everything, options)).toBe(expected.length);
+    }
+  });
+
   test('names only: the same names and update times, no fields', async () => {
     const names = await scanAll(demo, { namesOnly: true });
     const whole = await scanAll(demo);

@@ -18,7 +18,8 @@ export async function* scanRange(
   throwIfAborted(options.signal);
   const builder = new BatchBuilder();
   try {
-    for (const part of queryPartsOf(options.scope, range)) yield* scanPart(client, part, options, builder);
+    for (const part of queryPartsOf(options.scope, range, options.after))
+      yield* scanPart(client, part, options, builder);
     const rest = builder.take();
     if (rest !== undefined) yield rest;
   } catch (error) {

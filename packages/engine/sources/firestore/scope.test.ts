@@ -31,6 +31,7 @@ const scope: fc.Arbitrary<Scope> = fc.record({
   includeSubcollections: fc.boolean(),
   excludeCollections: fc.array(collectionPath, { maxLength: 3 }),
 });
+const after = fc.option(documentPath, { nil: undefined });
 const bound = fc.option(fc.oneof(documentPath, collectionPath), { nil: null });
 
 describe('the queries of a scope', () => {
@@ -41,11 +42,14 @@ describe('the queries of a scope', () => {
         scope,
         bound,
         bound,
-        (documents, wanted, start, end) => {
+        after,
+        (documents, wanted, start, end, behind) => {
           const range: PathRange = { start, end };
           const sorted = [...documents].sort(comparePaths);
-          const expected = sorted.filter((path) => rangeContains(range, path) && isInScope(wanted, path));
-          const queried = queryPartsOf(wanted, range).flatMap((part) => answer(part, sorted));
+          const expected = sorted
+            .filter((path) => rangeContains(range, path) && isInScope(wanted, path))
+            .filter((path) => behind === undefined || comparePaths(path, behind) > 0);
+          const queried = queryPartsOf(wanted, range, behind).flatMap((part) => answer(part, sorted));
           expect(queried).toEqual(expected);
         },
       ),

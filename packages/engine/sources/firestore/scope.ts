@@ -1,7 +1,16 @@
 /** Turns "these collections, within this range" into queries that, run one after another, ascend by path. */
 
 import { comparePaths, EngineError, type PathRange, type Scope } from '../../ports/index.ts';
-import { intersect, isCollectionPath, parentOf, positionOf, subtract, subtreeOf } from './names.ts';
+import {
+  documentBefore,
+  intersect,
+  isCollectionPath,
+  parentOf,
+  positionBehind,
+  positionOf,
+  subtract,
+  subtreeOf,
+} from './names.ts';
 
 /** One query. Bounds are document paths. */
 export interface QueryPart {
@@ -11,12 +20,15 @@ export interface QueryPart {
   readonly end: { readonly path: string; readonly inclusive: boolean } | null;
 }
 
-export function queryPartsOf(scope: Scope, range: PathRange): QueryPart[] {
+/** `after`: only what comes behind this document, its own descendants among it. */
+export function queryPartsOf(scope: Scope, range: PathRange, after?: string): QueryPart[] {
   checkScope(scope);
-  const bounded: PathRange = {
+  const asked: PathRange = {
     start: range.start === null ? null : positionOf(range.start),
     end: range.end === null ? null : positionOf(range.end),
   };
+  const bounded = after === undefined ? asked : intersect(asked, { start: positionBehind(after), end: null });
+  if (bounded === undefined) return [];
   if (scope.collections === 'all') return descendants([bounded], scope.excludeCollections);
   const collections = [...new Set(scope.collections)].sort(comparePaths);
   if (!scope.includeSubcollections) {
@@ -45,9 +57,14 @@ function descendants(ranges: readonly PathRange[], excluded: readonly string[]):
   for (const path of excluded) parts = parts.flatMap((part) => subtract(part, subtreeOf(path)));
   return parts.map((part) => ({
     collection: null,
-    start: part.start === null ? null : { path: part.start, inclusive: true },
+    start: part.start === null ? null : startAt(part.start),
     end: part.end === null ? null : { path: part.end, inclusive: false },
   }));
+}
+
+function startAt(position: string): QueryPart['start'] {
+  const document = documentBefore(position);
+  return document === undefined ? { path: position, inclusive: true } : { path: document, inclusive: false };
 }
 
 /** A named collection below a document of another named one interrupts that one's own query: paths must ascend. */
