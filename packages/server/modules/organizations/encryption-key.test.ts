@@ -54,11 +54,9 @@ test('a passphrase becomes the key that PBKDF2 says, and stands nowhere in clear
   expect(key).toEqual(expected);
   expect((await byId(service.keyId)).key).toEqual(service.key);
   const dump = await asOwner(app.databaseUrl, async (client) => {
-    const rows = await Promise.all(
-      ['organization_keys', 'audit_logs', 'outbox_events', 'idempotency_keys'].map(
-        async (table) => (await client.query(`select t::text from ${table} t`)).rows,
-      ),
-    );
+    const rows: unknown[] = [];
+    for (const table of ['organization_keys', 'audit_logs', 'outbox_events', 'idempotency_keys'])
+      rows.push(...(await client.query(`select t::text from ${table} t`)).rows);
     return JSON.stringify(rows);
   });
   expect(dump).toContain(keyId);
