@@ -1,7 +1,12 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { webcrypto } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { EngineError } from '../ports/errors.ts';
 import { ivBytes, tagBytes } from './derive.ts';
+
+const { subtle } = webcrypto;
+const zstdCompressAsync = promisify(zstdCompress);
+const zstdDecompressAsync = promisify(zstdDecompress);
 
 export const codec = { stored: 0, zstd: 1 } as const;
 export type Codec = (typeof codec)[keyof typeof codec];
@@ -13,48 +18,53 @@ export function isCodec(value: number): value is Codec {
 /** No block of ours is larger; a header that claims more is not believed. */
 export const blockPlainBytesMax = 64 * 1024 * 1024;
 
-/** The fastest level whose ratio is still that of the slower ones on documents. */
-const zstdLevel = 1;
-const zstdChunkBytes = 512 * 1024;
+/**
+ * Level 1 with a window and a table that stay in a core's own cache: on documents a fifth faster than plain level 1 for a
+ * few per cent more bytes.
+ */
+const zstdParams = {
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_windowLog]: 17,
+  [constants.ZSTD_c_hashLog]: 13,
+};
+/** What zstd may add to bytes that do not compress; with room for all of it the output is made in one piece. */
+const zstdSlackBytes = 64 * 1024;
 
 export type BlockNumber = 1 | 2;
 
-function blockIv(block: BlockNumber): Uint8Array {
+function gcmOptions(block: BlockNumber, aad: Uint8Array): webcrypto.AesGcmParams {
   const iv = new Uint8Array(ivBytes);
   iv[ivBytes - 1] = block;
-  return iv;
+  return { name: 'AES-GCM', iv, additionalData: aad, tagLength: tagBytes * 8 };
 }
 
-export function compress(plain: Uint8Array, using: Codec): Uint8Array {
+/** Like sealing and opening, this runs on the platform's own threads: the caller's thread only waits. */
+export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Array> {
   if (using === codec.stored) return plain;
-  return zstdCompressSync(plain, {
-    chunkSize: zstdChunkBytes,
-    params: { [constants.ZSTD_c_compressionLevel]: zstdLevel },
-  });
+  return await zstdCompressAsync(plain, { chunkSize: plain.length + zstdSlackBytes, params: zstdParams });
 }
 
-function decompress(packed: Uint8Array, using: Codec, plainLength: number): Uint8Array {
+async function decompress(packed: Uint8Array, using: Codec, plainLength: number): Promise<Uint8Array> {
   if (using === codec.stored) return packed;
   try {
-    const chunkSize = Math.min(Math.max(plainLength, 1024), blockPlainBytesMax);
-    return zstdDecompressSync(packed, { maxOutputLength: Math.max(plainLength, 1), chunkSize });
+    return await zstdDecompressAsync(packed, {
+      maxOutputLength: Math.max(plainLength, 1),
+      chunkSize: Math.max(plainLength, 1024),
+    });
   } catch (cause) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block does not decompress.', { cause });
   }
 }
 
 /** Seals bytes that are already compressed; returns ciphertext and tag as they lie in the object. */
-export function sealBlock(
+export async function sealBlock(
   objectKey: Uint8Array,
   block: BlockNumber,
   aad: Uint8Array,
   packed: Uint8Array,
-): Uint8Array[] {
-  const cipher = createCipheriv('aes-256-gcm', objectKey, blockIv(block), { authTagLength: tagBytes });
-  cipher.setAAD(aad);
-  const ciphertext = cipher.update(packed);
-  cipher.final();
-  return [ciphertext, cipher.getAuthTag()];
+): Promise<Uint8Array> {
+  const key = await subtle.importKey('raw', objectKey, 'AES-GCM', false, ['encrypt']);
+  return new Uint8Array(await subtle.encrypt(gcmOptions(block, aad), key, packed));
 }
 
 export interface SealedBlock {
@@ -67,26 +77,23 @@ export interface SealedBlock {
 }
 
 /** Returns the plaintext only when tag and length are right. */
-export function openBlock(
-  objectKey: Uint8Array,
-  { block, aad, sealed, codec: using, plainLength }: SealedBlock,
-): Uint8Array {
+export async function openBlock(objectKey: Uint8Array, given: SealedBlock): Promise<Uint8Array> {
+  const { block, aad, sealed, codec: using, plainLength } = given;
   if (sealed.length < tagBytes || plainLength > blockPlainBytesMax) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block has an impossible length.');
   }
-  const decipher = createDecipheriv('aes-256-gcm', objectKey, blockIv(block), { authTagLength: tagBytes });
-  decipher.setAAD(aad);
-  decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
-  const packed = decipher.update(sealed.subarray(0, sealed.length - tagBytes));
-  try {
-    decipher.final();
-  } catch (cause) {
+  const key = await subtle.importKey('raw', objectKey, 'AES-GCM', false, ['decrypt']);
+  const packed = await subtle.decrypt(gcmOptions(block, aad), key, sealed).catch((cause: unknown) => {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block was changed, moved, or belongs to another backup.', {
       cause,
     });
-  }
-  const plain = decompress(packed, using, plainLength);
+  });
+  const plain = await decompress(new Uint8Array(packed), using, plainLength);
   if (plain.length !== plainLength)
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block has another length than it says.');
   return plain;
+}
+
+export async function sha256(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await subtle.digest('SHA-256', bytes)).toString('hex');
 }

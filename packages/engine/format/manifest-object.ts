@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { type Codec, codec, compress, isCodec, openBlock, sealBlock } from '../crypto/block.ts';
+import { randomBytes } from 'node:crypto';
+import { type Codec, codec, compress, isCodec, openBlock, sealBlock, sha256 } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import type { Envelope } from '../crypto/envelope.ts';
 import { EngineError } from '../ports/errors.ts';
@@ -45,9 +45,12 @@ export interface ManifestSeal {
   readonly clear?: ClearManifest;
 }
 
-export function sealManifest(body: unknown, { content, ownerId, dataKey, clear }: ManifestSeal): SealedManifest {
+export async function sealManifest(
+  body: unknown,
+  { content, ownerId, dataKey, clear }: ManifestSeal,
+): Promise<SealedManifest> {
   const plain = Buffer.from(JSON.stringify(body), 'utf8');
-  const packed = compress(plain, codec.zstd);
+  const packed = await compress(plain, codec.zstd);
   const objectId = new Uint8Array(randomBytes(16));
   const clearJson = clear === undefined ? new Uint8Array(0) : Buffer.from(JSON.stringify(clear), 'utf8');
   const header: ManifestHeader = {
@@ -59,11 +62,11 @@ export function sealManifest(body: unknown, { content, ownerId, dataKey, clear }
     sealedLength: packed.length + tagBytes,
   };
   const objectKey = deriveObjectKey(dataKey, objectId, ownerId);
-  const sealed = Buffer.concat(sealBlock(objectKey, 1, manifestAad(header, ownerId), packed));
+  const sealed = await sealBlock(objectKey, 1, manifestAad(header, ownerId), packed);
   return {
     bytes: Buffer.concat([encodeHeader(header), clearJson, sealed]),
     objectId: Buffer.from(objectId).toString('hex'),
-    bodySha256: createHash('sha256').update(sealed).digest('hex'),
+    bodySha256: await sha256(sealed),
   };
 }
 
@@ -89,8 +92,8 @@ export class ManifestObject {
     return Buffer.from(this.#header.objectId).toString('hex');
   }
 
-  get bodySha256(): string {
-    return createHash('sha256').update(this.#sealed).digest('hex');
+  async bodySha256(): Promise<string> {
+    return await sha256(this.#sealed);
   }
 
   clear(): ClearManifest {
@@ -104,8 +107,8 @@ export class ManifestObject {
     throw damaged('has an unreadable head');
   }
 
-  open(ownerId: string, dataKey: Uint8Array): unknown {
-    const plain = openBlock(deriveObjectKey(dataKey, this.#header.objectId, ownerId), {
+  async open(ownerId: string, dataKey: Uint8Array): Promise<unknown> {
+    const plain = await openBlock(deriveObjectKey(dataKey, this.#header.objectId, ownerId), {
       block: 1,
       aad: manifestAad(this.#header, ownerId),
       sealed: this.#sealed,

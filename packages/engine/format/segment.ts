@@ -1,5 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { codec, compress, openBlock, sealBlock } from '../crypto/block.ts';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { codec, compress, openBlock, sealBlock, sha256 } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
@@ -13,7 +13,7 @@ import {
   segmentHeaderBytes,
 } from './segment-header.ts';
 
-/** What every block of a backup or log is bound to. Clonable, so that it can cross to another thread. */
+/** What every block of a backup or log is bound to. */
 export interface SealContext {
   readonly ownerId: string;
   readonly dataKey: Uint8Array;
@@ -35,12 +35,16 @@ export interface SealedSegment {
 }
 
 /** Indexes, compresses and seals records. Draws a fresh object id, hence a fresh key, on every call. */
-export function sealSegment(data: Uint8Array, position: SegmentPosition, context: SealContext): SealedSegment {
+export async function sealSegment(
+  data: Uint8Array,
+  position: SegmentPosition,
+  context: SealContext,
+): Promise<SealedSegment> {
   const summary = summarize(data, position.content, context.database);
   const objectId = randomBytes(16);
   const objectKey = deriveObjectKey(context.dataKey, objectId, context.ownerId);
-  const packedIndex = compress(summary.index, codec.zstd);
-  const packedData = compress(data, codec.zstd);
+  const packedIndex = await compress(summary.index, codec.zstd);
+  const packedData = await compress(data, codec.zstd);
   const header: SegmentHeader = {
     content: position.content,
     codec: codec.zstd,
@@ -57,13 +61,14 @@ export function sealSegment(data: Uint8Array, position: SegmentPosition, context
   const clear = Buffer.concat([encodeSegmentHeader(header), position.annex]);
   const bytes = joined([
     clear,
-    ...sealBlock(objectKey, 1, additionalData(clear, context.ownerId, 1), packedIndex),
-    ...sealBlock(objectKey, 2, additionalData(clear, context.ownerId, 2), packedData),
+    await sealBlock(objectKey, 1, additionalData(clear, context.ownerId, 1), packedIndex),
+    await sealBlock(objectKey, 2, additionalData(clear, context.ownerId, 2), packedData),
   ]);
-  return { bytes, descriptor: describe(header, clear.length, summary, bytes), collections: summary.collections };
+  const descriptor = describe(header, clear.length, summary, await sha256(bytes));
+  return { bytes, descriptor, collections: summary.collections };
 }
 
-/** Ciphers return their own buffers; one exact copy makes an object that can be handed to another thread. */
+/** One exact buffer, so that an object holds on to no more memory than it is long. */
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let offset = 0;
@@ -74,12 +79,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function describe(
-  header: SegmentHeader,
-  headerBytes: number,
-  summary: RecordSummary,
-  bytes: Uint8Array,
-): SegmentDescriptor {
+function describe(header: SegmentHeader, headerBytes: number, summary: RecordSummary, hash: string): SegmentDescriptor {
   return {
     id: Buffer.from(header.objectId).toString('hex'),
     content: header.content,
@@ -94,12 +94,8 @@ function describe(
     indexBytes: header.indexSealedLength,
     dataBytes: header.dataSealedLength,
     plainBytes: header.dataPlainLength,
-    sha256: sha256(bytes),
+    sha256: hash,
   };
-}
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 export function additionalData(clear: Uint8Array, ownerId: string, block: number): Uint8Array {
@@ -118,15 +114,19 @@ export interface OpenedSegment {
 }
 
 /** The whole segment, every promise of its descriptor checked: hash, position, seals, order, names, counts. */
-export function openSegment(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): OpenedSegment {
+export async function openSegment(
+  bytes: Uint8Array,
+  descriptor: SegmentDescriptor,
+  context: SealContext,
+): Promise<OpenedSegment> {
   if (bytes.length !== storedBytesOf(descriptor)) throw mismatch('length', descriptor);
-  if (sha256(bytes) !== descriptor.sha256) throw mismatch('hash', descriptor);
+  if ((await sha256(bytes)) !== descriptor.sha256) throw mismatch('hash', descriptor);
   const header = decodeSegmentHeader(bytes);
   assertDescribed(header, descriptor);
   const clear = bytes.subarray(0, descriptor.headerBytes);
   const indexEnd = clear.length + header.indexSealedLength;
-  const index = openIndexBlock(header, clear, bytes.subarray(clear.length, indexEnd), context);
-  const data = openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
+  const index = await openIndexBlock(header, clear, bytes.subarray(clear.length, indexEnd), context);
+  const data = await openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
     block: 2,
     aad: additionalData(clear, context.ownerId, 2),
     sealed: bytes.subarray(indexEnd),
@@ -139,11 +139,15 @@ export function openSegment(bytes: Uint8Array, descriptor: SegmentDescriptor, co
 }
 
 /** The index alone, from the first headerBytes + indexBytes of the object. */
-export function openSegmentIndex(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): Uint8Array {
+export async function openSegmentIndex(
+  bytes: Uint8Array,
+  descriptor: SegmentDescriptor,
+  context: SealContext,
+): Promise<Uint8Array> {
   if (bytes.length !== descriptor.headerBytes + descriptor.indexBytes) throw mismatch('length', descriptor);
   const header = decodeSegmentHeader(bytes);
   assertDescribed(header, descriptor);
-  return openIndexBlock(
+  return await openIndexBlock(
     header,
     bytes.subarray(0, descriptor.headerBytes),
     bytes.subarray(descriptor.headerBytes),
@@ -151,13 +155,13 @@ export function openSegmentIndex(bytes: Uint8Array, descriptor: SegmentDescripto
   );
 }
 
-function openIndexBlock(
+async function openIndexBlock(
   header: SegmentHeader,
   clear: Uint8Array,
   sealed: Uint8Array,
   context: SealContext,
-): Uint8Array {
-  return openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
+): Promise<Uint8Array> {
+  return await openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
     block: 1,
     aad: additionalData(clear, context.ownerId, 1),
     sealed,

@@ -1,9 +1,10 @@
+import { sha256 } from '../crypto/block.ts';
 import type { KeyRing } from '../crypto/key-ring.ts';
-import { parseDescriptor, type SegmentDescriptor, storedBytesOf } from '../format/descriptor.ts';
+import { parseDescriptor, type SegmentDescriptor } from '../format/descriptor.ts';
 import { type ManifestBody, parseManifestBody, type ShardDescriptor } from '../format/manifest-body.ts';
 import { ManifestObject, manifestContent } from '../format/manifest-object.ts';
 import { manifestKey, segmentKey, shardKey } from '../format/object-keys.ts';
-import { type OpenedSegment, type SealContext, sha256 } from '../format/segment.ts';
+import type { OpenedSegment, SealContext } from '../format/segment.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../ports/errors.ts';
 import { comparePaths } from '../ports/path-order.ts';
@@ -54,11 +55,11 @@ export class BackupReader implements Layer {
     if (object.content !== manifestContent.root || clear.ownerId !== backupId)
       throw damaged(backupId, 'belongs to another backup');
     const dataKey = await keys.unwrap(backupId, clear.envelope);
-    const body = parseManifestBody(object.open(backupId, dataKey));
+    const body = parseManifestBody(await object.open(backupId, dataKey));
     if (body.backupId !== backupId || body.createdAt !== clear.createdAt)
       throw damaged(backupId, 'contradicts its head');
     assertOrdered(backupId, body.segments);
-    return new BackupReader(store, pool, body, object.bodySha256, {
+    return new BackupReader(store, pool, body, await object.bodySha256(), {
       ownerId: backupId,
       dataKey,
       database: body.database,
@@ -82,24 +83,25 @@ export class BackupReader implements Layer {
   }
 
   async read(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<OpenedSegment> {
-    const bytes = await this.#fetch(segmentKey(this.backupId, descriptor.id), 0, storedBytesOf(descriptor), signal);
+    const bytes = await this.#present(
+      this.store.get(segmentKey(this.backupId, descriptor.id), signal ? { signal } : {}),
+    );
     return await this.#pool.open(bytes, descriptor, this.context);
   }
 
   async readIndex(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
     const length = descriptor.headerBytes + descriptor.indexBytes;
-    const bytes = await this.#fetch(segmentKey(this.backupId, descriptor.id), 0, length, signal);
+    const key = segmentKey(this.backupId, descriptor.id);
+    const bytes = await this.#present(this.store.getRange(key, 0, length, signal ? { signal } : {}));
     return await this.#pool.openIndex(bytes, descriptor, this.context);
   }
 
   /** A missing object is a damaged backup, not a missing backup. */
-  async #fetch(key: string, offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    try {
-      return await this.store.getRange(key, offset, length, signal ? { signal } : {});
-    } catch (error) {
-      if (isEngineError(error, 'STORAGE_NOT_FOUND')) throw damaged(this.backupId, `misses ${key}`);
+  async #present(reading: Promise<Uint8Array>): Promise<Uint8Array> {
+    return await reading.catch((error: unknown) => {
+      if (isEngineError(error, 'STORAGE_NOT_FOUND')) throw damaged(this.backupId, 'misses an object');
       throw error;
-    }
+    });
   }
 
   #shard(shard: ShardDescriptor): Promise<readonly SegmentDescriptor[]> {
@@ -114,12 +116,12 @@ export class BackupReader implements Layer {
   }
 
   async #loadShard(shard: ShardDescriptor): Promise<readonly SegmentDescriptor[]> {
-    const bytes = await this.#fetch(shardKey(this.backupId, shard.id), 0, shard.storedBytes, undefined);
-    if (sha256(bytes) !== shard.sha256) throw damaged(this.backupId, `has a changed shard ${shard.id}`);
+    const bytes = await this.#present(this.store.get(shardKey(this.backupId, shard.id)));
+    if ((await sha256(bytes)) !== shard.sha256) throw damaged(this.backupId, `has a changed shard ${shard.id}`);
     const object = new ManifestObject(bytes);
     if (object.content !== manifestContent.shard || object.objectId !== shard.id)
       throw damaged(this.backupId, 'has a foreign shard');
-    const { segments } = object.open(this.backupId, this.context.dataKey) as { segments: SegmentDescriptor[] };
+    const { segments } = (await object.open(this.backupId, this.context.dataKey)) as { segments: SegmentDescriptor[] };
     for (const descriptor of segments) parseDescriptor(descriptor);
     assertOrdered(this.backupId, segments);
     const isTheOne = segments.length === shard.segments && segments[0]?.firstPath === shard.firstPath;

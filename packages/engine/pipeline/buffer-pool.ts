@@ -28,9 +28,4 @@ export class BufferPool {
     if (next !== undefined) next(buffer);
     else this.#free.push(buffer);
   }
-
-  /** For a buffer that was lost with the thread that held it. */
-  replace(): void {
-    this.release(new ArrayBuffer(this.bytesEach));
-  }
 }

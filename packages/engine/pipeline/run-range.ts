@@ -122,8 +122,14 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
         });
       }
     }
-    await writer.finish();
-    await assertCount(options, pathRange, parts.at(-1)!.readTime, partAfter, tally.documents - documentsBeforePart);
+    // The source counts while the last segments are still being sealed and stored.
+    const seen = tally.documents - documentsBeforePart;
+    const [counted, finished] = await Promise.allSettled([
+      assertCount(options, pathRange, parts.at(-1)!.readTime, partAfter, seen),
+      writer.finish(),
+    ]);
+    if (finished.status === 'rejected') throw finished.reason;
+    if (counted.status === 'rejected') throw counted.reason;
   } catch (error) {
     await writer.abandon();
     throw error;

@@ -111,12 +111,9 @@ export class SegmentWriter {
   async #sealAndStore(buffer: ArrayBuffer, length: number, sequence: number): Promise<FinishedSegment> {
     const { pool, context, content, range, buffers, store, keyOf, signal, lock } = this.#options;
     const position: SegmentPosition = { content, range, sequence, annex: new Uint8Array(0) };
-    const sealing = pool.seal(buffer, length, position, context);
-    const sealed = await sealing.catch((error: unknown) => {
-      buffers.replace();
-      throw error;
-    });
-    buffers.release(sealed.buffer);
+    const sealed = await pool
+      .seal(new Uint8Array(buffer, 0, length), position, context)
+      .finally(() => buffers.release(buffer));
     await store.put(keyOf(sealed.descriptor), sealed.bytes, {
       ...(signal ? { signal } : {}),
       ...(lock ? { lock } : {}),

@@ -1,9 +1,9 @@
+import { sha256 } from '../crypto/block.ts';
 import type { Envelope } from '../crypto/envelope.ts';
 import { type SegmentDescriptor, storedBytesOf } from '../format/descriptor.ts';
 import type { ManifestBody, ShardDescriptor } from '../format/manifest-body.ts';
 import { manifestContent, sealManifest } from '../format/manifest-object.ts';
 import { backupPrefix, manifestKey, shardKey } from '../format/object-keys.ts';
-import { sha256 } from '../format/segment.ts';
 import type { BlobStore, PutOptions } from '../ports/blob-store.ts';
 import { EngineError } from '../ports/errors.ts';
 import { assertOrdered } from './backup-reader.ts';
@@ -43,7 +43,7 @@ export async function writeManifest(
   }
   const body: ManifestBody = { ...content, segments: shards.length > 0 ? [] : segments, shards };
   const clear = { ownerId: body.backupId, createdAt: body.createdAt, envelope };
-  const sealed = sealManifest(body, { content: manifestContent.root, ownerId: body.backupId, dataKey, clear });
+  const sealed = await sealManifest(body, { content: manifestContent.root, ownerId: body.backupId, dataKey, clear });
   await store.put(manifestKey(body.backupId), sealed.bytes, { ...put, ifAbsent: true });
   const shardBytes = shards.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
   return {
@@ -59,11 +59,11 @@ async function writeShard(
   { store, dataKey }: WriteManifestOptions,
   put: PutOptions,
 ): Promise<ShardDescriptor> {
-  const sealed = sealManifest({ segments }, { content: manifestContent.shard, ownerId: backupId, dataKey });
+  const sealed = await sealManifest({ segments }, { content: manifestContent.shard, ownerId: backupId, dataKey });
   await store.put(shardKey(backupId, sealed.objectId), sealed.bytes, put);
   return {
     id: sealed.objectId,
-    sha256: sha256(sealed.bytes),
+    sha256: await sha256(sealed.bytes),
     storedBytes: sealed.bytes.length,
     segments: segments.length,
     firstPath: segments[0]!.firstPath,

@@ -1,0 +1,27 @@
+import { decodeDocument, stringifyLossless } from '../format/document-json.ts';
+import { readRecords } from './read-records.ts';
+import type { Selection } from './selection.ts';
+import type { View, ViewReadOptions } from './view.ts';
+
+/**
+ * The view as newline-delimited JSON, one document a line in the REST form `{name, fields, createTime, updateTime}`:
+ * typed and lossless. Yields chunks of many lines, sized like the batches they come from.
+ */
+export async function* exportLines(
+  view: View,
+  selection: Selection = {},
+  options: ViewReadOptions = {},
+): AsyncGenerator<string> {
+  for await (const batch of view.records(selection, options)) {
+    let lines = '';
+    for (const { body } of readRecords(batch, view.database)) {
+      lines += `${stringifyLossless(decodeDocument(body))}\n`;
+      if (lines.length < chunkCharacters) continue;
+      yield lines;
+      lines = '';
+    }
+    if (lines !== '') yield lines;
+  }
+}
+
+const chunkCharacters = 256 * 1024;
