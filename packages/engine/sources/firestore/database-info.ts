@@ -8,14 +8,15 @@ import {
   isEngineError,
   type SourceCallOptions,
 } from '../../ports/index.ts';
-import type { FirestoreClient } from './client.ts';
+import { FirestoreClient } from './client.ts';
 import { sourceFailure } from './failures.ts';
 import { messages, methods } from './protos.ts';
 import { structuredQuery } from './query.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
 const HOUR_MS = 3_600_000;
-const PROBE_TIMEOUT_MS = 20_000;
+const PROBE_TIMEOUT_MS = 15_000;
+const PROBE_ATTEMPTS_MAX = 3;
 
 export interface DatabaseInfo {
   readonly database: string;
@@ -96,9 +97,12 @@ export type ProbeResult =
 
 /** Tells apart what a person would mend differently: the credentials, the ids, or nothing but time. */
 export async function probe(client: FirestoreClient, options: SourceCallOptions = {}): Promise<ProbeResult> {
+  // Somebody waits for the answer: a few attempts, not the patience of a night's work.
+  const retry = { ...client.retry, attemptsMax: Math.min(PROBE_ATTEMPTS_MAX, client.retry.attemptsMax) };
+  const impatient = new FirestoreClient({ channel: client.channel, database: client.database, retry });
   try {
-    const info = await databaseInfo(client, options);
-    await snapshotTime(client, options);
+    const info = await databaseInfo(impatient, options);
+    await snapshotTime(impatient, options);
     return { status: 'ok', info };
   } catch (error) {
     if (isEngineError(error, 'SOURCE_AUTH_ERROR')) return { status: 'unauthorized', error };

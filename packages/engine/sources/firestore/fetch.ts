@@ -1,6 +1,6 @@
 /** Reads named documents as of one instant, a few groups at a time, and hands them over in the order asked. */
 
-import { type Instant, type ReadOptions, type RecordBatch, recordKind } from '../../ports/index.ts';
+import { type ReadOptions, type RecordBatch, recordKind } from '../../ports/index.ts';
 import { BATCH_BYTES_TARGET, BatchBuilder, nameOfDocument } from './batch-builder.ts';
 import type { FirestoreClient } from './client.ts';
 import { encodeGoneDocument } from './encode-document.ts';
@@ -19,13 +19,11 @@ const GROUPS_AT_ONCE = 4;
 const IDLE_TIMEOUT_MS = 60_000;
 const FOUND_TAG = 0x0a;
 const MISSING_TAG = 0x12;
-/** A mask must name something; a field nobody has makes the answer names and times alone. */
-const ABSENT_FIELD = 'holdfast_absent_field';
 
 export async function* fetchDocuments(
   client: FirestoreClient,
   paths: readonly string[],
-  options: ReadOptions & { readonly namesOnly?: boolean },
+  options: ReadOptions,
 ): AsyncGenerator<RecordBatch, void> {
   const builder = new BatchBuilder(BATCH_BYTES_TARGET);
   const running: { names: string[]; found: Promise<Map<string, Buffer>> }[] = [];
@@ -70,7 +68,7 @@ function sizeOfNextGroup(found: ReadonlyMap<string, Buffer>, names: number): num
 async function fetchGroup(
   client: FirestoreClient,
   names: readonly string[],
-  options: ReadOptions & { readonly namesOnly?: boolean },
+  options: ReadOptions,
 ): Promise<Map<string, Buffer>> {
   const retrier = client.retrier(options.signal);
   const found = new Map<string, Buffer>();
@@ -97,14 +95,13 @@ type Settle = (name: string, body: Buffer | undefined) => void;
 function fetchOnce(
   client: FirestoreClient,
   names: readonly string[],
-  options: ReadOptions & { readonly namesOnly?: boolean },
+  options: ReadOptions,
   settle: Settle,
 ): Promise<void> {
   const request = messages.batchGetDocumentsRequest.encode({
     database: client.database,
     documents: names,
-    readTime: timestampMessage(options.readTime as Instant),
-    ...(options.namesOnly ? { mask: { fieldPaths: [ABSENT_FIELD] } } : {}),
+    readTime: timestampMessage(options.readTime),
   });
   return new Promise((resolve, reject) => {
     const handlers = {

@@ -1,4 +1,3 @@
-export type { Preview } from './apply/preview.ts';
 export { FirestoreTarget } from './apply/target.ts';
 export { FirestoreAuthUsers } from './auth/auth-users.ts';
 export { isRedacted } from './auth/redaction.ts';

@@ -136,21 +136,6 @@ describe('modes', () => {
       expect((await scanAll(connected)).map(({ path }) => path)).toEqual(['c/000000', 'c/000002']);
     }
   });
-
-  test('a preview counts what each mode would do and changes nothing', async () => {
-    const connected = fresh();
-    await write(connected, many(10));
-    const records = [...many(15), { path: 'd/gone' }, { path: 'c/000003x' }].filter(({ path }) => path !== 'c/000004');
-    records.push({ path: 'c/000004' });
-    const before = await scanAll(connected);
-    const preview = (mode: ApplyOptions['mode']) =>
-      connected.target.preview(batchesOf(connected.target.database, records), { mode });
-    const rest = { replace: 0, merge: 0, skip: 0, create: 5, delete: 1 };
-    expect(await preview('overwrite')).toEqual({ ...rest, replace: 9 });
-    expect(await preview('skip_existing')).toEqual({ ...rest, skip: 9 });
-    expect(await preview('merge')).toEqual({ ...rest, merge: 9 });
-    expect(await scanAll(connected)).toEqual(before);
-  });
 });
 
 describe('bytes', () => {
@@ -231,7 +216,7 @@ describe('limits and failures', () => {
 
   test('large documents are spread over requests that stay within ten megabytes', async () => {
     const connected = fresh();
-    const large = Array.from({ length: 40 }, (_, index) => ({
+    const large = Array.from({ length: 24 }, (_, index) => ({
       path: `c/${index}`,
       fields: { x: { stringValue: 'y'.repeat(900_000) } },
     }));

@@ -15,7 +15,6 @@ import { forEachRecord } from '../records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
 import { Governor } from './governor.ts';
 import { type ExistingFields, existingFieldsFor, mergeMask } from './merge-masks.ts';
-import { type Preview, previewApply } from './preview.ts';
 import { ReferenceRewriter } from './rewrite-references.ts';
 import { type SendContext, sendBatch } from './sender.ts';
 import { Tally } from './tally.ts';
@@ -42,11 +41,6 @@ export class FirestoreTarget implements DocumentTarget {
       if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.', { cause: error });
       throw targetFailure(error);
     }
-  }
-
-  /** What apply would do, without doing it. */
-  preview(batches: AsyncIterable<RecordBatch>, options: Pick<ApplyOptions, 'mode' | 'signal'>): Promise<Preview> {
-    return previewApply(this.client, batches, options);
   }
 }
 

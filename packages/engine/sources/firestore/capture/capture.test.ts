@@ -132,6 +132,25 @@ describe('following a database', () => {
     await recorder.stop();
   });
 
+  test('a collection that was there all along and is found late is handed over whole, and the time without it is a gap', async () => {
+    const connected = fresh();
+    await write(connected, [
+      { path: 'c/a', fields: fields(1) },
+      { path: 'c/a/hidden/1', fields: fields(1) },
+    ]);
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from, { knownCollectionIds: ['c'] });
+    // A change of the parent leads the look below it.
+    await write(connected, [{ path: 'c/a', fields: fields(2) }]);
+    await recorder.until(() => recorder.gaps.length > 0);
+    expect(recorder.gaps[0]).toMatchObject({ from, reason: 'Collections were found late: hidden.' });
+    expect(recorder.changes().sort()).toEqual(['put c/a', 'put c/a/hidden/1']);
+    await write(connected, [{ path: 'c/a/hidden/2', fields: fields(1) }]);
+    await recorder.until(() => recorder.changes().includes('put c/a/hidden/2'));
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
   test('an empty database is waited on until its first document', async () => {
     const connected = fresh();
     const from = await connected.source.snapshotTime();

@@ -40,12 +40,14 @@ export class CollectionGroups {
 
   /** What is known at the start: from the caller, from the names it knows, or by looking around. */
   async initialise(options: CaptureOptions, reads: ReadOptions): Promise<void> {
-    for (const id of options.knownCollectionIds ?? []) if (this.#isWanted(id)) this.#groups.add(id);
-    if (options.knownCollectionIds === undefined && options.knownNames !== undefined) {
-      for await (const batch of options.knownNames()) for (const path of eachPath(batch)) this.note(path);
+    if (this.#scope.collections !== 'all') {
+      for (const path of this.#scope.collections) this.#groups.add(collectionIdOf(path));
     }
-    if (this.#isFixed) for (const path of this.#scope.collections) this.#groups.add(collectionIdOf(path));
-    else for (const id of await discoverGroups(this.#client, reads)) if (this.#isWanted(id)) this.#groups.add(id);
+    if (this.#isFixed) return;
+    for (const id of options.knownCollectionIds ?? []) this.#groups.add(id);
+    if (options.knownCollectionIds !== undefined) return;
+    for await (const batch of options.knownNames?.() ?? []) for (const path of eachPath(batch)) this.note(path);
+    for (const id of await discoverGroups(this.#client, reads)) this.#groups.add(id);
   }
 
   /** Looks, as of `reads.readTime`, for groups nobody listens to yet, and adds them. */

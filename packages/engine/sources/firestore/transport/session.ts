@@ -9,7 +9,7 @@ export const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
 const SESSION_WINDOW_BYTES = 64 * 1024 * 1024;
 /** Large frames mean few events per megabyte. */
 const FRAME_BYTES_MAX = 1024 * 1024;
-const CONNECT_TIMEOUT_MS = 20_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_INTERVAL_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 15_000;
 
