@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
 import type { ClientOptions } from './client.ts';
 import { createClient, HoldfastError } from './client.ts';
+import { allOperations } from './operations/index.ts';
 
 interface Seen {
   method: string;
@@ -119,6 +120,15 @@ describe('a failure', () => {
       status: 403,
       details: { requiredRole: 'admin' },
       requestId: 'req_9',
+    });
+  });
+
+  test('with a code this client does not know keeps its code and message', async () => {
+    answer = (_, response) => refuse(response, 418, 'INVENTED_LATER');
+    await expect(client().getOrganization()).rejects.toMatchObject({
+      code: 'INVENTED_LATER',
+      status: 418,
+      message: 'no',
     });
   });
 
@@ -326,6 +336,11 @@ describe('a stream', () => {
     for await (const piece of stream.text()) text += piece;
     expect(text).toContain('backup.created');
   });
+});
+
+test('no operation hides a method of the client', () => {
+  const taken = new Set<string>(allOperations.map((operation) => operation.id));
+  for (const name of ['request', 'pages', 'paginate', 'then']) expect(taken.has(name)).toBe(false);
 });
 
 test('the types know which calls need what, and what comes back', () => {

@@ -285,18 +285,6 @@ export function errorDefinition(code: ErrorCode): ErrorDefinition {
   return errors[code];
 }
 
-/** The body of every failed call. */
-export const errorBody = z.object({
-  success: z.literal(false),
-  error: z.object({
-    code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]),
-    message: text({ max: 2000 }),
-    details: z.record(z.string(), z.unknown()).optional(),
-    requestId: text({ max: 200 }).optional(),
-  }),
-});
-export type ErrorBody = z.infer<typeof errorBody>;
-
 /** An id in a path that names nothing of the caller's organization, or is no id at all, answers with this. */
 export const notFoundByParameter: Readonly<Record<string, ErrorCode>> = {
   organizationId: 'ORGANIZATION_NOT_FOUND',

@@ -48,7 +48,7 @@ const securitySchemes = {
   sessionCookie: {
     type: 'apiKey',
     in: 'cookie',
-    name: 'holdfast_session',
+    name: 'holdfast_access',
     description: 'The session of a browser. Calls that change something need a same-origin `Origin`.',
   },
 };

@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import { errorBody } from '../errors.ts';
 
-/** Besides the service's own codes: no answer at all, or one that is not the service's. */
-export type ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANSWER';
+/**
+ * Besides the service's own codes: no answer at all, or one that is not the service's. A newer service may answer with
+ * codes this client does not know by name.
+ */
+export type ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'UNEXPECTED_ANSWER' | (string & Record<never, never>);
 
 /** What every failed call throws. */
 export class HoldfastError extends Error {
@@ -31,11 +34,19 @@ export class HoldfastError extends Error {
   }
 }
 
-/** A code this client does not know yet still arrives as a failure with its status and message. */
+const anyErrorBody = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+    requestId: z.string().optional(),
+  }),
+});
+
 export async function errorFrom(response: Response): Promise<HoldfastError> {
   const { status } = response;
   const requestId = response.headers.get('x-request-id') ?? undefined;
-  const parsed = errorBody.safeParse(await readJson(response));
+  const parsed = anyErrorBody.safeParse(await readJson(response));
   if (!parsed.success) {
     return new HoldfastError('UNEXPECTED_ANSWER', `The server answered ${status} without saying why.`, {
       status,

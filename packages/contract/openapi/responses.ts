@@ -125,6 +125,32 @@ function errorExample(code: ErrorCode) {
   return { summary: errorDefinition(code).description, value: { success: false, error } };
 }
 
+const explain = (codes: readonly ErrorCode[]) =>
+  codes.map((code) => `\`${code}\`: ${errorDefinition(code).description}`).join('\n\n');
+
+/** Answered before an operation is found, so no operation names them. */
+const generalErrors: readonly ErrorCode[] = ['METHOD_NOT_ALLOWED', 'GONE', 'HEADERS_TOO_LARGE'];
+
+/** Whatever else is answered has this form; all codes there are stand here. */
+function anyError(): object {
+  const error = {
+    type: 'object',
+    properties: {
+      code: { type: 'string', enum: errorCodes },
+      message: shortText,
+      details: { type: 'object', description: 'What the code calls for.' },
+      requestId: { ...shortText, maxLength: 200 },
+    },
+    required: ['code', 'message', 'requestId'],
+  };
+  const examples = Object.fromEntries(generalErrors.map((code) => [code, errorExample(code)]));
+  return {
+    description: `Any other error.\n\n${explain(errorCodes)}`,
+    headers: errorHeaders(405),
+    content: { 'application/json': { schema: failed(error), examples } },
+  };
+}
+
 /** Answers with the same codes are one component, named after them. */
 export class ResponseCollection {
   readonly components: Record<string, object> = {};
@@ -144,20 +170,20 @@ export class ResponseCollection {
 
   private refer(codes: readonly ErrorCode[]): object {
     const name = codes.map(pascal).join('Or');
-    this.components[name] ??= this.build(codes, errorHeaders(errorDefinition(codes[0]!).status));
+    this.components[name] ??= this.build(codes);
     return { $ref: `#/components/responses/${name}` };
   }
 
   private referToAny(): object {
-    this.components.AnyError ??= this.build(errorCodes, errorHeaders(405));
+    this.components.AnyError ??= anyError();
     return { $ref: '#/components/responses/AnyError' };
   }
 
-  private build(codes: readonly ErrorCode[], headers: object): object {
+  private build(codes: readonly ErrorCode[]): object {
     const examples = Object.fromEntries(codes.map((code) => [code, errorExample(code)]));
     return {
-      description: codes.map((code) => `\`${code}\`: ${errorDefinition(code).description}`).join('\n\n'),
-      headers,
+      description: explain(codes),
+      headers: errorHeaders(errorDefinition(codes[0]!).status),
       content: { 'application/json': { schema: failed(anyOf(codes, this.schemas)), examples } },
     };
   }
