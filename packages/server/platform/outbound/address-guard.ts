@@ -31,10 +31,14 @@ export class AddressGuard {
 
   /** Whether an address as the network stack takes it may be dialled. Whatever is not an address may not. */
   allows(address: string): boolean {
-    const text = address.replace(/%.*$/, '');
-    if (isIP(text) === 0) return false;
-    const parsed = ipaddr.parse(text);
-    return isRouted(parsed) || this.#isOpened(parsed);
+    const parsed = parse(address);
+    return parsed !== undefined && (isRouted(parsed) || this.#isOpened(parsed));
+  }
+
+  /** Whether the operator opened a subnet that the address lies in. */
+  opens(address: string): boolean {
+    const parsed = parse(address);
+    return parsed !== undefined && this.#isOpened(parsed);
   }
 
   /** Whether the host of a URL is an address that may not be dialled. A name may be: what it resolves to is checked when it is dialled. */
@@ -46,6 +50,14 @@ export class AddressGuard {
   #isOpened(address: Address): boolean {
     return this.#allowed.some((subnet) => contains(subnet, address) || contains(subnet, unmapped(address)));
   }
+}
+
+/** IPv6 is brought into its canonical spelling first: the library takes `::10.0.0.1` for the mapped form, the network does not. */
+function parse(address: string): Address | undefined {
+  const text = address.replace(/%.*$/, '');
+  const family = isIP(text);
+  if (family === 0) return undefined;
+  return ipaddr.parse(family === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
 }
 
 function isRouted(address: Address): boolean {

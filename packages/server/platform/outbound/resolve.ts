@@ -13,19 +13,20 @@ const answersMax = 32;
  * Asks the name servers without the system's resolver. That one runs on two threads which the whole process shares,
  * so that two names whose servers never answer would hold up every other look-up. The hosts file is honoured.
  */
-export function createResolver(hostsPath = '/etc/hosts'): Resolve {
-  const hosts = new HostsFile(hostsPath);
+export function createResolver(options: { hostsPath?: string; servers?: readonly string[] } = {}): Resolve {
+  const hosts = new HostsFile(options.hostsPath ?? '/etc/hosts');
   return async (given) => {
     const name = given.toLowerCase().replace(/\.$/, '');
     const kept = await hosts.find(name);
     if (kept.length > 0) return kept;
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
-    return askServers(name);
+    return askServers(name, options.servers);
   };
 }
 
-async function askServers(name: string): Promise<string[]> {
+async function askServers(name: string, servers: readonly string[] | undefined): Promise<string[]> {
   const resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
+  if (servers) resolver.setServers(servers);
   const families = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   const addresses = families.flatMap((family) => (family.status === 'fulfilled' ? family.value : []));
   if (addresses.length > 0) return addresses.slice(0, answersMax);
