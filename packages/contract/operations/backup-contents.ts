@@ -9,7 +9,7 @@ import {
   listBackupDocumentsQuery,
 } from '../schemas/backups.ts';
 import { backupDocument, collectionNode } from '../schemas/firestore.ts';
-import { pageQuery, pathId, text } from '../schemas/primitives.ts';
+import { firestoreName, pageQuery, pathId } from '../schemas/primitives.ts';
 
 /** Looking inside a backup without restoring it. */
 
@@ -63,7 +63,7 @@ export const getBackupDocument = operation({
   description:
     'Reads only the part of the backup that holds the document. Slashes in the path may be sent as they are or encoded.',
   access,
-  params: params.extend({ documentPath: text({ min: 1, max: 6144 }).describe('Such as `users/ada`.') }),
+  params: params.extend({ documentPath: firestoreName({ min: 1, max: 6144 }).describe('Such as `users/ada`.') }),
   restParameter: 'documentPath',
   success: ok(backupDocument),
   errors: [...readErrors, 'DOCUMENT_NOT_FOUND'],

@@ -4,6 +4,7 @@ import { currency, jobError, jobStatuses, money, progress, seconds } from './job
 import {
   bytes,
   count,
+  firestoreName,
   firestoreTime,
   identifier,
   instant,
@@ -55,8 +56,8 @@ export const backup = z
     trigger: z.enum(backupTriggers),
     scheduleId: identifier('sch').nullable(),
     parentId: identifier('bkp').nullable().describe('The backup an increment builds on.'),
-    collections: z.array(text({ max: 6144 })).max(1000),
-    excludeCollections: z.array(text({ max: 6144 })).max(1000),
+    collections: z.array(firestoreName({ max: 6144 })).max(1000),
+    excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
     includeSubcollections: z.boolean(),
     includeAuthUsers: z.boolean(),
     snapshotTime: timestamp()
@@ -96,7 +97,7 @@ export const backupDryRun = z
   .object({
     dryRun: z.literal(true),
     collections: z
-      .array(z.object({ path: text({ max: 6144 }), documentCount: count(), estimatedBytes: bytes() }))
+      .array(z.object({ path: firestoreName({ max: 6144 }), documentCount: count(), estimatedBytes: bytes() }))
       .max(10_000),
     documentCount: count().describe('Exact.'),
     estimatedBytes: bytes(),
@@ -112,16 +113,16 @@ export const backupEvent = z
   .meta({ id: 'BackupEvent', description: 'The data of one server-sent event. The stream ends with the job.' });
 
 const diffEntry = z
-  .object({ path: text({ max: 6144 }), updateTime: firestoreTime() })
+  .object({ path: firestoreName({ max: 6144 }), updateTime: firestoreTime() })
   .meta({ id: 'DiffEntry', description: 'A document that is on one side only.' });
 
 const changedEntry = z
   .object({
-    path: text({ max: 6144 }),
+    path: firestoreName({ max: 6144 }),
     fields: z
       .array(
         z.object({
-          field: text({ max: 6144 }),
+          field: firestoreName({ max: 6144 }),
           change: z.enum(['added', 'removed', 'changed']),
           before: firestoreValue.nullable(),
           after: firestoreValue.nullable(),
@@ -201,7 +202,7 @@ export const listBackupDocumentsQuery = pageQuery.extend({
   collection: collectionPath()
     .optional()
     .describe('Absent: every document of the backup, in the order of their names.'),
-  prefix: text({ min: 1, max: 1500 }).optional().describe('A prefix of the document id.'),
+  prefix: firestoreName({ min: 1, max: 1500 }).optional().describe('A prefix of the document id.'),
 });
 
 export const diffBackupQuery = pageQuery.extend({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, firestoreTime, text } from './primitives.ts';
+import { count, firestoreName, firestoreTime } from './primitives.ts';
 
 /** Firestore's own names and values, as they appear in requests and answers. */
 
@@ -10,7 +10,7 @@ function isCollectionPath(path: string): boolean {
 }
 
 export const collectionPath = () =>
-  text({ min: 1, max: 6144 }).refine(isCollectionPath, {
+  firestoreName({ min: 1, max: 6144 }).refine(isCollectionPath, {
     error: 'must be the path of a collection, such as users or users/ada/orders',
   });
 
@@ -97,7 +97,7 @@ export const firestoreValue = z
       .regex(/^[\s\S]*$/)
       .optional(),
     bytesValue: z.base64().max(1_500_000).optional(),
-    referenceValue: text({ max: 7000 }).optional(),
+    referenceValue: firestoreName({ max: 7000 }).optional(),
     geoPointValue: z
       .object({ latitude: z.number().min(-90).max(90), longitude: z.number().min(-180).max(180) })
       .optional(),
@@ -119,8 +119,8 @@ export const firestoreFields = z
 
 export const backupDocument = z
   .object({
-    name: text({ max: 7000 }).describe('The full resource name.'),
-    path: text({ max: 6144 }).describe('The path within the database, such as `users/ada`.'),
+    name: firestoreName({ max: 7000 }).describe('The full resource name.'),
+    path: firestoreName({ max: 6144 }).describe('The path within the database, such as `users/ada`.'),
     fields: firestoreFields,
     createTime: firestoreTime(),
     updateTime: firestoreTime(),
@@ -130,8 +130,8 @@ export const backupDocument = z
 /** Collections below documents are gathered by name: one node stands for the orders of all users. */
 export const collectionNode = z
   .object({
-    id: text({ max: 1500 }),
-    path: text({ max: 6144 }).describe('With `*` in place of document ids.'),
+    id: firestoreName({ max: 1500 }),
+    path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
     documentCount: count(),
     get collections() {
       return z.array(collectionNode).max(1000).describe('Collections below its documents.');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { firestoreFields } from './firestore.ts';
 import { seconds } from './jobs.ts';
-import { count, firestoreTime, integer, pageQuery, reference, text, timestamp } from './primitives.ts';
+import { count, firestoreName, firestoreTime, integer, pageQuery, reference, timestamp } from './primitives.ts';
 import { projectPitr } from './projects.ts';
 
 export const enablePitrRequest = z.strictObject({
@@ -22,5 +22,5 @@ export const documentVersion = z
   .meta({ id: 'DocumentVersion', description: 'A captured version of a document.' });
 
 export const documentHistoryQuery = pageQuery.extend({
-  document: text({ min: 3, max: 6144 }).describe('A path such as `users/ada`.'),
+  document: firestoreName({ min: 3, max: 6144 }).describe('A path such as `users/ada`.'),
 });

@@ -32,6 +32,16 @@ export function multilineText(bounds: { min?: number; max: number }) {
     .refine(isWellFormed, wellFormed);
 }
 
+/** The name of a document, a collection or a field: Firestore takes any text there, line ends and all. */
+export function firestoreName(bounds: { min?: number; max: number }) {
+  return z
+    .string()
+    .min(bounds.min ?? 0)
+    .max(bounds.max)
+    .regex(/^[\s\S]*$/)
+    .refine(isWellFormed, wellFormed);
+}
+
 /** A display name: trimmed, 1 to 100 characters. */
 export const name = z.string().trim().min(1).max(100).regex(oneLine, noControls).refine(isWellFormed, wellFormed);
 

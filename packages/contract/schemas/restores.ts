@@ -3,6 +3,7 @@ import { collectionPaths } from './firestore.ts';
 import { jobError, jobStatuses, progress, seconds } from './jobs.ts';
 import {
   count,
+  firestoreName,
   identifier,
   instant,
   milliseconds,
@@ -31,7 +32,7 @@ export const restorePhases = [
 export type RestorePhase = (typeof restorePhases)[number];
 
 const documentFailure = z
-  .object({ path: text({ max: 6144 }), code: text({ max: 100 }), message: text({ max: 2000 }) })
+  .object({ path: firestoreName({ max: 6144 }), code: text({ max: 100 }), message: text({ max: 2000 }) })
   .meta({ id: 'DocumentFailure', description: 'A document that could not be written.' });
 
 export const restorePreview = z
@@ -56,12 +57,12 @@ export const restore = z
     mergeMode: z.enum(mergeModes),
     dryRun: z.boolean(),
     collections: z
-      .array(text({ max: 6144 }))
+      .array(firestoreName({ max: 6144 }))
       .max(1000)
       .nullable()
       .describe('Null: everything in the backup.'),
     documentIds: z
-      .array(text({ max: 6144 }))
+      .array(firestoreName({ max: 6144 }))
       .max(10_000)
       .nullable(),
     includeAuthUsers: z.boolean(),
@@ -127,7 +128,7 @@ const requestFields = z.strictObject({
   targetProjectId: reference().optional().describe('Absent: the source project.'),
   collections: collectionPaths().optional(),
   documentIds: z
-    .array(text({ min: 1, max: 6144 }))
+    .array(firestoreName({ min: 1, max: 6144 }))
     .min(1)
     .max(10_000)
     .optional()
@@ -173,7 +174,7 @@ export const drillReport = z
     documentsRestored: count(),
     documentsMatched: count().describe('Equal byte for byte.'),
     mismatches: z
-      .array(text({ max: 6144 }))
+      .array(firestoreName({ max: 6144 }))
       .max(100)
       .describe('Paths of documents that differ or are missing; a sample.'),
     sha256Expected: sha256(),

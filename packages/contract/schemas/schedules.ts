@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { collectionPath, collectionPaths } from './firestore.ts';
 import { jobStatuses } from './jobs.ts';
-import { identifier, integer, name, pageQuery, reference, text, timestamp, timeZone } from './primitives.ts';
+import {
+  firestoreName,
+  identifier,
+  integer,
+  name,
+  pageQuery,
+  reference,
+  text,
+  timestamp,
+  timeZone,
+} from './primitives.ts';
 
 /** Five fields; what each may hold is checked where the next run is computed. */
 export const cron = () =>
@@ -31,8 +41,8 @@ export const schedule = z
     type: z.enum(['full', 'incremental']),
     fullEvery: every.nullable().describe('Every n-th run is a full backup.'),
     incrementalEvery: every.nullable().describe('Every n-th run is an incremental backup.'),
-    collections: z.array(text({ max: 6144 })).max(1000),
-    excludeCollections: z.array(text({ max: 6144 })).max(1000),
+    collections: z.array(firestoreName({ max: 6144 })).max(1000),
+    excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
     storageDestinationId: identifier('dst').nullable(),
     retention: retention.nullable(),
     retentionPolicy: retentionPolicy.nullable(),

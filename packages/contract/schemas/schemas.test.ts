@@ -92,6 +92,12 @@ describe('a new backup', () => {
   });
 });
 
+test('names of documents may hold what Firestore allows in them, line ends included', () => {
+  const { documentPath } = operations.getBackupDocument.params.parse({ backupId: 'bkp_1', documentPath: 'users/a\nb' });
+  expect(documentPath).toBe('users/a\nb');
+  expect(startRestore.body.safeParse({ backupId: 'bkp_1', documentIds: ['users/\ud800'] }).success).toBe(false);
+});
+
 describe('a new restore', () => {
   const fault = (fields: object) => startRestore.body.safeParse(fields).error?.issues[0]?.path[0];
 
