@@ -1,0 +1,72 @@
+import type { Operation } from '@holdfast/contract';
+import { z } from 'zod';
+
+interface JsonSchema {
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  items?: JsonSchema;
+  minItems?: number;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  pattern?: string;
+  format?: string;
+}
+
+const words = [
+  'sample',
+  'a',
+  '0',
+  '#',
+  'sample@example.com',
+  'https://example.com/x',
+  '2026-01-01T00:00:00Z',
+  '2026-01-01',
+];
+
+/** The smallest body an operation accepts, made from its schema; undefined when it takes none or none can be made up. */
+export function sampleBody(operation: Operation): unknown {
+  if (!operation.body) return undefined;
+  const schema = z.toJSONSchema(operation.body, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const body = sampleOf(schema);
+  return operation.body.safeParse(body).success ? body : undefined;
+}
+
+/** The query an operation needs, as text behind a question mark; empty when it needs none. */
+export function sampleQuery(operation: Operation): string {
+  if (!operation.query) return '';
+  const schema = z.toJSONSchema(operation.query, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const entries = Object.entries(sampleOf(schema) as Record<string, unknown>);
+  const query = new URLSearchParams(entries.map(([key, value]): [string, string] => [key, String(value)]));
+  return entries.length === 0 ? '' : `?${query}`;
+}
+
+function sampleOf(schema: JsonSchema): unknown {
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  const union = schema.anyOf ?? schema.oneOf;
+  if (union?.[0]) return sampleOf(union[0]);
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(sampleOf));
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (type === 'object')
+    return Object.fromEntries((schema.required ?? []).map((key) => [key, sampleOf(schema.properties?.[key] ?? {})]));
+  if (type === 'array') return Array.from({ length: schema.minItems ?? 0 }, () => sampleOf(schema.items ?? {}));
+  if (type === 'integer' || type === 'number') return Math.max(schema.minimum ?? 1, 1);
+  if (type === 'boolean') return true;
+  return sampleText(schema);
+}
+
+function sampleText(schema: JsonSchema): string {
+  const pattern = schema.pattern ? new RegExp(schema.pattern, 'u') : undefined;
+  const fits = (word: string) =>
+    word.length >= (schema.minLength ?? 0) && word.length <= (schema.maxLength ?? 1e6) && (pattern?.test(word) ?? true);
+  if (schema.format === 'email') return 'sample@example.com';
+  if (schema.format === 'uri') return 'https://example.com/x';
+  return [...words, 'x'.repeat(schema.minLength ?? 0)].find(fits) ?? 'sample';
+}
