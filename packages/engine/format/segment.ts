@@ -126,16 +126,31 @@ export async function openSegment(
   const clear = bytes.subarray(0, descriptor.headerBytes);
   const indexEnd = clear.length + header.indexSealedLength;
   const index = await openIndexBlock(header, clear, bytes.subarray(clear.length, indexEnd), context);
-  const data = await openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
-    block: 2,
-    aad: additionalData(clear, context.ownerId, 2),
-    sealed: bytes.subarray(indexEnd),
-    codec: header.codec,
-    plainLength: header.dataPlainLength,
-  });
+  const data = await openDataBlock(header, clear, bytes.subarray(indexEnd), context);
   const summary = summarize(data, header.content, context.database);
   assertSummary(summary, index, descriptor);
   return { data, index, collections: summary.collections };
+}
+
+/** A segment that no manifest lists, as in a log: what its own header promises is checked, and its seals. */
+export async function openUndescribedSegment(
+  bytes: Uint8Array,
+  context: SealContext,
+): Promise<{ readonly header: SegmentHeader; readonly annex: Uint8Array; readonly data: Uint8Array }> {
+  const header = decodeSegmentHeader(bytes);
+  const headerBytes = segmentHeaderBytes + header.annexLength;
+  const clear = bytes.subarray(0, headerBytes);
+  const indexEnd = headerBytes + header.indexSealedLength;
+  if (bytes.length !== indexEnd + header.dataSealedLength) {
+    throw new EngineError('INTEGRITY_ERROR', 'A segment has another length than it says.');
+  }
+  const index = await openIndexBlock(header, clear, bytes.subarray(headerBytes, indexEnd), context);
+  const data = await openDataBlock(header, clear, bytes.subarray(indexEnd), context);
+  const summary = summarize(data, header.content, context.database);
+  if (summary.records !== header.records || Buffer.compare(summary.index, index) !== 0) {
+    throw new EngineError('INTEGRITY_ERROR', "A segment's index does not match its records.");
+  }
+  return { header, annex: clear.subarray(segmentHeaderBytes), data };
 }
 
 /** The index alone, from the first headerBytes + indexBytes of the object. */
@@ -167,6 +182,21 @@ async function openIndexBlock(
     sealed,
     codec: header.codec,
     plainLength: header.indexPlainLength,
+  });
+}
+
+async function openDataBlock(
+  header: SegmentHeader,
+  clear: Uint8Array,
+  sealed: Uint8Array,
+  context: SealContext,
+): Promise<Uint8Array> {
+  return await openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
+    block: 2,
+    aad: additionalData(clear, context.ownerId, 2),
+    sealed,
+    codec: header.codec,
+    plainLength: header.dataPlainLength,
   });
 }
 
