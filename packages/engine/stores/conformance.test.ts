@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startS3Sandbox } from '@holdfast/sandbox';
+import { type FaultProfile, SANDBOX_GCS_TOKEN, startGcsSandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { blobStoreConformance, type Candidate } from '../conformance/blob-store.conformance.ts';
 import type { AttemptStore } from './attempt.ts';
+import { createGcsStore } from './gcs/gcs-store.ts';
 import { localAttempts } from './local/local-store.ts';
 import { createMemoryStore, memoryAttempts } from './memory/memory-store.ts';
 import { createS3Store, type S3StoreOptions } from './s3/s3-store.ts';
@@ -13,6 +14,18 @@ import { withRetries } from './with-retries.ts';
 const MIB = 1024 * 1024;
 /** Waits short enough for a test; the number of attempts is the real one. */
 const retry = { delayMsMin: 1, delayMsMax: 20 };
+const faultProfile: FaultProfile = {
+  seed: 11,
+  errorRate: 0.25,
+  throttleRate: 0.3,
+  delayRate: 0.15,
+  delayMsMin: 1,
+  delayMsMax: 10,
+  lostAckRate: 0.05,
+  truncateRate: 0.02,
+  corruptReadRate: 0.01,
+  corruptWriteRate: 0.01,
+};
 
 /** Faults between the retries and the store, switched while the store is in use. */
 function switchable(store: AttemptStore): Pick<Candidate, 'store' | 'setFaults'> {
@@ -59,23 +72,7 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
   return {
     store,
     lockable,
-    setFaults: (on) =>
-      sandbox.faults.set(
-        on
-          ? {
-              seed: 11,
-              errorRate: 0.25,
-              throttleRate: 0.3,
-              delayRate: 0.15,
-              delayMsMin: 1,
-              delayMsMax: 10,
-              lostAckRate: 0.05,
-              truncateRate: 0.02,
-              corruptReadRate: 0.01,
-              corruptWriteRate: 0.01,
-            }
-          : {},
-      ),
+    setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
     countObjects: (prefix) => {
       let count = 0;
       for (const [key, versions] of sandbox.objects.bucket('locking').keys.entriesFrom('some/folder/'))
@@ -92,3 +89,17 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
 
 blobStoreConformance('s3', { largeBytes: 11 * MIB }, () => s3Candidate('s3'));
 blobStoreConformance('spaces', { largeBytes: 11 * MIB }, () => s3Candidate('spaces'));
+
+blobStoreConformance('gcs', { largeBytes: 11 * MIB }, async () => {
+  const sandbox = await startGcsSandbox({ buckets: ['plain'] });
+  const plain = sandbox.objects.bucket('plain').settings;
+  await sandbox.objects.saveBucket({ ...plain, name: 'locking', objectRetention: true });
+  const credentials = { type: 'access_token' as const, accessToken: async () => SANDBOX_GCS_TOKEN };
+  const options = { bucket: 'plain', prefix: 'some/folder', endpoint: sandbox.endpoint, credentials, retry };
+  return {
+    store: createGcsStore(options),
+    lockable: createGcsStore({ ...options, bucket: 'locking' }),
+    setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
+    close: () => sandbox.stop(),
+  };
+});

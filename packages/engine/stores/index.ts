@@ -1,4 +1,7 @@
 export { AttemptError, type AttemptStore } from './attempt.ts';
+export { listGcsBuckets } from './gcs/buckets.ts';
+export { type GcsCredentials, parseGcsKeyFile } from './gcs/credentials.ts';
+export { createGcsStore, type GcsConnection, type GcsStoreOptions } from './gcs/gcs-store.ts';
 export { createLocalStore, type LocalStoreOptions } from './local/local-store.ts';
 export { createMemoryStore, type MemoryStoreOptions, memoryAttempts } from './memory/memory-store.ts';
 export { createStoreNetwork, type NetworkOptions, type StoreNetwork } from './network.ts';

@@ -26,7 +26,7 @@ function clientOf(sandbox: GcsSandbox, token = 'sandbox-token', autoRetry = fals
   storage.interceptors.push({
     request(options) {
       options.headers = { ...options.headers, authorization: `Bearer ${token}` };
-      return options;
+      return options as typeof options & { uri: string };
     },
   });
   return storage;
