@@ -1,4 +1,6 @@
+import { AccessTokens } from '../modules/auth/access-tokens.ts';
 import { issueExchangeCode } from '../modules/auth/one-time-codes.ts';
+import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/signing-keys.ts';
 import type { TestApp } from './test-app.ts';
 
 export interface TestTokens {
@@ -18,4 +20,13 @@ export async function openSession(
   const answer = await app.request('POST', '/api/v1/auth/token', { body, headers });
   if (answer.status !== 200) throw new Error(`no session was opened: ${answer.text}`);
   return answer.body.data;
+}
+
+/** An access token of the same session that is fresh after the clock moved. */
+export async function freshToken(app: TestApp, token: string): Promise<string> {
+  const { config, clock, ids } = app.platform;
+  const keys = config.JWT_SECRET ? new SharedSecretKeys(config.JWT_SECRET) : new KeptKeyPairs(app.platform);
+  const { sub, sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  const claims = { userId: sub, sessionId: sid, email: 'x@example.com', name: 'x', organizations: [] };
+  return new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL).sign(claims, ids.next('ses'));
 }
