@@ -27,6 +27,7 @@ import {
   roleIn,
 } from './organizations/index.ts';
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
+import { createRestoresModule, restoreStore } from './restores/index.ts';
 import { createStorageModule, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
 import { createWebhooksModule } from './webhooks/index.ts';
@@ -72,7 +73,10 @@ export function composeModules(platform: Platform): Composition {
     sources,
     dependents: {
       statistics: projectStatistics,
-      runningJobs,
+      runningJobs: async (transaction, organizationId, projectId) => [
+        ...(await runningJobs(transaction, organizationId, projectId)),
+        ...(await restoreStore.openOf(transaction, organizationId, projectId)),
+      ],
       bytesPerDocument,
       deleteBackups: async () => undefined,
       move: async () => undefined,
@@ -89,9 +93,10 @@ export function composeModules(platform: Platform): Composition {
     sources,
     stores,
     engine: new EngineRoom(config.WORKER_CONCURRENCY),
-    readers: async () => [],
+    readers: restoreStore.readersOf,
   };
   const backups = createBackupsModule(backupsContext);
+  const restores = createRestoresModule({ ...backupsContext, backups, sign: auth.sign });
   const storage = createStorageModule({
     platform,
     audit: audit.log,
@@ -111,6 +116,7 @@ export function composeModules(platform: Platform): Composition {
       projects,
       storage,
       backups,
+      restores,
       createWebhooksModule(platform, audit.log),
     ],
     authenticator: auth.authenticator,

@@ -1,3 +1,4 @@
+export { documentContent } from './apply/document-content.ts';
 export { FirestoreTarget } from './apply/target.ts';
 export { FirestoreAuthUsers } from './auth/auth-users.ts';
 export { isRedacted } from './auth/redaction.ts';

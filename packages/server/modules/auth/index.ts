@@ -14,7 +14,7 @@ import { SessionActivity } from './session-activity.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
 import { SignInFlows } from './sign-in-flows.ts';
-import { KeptKeyPairs, SharedSecretKeys } from './signing-keys.ts';
+import { KeptKeyPairs, SharedSecretKeys, signReport } from './signing-keys.ts';
 import { readProviderRefreshToken } from './user-store.ts';
 
 export { createApiKey, hashApiKey } from './api-key.ts';
@@ -40,6 +40,8 @@ export interface AuthModule {
   providerRefreshToken: (userId: string) => Promise<string | null>;
   /** From now on a new key signs access tokens; the old one verifies until its last token has expired. */
   rotateSigningKey: () => Promise<void>;
+  /** A compact JWS that anyone can check against the published keys. */
+  sign: (payload: object) => Promise<string>;
 }
 
 export function createAuthModule(platform: Platform, dependencies: AuthDependencies): AuthModule {
@@ -107,6 +109,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
     providerRefreshToken: (userId) =>
       database.system((transaction) => readProviderRefreshToken(transaction, userId, keyring)),
     rotateSigningKey: async () => keyPairs?.rotate(),
+    sign: (payload) => signReport(keys, payload),
   };
 }
 

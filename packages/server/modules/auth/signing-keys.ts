@@ -1,5 +1,5 @@
 import { and, desc, isNotNull, isNull, lt } from 'drizzle-orm';
-import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -19,6 +19,13 @@ export interface SigningKeys {
   verifying(id: string | undefined): Promise<CryptoKey | Uint8Array>;
   /** What /.well-known/jwks.json shows. */
   published(): Promise<JWK[]>;
+}
+
+/** A document of ours as a compact JWS. Its type keeps it from ever being taken for an access token. */
+export async function signReport(keys: SigningKeys, payload: object): Promise<string> {
+  const { id, key } = await keys.current();
+  const header = { alg: keys.algorithm, typ: 'holdfast-report+jws', ...(id ? { kid: id } : {}) };
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(payload))).setProtectedHeader(header).sign(key);
 }
 
 export class SharedSecretKeys implements SigningKeys {

@@ -1,20 +1,26 @@
 import { type Module, worker } from '../module.ts';
+import type { ProjectRow } from '../projects/index.ts';
 import type { BackupsContext } from './context.ts';
 import { runFinish } from './finish-backup.job.ts';
 import { finishBackupJob, planBackupJob, removeObjectsJob, runRangeJob, verifyBackupJob } from './jobs.ts';
+import { type OpenedChain, openChainOf } from './open-chain.ts';
 import { runPlan } from './plan-backup.job.ts';
 import { removeObjects } from './remove-objects.ts';
 import { backupHandlers } from './routes.ts';
 import { runRangeWork } from './run-range.job.ts';
+import { type Overwritten, startSafetyBackup } from './safety-backup.ts';
 import { runVerification } from './verify-backup.job.ts';
 import { watchBackups } from './watch.ts';
 
 export { admitBackups } from './admission.ts';
+export { tellError } from './backup-events.ts';
 export { createBackupKeys, rewrapBackups } from './backup-keys.ts';
 export { type BackupRow, backupStore } from './backup-store.ts';
 export type { BackupKeys, BackupsContext, OrganizationFacts } from './context.ts';
+export { mayPass } from './end-backup.ts';
 export { EngineRoom } from './engine-room.ts';
 export { backupJobs } from './jobs.ts';
+export { followJob } from './live-events.ts';
 export {
   bytesPerDocument,
   organizationTotals,
@@ -27,10 +33,18 @@ export { storageTasks } from './storage-tasks.ts';
 
 const watchEveryMs = 5000;
 
-export function createBackupsModule(context: BackupsContext): Module {
+export interface BackupsModule extends Module {
+  openChainOf(organizationId: string, backupId: string, signal: AbortSignal): Promise<OpenedChain>;
+  /** Saves what a restore is about to overwrite; returns the id of the backup to wait for. */
+  startSafetyBackup(organizationId: string, target: ProjectRow, restore: Overwritten): Promise<string>;
+}
+
+export function createBackupsModule(context: BackupsContext): BackupsModule {
   const atOnce = context.platform.config.WORKER_CONCURRENCY;
   return {
     handlers: backupHandlers(context),
+    openChainOf: (organizationId, backupId, signal) => openChainOf(context, organizationId, backupId, signal),
+    startSafetyBackup: (organizationId, target, restore) => startSafetyBackup(context, organizationId, target, restore),
     workers: [
       worker(planBackupJob, 2, (job) => runPlan(context, job)),
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),

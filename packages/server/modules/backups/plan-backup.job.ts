@@ -17,6 +17,7 @@ import type { BackupsContext } from './context.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { runRangeJob } from './jobs.ts';
 import { type LoadedBackup, loadBackup, openReadable } from './load-backup.ts';
+import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
 
@@ -84,7 +85,7 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
         : { chain: undefined, warning: undefined };
     const newest = parent.chain?.at(-1);
     const planned = await planBackup({
-      source: firestore.source,
+      source: documentSourceOf(row, firestore.source),
       backupId: row.id,
       scope,
       snapshotTime: readTime,

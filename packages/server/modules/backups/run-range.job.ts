@@ -8,6 +8,7 @@ import { failBackup, mayPass } from './end-backup.ts';
 import { finishBackupJob } from './jobs.ts';
 import { type LoadedBackup, loadBackup, openCopies } from './load-backup.ts';
 import { reportProgress } from './progress.ts';
+import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string; range: number }>;
 
@@ -54,7 +55,7 @@ async function work(context: BackupsContext, loaded: LoadedBackup, row: RangeRow
     const state = await runRange({
       plan,
       range: row.range,
-      source: firestore.source,
+      source: documentSourceOf(loaded.row, firestore.source),
       store,
       dataKey,
       pool: context.engine.pool,

@@ -1,7 +1,17 @@
+import { isIP } from 'node:net';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { type BlobStore, createLocalStore, createS3Store, type StoreNetwork } from '@holdfast/engine';
+import {
+  type BlobStore,
+  createGcsStore,
+  createLocalStore,
+  createS3Store,
+  EngineError,
+  parseGcsKeyFile,
+  type StoreNetwork,
+} from '@holdfast/engine';
 import type { Config } from '../../config.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { createResolver } from '../../platform/outbound/resolve.ts';
 import { invalid } from '../../platform/problem.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { DestinationRow } from './storage-store.ts';
@@ -31,6 +41,7 @@ export class StoreOpener {
   readonly #config: Config;
   readonly #keyring: Keyring;
   readonly #outbound: Outbound;
+  readonly #resolve = createResolver();
 
   constructor(options: { config: Config; keyring: Keyring; outbound: Outbound }) {
     this.#config = options.config;
@@ -45,7 +56,8 @@ export class StoreOpener {
     ) as AccessKeyPair & GoogleKey;
     const place = { bucket: destination.bucket ?? '', prefix: destination.prefix };
     if (destination.type === 'gcs') {
-      throw new Error('gcs');
+      await this.requireReachable(destination.endpoint);
+      return createGcsStore({ ...place, ...this.gcsConnection(destination.endpoint, credentials) });
     }
     return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });
   }
@@ -66,13 +78,24 @@ export class StoreOpener {
   }
 
   gcsConnection(endpoint: string | null, credentials: GoogleKey) {
-    const apiEndpoint = endpoint ?? this.#config.GOOGLE_API_ENDPOINTS.storage;
-    const oauthOrigin = this.#config.GOOGLE_API_ENDPOINTS.oauth2;
+    const { storage, oauth2 } = this.#config.GOOGLE_API_ENDPOINTS;
+    const address = endpoint ?? storage;
     return {
-      credentials: { type: 'service_account' as const, key: credentials.serviceAccountKey },
-      ...(apiEndpoint ? { apiEndpoint } : {}),
-      ...(oauthOrigin ? { oauthOrigin } : {}),
+      credentials: parseGcsKeyFile(credentials.serviceAccountKey),
+      ...(address ? { endpoint: address } : {}),
+      ...(oauth2 ? { tokenUrl: `${oauth2}/token` } : {}),
     };
+  }
+
+  /** Google's client takes no guarded connection, so what a custom name resolves to is checked each time before it is used. */
+  async requireReachable(endpoint: string | null | undefined): Promise<void> {
+    if (!endpoint) return;
+    const { hostname } = new URL(endpoint);
+    const { guard } = this.#outbound;
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const addresses = isIP(host) === 0 ? await this.#resolve(host) : [host];
+    if (addresses.some((address) => !guard.allows(address)))
+      throw new EngineError('STORAGE_UNAVAILABLE', 'The endpoint lies in a private or reserved network.');
   }
 
   /** Refuses at once what can be seen at once; what a name resolves to is checked when it is dialled. */

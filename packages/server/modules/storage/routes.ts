@@ -1,4 +1,4 @@
-import { listS3Buckets } from '@holdfast/engine';
+import { listGcsBuckets, listS3Buckets } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
@@ -109,9 +109,10 @@ export function storageHandlers(context: StorageContext): Handlers {
     listBuckets: async ({ body, signal }) => {
       context.stores.checkEndpoint(body.endpoint);
       try {
+        await context.stores.requireReachable(body.endpoint);
         const names =
           body.type === 'gcs'
-            ? []
+            ? await listGcsBuckets(context.stores.gcsConnection(body.endpoint ?? null, body.credentials), { signal })
             : await listS3Buckets(
                 context.stores.s3Connection(
                   body.type,

@@ -1,0 +1,94 @@
+import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
+import type { DrillRow, RestoreRow } from './restore-store.ts';
+
+export type Restore = DataOf<Operations['getRestore']>;
+export type Drill = ItemOf<Operations['listDrills']>;
+
+const displayStatus = {
+  pending: 'In Progress',
+  running: 'In Progress',
+  completed: 'Success',
+  failed: 'Failed',
+  cancelled: 'Failed',
+} as const;
+
+export function presentRestore(row: RestoreRow): Restore {
+  return {
+    id: row.id,
+    restoreJobId: row.id,
+    backupId: row.backupId,
+    pointInTime: null,
+    projectId: row.projectId,
+    targetProjectId: row.targetProjectId,
+    status: row.status,
+    displayStatus: displayStatus[row.status],
+    phase: row.phase,
+    progress: presentRestoreProgress(row),
+    mergeMode: row.mergeMode,
+    dryRun: row.dryRun,
+    collections: row.collections,
+    documentIds: row.documentPaths,
+    includeAuthUsers: row.includeAuthUsers,
+    includeSubcollections: row.includeSubcollections,
+    rewriteReferences: row.rewriteReferences,
+    deleteExtra: row.deleteExtra,
+    safetyBackupId: row.safetyBackupId,
+    documentsRestored: row.documentsRestored,
+    collectionsRestored: row.collectionsRestored,
+    preview: row.preview,
+    errors: { count: row.errorCount, sample: row.errorSample },
+    error: row.error as Restore['error'],
+    duration: durationSeconds(row),
+    createdAt: row.createdAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    completedAt: row.completedAt?.toISOString() ?? null,
+  };
+}
+
+export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
+  return {
+    percent: row.percent,
+    phase: row.phase,
+    documents: row.documentsRestored + row.documentsSkipped,
+    bytes: row.bytesDone,
+    etaSeconds: etaSeconds(row),
+  };
+}
+
+function etaSeconds(row: RestoreRow): number | null {
+  if (row.status !== 'running' || !row.startedAt || row.percent < 2 || row.percent >= 100) return null;
+  const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();
+  return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
+}
+
+export function durationSeconds(row: Pick<RestoreRow, 'startedAt' | 'completedAt'>): number | null {
+  return row.startedAt && row.completedAt
+    ? Math.max(0, row.completedAt.getTime() - row.startedAt.getTime()) / 1000
+    : null;
+}
+
+export function presentDrill(row: DrillRow): Drill {
+  const { report } = row;
+  return {
+    id: row.id,
+    backupId: row.backupId,
+    projectId: row.projectId,
+    targetProjectId: row.targetProjectId,
+    status: row.status,
+    passed: report
+      ? report.documentsMatched === report.documentsExpected && report.sha256Expected === report.sha256Restored
+      : null,
+    progress: {
+      percent: row.percent,
+      phase: row.status === 'completed' ? 'Completed' : 'Restoring',
+      documents: row.documentsDone,
+      bytes: row.bytesDone,
+      etaSeconds: null,
+    },
+    report,
+    signedReport: row.signedReport,
+    error: row.error as Drill['error'],
+    createdAt: row.createdAt.toISOString(),
+    completedAt: row.completedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,80 @@
+import type { Handlers } from '../../http/call.ts';
+import { pageOf } from '../../platform/cursor.ts';
+import { backupStore, followJob } from '../backups/index.ts';
+import type { RestoresContext } from './context.ts';
+import { startDrill } from './drill.ts';
+import { presentDrill, presentRestore, presentRestoreProgress } from './present-restore.ts';
+import { drillStore, restoreEtag, restoreStore } from './restore-store.ts';
+import { cancelRestore, resumeRestore, startRestore } from './start-restore.ts';
+
+export function restoreHandlers(context: RestoresContext): Handlers {
+  const { database, cursors } = context.platform;
+  const read = (organizationId: string, id: string) =>
+    database.tenant(organizationId, (transaction) => restoreStore.get(transaction, organizationId, id));
+
+  async function answer(organizationId: string, id: string) {
+    const row = await read(organizationId, id);
+    return { data: presentRestore(row), etag: restoreEtag(row), location: `/api/v1/backups/restore/${id}` };
+  }
+
+  return {
+    startRestore: async (call) => answer(call.organization.id, (await startRestore(context, call, call.body)).id),
+
+    listRestores: async ({ organization, query }) => {
+      const { limit, cursor, from, to, ...rest } = query;
+      const filters = {
+        ...rest,
+        from: from === undefined ? undefined : new Date(from),
+        to: to === undefined ? undefined : new Date(to),
+      };
+      const bound = [organization.id, filters];
+      const before = cursors.read('restores', bound, cursor);
+      const rows = await database.tenant(organization.id, (transaction) =>
+        restoreStore.list(transaction, organization.id, filters, limit + 1, before),
+      );
+      const page = pageOf(rows, limit, (row) => cursors.write('restores', bound, row.id));
+      return { data: page.rows.map(presentRestore), nextCursor: page.nextCursor };
+    },
+
+    getRestore: async ({ organization, params }) => {
+      const { location: _, ...shown } = await answer(organization.id, params.restoreJobId);
+      return shown;
+    },
+
+    cancelRestore: async (call) => {
+      await cancelRestore(context, call, call.params.restoreJobId);
+      return answer(call.organization.id, call.params.restoreJobId);
+    },
+
+    resumeRestore: async (call) => {
+      await resumeRestore(context, call, call.params.restoreJobId);
+      return answer(call.organization.id, call.params.restoreJobId);
+    },
+
+    streamRestoreEvents: async ({ organization, params, signal }) => {
+      await read(organization.id, params.restoreJobId);
+      const next = async () => {
+        const row = await read(organization.id, params.restoreJobId);
+        const isOver = row.status !== 'pending' && row.status !== 'running';
+        const { id, status, phase, documentsRestored, error } = row;
+        return { data: { id, status, phase, progress: presentRestoreProgress(row), documentsRestored, error }, isOver };
+      };
+      return { stream: followJob(next, signal), contentType: 'text/event-stream' };
+    },
+
+    startDrill: async (call) => {
+      const row = await startDrill(context, call, call.params.backupId, call.body?.targetProjectId);
+      return { data: presentDrill(row), location: `/api/v1/backups/${row.backupId}/drills` };
+    },
+
+    listDrills: async ({ organization, params, query }) => {
+      const before = cursors.read('drills', params.backupId, query.cursor);
+      const rows = await database.tenant(organization.id, async (transaction) => {
+        await backupStore.get(transaction, organization.id, params.backupId);
+        return drillStore.list(transaction, organization.id, params.backupId, query.limit + 1, before);
+      });
+      const page = pageOf(rows, query.limit, (row) => cursors.write('drills', params.backupId, row.id));
+      return { data: page.rows.map(presentDrill), nextCursor: page.nextCursor };
+    },
+  };
+}

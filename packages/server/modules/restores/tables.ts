@@ -1,0 +1,128 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import type { StoredError } from '../job-error.ts';
+import { organizations } from '../organizations/tables.ts';
+
+export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+export type MergeMode = 'overwrite' | 'skip_existing' | 'merge';
+export type Phase =
+  | 'Initializing'
+  | 'Downloading'
+  | 'Decrypting'
+  | 'Decompressing'
+  | 'Validating'
+  | 'Restoring'
+  | 'Finalizing'
+  | 'Completed';
+
+export interface StoredPreview {
+  create: number;
+  replace: number;
+  merge: number;
+  skip: number;
+  delete: number;
+}
+
+export interface DocumentFailure {
+  path: string;
+  code: string;
+  message: string;
+}
+
+/** How far the writing has come: first everything is put, then extra documents are deleted, then users are imported. */
+export interface Checkpoint {
+  stage: 'puts' | 'deletes' | 'users' | 'done';
+  /** Everything up to this path is settled in the stage. */
+  after?: string;
+}
+
+const count = (name: string) => bigint(name, { mode: 'number' });
+
+export const restores = pgTable(
+  'restores',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    backupId: text('backup_id').notNull(),
+    projectId: text('project_id').notNull(),
+    targetProjectId: text('target_project_id').notNull(),
+    status: text('status').$type<JobStatus>().notNull(),
+    phase: text('phase').$type<Phase>().notNull(),
+    mergeMode: text('merge_mode').$type<MergeMode>().notNull(),
+    dryRun: boolean('dry_run').notNull(),
+    collections: jsonb('collections').$type<string[]>(),
+    /** Whole paths, also where bare ids were given. */
+    documentPaths: jsonb('document_paths').$type<string[]>(),
+    includeAuthUsers: boolean('include_auth_users').notNull(),
+    includeSubcollections: boolean('include_subcollections').notNull(),
+    safetyBackup: boolean('safety_backup').notNull(),
+    rewriteReferences: boolean('rewrite_references').notNull(),
+    deleteExtra: boolean('delete_extra').notNull(),
+    safetyBackupId: text('safety_backup_id'),
+
+    /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
+    epoch: integer('epoch').notNull().default(0),
+    failures: integer('failures').notNull().default(0),
+    admittedAt: instant('admitted_at'),
+    startedAt: instant('started_at'),
+    completedAt: instant('completed_at'),
+    checkpoint: jsonb('checkpoint').$type<Checkpoint>().notNull(),
+    percent: integer('percent').notNull().default(0),
+    percentTold: integer('percent_told').notNull().default(0),
+    documentsExpected: count('documents_expected'),
+    documentsRestored: count('documents_restored').notNull().default(0),
+    documentsSkipped: count('documents_skipped').notNull().default(0),
+    documentsDeleted: count('documents_deleted').notNull().default(0),
+    bytesDone: count('bytes_done').notNull().default(0),
+    collectionsRestored: integer('collections_restored').notNull().default(0),
+    preview: jsonb('preview').$type<StoredPreview>(),
+    errorCount: count('error_count').notNull().default(0),
+    errorSample: jsonb('error_sample').$type<DocumentFailure[]>().notNull().default([]),
+    error: jsonb('error').$type<StoredError>(),
+    ...history,
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('restores_by_organization').on(table.organizationId, table.id),
+    index('restores_by_backup').on(table.organizationId, table.backupId),
+    index('restores_open')
+      .on(table.organizationId, table.targetProjectId)
+      .where(sql`${table.status} in ('pending', 'running')`),
+  ],
+).enableRLS();
+
+export interface StoredDrillReport {
+  documentsExpected: number;
+  documentsRestored: number;
+  documentsMatched: number;
+  mismatches: string[];
+  sha256Expected: string;
+  sha256Restored: string;
+  restoreDurationMs: number;
+}
+
+/** Trial restores that prove a backup. */
+export const drills = pgTable(
+  'drills',
+  {
+    id: text('id').primaryKey(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    backupId: text('backup_id').notNull(),
+    projectId: text('project_id').notNull(),
+    targetProjectId: text('target_project_id'),
+    status: text('status').$type<JobStatus>().notNull(),
+    percent: integer('percent').notNull().default(0),
+    documentsDone: count('documents_done').notNull().default(0),
+    bytesDone: count('bytes_done').notNull().default(0),
+    report: jsonb('report').$type<StoredDrillReport>(),
+    signedReport: text('signed_report'),
+    error: jsonb('error').$type<StoredError>(),
+    createdAt: instant('created_at').notNull(),
+    completedAt: instant('completed_at'),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('drills_by_backup').on(table.organizationId, table.backupId, table.id),
+  ],
+).enableRLS();

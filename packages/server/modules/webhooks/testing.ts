@@ -1,0 +1,78 @@
+import type { EventName } from '@holdfast/contract';
+import type { EventPayload } from '../../platform/outbox.ts';
+import { foundOrganization, signUp, type TestPerson } from '../../testing/people.ts';
+import { startTestApp, type TestApp, type TestResponse } from '../../testing/test-app.ts';
+import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts';
+
+/** A service that reaches a receiver, and an owner with an organization: what most tests of webhooks begin with. */
+export interface WebhookHouse {
+  app: TestApp;
+  receiver: WebhookReceiver;
+  owner: TestPerson;
+  organizationId: string;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
+  /** Creates a webhook to `path` of the receiver and returns the answer's data. */
+  create(path: string, settings?: Record<string, unknown>): Promise<{ id: string; secret?: string }>;
+  emit(type: EventName | string, payload: EventPayload, organizationId?: string): Promise<string>;
+  /** The deliveries of a webhook once they satisfy the condition. */
+  deliveries(webhookId: string, until?: (list: Delivery[]) => boolean): Promise<Delivery[]>;
+  close(): Promise<void>;
+}
+
+export interface Delivery {
+  id: string;
+  eventId: string;
+  eventType: string;
+  status: string;
+  statusCode: number | null;
+  timestamp: string;
+  duration: number | null;
+  attempts: number;
+  nextAttemptAt: string | null;
+  lastError?: string;
+}
+
+export async function startWebhookHouse(environment: Record<string, string> = {}): Promise<WebhookHouse> {
+  const receiver = await startWebhookReceiver();
+  const app = await startTestApp({ ...reachesReceiver.environment, ...environment }, reachesReceiver.overrides);
+  const owner = await signUp(app, 'owner@acme.test');
+  const organizationId = await foundOrganization(app, owner);
+  const call: WebhookHouse['call'] = (method, path, body, headers) =>
+    app.request(method, `/api/v1${path}`, {
+      token: owner.token,
+      organizationId,
+      ...(body === undefined ? {} : { body }),
+      ...(headers ? { headers } : {}),
+    });
+  return {
+    app,
+    receiver,
+    owner,
+    organizationId,
+    call,
+    create: async (path, settings = {}) => {
+      const body = { name: path, url: receiver.address + path, events: ['*'], ...settings };
+      const answer = await call('POST', '/webhooks', body);
+      if (answer.status !== 201) throw new Error(`a webhook could not be created: ${answer.text}`);
+      return answer.body.data;
+    },
+    emit: (type, payload, organization = organizationId) =>
+      app.platform.database.tenant(organization, (transaction) =>
+        app.platform.outbox.emit(transaction, { organizationId: organization, type, payload }),
+      ),
+    deliveries: async (webhookId, until = (list) => list.length > 0) => {
+      const deadlineMs = performance.now() + 10_000;
+      for (;;) {
+        const answer = await call('GET', `/webhooks/${webhookId}/deliveries?limit=200`);
+        const list = answer.body.data.deliveries as Delivery[];
+        if (until(list)) return list;
+        if (performance.now() > deadlineMs) throw new Error(`not in time: ${JSON.stringify(list)}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    close: async () => {
+      await app.close();
+      await receiver.close();
+    },
+  };
+}
