@@ -5,6 +5,7 @@ import type { FirestoreClient } from './client.ts';
 import { countQuery, countRange, listCollectionIds } from './collections.ts';
 import { collectionIdsOnPath, partitionCutsIfOffered, samplePaths } from './discovery.ts';
 import { sourceFailure } from './failures.ts';
+import { mapLimited } from './map-limited.ts';
 import { intersect, subtreeOf } from './names.ts';
 import { structuredQuery } from './query.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
@@ -21,12 +22,13 @@ export interface CollectionNode {
 }
 
 const SAMPLES = 10;
+const COLLECTIONS_AT_ONCE = 4;
 
 export async function collectionTree(client: FirestoreClient, options: ReadOptions): Promise<CollectionNode[]> {
   try {
-    const nodes: CollectionNode[] = [];
-    for await (const path of listCollectionIds(client, '', options)) nodes.push(await describe(client, path, options));
-    return nodes;
+    const roots: string[] = [];
+    for await (const path of listCollectionIds(client, '', options)) roots.push(path);
+    return await mapLimited(roots, COLLECTIONS_AT_ONCE, (path) => describe(client, path, options));
   } catch (error) {
     throw sourceFailure(error);
   }
@@ -59,6 +61,7 @@ async function idsBelow(
   const inside = cuts.filter((cut) => intersect({ start: cut, end: null }, within) !== undefined);
   for (const from of [undefined, ...inside]) {
     const names = await samplePaths(client, part, from === undefined ? options : { ...options, from });
+    // The first id on each path is the root collection itself.
     for (const name of names) for (const id of collectionIdsOnPath(name).slice(1)) ids.add(id);
   }
   return [...ids].sort();

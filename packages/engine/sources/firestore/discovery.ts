@@ -1,14 +1,15 @@
 /** Finds collection ids and cut points without reading the database: partitions, counts, a few names here and there. */
 
-import { comparePaths, everything, pathOfName, type ReadOptions, wholeDatabase } from '../../ports/index.ts';
+import { comparePaths, pathOfName, type ReadOptions } from '../../ports/index.ts';
 import { BatchBuilder } from './batch-builder.ts';
 import type { FirestoreClient } from './client.ts';
 import { listCollectionIds } from './collections.ts';
+import { mapLimited } from './map-limited.ts';
 import { messages, methods } from './protos.ts';
 import { parentName, structuredQuery, timestampMessage } from './query.ts';
 import { QueryStream } from './query-stream.ts';
 import { eachPath } from './records.ts';
-import { type QueryPart, queryPartsOf } from './scope.ts';
+import type { QueryPart } from './scope.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
 const PARTITION_PAGE_SIZE = 300;
@@ -16,6 +17,7 @@ const PARTITION_PAGE_SIZE = 300;
 const NAMES_PER_SAMPLE = 30;
 const SAMPLES_PER_GROUP = 8;
 const GROUPS_MAX = 2_000;
+const GROUPS_AT_ONCE = 8;
 
 /** `users/ada/orders/7` passes through the collections `users` and `orders`. */
 export function collectionIdsOnPath(path: string): string[] {
@@ -90,22 +92,40 @@ export async function samplePaths(
  */
 export async function discoverGroups(client: FirestoreClient, options: ReadOptions): Promise<Set<string>> {
   const groups = new Set<string>();
-  const open: string[] = [];
+  let open: string[] = [];
   const add = (id: string): void => {
     if (groups.has(id) || groups.size >= GROUPS_MAX) return;
     groups.add(id);
     open.push(id);
   };
   for await (const id of listCollectionIds(client, '', options)) add(id);
-  const [root] = queryPartsOf(wholeDatabase, everything);
-  for (const path of await samplePaths(client, root!, options)) collectionIdsOnPath(path).forEach(add);
-  for (let id = open.shift(); id !== undefined; id = open.shift()) {
-    for (const cut of await samplePositions(client, id, options)) {
-      const names = await samplePaths(client, root!, { ...options, from: cut });
-      for (const path of names) collectionIdsOnPath(path).forEach(add);
-    }
+  for (const id of await sampleIds(client, ROOT, options)) add(id);
+  while (open.length > 0) {
+    const round = open;
+    open = [];
+    const found = await mapLimited(round, GROUPS_AT_ONCE, (id) => idsAround(client, id, options));
+    for (const id of found.flat()) add(id);
   }
   return groups;
+}
+
+const ROOT: QueryPart = { collection: null, start: null, end: null };
+
+/** Ids on the first paths of a query, or on those from a position on. */
+export async function sampleIds(
+  client: FirestoreClient,
+  part: QueryPart,
+  options: ReadOptions & { readonly from?: string },
+): Promise<string[]> {
+  return [...new Set((await samplePaths(client, part, options)).flatMap(collectionIdsOnPath))];
+}
+
+async function idsAround(client: FirestoreClient, id: string, options: ReadOptions): Promise<string[]> {
+  const ids: string[] = [];
+  for (const from of await samplePositions(client, id, options)) {
+    ids.push(...(await sampleIds(client, ROOT, { ...options, from })));
+  }
+  return ids;
 }
 
 /** Places spread over a group: its first document as a root collection, and partition cuts. */

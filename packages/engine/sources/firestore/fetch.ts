@@ -8,7 +8,7 @@ import { sourceFailure } from './failures.ts';
 import { messages, methods } from './protos.ts';
 import { timestampMessage } from './query.ts';
 import { throwIfAborted } from './retry.ts';
-import type { GrpcError } from './transport/status.ts';
+import { GrpcError, grpcCode } from './transport/status.ts';
 import { endOfVarint, readLength, readTag, skipField } from './wire.ts';
 
 const GROUP_NAMES_MAX = 500;
@@ -81,7 +81,9 @@ async function fetchGroup(
         open.delete(name);
         if (body !== undefined) found.set(name, body);
       });
-      if (open.size === before) throw new Error('the database left documents without an answer');
+      if (open.size === before) {
+        throw new GrpcError(grpcCode.INTERNAL, 'the database left documents without an answer');
+      }
     } catch (error) {
       if (open.size < before) retrier.progress();
       await retrier.afterFailure(error);

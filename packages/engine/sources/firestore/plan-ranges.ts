@@ -5,12 +5,14 @@ import type { FirestoreClient } from './client.ts';
 import { countGroup } from './collections.ts';
 import { discoverGroups, partitionCutsIfOffered } from './discovery.ts';
 import { sourceFailure } from './failures.ts';
+import { mapLimited } from './map-limited.ts';
 import { positionOf } from './names.ts';
 import { queryPartsOf } from './scope.ts';
 
 /** More cuts are asked for than needed, so that ranges made of several collections can be balanced. */
 const CUTS_PER_RANGE = 4;
 const CUTS_PER_GROUP_MAX = 1_000;
+const COUNTS_AT_ONCE = 8;
 /** Below this many documents a second stream costs more than it brings. */
 const DOCUMENTS_PER_RANGE_MIN = 2_000;
 
@@ -43,7 +45,7 @@ export async function planRanges(client: FirestoreClient, request: PlanRequest):
 async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<Cut[]> {
   const options: ReadOptions = { readTime: request.readTime, ...(request.signal ? { signal: request.signal } : {}) };
   const groups = [...(await discoverGroups(client, options))];
-  const counts = await Promise.all(groups.map((id) => countGroup(client, id, options)));
+  const counts = await mapLimited(groups, COUNTS_AT_ONCE, (id) => countGroup(client, id, options));
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total < 2 * DOCUMENTS_PER_RANGE_MIN) return [];
   const cuts: Cut[] = [];

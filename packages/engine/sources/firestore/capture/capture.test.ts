@@ -151,6 +151,19 @@ describe('following a database', () => {
     await recorder.stop();
   });
 
+  test('new collections below documents that do not exist are found with their root collection', async () => {
+    const connected = fresh();
+    await write(connected, [{ path: 'c/a', fields: fields(1) }]);
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from);
+    await write(connected, [{ path: 'ghosts/nobody/letters/1', fields: fields(1) }]);
+    await write(connected, [{ path: 'c/a', fields: fields(2) }]);
+    await recorder.until(() => recorder.changes().length >= 2);
+    expect(recorder.changes()).toEqual(['put ghosts/nobody/letters/1', 'put c/a']);
+    expect(recorder.gaps).toEqual([]);
+    await recorder.stop();
+  });
+
   test('an empty database is waited on until its first document', async () => {
     const connected = fresh();
     const from = await connected.source.snapshotTime();

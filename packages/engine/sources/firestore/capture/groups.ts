@@ -3,9 +3,10 @@
 import { type CaptureOptions, type Instant, type ReadOptions, recordKind, type Scope } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { countGroup, listCollectionIds } from '../collections.ts';
-import { collectionIdsOnPath, discoverGroups } from '../discovery.ts';
-import { collectionIdOf } from '../names.ts';
+import { collectionIdsOnPath, discoverGroups, sampleIds } from '../discovery.ts';
+import { collectionIdOf, subtreeOf } from '../names.ts';
 import { eachPath } from '../records.ts';
+import type { QueryPart } from '../scope.ts';
 import type { Change } from './changes.ts';
 
 /** Below so many of the documents that changed we look for new collections. */
@@ -35,7 +36,7 @@ export class CollectionGroups {
   }
 
   note(path: string): void {
-    for (const id of collectionIdsOnPath(path)) if (this.#isWanted(id)) this.#groups.add(id);
+    if (!this.#isFixed) for (const id of collectionIdsOnPath(path)) this.#groups.add(id);
   }
 
   /** What is known at the start: from the caller, from the names it knows, or by looking around. */
@@ -54,17 +55,21 @@ export class CollectionGroups {
   async findNew(changes: readonly Change[], coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
     if (this.#isFixed) return [];
     const found = new Set<string>();
-    for await (const id of listCollectionIds(this.#client, '', reads)) found.add(id);
-    for (const path of parentsToLookBelow(changes)) {
-      for await (const id of listCollectionIds(this.#client, path, reads)) found.add(id);
+    for (const parent of ['', ...parentsToLookBelow(changes)]) {
+      for await (const id of listCollectionIds(this.#client, parent, reads)) {
+        if (this.#groups.has(id) || found.has(id)) continue;
+        found.add(id);
+        // What lies below a new collection may be of new groups too, under documents that do not exist.
+        const below = subtreeOf(parent === '' ? id : `${parent}/${id}`);
+        for (const inner of await sampleIds(this.#client, descendantsIn(below), reads)) found.add(inner);
+      }
     }
     if (performance.now() - this.#sampledMs >= this.#discoveryIntervalMs) {
       this.#sampledMs = performance.now();
       for (const id of await discoverGroups(this.#client, reads)) found.add(id);
     }
-    const fresh = [...found].filter((id) => this.#isWanted(id) && !this.#groups.has(id));
     const groups: NewGroup[] = [];
-    for (const id of fresh) {
+    for (const id of [...found].filter((each) => !this.#groups.has(each))) {
       const before = await countGroup(this.#client, id, { ...reads, readTime: coveredThrough });
       groups.push({ id, isLate: before > 0 });
       this.#groups.add(id);
@@ -76,14 +81,13 @@ export class CollectionGroups {
   get #isFixed(): boolean {
     return this.#scope.collections !== 'all' && !this.#scope.includeSubcollections;
   }
-
-  #isWanted(id: string): boolean {
-    if (!this.#isFixed || this.#scope.collections === 'all') return true;
-    return this.#scope.collections.some((path) => collectionIdOf(path) === id);
-  }
 }
 
 function parentsToLookBelow(changes: readonly Change[]): string[] {
   const puts = changes.filter((change) => change.kind === recordKind.put);
   return [...new Set(puts.slice(-PARENTS_PER_ROUND).map((change) => change.path))];
+}
+
+function descendantsIn({ start, end }: { start: string; end: string }): QueryPart {
+  return { collection: null, start: { path: start, inclusive: true }, end: { path: end, inclusive: false } };
 }
