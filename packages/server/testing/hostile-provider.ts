@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 
 export interface HostileProvider {
@@ -16,10 +17,18 @@ export interface HostileProvider {
   discoveryFailures: number;
   /** How often the token endpoint was asked. */
   tokenRequests: number;
+  /** What the token endpoint was last sent. */
+  lastTokenRequest: URLSearchParams;
   close(): Promise<void>;
 }
 
 const keyId = 'hostile';
+
+/** What the provider hands out; nothing of it may ever be seen again. */
+export const providerSecrets = {
+  accessToken: 'planted-provider-access-token',
+  refreshToken: 'planted-provider-refresh-token',
+} as const;
 
 /** A provider that says whatever the test wants it to say, correctly unless told otherwise. */
 export async function startHostileProvider(clientId: string): Promise<HostileProvider> {
@@ -37,6 +46,7 @@ export async function startHostileProvider(clientId: string): Promise<HostilePro
     tokenAnswer: undefined,
     discoveryFailures: 0,
     tokenRequests: 0,
+    lastTokenRequest: new URLSearchParams(),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -64,9 +74,10 @@ export async function startHostileProvider(clientId: string): Promise<HostilePro
         exp: nowSeconds + 300,
       };
       const body = {
-        access_token: 'provider-access',
+        access_token: providerSecrets.accessToken,
         token_type: 'Bearer',
         expires_in: 300,
+        refresh_token: providerSecrets.refreshToken,
         id_token: await state.idToken(base, sign),
       };
       return { status: 200, body };
@@ -75,6 +86,11 @@ export async function startHostileProvider(clientId: string): Promise<HostilePro
   server.on('request', (request, response) => {
     const answer = answers[new URL(request.url ?? '/', issuer).pathname];
     if (!answer) return void response.writeHead(404).end();
+    if (request.method === 'POST') {
+      text(request).then((body) => {
+        state.lastTokenRequest = new URLSearchParams(body);
+      });
+    }
     answer().then(({ status, body }) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });

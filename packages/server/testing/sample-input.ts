@@ -38,6 +38,31 @@ export function sampleBody(operation: Operation): unknown {
   return operation.body.safeParse(body).success ? body : undefined;
 }
 
+const idAliases: [RegExp, string][] = [
+  [/projectId$/i, 'projectId'],
+  [/storage(Destination)?Id$/i, 'storageDestinationId'],
+  [/backupId$/i, 'backupId'],
+  [/^organizationId$/, 'organizationId'],
+];
+
+/** As `sampleBody`, with every field that can name a resource naming one of those given, optional fields too. */
+export function sampleBodyNaming(operation: Operation, ids: Readonly<Record<string, string>>): unknown {
+  if (!operation.body) return undefined;
+  const schema = z.toJSONSchema(operation.body, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const body = { ...(sampleOf(schema) as object), ...idsOf(schema, ids) };
+  return operation.body.safeParse(body).success ? body : sampleBody(operation);
+}
+
+function idsOf(schema: JsonSchema, ids: Readonly<Record<string, string>>): Record<string, unknown> {
+  const entries = Object.entries(schema.properties ?? {}).flatMap(([name, property]): [string, unknown][] => {
+    const parameter = idAliases.find(([pattern]) => pattern.test(name))?.[1];
+    if (parameter !== undefined) return [[name, ids[parameter]]];
+    const nested = idsOf(property, ids);
+    return Object.keys(nested).length > 0 ? [[name, nested]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
 /** The query an operation needs, as text behind a question mark; empty when it needs none. */
 export function sampleQuery(operation: Operation): string {
   if (!operation.query) return '';

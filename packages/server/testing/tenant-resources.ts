@@ -1,5 +1,6 @@
 import { notFoundByParameter } from '@holdfast/contract';
 import { asOwner } from './people.ts';
+import { untilEnded } from './protected-project.ts';
 import type { TestOrganization } from './team.ts';
 import { addMember } from './team.ts';
 import type { TestApp } from './test-app.ts';
@@ -34,6 +35,26 @@ export async function furnish(app: TestApp, organization: TestOrganization): Pro
     const answer = await app.request('POST', `/api/v1${path}`, { ...as, body });
     if (answer.status !== 201) throw new Error(`${path}: ${answer.text}`);
   }
+}
+
+/** A project with one completed backup, for tests that bring a Firestore along. */
+export async function furnishBackup(
+  app: TestApp,
+  organization: TestOrganization,
+  firestoreHost: string,
+): Promise<void> {
+  const as = { token: organization.owner.token, organizationId: organization.id };
+  const post = async (path: string, body: object) => {
+    const answer = await app.request('POST', `/api/v1${path}`, { ...as, body });
+    if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`);
+    return answer.body.data;
+  };
+  const connection = { type: 'emulator', host: firestoreHost };
+  const { id: projectId } = await post('/projects', { name: 'Shop', sourceProjectId: 'shop', connection });
+  const { storageDestinationId } = await resourcesOf(app, organization);
+  const { id } = await post('/backups', { projectId, type: 'full', storageDestinationId });
+  const backup = await untilEnded(app, `/api/v1/backups/${id}`, as);
+  if (backup.status !== 'completed') throw new Error(JSON.stringify(backup.error));
 }
 
 /** For every path parameter the id of something that belongs to the organization, or a made-up one where it has nothing. */

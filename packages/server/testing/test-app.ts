@@ -68,7 +68,12 @@ export async function startTestApp(
     folder,
     databaseUrl: database.url,
     logged: () => lines.join(''),
-    request: (method, path, options) => request(app.address, method, path, options),
+    request: async (method, path, options) => {
+      const answer = await request(app.address, method, path, options);
+      if (answer.status !== 500) return answer;
+      const told = lines.filter((line) => line.includes(answer.headers.get('x-request-id') ?? '')).join('');
+      return { ...answer, text: `${answer.text}\n${told}` };
+    },
     close: async () => {
       await app.close();
       await database.drop();

@@ -1,0 +1,98 @@
+import { type Operation, scopes, servedOperations } from '@holdfast/contract';
+import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tenantTables } from './platform/database/tenant-tables.ts';
+import { asOwner } from './testing/people.ts';
+import { sampleBodyNaming, sampleQuery } from './testing/sample-input.ts';
+import { foundOrganization, type TestOrganization } from './testing/team.ts';
+import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
+import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
+
+/** One tenant's requests, sent by another: with the victim's organization in the header, and with the victim's ids in path and body. */
+
+let app: TestApp;
+let firestore: FirestoreSandbox;
+let victim: TestOrganization;
+let attacker: TestOrganization;
+let ids: Record<string, string>;
+let apiKey: string;
+beforeAll(async () => {
+  app = await startTestApp();
+  firestore = await startFirestoreSandbox();
+  [victim, attacker] = [await foundOrganization(app, 'The Victim'), await foundOrganization(app, 'The Attacker')];
+  await furnish(app, victim);
+  await furnishBackup(app, victim, `${firestore.host}:${firestore.port}`);
+  ids = await resourcesOf(app, victim);
+  const body = { name: 'all', permissions: scopes };
+  const as = { token: attacker.owner.token, organizationId: attacker.id };
+  const created = await app.request('POST', '/api/v1/organizations/current/service-account', { ...as, body });
+  apiKey = created.body.data.apiKey;
+});
+afterAll(async () => {
+  await app.close();
+  await firestore.stop();
+});
+
+/** Ends the attacker's own session or key, which would make the rest of the test mean nothing. */
+const ownEnd = new Set(['logout', 'deleteServiceAccount', 'rotateServiceAccount']);
+const requests = servedOperations.filter(
+  (operation) => operation.access.kind !== 'public' && !ownEnd.has(operation.id),
+);
+
+/** Everything the victim has, as text, but for the rows that tell the victim of refused strangers. */
+const everythingOf = (organizationId: string) =>
+  asOwner(app.databaseUrl, async (client) => {
+    const found: Record<string, string[]> = {};
+    const read = async (table: string, where: string) => {
+      const { rows } = await client.query(`select t::text as row from ${table} t where ${where} order by 1`, [
+        organizationId,
+      ]);
+      found[table] = rows.map(({ row }: { row: string }) => row);
+    };
+    for (const table of await tenantTables(client)) {
+      if (table === '"audit_chains"') continue;
+      await read(table, `organization_id = $1 ${table === '"audit_logs"' ? "and action <> 'auth.denied'" : ''}`);
+    }
+    await read('organizations', 'id = $1');
+    return found;
+  });
+
+function replay(operation: Operation, token: string, organizationId: string): Promise<TestResponse> {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, parameter) => ids[parameter] ?? 'made_up');
+  const body = sampleBodyNaming(operation, ids);
+  return app.request(operation.method, `${path}${sampleQuery(operation)}`, {
+    token,
+    organizationId,
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+/** What an answer must not hold: the victim's ids and name. The ids the attacker sent may come back inside a complaint about them. */
+function leaks(operation: Operation, answer: TestResponse): boolean {
+  if (answer.text.includes(victim.name) || answer.text.includes(victim.owner.email)) return true;
+  return (
+    answer.status < 400 &&
+    Object.values(ids).some((id) => id !== 'made_up' && answer.text.includes(id)) &&
+    operation.id !== 'createBackup'
+  );
+}
+
+test('yields nothing and changes nothing', async () => {
+  const before = await everythingOf(victim.id);
+  expect(Object.values(before).flat().length).toBeGreaterThan(10);
+  const faults: string[] = [];
+  for (const token of [attacker.owner.token, apiKey]) {
+    for (const operation of requests) {
+      for (const organizationId of [victim.id, attacker.id]) {
+        const answer = await replay(operation, token, organizationId);
+        const entered =
+          operation.access.kind === 'organization' && organizationId === victim.id && answer.status !== 403;
+        const named = operation.path.includes('{') && answer.status < 400;
+        if (entered || named || answer.status >= 500 || leaks(operation, answer))
+          faults.push(`${operation.id} in ${organizationId}: ${answer.status} ${answer.text.slice(0, 200)}`);
+      }
+    }
+  }
+  expect(faults).toEqual([]);
+  expect(await everythingOf(victim.id)).toEqual(before);
+});
