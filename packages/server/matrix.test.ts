@@ -17,7 +17,7 @@ import { AccessTokens } from './modules/auth/access-tokens.ts';
 import { createApiKey, hashApiKey } from './modules/auth/api-key.ts';
 import { KeptKeyPairs } from './modules/auth/signing-keys.ts';
 import { asOwner, signUp } from './testing/people.ts';
-import { sampleBody, sampleQuery } from './testing/sample-input.ts';
+import { dialsOut, sampleBody, sampleQuery } from './testing/sample-input.ts';
 import { addMember, foundOrganization, type TestOrganization } from './testing/team.ts';
 import { furnish, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
@@ -50,8 +50,6 @@ const awaited = new Set<string>([
   ...['listBackupCollections', 'listBackupDocuments', 'getBackupDocument', 'diffBackup', 'exportBackup'],
   'streamRestoreEvents',
 ]);
-/** Codes that tell of the world outside: calls that declare them dial out at once, so here they get no body that would let them. */
-const upstreamCodes = new Set<ErrorCode>(['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'STORAGE_UNAVAILABLE']);
 /** Ends the caller's own session, so it comes last. */
 const endsSession = new Set(['logout']);
 const cellsAtOnce = 12;
@@ -153,8 +151,7 @@ const organizationHeader = (caller: Caller, target: Target) =>
 
 function call(operation: Operation, caller: Caller, target: Target, idOf: (parameter: string) => string) {
   const organizationId = organizationHeader(caller, target);
-  const dialsOut = operation.errors.some((code) => upstreamCodes.has(code)) && !operation.path.includes('{');
-  const body = dialsOut ? undefined : sampleBody(operation);
+  const body = dialsOut(operation) ? undefined : sampleBody(operation);
   return app.request(operation.method, `${pathOf(operation, idOf)}${sampleQuery(operation)}`, {
     ...(caller.token ? { token: caller.token } : {}),
     ...(organizationId ? { organizationId } : {}),

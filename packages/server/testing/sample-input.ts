@@ -1,4 +1,4 @@
-import type { Operation } from '@holdfast/contract';
+import type { ErrorCode, Operation } from '@holdfast/contract';
 import { z } from 'zod';
 
 interface JsonSchema {
@@ -29,6 +29,13 @@ const words = [
   '2026-01-01T00:00:00Z',
   '2026-01-01',
 ];
+
+/** Codes that tell of the world outside; a call that declares one and names no resource dials out as soon as its body is good. */
+const upstreamCodes: readonly ErrorCode[] = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'STORAGE_UNAVAILABLE'];
+
+export function dialsOut(operation: Operation): boolean {
+  return !operation.path.includes('{') && operation.errors.some((code) => upstreamCodes.includes(code));
+}
 
 /** The smallest body an operation accepts, made from its schema; undefined when it takes none or none can be made up. */
 export function sampleBody(operation: Operation): unknown {
