@@ -159,3 +159,16 @@ test('exports many rows piece by piece, with a filter, in the order of the list'
     .map((line) => JSON.parse(line).requestId);
   expect(requestIds.slice(0, -1)).toEqual(Array.from({ length: 2600 }, (_, index) => `req_${2599 - index}`));
 });
+
+test('an export whose reader hangs up ends quietly, and the service goes on', async () => {
+  const controller = new AbortController();
+  const response = await fetch(new URL('/api/v1/audit-logs/export?format=ndjson', app.address), {
+    headers: { authorization: `Bearer ${organization.owner.token}`, 'x-organization-id': organization.id },
+    signal: controller.signal,
+  });
+  expect(response.status).toBe(200);
+  controller.abort();
+  await expect(response.text()).rejects.toThrow();
+  expect((await get('?limit=1')).status).toBe(200);
+  expect(app.logged()).not.toContain('"level":50');
+});

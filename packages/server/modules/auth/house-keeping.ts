@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/database/database.ts';
+import type { Database, Transaction } from '../../platform/database/database.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import { graceMs } from './refresh-session.ts';
 import type { KeptKeyPairs } from './signing-keys.ts';
@@ -7,18 +7,10 @@ import type { KeptKeyPairs } from './signing-keys.ts';
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const rowsPerStatement = 5000;
-/** Ended sessions are kept a while, so that a look into the database can tell what happened. */
-const endedSessionMs = dayMs;
 const signingKeyMs = 90 * dayMs;
 
-/** What is over and can go, as `delete from … where`; `$1` is the time before which it was over. */
-const sweeps: readonly { table: string; over: string; keptMs: number }[] = [
-  { table: 'sign_in_flows', over: 'expires_at < $1', keptMs: 0 },
-  { table: 'one_time_codes', over: 'expires_at < $1', keptMs: 0 },
-  { table: 'refresh_tokens', over: 'expires_at < $1', keptMs: graceMs },
-  { table: 'sessions', over: 'expires_at < $1 or revoked_at < $1', keptMs: endedSessionMs },
-  { table: 'idempotency_keys', over: 'expires_at < $1', keptMs: 0 },
-];
+/** Tables whose rows can go once they have expired. Used tokens stay until then, so that a late replay is recognised. */
+const sweptTables = ['sign_in_flows', 'one_time_codes', 'refresh_tokens', 'sessions', 'idempotency_keys'] as const;
 
 export interface HouseKeepingOptions {
   database: Database;
@@ -49,23 +41,24 @@ export function houseKeepingTasks(options: HouseKeepingOptions): PeriodicTask[] 
 }
 
 export async function sweepExpired(database: Database, clock: Clock, signal: AbortSignal): Promise<void> {
-  const nowMs = clock.now().getTime();
+  const now = clock.now();
   await database.system(({ client }) =>
     client.query('update refresh_tokens set successor = null where successor is not null and used_at < $1', [
-      new Date(nowMs - graceMs),
+      new Date(now.getTime() - graceMs),
     ]),
   );
-  for (const { table, over, keptMs } of sweeps) {
-    const before = new Date(nowMs - keptMs);
+  for (const table of sweptTables) {
     for (let removed = rowsPerStatement; removed === rowsPerStatement; ) {
       signal.throwIfAborted();
-      removed = await database.system(async ({ client }) => {
-        const { rowCount } = await client.query(
-          `delete from ${table} where ctid = any(array(select ctid from ${table} where ${over} limit ${rowsPerStatement}))`,
-          [before],
-        );
-        return rowCount ?? 0;
-      });
+      removed = await database.system((transaction) => removeExpired(transaction, table, now));
     }
   }
+}
+
+async function removeExpired({ client }: Transaction, table: string, now: Date): Promise<number> {
+  const { rowCount } = await client.query(
+    `delete from ${table} where ctid = any(array(select ctid from ${table} where expires_at < $1 limit ${rowsPerStatement}))`,
+    [now],
+  );
+  return rowCount ?? 0;
 }

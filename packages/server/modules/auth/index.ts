@@ -38,8 +38,6 @@ export interface AuthModule {
   signInLink: () => Promise<string | undefined>;
   /** The consent a person gave at sign-in, for the projects they connected with it. Null when there is none. */
   providerRefreshToken: (userId: string) => Promise<string | null>;
-  /** From now on a new key signs access tokens; the old one verifies until its last token has expired. */
-  rotateSigningKey: () => Promise<void>;
   /** A compact JWS that anyone can check against the published keys. */
   sign: (payload: object) => Promise<string>;
 }
@@ -108,9 +106,15 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
     signInLink: () => local.link(),
     providerRefreshToken: (userId) =>
       database.system((transaction) => readProviderRefreshToken(transaction, userId, keyring)),
-    rotateSigningKey: async () => keyPairs?.rotate(),
     sign: (payload) => signReport(keys, payload),
   };
+}
+
+/** From now on a new key signs access tokens; the old one verifies until its last token has expired. */
+export async function rotateSigningKey(platform: Platform): Promise<void> {
+  if (platform.config.JWT_ALGORITHM === 'HS256')
+    throw new Error('With JWT_ALGORITHM=HS256 there is no key pair to rotate; change JWT_SECRET instead.');
+  await new KeptKeyPairs(platform).rotate();
 }
 
 function createProvider({ config, clock, log }: Platform): IdentityProvider | undefined {

@@ -15,6 +15,12 @@ export interface TokenPair {
   expiresIn: number;
 }
 
+/**
+ * A browser keeps no cookie beyond 4 KiB, so a token names so many organizations and no more. It names them for the
+ * reader's convenience alone: what somebody may do is read from the database.
+ */
+const organizationsInTokenMax = 40;
+
 /** Who a session belongs to, as its tokens and its audit rows tell it. */
 export interface Holder {
   id: string;
@@ -102,7 +108,13 @@ export class Sessions {
 
   async sign(holder: Holder, sessionId: string, organizations: string[]): Promise<Omit<TokenPair, 'refreshToken'>> {
     const { tokens, ids } = this.#options;
-    const claims = { userId: holder.id, sessionId, email: holder.email, name: holder.name, organizations };
+    const claims = {
+      userId: holder.id,
+      sessionId,
+      email: holder.email,
+      name: holder.name,
+      organizations: organizations.slice(0, organizationsInTokenMax),
+    };
     return { accessToken: await tokens.sign(claims, ids.next('ses')), expiresIn: tokens.lifetimeSeconds };
   }
 

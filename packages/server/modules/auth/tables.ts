@@ -44,7 +44,11 @@ export const sessions = pgTable(
     expiresAt: instant('expires_at').notNull(),
     revokedAt: instant('revoked_at'),
   },
-  (table) => [...systemOnlyPolicies(), index('sessions_by_user').on(table.userId, table.createdAt)],
+  (table) => [
+    ...systemOnlyPolicies(),
+    index('sessions_by_user').on(table.userId, table.id),
+    index('sessions_by_expiry').on(table.expiresAt),
+  ],
 ).enableRLS();
 
 /** Refresh tokens by hash. A used one remembers its successor, sealed, for the short time in which a replay is innocent. */
@@ -60,7 +64,12 @@ export const refreshTokens = pgTable(
     usedAt: instant('used_at'),
     successor: text('successor'),
   },
-  (table) => [...systemOnlyPolicies(), index('refresh_tokens_by_session').on(table.sessionId)],
+  (table) => [
+    ...systemOnlyPolicies(),
+    index('refresh_tokens_by_session').on(table.sessionId),
+    index('refresh_tokens_by_expiry').on(table.expiresAt),
+    index('refresh_tokens_with_successor').on(table.usedAt).where(sql`${table.successor} is not null`),
+  ],
 ).enableRLS();
 
 /** A sign-in under way at the identity provider: what its answer is checked against. */
