@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { arbitraryFields, testDatabase } from '../fixtures/arbitrary-documents.ts';
+import { writeManagedExport } from '../fixtures/managed-export-writer.ts';
+import { TestBench } from '../fixtures/test-bench.ts';
+import {
+  decodeDocument,
+  encodeDocument,
+  type JsonFields,
+  type JsonValue,
+  stringifyLossless,
+} from '../format/document-json.ts';
+import { readRecords } from '../pipeline/read-records.ts';
+import type { View } from '../pipeline/view.ts';
+import { writeViewAsBackup } from '../pipeline/write-view.ts';
+import { createMemoryStore } from '../stores/memory/memory-store.ts';
+import { crc32c } from './crc32c.ts';
+import { type ForeignFormat, openForeignView } from './foreign-view.ts';
+
+const bench = new TestBench();
+
+async function open(format: ForeignFormat, path: string): Promise<View> {
+  return await openForeignView({
+    store: bench.store,
+    path,
+    format,
+    database: testDatabase,
+    scratch: createMemoryStore(),
+    pool: bench.pool,
+  });
+}
+
+async function fieldsOf(view: View): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for await (const batch of view.records()) {
+    for (const { path, body } of readRecords(batch, testDatabase))
+      found[path] = stringifyLossless(decodeDocument(body).fields);
+  }
+  return found;
+}
+
+/** Arrays in arrays exist in no document; the export cannot say them. */
+function withoutNestedArrays(fields: JsonFields, isInArray = false): JsonFields {
+  const clean = (value: JsonValue, inArray: boolean): JsonValue => {
+    if ('arrayValue' in value) {
+      if (inArray) return { nullValue: null };
+      const values = (value.arrayValue.values ?? []).map((element) => clean(element, true));
+      return { arrayValue: values.length === 0 ? {} : { values } };
+    }
+    if (!('mapValue' in value) || value.mapValue.fields === undefined) return value;
+    return { mapValue: { fields: withoutNestedArrays(value.mapValue.fields) } };
+  };
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, clean(value, isInArray)]));
+}
+
+test('CRC-32C is the one of the standard', () => {
+  expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
+});
+
+describe('a managed export', () => {
+  test('reads back every value of every document, in the order of paths', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(arbitraryFields, { minLength: 1, maxLength: 6 }), async (given) => {
+        const paths = ['b/2', 'a/1', 'a/1/x/__id7__', 'a/__id-3__', 'c/é', 'a/0'];
+        const documents = given.map((fields, index) => ({ path: paths[index]!, fields: withoutNestedArrays(fields) }));
+        await writeManagedExport(bench.store, 'exports/one', 'demo', [documents.slice(0, 3), documents.slice(3)]);
+        const found = await fieldsOf(await open('firestore-export', 'exports/one'));
+        const viaBytes = (fields: JsonFields) =>
+          stringifyLossless(decodeDocument(encodeDocument({ name: 'n', fields })).fields);
+        for (const { path, fields } of documents)
+          expect(JSON.parse(found[path]!)).toEqual(JSON.parse(viaBytes(fields)));
+        expect(Object.keys(found)).toHaveLength(documents.length);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('with records larger than a block becomes a backup that reads the same', async () => {
+    const text = 'x'.repeat(100_000);
+    const documents = Array.from({ length: 20 }, (_, index) => ({
+      path: `big/${index}`,
+      fields: { text: { stringValue: `${index}${text}` } },
+    }));
+    await writeManagedExport(bench.store, 'exports/big', 'demo', [documents]);
+    const view = await open('firestore-export', 'exports/big/big.overall_export_metadata');
+    const given = {
+      database: testDatabase,
+      records: view.records(),
+      type: 'full' as const,
+      snapshotTime: '2026-01-01T00:00:00.000000000Z',
+    };
+    await writeViewAsBackup(given, { store: bench.store, keys: bench.keys, pool: bench.pool, backupId: 'imported' });
+    expect(await fieldsOf(await bench.view('imported'))).toEqual(await fieldsOf(view));
+  });
+
+  test('that is unfinished, cut, changed or incomplete is refused', async () => {
+    await writeManagedExport(bench.store, 'exports/x', 'demo', [
+      [{ path: 'a/1', fields: { t: { stringValue: 'y'.repeat(70_000) } } }],
+      [{ path: 'a/2', fields: {} }],
+    ]);
+    const output = 'exports/x/all_namespaces/all_kinds/output-0';
+    const bytes = new Uint8Array(await bench.store.get(output));
+    for (const length of [bytes.length - 1, 40_000, 3]) {
+      await bench.store.put(output, bytes.slice(0, length));
+      await expect(open('firestore-export', 'exports/x'), String(length)).rejects.toMatchObject({
+        code: 'INTEGRITY_ERROR',
+      });
+    }
+    const changed = bytes.slice();
+    changed[50_000] = changed[50_000]! ^ 1;
+    await bench.store.put(output, changed);
+    await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+    await bench.store.delete([output]);
+    await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+    await bench.store.delete(['exports/x/x.overall_export_metadata']);
+    await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
+});
+
+describe('a version 1 file', () => {
+  const ada = { name: 'Ada', big: { marker: 1 } };
+  const shapes: Record<string, string> = {
+    bare: '{"users":{"ada":{"n":9007199254740993,"__collections__":{"orders":{"7":{"total":1.5}}}}}}',
+    tagged:
+      '{"__collections__":{"users":{"ada":{"n":9007199254740993,"__collections__":{"orders":{"7":{"total":1.5,"__collections__":{}}}}}}}}',
+    wrapped:
+      '{"version":1,"collections":{"users":{"documents":{"ada":{"data":{"n":9007199254740993},"collections":{"orders":{"documents":{"7":{"data":{"total":1.5}}}}}}}}}}',
+    listed:
+      '{"collections":[{"id":"users","documents":[{"id":"ada","data":{"n":9007199254740993},"subcollections":[{"id":"orders","documents":[{"id":"7","data":{"total":1.5}}]}]}]}]}',
+    'by path': '{"users":{"ada":{"n":9007199254740993,"subCollections":{"users/ada/orders":{"7":{"total":1.5}}}}}}',
+  };
+
+  test.each(Object.entries(shapes))('of the %s shape gives its documents and subcollections', async (name, text) => {
+    await bench.store.put(`v1/${name.replace(' ', '-')}.json`, Buffer.from(text));
+    expect(await fieldsOf(await open('json', `v1/${name.replace(' ', '-')}.json`))).toEqual({
+      'users/ada': '{"n":{"integerValue":"9007199254740993"}}',
+      'users/ada/orders/7': '{"total":{"doubleValue":1.5}}',
+    });
+  });
+
+  test('keeps what JSON cannot say where it was tagged', async () => {
+    const document = {
+      ...ada,
+      at: { _seconds: 1_700_000_000, _nanoseconds: 5000 },
+      where: { __datatype__: 'geopoint', value: { _latitude: 1.5, _longitude: -2 } },
+      ref: { __datatype__: 'documentReference', value: 'users/bob' },
+    };
+    await bench.store.put('v1/typed.json', Buffer.from(JSON.stringify({ users: { ada: document } })));
+    expect(JSON.parse((await fieldsOf(await open('json', 'v1/typed.json')))['users/ada']!)).toEqual({
+      name: { stringValue: 'Ada' },
+      big: { mapValue: { fields: { marker: { integerValue: '1' } } } },
+      at: { timestampValue: '2023-11-14T22:13:20.000005Z' },
+      where: { geoPointValue: { latitude: 1.5, longitude: -2 } },
+      ref: { referenceValue: `${testDatabase}/documents/users/bob` },
+    });
+  });
+
+  test.each(['{"users":{"ada":{"n":1}', '[1,2]', '{"users":{"ada":5}}', '{"collections":[{"documents":[]}]}'])(
+    'that is broken is refused: %s',
+    async (text) => {
+      await bench.store.put('v1/broken.json', Buffer.from(text));
+      await expect(open('json', 'v1/broken.json')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    },
+  );
+});

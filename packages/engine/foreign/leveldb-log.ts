@@ -1,0 +1,80 @@
+import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
+import { EngineError } from '../ports/errors.ts';
+import { maskedCrc32c } from './crc32c.ts';
+
+/**
+ * A LevelDB log: blocks of 32 KiB; in each block fragments of `crc (u32) | length (u16) | type (u8) | payload`; a record
+ * is one FULL fragment, or FIRST, any MIDDLE, LAST. Fewer than seven bytes at the end of a block are padding.
+ */
+export const logBlockBytes = 32 * 1024;
+export const fragmentHeaderBytes = 7;
+export const fragmentType = { padding: 0, full: 1, first: 2, middle: 3, last: 4 } as const;
+
+const blocksPerRead = 64;
+/** Firestore's documents are at most 1 MiB; an entity of several times that is no document. */
+const recordBytesMax = 16 * 1024 * 1024;
+
+/** The records of a log that lies in a store, read in pieces of some MiB. Anything that is not whole is an error. */
+export async function* readLogRecords(
+  store: BlobStore,
+  key: string,
+  size: number,
+  options: CallOptions = {},
+): AsyncGenerator<Uint8Array> {
+  const assembler = new RecordAssembler(key);
+  for (let offset = 0; offset < size; offset += logBlockBytes * blocksPerRead) {
+    const piece = await store.getRange(key, offset, Math.min(logBlockBytes * blocksPerRead, size - offset), options);
+    for (let block = 0; block < piece.length; block += logBlockBytes) {
+      yield* assembler.records(piece.subarray(block, block + logBlockBytes));
+    }
+  }
+  assembler.assertFinished();
+}
+
+class RecordAssembler {
+  readonly #key: string;
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  *records(block: Uint8Array): Generator<Uint8Array> {
+    const view = new DataView(block.buffer, block.byteOffset, block.length);
+    let position = 0;
+    while (block.length - position >= fragmentHeaderBytes) {
+      const length = view.getUint16(position + 4, true);
+      const type = view.getUint8(position + 6);
+      if (type === fragmentType.padding && length === 0) return;
+      const payload = block.subarray(position + fragmentHeaderBytes, position + fragmentHeaderBytes + length);
+      if (payload.length !== length || maskedCrc32c(type, payload) !== view.getUint32(position, true))
+        throw this.#damaged();
+      const record = this.#add(type, payload);
+      if (record !== undefined) yield record;
+      position += fragmentHeaderBytes + length;
+    }
+    if (block.subarray(position).some((byte) => byte !== 0)) throw this.#damaged();
+  }
+
+  #add(type: number, payload: Uint8Array): Uint8Array | undefined {
+    const isBeginning = type === fragmentType.full || type === fragmentType.first;
+    if (type > fragmentType.last || isBeginning !== (this.#parts.length === 0)) throw this.#damaged();
+    this.#parts.push(payload);
+    this.#bytes += payload.length;
+    if (this.#bytes > recordBytesMax) throw this.#damaged();
+    if (type === fragmentType.first || type === fragmentType.middle) return undefined;
+    const record = this.#parts.length === 1 ? payload : Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#bytes = 0;
+    return record;
+  }
+
+  assertFinished(): void {
+    if (this.#parts.length > 0) throw this.#damaged();
+  }
+
+  #damaged(): EngineError {
+    return new EngineError('INTEGRITY_ERROR', `The export file ${this.#key} is damaged or cut short.`);
+  }
+}

@@ -1,0 +1,48 @@
+import { malformed, ProtobufReader } from '../format/protobuf.ts';
+
+/** One field of a message of which the schema is known to the caller only; groups come as readers of their inside. */
+export interface WireField {
+  readonly number: number;
+  readonly varint: bigint;
+  readonly double: number;
+  readonly inside: ProtobufReader;
+}
+
+const nothing = new ProtobufReader(new Uint8Array(0));
+
+/** Walks the fields of a message of the first Protocol Buffers version, groups included. */
+export function* wireFields(reader: ProtobufReader): Generator<WireField> {
+  while (!reader.isAtEnd) {
+    const tag = reader.varint();
+    const number = tag >>> 3;
+    const empty: WireField = { number, varint: 0n, double: 0, inside: nothing };
+    if ((tag & 7) === 0) yield { ...empty, varint: reader.int64() };
+    else if ((tag & 7) === 1) yield { ...empty, double: reader.double() };
+    else if ((tag & 7) === 2) yield { ...empty, inside: reader.message() };
+    else if ((tag & 7) === 3) yield { ...empty, inside: group(reader, number) };
+    else reader.skip(tag & 7);
+  }
+}
+
+/** A group lasts until the end tag of its own number. */
+function group(reader: ProtobufReader, number: number): ProtobufReader {
+  const start = reader.position;
+  for (;;) {
+    const end = reader.position;
+    const tag = reader.varint();
+    if ((tag & 7) === 4) {
+      if (tag >>> 3 !== number) throw malformed();
+      return new ProtobufReader(reader.bytes, start, end);
+    }
+    if ((tag & 7) === 3) group(reader, tag >>> 3);
+    else reader.skip(tag & 7);
+  }
+}
+
+export function textOf(reader: ProtobufReader): string {
+  return Buffer.from(insideBytes(reader)).toString('utf8');
+}
+
+export function insideBytes(reader: ProtobufReader): Uint8Array {
+  return reader.bytes.subarray(reader.position, reader.end);
+}
