@@ -31,11 +31,17 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['PUT /databases', (control, name) => control.createDatabase(name)],
   ['DELETE /databases', (control, name) => control.clear(name)],
   ['PATCH /databases', patchDatabase],
+  ['POST /databases', loadInto],
 ]);
 
 function patchDatabase(control: Control, { body, ...name }: ControlRequest): void {
   if (typeof body.pointInTimeRecovery === 'boolean') control.setPointInTimeRecovery(name, body.pointInTimeRecovery);
   if (typeof body.moveClockMs === 'number') control.moveClock(name, body.moveClockMs);
+}
+
+/** Loads a sample: `{"documents": 10000, "seed": 7}`. */
+function loadInto(control: Control, { body, ...name }: ControlRequest): void {
+  control.loadSample(name, { documents: Number(body.documents ?? 0), seed: Number(body.seed ?? 1) });
 }
 
 function quotaFrom(body: Record<string, unknown>): WriteQuota | null {

@@ -1,3 +1,4 @@
+import { loadSample, type SampleOptions } from '../sample-data/generate.ts';
 import type { DenyRule } from './access.ts';
 import type { CounterSnapshot } from './counters.ts';
 import type { FaultRule, WriteQuota } from './faults/faults.ts';
@@ -24,6 +25,11 @@ export class Control {
 
   clear(name: DatabaseName): void {
     this.sandbox.store.findDatabase(name)?.clear();
+  }
+
+  /** Fills a database with sample documents, straight into the store. */
+  loadSample(name: DatabaseName, options: SampleOptions): void {
+    loadSample(this.sandbox.store.database(name), options);
   }
 
   addFault(rule: FaultRule): void {

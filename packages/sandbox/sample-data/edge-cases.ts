@@ -96,8 +96,8 @@ function scalars(root: string): Buffer {
 
 function timestamps(): Buffer {
   return documentFields(
-    ['first', value.timestamp(-62_135_596_800 * SECOND)],
-    ['last', value.timestamp(253_402_300_799 * SECOND + 999_999)],
+    ['first', value.timestampParts(-62_135_596_800, 0)],
+    ['last', value.timestampParts(253_402_300_799, 999_999_000)],
     ['epoch', value.timestamp(0)],
     ['beforeEpoch', value.timestamp(-1)],
     ['micros', value.timestamp(1_700_000_000 * SECOND + 123_456)],

@@ -11,7 +11,8 @@ import {
   NULL_VALUE,
 } from '../firestore/values/encode.ts';
 import { DOCUMENT_ENTRY, encodeFields, encodeMapValue, type FieldMap } from '../firestore/values/fields.ts';
-import type { Micros } from '../firestore/values/timestamp.ts';
+import { encodeTimestampParts, type Micros } from '../firestore/values/timestamp.ts';
+import { WireWriter } from '../firestore/values/wire.ts';
 
 /** Fields given as name and encoded value, in order. */
 export type Entries = readonly (readonly [string, Uint8Array])[];
@@ -23,6 +24,8 @@ export const value = {
   integer: encodeInteger,
   double: encodeDouble,
   timestamp: (micros: Micros): Uint8Array => encodeTimestampValue(micros),
+  timestampParts: (seconds: number, nanos: number): Uint8Array =>
+    new WireWriter(20).delimited(10, encodeTimestampParts(seconds, nanos)).finish(),
   string: encodeString,
   bytes: encodeBytes,
   reference: encodeReference,

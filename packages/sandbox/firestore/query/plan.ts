@@ -6,9 +6,11 @@ import { checkCollectionId, type ResourceName } from '../values/name.ts';
 import { compareText } from '../values/order.ts';
 import { decodeValue, RANK, type Value } from '../values/value.ts';
 import { type Condition, compileFilter, conjuncts, fieldConditions, type Matcher, matcherOf } from './filter.ts';
-import { type CursorMessage, DIRECTION, type StructuredQueryMessage } from './messages.ts';
+import { type CursorMessage, DIRECTION, OPERATOR, type StructuredQueryMessage } from './messages.ts';
 import { intersect, type NameRange, rangeOfCursors, rangeOfFilters, rangeOfScope } from './name-range.ts';
 import { type NearestPlan, planNearest } from './nearest.ts';
+
+const DISJUNCTIONS_MAX = 30;
 
 export interface Order {
   readonly path: FieldPath;
@@ -52,6 +54,7 @@ export function planQuery(database: Database, parent: ResourceName, query: Struc
   const condition = query.where === null ? null : compileFilter(query.where, root);
   checkConditions(condition);
   const orders = planOrders(query, condition);
+  checkKindless(scope, condition, orders);
   const start = planCursor(query.startAt, orders, 'start_at');
   const end = planCursor(query.endAt, orders, 'end_at');
   const nameOrdered = isNamePath(orders[0]!.path);
@@ -90,8 +93,35 @@ function planScope(parent: ResourceName, query: StructuredQueryMessage): Scope {
 
 function checkConditions(condition: Condition | null): void {
   if (condition === null) return;
-  const arrays = conjuncts(condition).filter((part) => part.kind === 'field' && part.operator === 7);
+  const arrays = conjuncts(condition).filter(
+    (part) => part.kind === 'field' && part.operator === OPERATOR.ARRAY_CONTAINS,
+  );
   if (arrays.length > 1) throw invalid('A maximum of 1 ARRAY_CONTAINS filter is allowed per disjunction.');
+  if (disjunctions(condition) > DISJUNCTIONS_MAX) {
+    throw invalid(`The query has more than ${DISJUNCTIONS_MAX} disjunctions in its disjunctive normal form.`);
+  }
+}
+
+/** The number of disjunctions after expanding to disjunctive normal form, which production limits. */
+function disjunctions(condition: Condition): number {
+  if (condition.kind === 'field') {
+    const expands = condition.operator === OPERATOR.IN || condition.operator === OPERATOR.ARRAY_CONTAINS_ANY;
+    return expands && condition.operand?.rank === RANK.array ? condition.operand.elements.length : 1;
+  }
+  const counts = condition.conditions.map(disjunctions);
+  return condition.kind === 'or'
+    ? counts.reduce((sum, count) => sum + count, 0)
+    : counts.reduce((product, count) => product * count, 1);
+}
+
+/** Without a collection there is no index but the names themselves. */
+function checkKindless(scope: Scope, condition: Condition | null, orders: readonly Order[]): void {
+  if (scope.collectionKey !== null) return;
+  const fields = condition === null ? [] : fieldConditions(condition);
+  if (fields.some((part) => !isNamePath(part.path))) throw invalid('kind is required for non-__key__ filters');
+  if (orders.some((order) => !isNamePath(order.path) || order.descending)) {
+    throw invalid('kind is required for all orders except __key__ ascending');
+  }
 }
 
 /** The explicit orders, then the inequality fields that are not among them by name, then the document's name. */

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { value } from '../../sample-data/value-builder.ts';
-import { SECOND } from '../values/timestamp.ts';
 
 const fieldName = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
@@ -14,7 +13,9 @@ const scalar = fc.oneof(
   int64.map(value.integer),
   fc.double().map(value.double),
   fc.constantFrom(0, -0, Number.NaN, Number.POSITIVE_INFINITY, 1e308).map(value.double),
-  fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }).map((seconds) => value.timestamp(seconds * SECOND + 7)),
+  fc
+    .tuple(fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }), fc.nat(999_999_999))
+    .map(([seconds, nanos]) => value.timestampParts(seconds, nanos)),
   fc
     .string({ unit: 'grapheme' })
     .filter((text) => text.isWellFormed())

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { adminType, encodeMessage, firestoreType } from '../protos.ts';
 import { frame, MessageSplitter } from '../transport/framing.ts';
@@ -104,7 +103,7 @@ export class RawConversation {
     this.stream.on('response', take);
     this.stream.on('trailers', take);
     this.stream.on('error', () => {});
-    await once(this.stream, 'close');
+    await new Promise<void>((resolve) => this.stream.once('close', resolve));
     if (status === undefined) throw new RawError(CODE.UNAVAILABLE, 'The stream broke without a status.');
     if (status !== '0') throw new RawError(Number(status), message);
   }

@@ -84,7 +84,10 @@ export class Call {
     this.out.flush();
     this.ended = true;
     this.stream.once('wantTrailers', () => {
-      if (!this.stream.destroyed) this.stream.sendTrailers(trailers);
+      if (this.stream.destroyed) return;
+      this.stream.sendTrailers(trailers);
+      // A caller that has not finished sending is told to stop; otherwise the stream would stay half open.
+      if (!this.stream.readableEnded) setImmediate(() => this.stream.close(constants.NGHTTP2_NO_ERROR));
     });
     this.stream.end();
   }

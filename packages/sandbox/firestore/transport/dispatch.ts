@@ -66,6 +66,7 @@ export class Dispatcher {
   ): void {
     let request: Buffer | undefined;
     stream.on('data', (chunk: Buffer) => {
+      if (call.closed) return;
       try {
         request = splitter.push(chunk)[0] ?? request;
       } catch (error) {
@@ -73,6 +74,7 @@ export class Dispatcher {
       }
     });
     stream.once('end', () => {
+      if (call.closed) return;
       if (request === undefined) this.fail(call, invalid('The request holds no message.'));
       else void this.run(method, call, request);
     });
@@ -107,6 +109,7 @@ export class Dispatcher {
       conversation = method.open(call);
     });
     stream.on('data', (chunk: Buffer) => {
+      if (call.closed) return;
       try {
         for (const message of splitter.push(chunk)) inOrder(async () => conversation?.message(message));
       } catch (error) {

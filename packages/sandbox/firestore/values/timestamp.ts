@@ -25,6 +25,11 @@ export function timestampFrom(micros: Micros): { seconds: number; nanos: number 
 
 export function encodeTimestamp(micros: Micros): Buffer {
   const { seconds, nanos } = timestampFrom(micros);
+  return encodeTimestampParts(seconds, nanos);
+}
+
+/** For times that microseconds in a double cannot hold exactly: values reach from the year 1 to 9999. */
+export function encodeTimestampParts(seconds: number, nanos: number): Buffer {
   const writer = new WireWriter(16);
   if (seconds !== 0) writer.tag(1, VARINT).int64(seconds);
   if (nanos !== 0) writer.tag(2, VARINT).varint(nanos);

@@ -12,13 +12,24 @@ const FIELD_NAME_BYTES_MAX = 1500;
 const TIMESTAMP_SECONDS_MIN = -62_135_596_800;
 const TIMESTAMP_SECONDS_MAX = 253_402_300_799;
 const VECTOR_DIMENSIONS_MAX = 2048;
+const INDEX_ENTRIES_MAX = 40_000;
+/** A field stands in an ascending and in a descending index. */
+const INDEXES_PER_FIELD = 2;
 
 /**
  * Checks the field entries of a document as production does and returns their size by Firestore's own formula
  * (which is not the encoded size).
  */
 export function checkFields(fields: Uint8Array): number {
-  return checkEntries(fields, 0, fields.length, DOCUMENT_ENTRY, 0);
+  const tally: Tally = { indexEntries: 0 };
+  const size = checkEntries(fields, 0, fields.length, DOCUMENT_ENTRY, 0, tally);
+  if (tally.indexEntries > INDEX_ENTRIES_MAX) throw invalid('too many index entries for entity');
+  return size;
+}
+
+/** Counted along the way: each field and each array element stands in the automatic indexes, maps by their fields. */
+interface Tally {
+  indexEntries: number;
 }
 
 export function checkDocumentSize(documentName: string, segments: readonly string[], fieldsBytes: number): void {
@@ -37,7 +48,7 @@ export function nameSize(segments: readonly string[]): number {
   return size;
 }
 
-function checkEntries(bytes: Uint8Array, start: number, end: number, tag: number, depth: number): number {
+function checkEntries(bytes: Uint8Array, start: number, end: number, tag: number, depth: number, tally: Tally): number {
   const reader = new WireReader(bytes, start, end);
   const seen = new Set<string>();
   let size = 0;
@@ -50,7 +61,7 @@ function checkEntries(bytes: Uint8Array, start: number, end: number, tag: number
     if (seen.has(name)) throw invalid(`Property ${name} is given more than once.`);
     seen.add(name);
     size += entry.keyEnd - entry.keyStart + 1;
-    size += checkValue(bytes, entry.valueStart, entry.valueEnd, depth, false, name);
+    size += checkValue(bytes, entry.valueStart, entry.valueEnd, { depth, inArray: false, name, tally });
   }
   return size;
 }
@@ -67,22 +78,26 @@ function checkName(bytes: Uint8Array, start: number, end: number, tag: number): 
   return name;
 }
 
-function checkValue(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  depth: number,
-  inArray: boolean,
-  name: string,
-): number {
+/** Where a value stands. */
+interface Place {
+  readonly depth: number;
+  readonly inArray: boolean;
+  /** The field it belongs to, for messages. */
+  readonly name: string;
+  readonly tally: Tally;
+}
+
+function checkValue(bytes: Uint8Array, start: number, end: number, place: Place): number {
   const reader = new WireReader(bytes, start, end);
-  if (!reader.more) throw invalid(`Property ${name} has a value without a type.`);
-  const size = checkAlternative(reader, reader.uint32(), depth, inArray, name);
-  if (reader.more) throw invalid(`Property ${name} has a value of more than one type.`);
+  if (!reader.more) throw invalid(`Property ${place.name} has a value without a type.`);
+  const tag = reader.uint32();
+  if (tag !== TAG.map) place.tally.indexEntries += place.inArray ? 1 : INDEXES_PER_FIELD;
+  const size = checkAlternative(reader, tag, place);
+  if (reader.more) throw invalid(`Property ${place.name} has a value of more than one type.`);
   return size;
 }
 
-function checkAlternative(reader: WireReader, tag: number, depth: number, inArray: boolean, name: string): number {
+function checkAlternative(reader: WireReader, tag: number, place: Place): number {
   switch (tag) {
     case TAG.null:
     case TAG.boolean:
@@ -95,11 +110,12 @@ function checkAlternative(reader: WireReader, tag: number, depth: number, inArra
       reader.double();
       return 8;
     default:
-      return checkDelimited(reader, tag, depth, inArray, name);
+      return checkDelimited(reader, tag, place);
   }
 }
 
-function checkDelimited(reader: WireReader, tag: number, depth: number, inArray: boolean, name: string): number {
+function checkDelimited(reader: WireReader, tag: number, place: Place): number {
+  const { name, depth } = place;
   if ((tag & 7) !== 2) throw invalid(`Property ${name} has a value of an unknown type.`);
   const { bytes } = reader;
   const start = reader.delimited();
@@ -119,13 +135,13 @@ function checkDelimited(reader: WireReader, tag: number, depth: number, inArray:
       checkGeoPoint(bytes, start, end, name);
       return 16;
     case TAG.array:
-      if (inArray) throw invalid('Cannot convert an array value in an array value.');
+      if (place.inArray) throw invalid('Cannot convert an array value in an array value.');
       checkDepth(depth, name);
-      return checkArray(bytes, start, end, depth + 1, name);
+      return checkArray(bytes, start, end, { ...place, depth: depth + 1, inArray: true });
     case TAG.map:
       checkDepth(depth, name);
       checkVector(bytes, start, end, name);
-      return checkEntries(bytes, start, end, MAP_ENTRY, depth + 1) + 32;
+      return checkEntries(bytes, start, end, MAP_ENTRY, depth + 1, place.tally) + 32;
     default:
       throw invalid(`Property ${name} has a value of a type that cannot be stored.`);
   }
@@ -135,12 +151,12 @@ function checkDepth(depth: number, name: string): void {
   if (depth >= DEPTH_MAX) throw invalid(`Property ${name} exceeds the maximum nesting depth of ${DEPTH_MAX}.`);
 }
 
-function checkArray(bytes: Uint8Array, start: number, end: number, depth: number, name: string): number {
+function checkArray(bytes: Uint8Array, start: number, end: number, place: Place): number {
   const reader = new WireReader(bytes, start, end);
   let size = 0;
   while (reader.more) {
-    if (reader.uint32() !== 0x0a) throw invalid(`Property ${name} has a malformed array.`);
-    size += checkValue(bytes, reader.delimited(), reader.position, depth, true, name);
+    if (reader.uint32() !== 0x0a) throw invalid(`Property ${place.name} has a malformed array.`);
+    size += checkValue(bytes, reader.delimited(), reader.position, place);
   }
   return size;
 }

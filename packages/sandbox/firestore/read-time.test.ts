@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
+import { DATABASE, fields, ManualClock, NAME, query, ROOT, remove, set, timeOf } from './testing/fixtures.ts';
+import { RawClient } from './testing/raw-client.ts';
+import { DAY, HOUR, MINUTE, type Micros, SECOND, timestampFrom } from './values/timestamp.ts';
+
+let clock: ManualClock;
+let sandbox: FirestoreSandbox;
+let client: RawClient;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  sandbox = await startFirestoreSandbox({ clock });
+  client = new RawClient(sandbox.port);
+});
+
+afterEach(async () => {
+  client.close();
+  await sandbox.stop();
+});
+
+const everything = { from: [{ allDescendants: true }] };
+
+function at(time: Micros): { readTime: object } {
+  return { readTime: timestampFrom(time) };
+}
+
+test('commit times grow even while the clock stands still, and reads in between see exactly the commits before', async () => {
+  const first = await set(client, 'a/1', fields({ n: 1 }));
+  const second = await set(client, 'a/2', fields({ n: 1 }));
+  expect(second).toBeGreaterThan(first);
+  expect(await query(client, everything, at(first))).toEqual(['a/1']);
+  expect(await query(client, everything, at(first - 1))).toEqual([]);
+  expect(await query(client, everything, at(second))).toEqual(['a/1', 'a/2']);
+});
+
+test('every read takes a read time', async () => {
+  const time = await set(client, 'a/1', fields({ n: 1 }));
+  clock.micros += SECOND;
+  await remove(client, 'a/1');
+  expect((await client.unary('GetDocument', { name: `${ROOT}/a/1`, ...at(time) })).name).toBe(`${ROOT}/a/1`);
+  expect(
+    (await client.unary('ListDocuments', { parent: ROOT, collectionId: 'a', ...at(time) })).documents,
+  ).toHaveLength(1);
+  expect((await client.unary('ListCollectionIds', { parent: ROOT, ...at(time) })).collectionIds).toEqual(['a']);
+  expect((await client.unary('ListCollectionIds', { parent: ROOT })).collectionIds).toEqual([]);
+  const got = await client.stream('BatchGetDocuments', { database: DATABASE, documents: [`${ROOT}/a/1`], ...at(time) });
+  expect(got[0]!.found.length).toBeGreaterThan(0);
+  const counted = await client.stream('RunAggregationQuery', {
+    parent: ROOT,
+    structuredAggregationQuery: {
+      structuredQuery: { from: [{ collectionId: 'a' }] },
+      aggregations: [{ alias: 'n', count: {} }],
+    },
+    ...at(time),
+  });
+  expect([...counted[0]!.result.aggregateFields.n]).toEqual([0x10, 1]);
+});
+
+test('without recovery a read reaches one hour back and no further', async () => {
+  const time = await set(client, 'a/1', fields({ n: 1 }));
+  clock.micros += HOUR - SECOND;
+  expect(await query(client, everything, at(time))).toEqual(['a/1']);
+  clock.micros += 2 * SECOND;
+  await expect(query(client, everything, at(time))).rejects.toThrow(
+    'FAILED_PRECONDITION: The requested snapshot version is too old.',
+  );
+});
+
+test('a read time in the future, or finer than a microsecond, is refused', async () => {
+  await set(client, 'a/1', fields({ n: 1 }));
+  await expect(query(client, everything, at(clock.micros + MINUTE))).rejects.toThrow(/INVALID_ARGUMENT.*future/);
+  const fine = { readTime: { ...timestampFrom(clock.micros - SECOND), nanos: 1 } };
+  await expect(query(client, everything, fine)).rejects.toThrow('INVALID_ARGUMENT');
+});
+
+test('with recovery on, whole minutes of seven days can be read, and nothing else older than an hour', async () => {
+  sandbox.control.setPointInTimeRecovery(NAME, true);
+  await set(client, 'a/1', fields({ n: 1 }));
+  const minute = Math.ceil(clock.micros / MINUTE) * MINUTE;
+  clock.micros = minute + SECOND;
+  await set(client, 'a/2', fields({ n: 1 }));
+  clock.micros += 6 * DAY;
+  expect(await query(client, everything, at(minute))).toEqual(['a/1']);
+  await expect(query(client, everything, at(minute + SECOND))).rejects.toThrow(/INVALID_ARGUMENT.*whole minute/);
+  clock.micros += DAY;
+  await expect(query(client, everything, at(minute))).rejects.toThrow('FAILED_PRECONDITION');
+});
+
+test('recovery reaches no further back than an hour before it was switched on', async () => {
+  const early = await set(client, 'a/1', fields({ n: 1 }));
+  clock.micros += 3 * HOUR;
+  sandbox.control.setPointInTimeRecovery(NAME, true);
+  const minute = Math.ceil(early / MINUTE) * MINUTE;
+  await expect(query(client, everything, at(minute))).rejects.toThrow('FAILED_PRECONDITION');
+});
+
+test('versions nobody can read any more are dropped, deleted documents with them', async () => {
+  for (let n = 0; n < 10; n++) await set(client, 'a/1', fields({ n }));
+  await set(client, 'a/2', fields({ n: 1 }));
+  await remove(client, 'a/2');
+  const database = sandbox.control.database(NAME);
+  expect(database.versionCount).toBe(12);
+  clock.micros += HOUR + SECOND;
+  await set(client, 'a/3', fields({ n: 1 }));
+  expect(database.versionCount).toBe(2);
+  expect(database.all.size).toBe(2);
+});
+
+test('moving a database’s clock ages its snapshots', async () => {
+  const time = await set(client, 'a/1', fields({ n: 1 }));
+  sandbox.control.moveClock(NAME, 2 * 3_600_000);
+  await expect(query(client, everything, at(time))).rejects.toThrow('FAILED_PRECONDITION');
+  expect(await query(client, everything)).toEqual(['a/1']);
+});
+
+test('a write that changes nothing keeps the update time', async () => {
+  const first = await set(client, 'a/1', fields({ n: 1 }));
+  clock.micros += SECOND;
+  await set(client, 'a/1', fields({ n: 1 }));
+  const document = await client.unary('GetDocument', { name: `${ROOT}/a/1` });
+  expect(timeOf(document.updateTime)).toBe(first);
+});
