@@ -1,3 +1,4 @@
+export { serveGoogleControl } from './control-server.ts';
 export type { Fault, FaultKind } from './faults.ts';
 export {
   type GoogleSandbox,

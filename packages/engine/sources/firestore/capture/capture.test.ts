@@ -307,6 +307,49 @@ describe('through faults', () => {
   });
 });
 
+test('whatever is written while streams break, base and captured changes together are the database', async () => {
+  const connected = fresh({ retry: { attemptsMax: 100, delayBaseMs: 2, delayMaxMs: 20 } });
+  const random = (below: number) => Math.floor(Math.random() * below);
+  const anyPath = () => {
+    const root = `${['c', 'd', 'e'][random(3)]}/${random(8)}`;
+    return random(3) === 0 ? `${root}/inner/${random(4)}` : root;
+  };
+  const state = new Map((await written(30)).map(({ path, content }) => [path, content]));
+  const from = await connected.source.snapshotTime();
+  bench.sandbox.control.addFault({ method: 'Listen', breakAfterDocuments: 20, reset: true, probability: 0.7 });
+  bench.sandbox.control.addFault({ method: 'Listen', status: 'UNAVAILABLE', probability: 0.3 });
+  const recorder = new Recorder(connected, from);
+  for (let round = 0; round < 40; round += 1) {
+    const records = new Map([...Array(4)].map(() => [anyPath(), random(4) === 0 ? undefined : fields(random(1000))]));
+    await write(
+      connected,
+      [...records].map(([path, values]) => (values === undefined ? { path } : { path, fields: values })),
+    );
+    await sleep(random(8));
+  }
+  const end = await connected.source.snapshotTime();
+  bench.sandbox.control.clearFaults();
+  await write(connected, [{ path: 'c/last', fields: fields(1) }]);
+  await recorder.until(() => recorder.covers(end));
+  for (const { path, kind, content } of storedIn(recorder.batches.flatMap((batch) => batch.records ?? []))) {
+    if (kind === 1) state.set(path, content);
+    else state.delete(path);
+  }
+  const through = await scanAll(connected, { readTime: recorder.batches.at(-1)!.coveredThrough });
+  expect(Object.fromEntries(state)).toEqual(Object.fromEntries(through.map(({ path, content }) => [path, content])));
+  expect(recorder.gaps).toEqual([]);
+  recorder.expectJoined(from);
+  await recorder.stop();
+
+  async function written(count: number) {
+    await write(
+      connected,
+      [...new Set([...Array(count)].map(anyPath))].map((path) => ({ path, fields: fields(0) })),
+    );
+    return scanAll(connected);
+  }
+});
+
 async function namesAt(
   connected: ConnectedFirestore,
   options: { scope: typeof wholeDatabase; readTime: Instant; namesOnly: boolean },
