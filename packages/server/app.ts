@@ -24,6 +24,8 @@ import { connectRedis, RedisRateLimiter } from './platform/redis.ts';
 import type { Keyring } from './platform/secrets/keyring.ts';
 import { loadKeyring } from './platform/secrets/master-key.ts';
 
+export { loadConfig } from './config.ts';
+
 export interface AppOverrides {
   clock?: Clock;
   log?: Logger;
@@ -38,6 +40,8 @@ export interface App {
   readonly platform: Platform;
   /** The one-time sign-in link of a fresh installation, if there is one. */
   readonly signInLink: string | undefined;
+  /** Another one, for after the first was used. */
+  newSignInLink(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -136,12 +140,13 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     address: address.value,
     platform,
     signInLink: isApi ? await signInLink() : undefined,
+    newSignInLink: signInLink,
     close: () => lifecycle.close(),
   };
 }
 
 /** The embedded server unless an external one is configured; either way migrated, and entered as a login without rights of its own. */
-async function openDatabase(config: Config, keyring: Keyring, log: Logger, lifecycle: Lifecycle): Promise<string> {
+export async function openDatabase(config: Config, keyring: Keyring, log: Logger, lifecycle: Lifecycle): Promise<string> {
   let ownerUrl = config.DATABASE_URL;
   if (!ownerUrl) {
     const embedded = await startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log });

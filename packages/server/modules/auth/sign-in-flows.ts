@@ -40,7 +40,7 @@ export class SignInFlows {
     const stateHash = hashSecretToken(secrets.state);
     const { nonce, codeVerifier } = secrets;
     const text = JSON.stringify({ nonce, codeVerifier, redirectUri, browserHash: hashSecretToken(browser) });
-    const sealed = this.#keyring.seal(text, purpose(stateHash));
+    const sealed = this.#keyring.seal(text, flowPurpose(stateHash));
     const expiresAt = new Date(now.getTime() + flowMs);
     await this.#database.system(({ orm }) =>
       orm.insert(signInFlows).values({ stateHash, sealed, createdAt: now, expiresAt }),
@@ -58,7 +58,7 @@ export class SignInFlows {
         .where(and(eq(signInFlows.stateHash, stateHash), gt(signInFlows.expiresAt, this.#clock.now())))
         .for('update');
       if (!row || browser === undefined) return undefined;
-      const flow = contents.parse(JSON.parse(this.#keyring.openText(row.sealed, purpose(stateHash))));
+      const flow = contents.parse(JSON.parse(this.#keyring.openText(row.sealed, flowPurpose(stateHash))));
       if (!timingSafeEqual(Buffer.from(flow.browserHash), Buffer.from(hashSecretToken(browser)))) return undefined;
       await orm.delete(signInFlows).where(eq(signInFlows.stateHash, stateHash));
       return { state, nonce: flow.nonce, codeVerifier: flow.codeVerifier, redirectUri: flow.redirectUri };
@@ -70,6 +70,6 @@ export function random(): string {
   return randomBytes(32).toString('base64url');
 }
 
-function purpose(stateHash: string): string {
+export function flowPurpose(stateHash: string): string {
   return `sign_in_flows:${stateHash}`;
 }

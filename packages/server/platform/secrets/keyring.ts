@@ -50,6 +50,11 @@ export class Keyring {
     return parse(envelope).id !== this.#currentId;
   }
 
+  /** A pattern for SQL's `like` that every envelope under the current key fits. */
+  get currentEnvelopes(): string {
+    return `${version}.${this.#currentId}.%`;
+  }
+
   reseal(envelope: string, purpose: string): string {
     return this.isStale(envelope) ? this.seal(this.open(envelope, purpose), purpose) : envelope;
   }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
+import { chmod, link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Keyring } from './keyring.ts';
 
 const fileName = 'master.key';
+/** The key before the last rotation, there until everything is sealed under the new one. */
+const previousFileName = 'master.key.previous';
 
 export interface KeyringSource {
   MASTER_KEY?: string | undefined;
@@ -14,10 +16,35 @@ export interface KeyringSource {
 /** The master key from the configuration, else from a file in the data folder that is made on first start. */
 export async function loadKeyring(source: KeyringSource): Promise<Keyring> {
   const previous = source.MASTER_KEYS_PREVIOUS.map((text) => Buffer.from(text, 'base64'));
-  const current = source.MASTER_KEY
-    ? Buffer.from(source.MASTER_KEY, 'base64')
-    : await readOrMakeKey(source.HOLDFAST_DATA);
-  return new Keyring(current, previous);
+  if (source.MASTER_KEY) return new Keyring(Buffer.from(source.MASTER_KEY, 'base64'), previous);
+  const current = await readOrMakeKey(source.HOLDFAST_DATA);
+  const before = await readKey(join(source.HOLDFAST_DATA, previousFileName));
+  return new Keyring(current, before ? [before, ...previous] : previous);
+}
+
+/**
+ * Puts a new key into the file, beside the one before it. Both are on the disk at every moment, so a crash in between
+ * loses nothing; a rotation that was begun and not ended is gone on with rather than begun again.
+ */
+export async function renewKeyFile(folder: string): Promise<void> {
+  const [path, previousPath] = [join(folder, fileName), join(folder, previousFileName)];
+  const current = await readOrMakeKey(folder);
+  const before = await readKey(previousPath);
+  if (before && !before.equals(current)) return;
+  if (!before) await writeOnce(previousPath, current.toString('base64'));
+  const renewed = `${path}.new`;
+  await unlink(renewed).catch(ignoreMissing);
+  await writeOnce(renewed, randomBytes(32).toString('base64'));
+  await rename(renewed, path);
+}
+
+/** Only when nothing is sealed under it any more. */
+export async function forgetPreviousKeyFile(folder: string): Promise<void> {
+  await unlink(join(folder, previousFileName)).catch(ignoreMissing);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 async function readOrMakeKey(folder: string): Promise<Buffer> {

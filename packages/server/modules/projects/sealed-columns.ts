@@ -1,0 +1,6 @@
+import type { SealedColumn } from '../../platform/secrets/sealed-columns.ts';
+import { credentialsPurpose } from './open-source.ts';
+
+export const projectSealedColumns: readonly SealedColumn[] = [
+  { table: 'projects', column: 'credentials', identifiedBy: 'id', purpose: credentialsPurpose },
+];

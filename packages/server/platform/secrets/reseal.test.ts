@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadConfig } from '../../config.ts';
+import { sealedColumns } from '../../modules/declarations.ts';
+import { OrganizationKeys } from '../../modules/organizations/organization-keys.ts';
+import { rotateMasterKey } from '../../rotate-master-key.ts';
+import { startMailServer } from '../../testing/mail-server.ts';
+import { asOwner } from '../../testing/people.ts';
+import { openSession } from '../../testing/sessions.ts';
+import { foundOrganization, type TestOrganization } from '../../testing/team.ts';
+import { furnish } from '../../testing/tenant-resources.ts';
+import { startTestApp, type TestApp, testMasterKey } from '../../testing/test-app.ts';
+import { Keyring } from './keyring.ts';
+import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './master-key.ts';
+import { reseal } from './reseal.ts';
+
+const oldKey = Buffer.from(testMasterKey, 'base64');
+const newKey = randomBytes(32);
+
+let app: TestApp;
+let organization: TestOrganization;
+beforeAll(async () => {
+  const nobody = await startMailServer();
+  await nobody.close();
+  app = await startTestApp({ SMTP_URL: nobody.url });
+  organization = await foundOrganization(app);
+  await furnish(app, organization);
+  const { refreshToken } = await openSession(app, organization.owner.id);
+  await app.request('POST', '/api/v1/auth/refresh', { body: { refreshToken } });
+});
+afterAll(() => app.close());
+
+/** Every column that holds sealed values, with the ids of the master keys they are sealed under. */
+const sealedNow = () =>
+  asOwner(app.databaseUrl, async (client) => {
+    const { rows } = await client.query(
+      `select table_name as table, column_name as column from information_schema.columns where table_schema = 'public' and data_type = 'text'`,
+    );
+    const found: Record<string, string[]> = {};
+    for (const { table, column } of rows) {
+      const held = await client.query(
+        `select distinct split_part("${column}", '.', 2) as id from "${table}" where "${column}" like 'hf1.%'`,
+      );
+      if (held.rowCount) found[`${table}.${column}`] = held.rows.map((row) => row.id);
+    }
+    return found;
+  });
+
+test('everything sealed is sealed under the new key afterwards, and opens with it alone', async () => {
+  const before = await sealedNow();
+  expect(Object.keys(before)).toEqual(
+    expect.arrayContaining([
+      'organization_keys.sealed',
+      'outgoing_mails.sealed',
+      'refresh_tokens.successor',
+      'signing_keys.private_jwk',
+      'webhooks.sealed_secret',
+      'webhooks.sealed_headers',
+    ]),
+  );
+  const { database } = app.platform;
+  const inTenant = (keyring: Keyring) =>
+    database.tenant(organization.id, (transaction) =>
+      new OrganizationKeys({ ...app.platform, keyring }).current(transaction, organization.id),
+    );
+  const { key } = await inTenant(app.platform.keyring);
+  const report = await reseal(database, new Keyring(newKey, [oldKey]), sealedColumns);
+  expect(report.left).toEqual({});
+  expect(Object.keys(report.resealed).sort()).toEqual(Object.keys(before).sort());
+  const after = await sealedNow();
+  expect(Object.keys(after).sort()).toEqual(Object.keys(before).sort());
+  expect(new Set(Object.values(after).flat()).size).toBe(1);
+  expect(Object.values(after).flat()[0]).not.toBe(Object.values(before).flat()[0]);
+  const alone = new Keyring(newKey);
+  expect((await inTenant(alone)).key).toEqual(key);
+  await asOwner(app.databaseUrl, async (client) => {
+    for (const { table, column, identifiedBy, purpose } of sealedColumns) {
+      const { rows } = await client.query(
+        `select ${identifiedBy} as id, ${column} as envelope from ${table} where ${column} is not null`,
+      );
+      for (const { id, envelope } of rows) expect(alone.open(envelope, purpose(id)).length).toBeGreaterThan(0);
+    }
+  });
+  expect(await reseal(database, alone, sealedColumns)).toEqual({ resealed: {}, left: {} });
+});
+
+test('a column that nobody registered is told, so that its key is not thrown away', async () => {
+  const forgetful = sealedColumns.filter((column) => column.table !== 'organization_keys');
+  const report = await reseal(app.platform.database, new Keyring(randomBytes(32), [newKey]), forgetful);
+  expect(report.left).toEqual({ 'organization_keys.sealed': 1 });
+});
+
+test('the registry names columns that exist, each once', async () => {
+  const names = sealedColumns.map(({ table, column }) => `${table}.${column}`);
+  expect(new Set(names).size).toBe(names.length);
+  await asOwner(app.databaseUrl, async (client) => {
+    for (const { table, column, identifiedBy } of sealedColumns)
+      await client.query(`select ${column}, ${identifiedBy} from ${table} limit 0`);
+  });
+});
+
+test('a key file is replaced without a moment in which either key is lost', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-key-'));
+  const source = { MASTER_KEYS_PREVIOUS: [], HOLDFAST_DATA: folder };
+  try {
+    const envelope = (await loadKeyring(source)).seal('secret', 'test');
+    const first = await readFile(join(folder, 'master.key'), 'utf8');
+    await renewKeyFile(folder);
+    const second = await readFile(join(folder, 'master.key'), 'utf8');
+    expect(second).not.toBe(first);
+    const both = await loadKeyring(source);
+    expect(both.openText(envelope, 'test')).toBe('secret');
+    expect(both.isStale(envelope)).toBe(true);
+    await renewKeyFile(folder);
+    expect(await readFile(join(folder, 'master.key'), 'utf8')).toBe(second);
+    await forgetPreviousKeyFile(folder);
+    expect(await readdir(folder)).toEqual(['master.key']);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('the command rotates the key of an installation that keeps its key in a file', async () => {
+  const kept = await startTestApp({ MASTER_KEY: '' });
+  try {
+    const { id } = await foundOrganization(kept);
+    const config = loadConfig({ DATABASE_URL: kept.databaseUrl, HOLDFAST_DATA: kept.folder, LOG_LEVEL: 'silent' });
+    const report = await rotateMasterKey(config);
+    expect(report.left).toEqual({});
+    expect(report.resealed['organization_keys.sealed']).toBe(1);
+    expect(await readdir(kept.folder)).toContain('master.key');
+    expect(await readdir(kept.folder)).not.toContain('master.key.previous');
+    const keyring = await loadKeyring(config);
+    const key = await kept.platform.database.tenant(id, (transaction) =>
+      new OrganizationKeys({ ...kept.platform, keyring }).current(transaction, id),
+    );
+    expect(key.key).toHaveLength(32);
+  } finally {
+    await kept.close();
+  }
+});

@@ -1,0 +1,77 @@
+import pg from 'pg';
+import type { Database, Transaction } from '../database/database.ts';
+import type { Keyring } from './keyring.ts';
+import type { SealedColumn } from './sealed-columns.ts';
+
+const rowsPerTransaction = 200;
+
+export interface ResealReport {
+  /** Values sealed anew, by `table.column`. */
+  resealed: Record<string, number>;
+  /** Columns that still hold values under another key and are not registered. While there are any, the old key must stay. */
+  left: Record<string, number>;
+}
+
+/**
+ * Seals everything anew that an earlier master key sealed, in small transactions beside the running service. Can be
+ * ended and begun again at any time. The earlier keys must be in the keyring; afterwards, with nothing left, they can go.
+ */
+export async function reseal(
+  database: Database,
+  keyring: Keyring,
+  columns: readonly SealedColumn[],
+): Promise<ResealReport> {
+  const resealed: Record<string, number> = {};
+  for (const column of columns) {
+    const count = await resealColumn(database, keyring, column);
+    if (count > 0) resealed[`${column.table}.${column.column}`] = count;
+  }
+  return { resealed, left: await database.system((transaction) => findStale(transaction, keyring)) };
+}
+
+async function resealColumn(database: Database, keyring: Keyring, column: SealedColumn): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await database.system((transaction) => resealSome(transaction, keyring, column));
+    total += count;
+    if (count < rowsPerTransaction) return total;
+  }
+}
+
+async function resealSome({ client }: Transaction, keyring: Keyring, sealed: SealedColumn): Promise<number> {
+  const [table, column, id] = [sealed.table, sealed.column, sealed.identifiedBy].map((name) =>
+    pg.escapeIdentifier(name),
+  );
+  const { rows } = await client.query<{ id: string; envelope: string }>(
+    `select ${id} as id, ${column} as envelope from ${table} where ${column} is not null and ${column} not like $1
+      limit ${rowsPerTransaction} for update`,
+    [keyring.currentEnvelopes],
+  );
+  for (const row of rows) {
+    const envelope = keyring.reseal(row.envelope, sealed.purpose(row.id));
+    await client.query(`update ${table} set ${column} = $1 where ${id} = $2 and ${column} = $3`, [
+      envelope,
+      row.id,
+      row.envelope,
+    ]);
+  }
+  return rows.length;
+}
+
+/** Looks through every column that can hold text, so that one nobody registered is found before its key is thrown away. */
+async function findStale({ client }: Transaction, keyring: Keyring): Promise<Record<string, number>> {
+  const { rows: columns } = await client.query<{ table: string; column: string }>(
+    `select table_name as table, column_name as column from information_schema.columns
+      where table_schema = 'public' and data_type in ('text', 'character varying', 'json', 'jsonb')`,
+  );
+  const found: Record<string, number> = {};
+  for (const { table, column } of columns) {
+    const value = `${pg.escapeIdentifier(column)}::text`;
+    const { rows } = await client.query<{ count: number }>(
+      `select count(*)::int as count from ${pg.escapeIdentifier(table)}
+        where ${value} ~ '(^|")hf1[.][0-9a-f]{12}[.]' and ${value} not like $1 and ${value} not like '%"' || $1`,
+      [keyring.currentEnvelopes],
+    );
+    if (rows[0]?.count) found[`${table}.${column}`] = rows[0].count;
+  }
+  return found;
+}

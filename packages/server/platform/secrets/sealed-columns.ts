@@ -1,0 +1,22 @@
+import { mailPurpose } from '../mail.ts';
+
+/** A text column whose values are sealed under the master key, registered so that a rotation of that key reaches it. */
+export interface SealedColumn {
+  readonly table: string;
+  readonly column: string;
+  /** The column that the purpose is made from; with the sealed value it names a row. */
+  readonly identifiedBy: string;
+  /** The purpose the value was sealed for. */
+  readonly purpose: (id: string) => string;
+}
+
+/** Those of the platform's own tables; each module brings its own. */
+export const platformSealedColumns: readonly SealedColumn[] = [
+  { table: 'outgoing_mails', column: 'sealed', identifiedBy: 'id', purpose: mailPurpose },
+  {
+    table: 'installation_secrets',
+    column: 'sealed',
+    identifiedBy: 'name',
+    purpose: (name) => `installation_secrets:${name}`,
+  },
+];
