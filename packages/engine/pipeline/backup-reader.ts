@@ -1,4 +1,5 @@
 import { sha256 } from '../crypto/block.ts';
+import type { Envelope } from '../crypto/envelope.ts';
 import type { KeyRing } from '../crypto/key-ring.ts';
 import { parseDescriptor, type SegmentDescriptor } from '../format/descriptor.ts';
 import { type ManifestBody, parseManifestBody, type ShardDescriptor } from '../format/manifest-body.ts';
@@ -31,6 +32,8 @@ export class BackupReader implements Layer {
   /** The manifest's identity, which an increment names as its parent. */
   readonly manifestSha256: string;
   readonly context: SealContext;
+  /** The wrapped data key as the manifest holds it. */
+  readonly envelope: Envelope;
   readonly #pool: SealPool;
   readonly #shards = new Map<string, Promise<readonly SegmentDescriptor[]>>();
 
@@ -40,12 +43,14 @@ export class BackupReader implements Layer {
     body: ManifestBody,
     manifestSha256: string,
     context: SealContext,
+    envelope: Envelope,
   ) {
     this.store = store;
     this.#pool = pool;
     this.body = body;
     this.manifestSha256 = manifestSha256;
     this.context = context;
+    this.envelope = envelope;
   }
 
   static async open({ store, backupId, keys, pool, signal }: OpenBackupOptions): Promise<BackupReader> {
@@ -59,11 +64,8 @@ export class BackupReader implements Layer {
     if (body.backupId !== backupId || body.createdAt !== clear.createdAt)
       throw damaged(backupId, 'contradicts its head');
     assertOrdered(backupId, body.segments);
-    return new BackupReader(store, pool, body, await object.bodySha256(), {
-      ownerId: backupId,
-      dataKey,
-      database: body.database,
-    });
+    const context = { ownerId: backupId, dataKey, database: body.database };
+    return new BackupReader(store, pool, body, await object.bodySha256(), context, clear.envelope);
   }
 
   get backupId(): string {

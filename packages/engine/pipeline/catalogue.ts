@@ -1,3 +1,4 @@
+import type { Envelope } from '../crypto/envelope.ts';
 import type { KeyRing } from '../crypto/key-ring.ts';
 import type { ManifestBody } from '../format/manifest-body.ts';
 import { ManifestObject } from '../format/manifest-object.ts';
@@ -83,12 +84,22 @@ export async function rewrapBackup(
   to: KeyRing,
   options: CallOptions = {},
 ): Promise<void> {
+  const { envelope } = new ManifestObject(await store.get(manifestKey(backupId), options)).clear();
+  const dataKey = await from.unwrap(backupId, envelope);
+  await replaceEnvelope(store, backupId, { dataKey, envelope: await to.wrap(backupId, dataKey) }, options);
+}
+
+/** The same for whoever has the data key itself: the manifest must open with it, whatever wraps it now. */
+export async function replaceEnvelope(
+  store: BlobStore,
+  backupId: string,
+  { dataKey, envelope }: { readonly dataKey: Uint8Array; readonly envelope: Envelope },
+  options: CallOptions = {},
+): Promise<void> {
   const info = await store.head(manifestKey(backupId), options);
   const object = new ManifestObject(await store.get(manifestKey(backupId), options));
-  const clear = object.clear();
-  const dataKey = await from.unwrap(backupId, clear.envelope);
   await object.open(backupId, dataKey);
-  const rewrapped = object.withClear({ ...clear, envelope: await to.wrap(backupId, dataKey) });
+  const rewrapped = object.withClear({ ...object.clear(), envelope });
   await store.put(manifestKey(backupId), rewrapped, { ...options, ...(info ? { ifMatch: info.etag } : {}) });
 }
 

@@ -12,7 +12,12 @@ export interface FieldChange {
 
 /** What became of one document between two sides. */
 export type DocumentChange =
-  | { readonly kind: 'added' | 'removed'; readonly path: string; readonly fields: JsonFields }
+  | {
+      readonly kind: 'added' | 'removed';
+      readonly path: string;
+      readonly fields: JsonFields;
+      readonly updateTime: string | undefined;
+    }
   | { readonly kind: 'changed'; readonly path: string; readonly changes: readonly FieldChange[] };
 
 /** Anything that yields puts in path order: a view's records, or the scan of a live database. */
@@ -39,11 +44,11 @@ export async function* diffSides(before: DiffSide, after: DiffSide): AsyncGenera
     const order = here.done ? 1 : there.done ? -1 : comparePaths(here.value.path, there.value.path);
     if (order < 0) {
       const { path, body } = here.value as SideDocument;
-      yield { kind: 'removed', path, fields: decodeDocument(body).fields };
+      yield oneSided('removed', path, body);
       here = await left.next();
     } else if (order > 0) {
       const { path, body } = there.value as SideDocument;
-      yield { kind: 'added', path, fields: decodeDocument(body).fields };
+      yield oneSided('added', path, body);
       there = await right.next();
     } else {
       const [old, young] = [here.value as SideDocument, there.value as SideDocument];
@@ -52,6 +57,11 @@ export async function* diffSides(before: DiffSide, after: DiffSide): AsyncGenera
       [here, there] = [await left.next(), await right.next()];
     }
   }
+}
+
+function oneSided(kind: 'added' | 'removed', path: string, body: Uint8Array): DocumentChange {
+  const { fields, updateTime } = decodeDocument(body);
+  return { kind, path, fields, updateTime };
 }
 
 async function* documentsOf({ database, records }: DiffSide): AsyncGenerator<SideDocument> {
