@@ -1,0 +1,118 @@
+import {
+  type BackupReader,
+  EngineError,
+  isOwnerId,
+  reasonNotToFollow,
+  runBackup,
+  type Scope,
+  type WrittenManifest,
+} from '@holdfast/engine';
+import type { Command } from 'commander';
+import { formatBytes, formatCount, printJson, printLine } from '../output.ts';
+import { ProgressBar } from '../progress.ts';
+import { newBackupId } from './new-backup-id.ts';
+import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import {
+  positiveInteger,
+  type ScopeOptions,
+  type StoreOptions,
+  scopeOf,
+  storeCommand,
+  withDatabase,
+  withScope,
+} from './options.ts';
+import { chainOf, type Session, withSession } from './session.ts';
+
+interface BackupOptions extends StoreOptions, DatabaseOptions, ScopeOptions {
+  readonly id?: string;
+  readonly incremental?: boolean | string;
+  readonly authUsers?: boolean;
+  readonly concurrency: number;
+}
+
+export function backupCommand(): Command {
+  return withScope(withDatabase(storeCommand('backup', 'back up a database into the store')))
+    .option('--id <id>', "the backup's id; made up when absent")
+    .option('-i, --incremental [parent]', 'only what changed since the latest (or the named) backup')
+    .option('--auth-users', 'include the accounts of Firebase Authentication')
+    .option('--concurrency <ranges>', 'ranges read at the same time', positiveInteger, 4)
+    .option('--read-rate <documents>', 'at most so many documents per second', positiveInteger)
+    .action(async (options: BackupOptions) => await withSession(options, (session) => backUp(session, options)));
+}
+
+async function backUp(session: Session, options: BackupOptions): Promise<void> {
+  const backupId = options.id ?? newBackupId();
+  if (!isOwnerId(backupId))
+    throw new EngineError('VALIDATION_ERROR', 'An id has 1 to 64 of the characters A-Z a-z 0-9 _ -.');
+  const scope = scopeOf(options);
+  const database = await openDatabase(options);
+  try {
+    const { chain, notes } = await parentChain(session, options, database.source.database, scope);
+    const bar = new ProgressBar('Backing up', options);
+    const written = await runBackup({
+      ...session,
+      source: database.source,
+      backupId,
+      scope,
+      parentChain: chain,
+      concurrency: options.concurrency,
+      ...(options.authUsers ? { authUsers: database.authUsers } : {}),
+      onProgress: ({ documents, bytes, rangesDone, ranges }) =>
+        bar.update({ documents, bytes, ...(ranges > 1 ? { share: rangesDone / ranges } : {}) }),
+    }).finally(() => bar.finish());
+    report(written, notes, options.json === true);
+  } finally {
+    await database.close();
+  }
+}
+
+/** An increment that cannot be made becomes a full backup and says so. */
+async function parentChain(
+  session: Session,
+  { incremental }: BackupOptions,
+  database: string,
+  scope: Scope,
+): Promise<{ chain: BackupReader[]; notes: string[] }> {
+  if (incremental === undefined || incremental === false) return { chain: [], notes: [] };
+  const isNamed = typeof incremental === 'string';
+  try {
+    const chain = await chainOf(session, isNamed ? incremental : 'latest');
+    const reason = reasonNotToFollow({ body: chain.at(-1)!.body, chainLength: chain.length }, database, scope);
+    if (reason === undefined) return { chain, notes: [] };
+    return { chain: [], notes: [`Made a full backup: ${chain.at(-1)!.backupId} cannot be built on, ${reason}`] };
+  } catch (error) {
+    if (isNamed || (error as { code?: string }).code !== 'STORAGE_NOT_FOUND') throw error;
+    return { chain: [], notes: ['Made a full backup: there is none to build on yet.'] };
+  }
+}
+
+function report(
+  { body, manifestSha256, storedBytes }: WrittenManifest,
+  notes: readonly string[],
+  isJson: boolean,
+): void {
+  const warnings = [...notes, ...body.warnings];
+  const { backupId, type, snapshotTime, counts, parent } = body;
+  const users = body.authUsers?.count ?? null;
+  if (isJson) {
+    printJson({
+      backupId,
+      type,
+      snapshotTime,
+      parentId: parent?.backupId ?? null,
+      ...counts,
+      storedBytes,
+      authUsers: users,
+      sha256: manifestSha256,
+      warnings,
+    });
+    return;
+  }
+  printLine(`${backupId}  ${type}, as of ${snapshotTime}`);
+  const changed =
+    type === 'incremental' ? ` (${formatCount(counts.puts)} changed, ${formatCount(counts.deletes)} deleted)` : '';
+  printLine(
+    `${formatCount(counts.documents)} documents${changed}${users === null ? '' : `, ${formatCount(users)} users`}, ${formatBytes(storedBytes)} stored`,
+  );
+  for (const warning of warnings) printLine(`! ${warning}`);
+}

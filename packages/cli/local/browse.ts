@@ -1,0 +1,69 @@
+import { browse, decodeDocument, EngineError, stringifyLossless, updateTimeOf, type View } from '@holdfast/engine';
+import type { Command } from 'commander';
+import { formatBytes, formatCount, printJson, printLine, printTable } from '../output.ts';
+import { positiveInteger, type StoreOptions, storeCommand } from './options.ts';
+import { viewOf, withSession } from './session.ts';
+
+interface BrowseOptions extends StoreOptions {
+  readonly prefix?: string;
+  readonly after?: string;
+  readonly limit: number;
+  readonly recursive?: boolean;
+}
+
+export function browseCommand(): Command {
+  return storeCommand('browse', 'look inside a backup: its collections, the documents of one, or a document')
+    .argument('<backup>', 'id, or latest')
+    .argument('[path]', 'a collection (users) or a document (users/ada)')
+    .option('--prefix <id>', 'only ids that begin so')
+    .option('--after <path>', 'continue behind this document')
+    .option('--limit <count>', 'at most so many documents', positiveInteger, 50)
+    .option('-r, --recursive', 'with subcollections')
+    .action(
+      async (reference: string, path: string | undefined, options: BrowseOptions) =>
+        await withSession(options, async (session) => {
+          const view = await viewOf(session, reference);
+          if (path === undefined && options.prefix === undefined) showCollections(view, options);
+          else if (path !== undefined && path.split('/').length % 2 === 0) await showDocument(view, path);
+          else await showDocuments(view, path, options);
+        }),
+    );
+}
+
+function showCollections({ body }: View, { json }: BrowseOptions): void {
+  const { collections = [], counts } = body ?? {};
+  if (json) printJson({ collections, documents: counts?.documents });
+  else
+    printTable([
+      ['COLLECTION', 'DOCUMENTS'],
+      ...collections.map(({ path, documents }) => [path, formatCount(documents)]),
+    ]);
+}
+
+async function showDocument(view: View, path: string): Promise<void> {
+  const bytes = await view.get(path);
+  if (bytes === undefined) throw new EngineError('STORAGE_NOT_FOUND', `The backup has no document ${path}.`);
+  printLine(stringifyLossless(decodeDocument(bytes)));
+}
+
+async function showDocuments(view: View, collection: string | undefined, options: BrowseOptions): Promise<void> {
+  const { entries, hasMore } = await browse(view, {
+    limit: options.limit,
+    includeSubcollections: options.recursive === true,
+    ...(collection === undefined ? {} : { collection }),
+    ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
+    ...(options.after === undefined ? {} : { after: options.after }),
+  });
+  if (options.json) {
+    printJson({
+      documents: entries.map((entry) => ({ path: entry.path, updateTime: updateTimeOf(entry), size: entry.size })),
+      hasMore,
+    });
+    return;
+  }
+  printTable([
+    ['DOCUMENT', 'UPDATED', 'SIZE'],
+    ...entries.map((entry) => [entry.path, updateTimeOf(entry), formatBytes(entry.size)]),
+  ]);
+  if (hasMore) printLine(`… more behind --after ${entries.at(-1)!.path}`);
+}

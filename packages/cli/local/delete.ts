@@ -1,0 +1,28 @@
+import { deleteBackup, EngineError, listBackups } from '@holdfast/engine';
+import type { Command } from 'commander';
+import { printJson, printLine } from '../output.ts';
+import { type StoreOptions, storeCommand } from './options.ts';
+import { withSession } from './session.ts';
+
+export function deleteCommand(): Command {
+  return storeCommand('delete', 'remove a backup; refused while others depend on it')
+    .argument('<backup>', 'id')
+    .action(
+      async (backupId: string, options: StoreOptions) =>
+        await withSession(options, async ({ store, keys, pool, signal }) => {
+          let isThere = false;
+          for await (const entry of listBackups(store, keys, pool, { signal })) {
+            isThere ||= entry.backupId === backupId;
+            if (entry.body?.parent?.backupId !== backupId) continue;
+            throw new EngineError(
+              'VALIDATION_ERROR',
+              `${entry.backupId} depends on ${backupId}; merge or delete it first.`,
+            );
+          }
+          if (!isThere) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup ${backupId}.`);
+          const objects = await deleteBackup(store, backupId, { signal });
+          if (options.json) printJson({ deleted: backupId, objects });
+          else printLine(`Removed ${backupId}: ${objects} objects.`);
+        }),
+    );
+}

@@ -1,0 +1,73 @@
+import {
+  type DiffSide,
+  type DocumentChange,
+  diffSides,
+  everything,
+  stringifyLossless,
+  type View,
+} from '@holdfast/engine';
+import type { Command } from 'commander';
+import { exitCode } from '../exit-codes.ts';
+import { formatCount, printLine, writeOut } from '../output.ts';
+import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
+import { type Session, viewOf, withSession } from './session.ts';
+
+interface DiffOptions extends StoreOptions, DatabaseOptions, ScopeOptions {}
+
+export function diffCommand(): Command {
+  return withScope(
+    withDatabase(storeCommand('diff', 'what changed from a backup to another backup, or to the live database')),
+  )
+    .argument('<backup>', 'id, or latest')
+    .argument('<against>', 'another id, or live')
+    .action(
+      async (reference: string, against: string, options: DiffOptions) =>
+        await withSession(options, (session) => diff(session, reference, against, options)),
+    );
+}
+
+async function diff(session: Session, reference: string, against: string, options: DiffOptions): Promise<void> {
+  const before = sideOf(await viewOf(session, reference), session, options);
+  const { side: after, close } = await otherSide(session, against, options);
+  const counts = { added: 0, removed: 0, changed: 0 };
+  try {
+    for await (const change of diffSides(before, after)) {
+      counts[change.kind] += 1;
+      await writeOut(process.stdout, options.json ? `${stringifyLossless(change)}\n` : describe(change));
+    }
+  } finally {
+    await close();
+  }
+  if (options.json) await writeOut(process.stdout, `${JSON.stringify({ summary: counts })}\n`);
+  else
+    printLine(
+      `${formatCount(counts.added)} added, ${formatCount(counts.removed)} removed, ${formatCount(counts.changed)} changed.`,
+    );
+  if (counts.added + counts.removed + counts.changed > 0) process.exitCode = exitCode.different;
+}
+
+function sideOf(view: View, { signal }: Session, options: DiffOptions): DiffSide {
+  return { database: view.database, records: view.records({ scope: scopeOf(options) }, { signal }) };
+}
+
+async function otherSide(
+  session: Session,
+  against: string,
+  options: DiffOptions,
+): Promise<{ side: DiffSide; close: () => Promise<void> }> {
+  if (against !== 'live')
+    return { side: sideOf(await viewOf(session, against), session, options), close: async () => undefined };
+  const { source, close } = await openDatabase(options);
+  const readTime = await source.snapshotTime();
+  const records = source.scan(everything, { scope: scopeOf(options), readTime, signal: session.signal });
+  return { side: { database: source.database, records }, close };
+}
+
+function describe(change: DocumentChange): string {
+  if (change.kind !== 'changed') return `${change.kind === 'added' ? '+' : '-'} ${change.path}\n`;
+  const fields = change.changes.map(
+    ({ path, before, after }) => `    ${path}: ${stringifyLossless(before)} → ${stringifyLossless(after)}\n`,
+  );
+  return `~ ${change.path}\n${fields.join('')}`;
+}

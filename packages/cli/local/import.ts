@@ -1,0 +1,52 @@
+import { type ForeignFormat, openForeignView, systemClock, withScratch, writeViewAsBackup } from '@holdfast/engine';
+import { type Command, Option } from 'commander';
+import { formatCount, printJson, printLine } from '../output.ts';
+import { newBackupId } from './new-backup-id.ts';
+import { openStore } from './open-store.ts';
+import { type StoreOptions, storeCommand } from './options.ts';
+import { withSession } from './session.ts';
+
+interface ImportOptions extends StoreOptions {
+  readonly from: string;
+  readonly format: ForeignFormat;
+  readonly project: string;
+  readonly database: string;
+}
+
+export function importCommand(): Command {
+  return storeCommand('import', 'make a backup of a foreign file: a managed export folder, or the JSON of version 1')
+    .argument('<path>', 'the folder or file inside --from')
+    .requiredOption('--from <address>', 'the store that holds it')
+    .addOption(
+      new Option('--format <format>', 'what it is').choices(['firestore-export', 'json']).makeOptionMandatory(),
+    )
+    .requiredOption('-p, --project <id>', 'the project it belongs to')
+    .option('-d, --database <id>', 'database of the project', '(default)')
+    .action(
+      async (path: string, options: ImportOptions) =>
+        await withSession(options, async (session) => {
+          const from = await openStore(options.from);
+          const database = `projects/${options.project}/databases/${options.database}`;
+          const written = await withScratch(async (scratch) => {
+            const view = await openForeignView({
+              ...session,
+              store: from,
+              path,
+              format: options.format,
+              database,
+              scratch,
+            });
+            const given = {
+              database,
+              records: view.records({}, session),
+              type: 'full' as const,
+              snapshotTime: systemClock.now(),
+            };
+            return await writeViewAsBackup(given, { ...session, backupId: newBackupId() });
+          }).finally(() => from.close());
+          const { backupId, counts } = written.body;
+          if (options.json) printJson({ backupId, ...counts, sha256: written.manifestSha256 });
+          else printLine(`${backupId}  ${formatCount(counts.documents)} documents imported`);
+        }),
+    );
+}

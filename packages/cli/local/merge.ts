@@ -1,0 +1,29 @@
+import { mergeChain } from '@holdfast/engine';
+import type { Command } from 'commander';
+import { formatCount, printJson, printLine } from '../output.ts';
+import { ProgressBar } from '../progress.ts';
+import { newBackupId } from './new-backup-id.ts';
+import { type StoreOptions, storeCommand } from './options.ts';
+import { chainOf, withSession } from './session.ts';
+
+export function mergeCommand(): Command {
+  return storeCommand('merge', 'merge a chain into a full backup without reading the database')
+    .argument('<backup>', 'the end of the chain: id, or latest')
+    .action(
+      async (reference: string, options: StoreOptions) =>
+        await withSession(options, async (session) => {
+          const chain = await chainOf(session, reference);
+          const bar = new ProgressBar('Merging', options);
+          const { body } = await mergeChain(chain, {
+            ...session,
+            backupId: newBackupId(),
+            onProgress: (documents) => bar.update({ documents }),
+          }).finally(() => bar.finish());
+          if (options.json) printJson({ backupId: body.backupId, mergedFrom: body.mergedFrom, ...body.counts });
+          else
+            printLine(
+              `${body.backupId}  ${formatCount(body.counts.documents)} documents of ${body.mergedFrom.length} backups`,
+            );
+        }),
+    );
+}

@@ -1,0 +1,139 @@
+import {
+  type ApplyResult,
+  type BackupReader,
+  type ConnectedFirestore,
+  type MergeMode,
+  previewRestore,
+  readUsers,
+  restoreView,
+  type View,
+  viewOfChain,
+} from '@holdfast/engine';
+import { type Command, Option } from 'commander';
+import { exitCode } from '../exit-codes.ts';
+import { formatCount, printJson, printLine } from '../output.ts';
+import { ProgressBar } from '../progress.ts';
+import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
+import { chainOf, type Session, withSession } from './session.ts';
+
+interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions {
+  readonly mode: MergeMode;
+  readonly documents?: string[];
+  readonly deleteExtra?: boolean;
+  readonly dryRun?: boolean;
+  readonly rampUp: boolean;
+  readonly rewriteReferences: boolean;
+  readonly authUsers?: boolean;
+  readonly after?: string;
+}
+
+export function restoreCommand(): Command {
+  return withScope(withDatabase(storeCommand('restore', 'write a backup, or parts of it, into a database')))
+    .argument('<backup>', 'id, or latest')
+    .addOption(
+      new Option('-m, --mode <mode>', 'what happens to documents that exist')
+        .choices(['overwrite', 'skip_existing', 'merge'])
+        .default('overwrite'),
+    )
+    .option('--documents <paths...>', 'only these documents')
+    .option('--delete-extra', 'delete what the backup does not have, within the chosen collections')
+    .option('--dry-run', 'count what would be done and do nothing')
+    .option('--no-ramp-up', 'write at full speed at once')
+    .option('--no-rewrite-references', 'leave references into the original database as they are')
+    .option('--auth-users', 'restore the accounts as well')
+    .option('--after <path>', 'continue behind this document')
+    .action(
+      async (reference: string, options: RestoreOptions) =>
+        await withSession(options, (session) => restore(session, reference, options)),
+    );
+}
+
+async function restore(session: Session, reference: string, options: RestoreOptions): Promise<void> {
+  const chain = await chainOf(session, reference);
+  const database = await openDatabase(options);
+  try {
+    const view = viewOfChain(chain);
+    if (options.dryRun) await preview(session, view, database, options);
+    else await write(session, chain.at(-1)!, view, database, options);
+  } finally {
+    await database.close();
+  }
+}
+
+async function preview(
+  { signal }: Session,
+  view: View,
+  { source }: ConnectedFirestore,
+  options: RestoreOptions,
+): Promise<void> {
+  const counts = await previewRestore({
+    view,
+    source,
+    readTime: await source.snapshotTime(),
+    mode: options.mode,
+    deleteExtra: options.deleteExtra === true,
+    signal,
+    ...chosen(options),
+  });
+  if (options.json) printJson({ dryRun: true, preview: counts });
+  else
+    printLine(
+      Object.entries(counts)
+        .map(([what, count]) => `${what} ${formatCount(count)}`)
+        .join(', '),
+    );
+}
+
+async function write(
+  session: Session,
+  backup: BackupReader,
+  view: View,
+  database: ConnectedFirestore,
+  options: RestoreOptions,
+): Promise<void> {
+  const { source, target } = database;
+  const total = options.documents?.length ?? view.body?.counts.documents ?? 0;
+  const bar = new ProgressBar('Restoring', options);
+  const result = await restoreView({
+    view,
+    target,
+    mode: options.mode,
+    rampUp: options.rampUp,
+    rewriteReferences: options.rewriteReferences,
+    signal: session.signal,
+    ...chosen(options),
+    ...(options.after === undefined ? {} : { after: options.after }),
+    ...(options.deleteExtra ? { deleteExtra: { source, readTime: await source.snapshotTime() } } : {}),
+    onProgress: ({ written, skipped, failed }) =>
+      bar.update({ documents: written, share: (written + skipped + failed) / Math.max(total, 1) }),
+  }).finally(() => bar.finish());
+  const users = options.authUsers ? await restoreUsers(backup, database, options) : null;
+  report(result, users, options.json === true);
+}
+
+function chosen(options: RestoreOptions) {
+  return { scope: scopeOf(options), ...(options.documents ? { paths: options.documents } : {}) };
+}
+
+async function restoreUsers(backup: BackupReader, { authUsers }: ConnectedFirestore, { mode }: RestoreOptions) {
+  const section = backup.body.authUsers;
+  if (section === null) return null;
+  return await authUsers.importUsers(readUsers(backup), {
+    hashConfiguration: section.hashConfiguration,
+    mode: mode === 'skip_existing' ? 'skip_existing' : 'overwrite',
+  });
+}
+
+function report(result: ApplyResult, users: { imported: number; failed: number } | null, isJson: boolean): void {
+  if (isJson) printJson({ ...result, authUsers: users });
+  else {
+    printLine(
+      `${formatCount(result.written)} written, ${formatCount(result.skipped)} skipped, ${formatCount(result.deleted)} deleted, ${formatCount(result.failed)} failed.`,
+    );
+    if (users !== null)
+      printLine(`${formatCount(users.imported)} users imported, ${formatCount(users.failed)} failed.`);
+    for (const { path, code, message } of result.errors) printLine(`  ${path}: ${code} ${message}`);
+  }
+  if (result.failed > 0 || (users?.failed ?? 0) > 0) process.exitCode = exitCode.partlyFailed;
+}

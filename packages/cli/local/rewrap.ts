@@ -1,0 +1,33 @@
+import { rewrapBackup } from '@holdfast/engine';
+import type { Command } from 'commander';
+import { printJson, printLine } from '../output.ts';
+import { type StoreOptions, storeCommand } from './options.ts';
+import { keyRingOf } from './secrets.ts';
+import { chainOf, withSession } from './session.ts';
+
+interface RewrapOptions extends StoreOptions {
+  readonly newKeyFile?: string;
+  readonly newPassphraseFile?: string;
+}
+
+export function rewrapCommand(): Command {
+  return storeCommand('rewrap', 'change the key of a backup and of those it depends on; no data is rewritten')
+    .argument('<backup>', 'id, or latest')
+    .option('--new-key-file <file>', 'the key from now on')
+    .option('--new-passphrase-file <file>', 'the passphrase from now on')
+    .action(
+      async (reference: string, options: RewrapOptions) =>
+        await withSession(options, async (session) => {
+          const { newKeyFile, newPassphraseFile } = options;
+          const to = await keyRingOf({
+            ...(newKeyFile === undefined ? {} : { keyFile: newKeyFile }),
+            ...(newPassphraseFile === undefined ? {} : { passphraseFile: newPassphraseFile }),
+          });
+          const chain = await chainOf(session, reference);
+          for (const { backupId } of chain) await rewrapBackup(session.store, backupId, session.keys, to, session);
+          const rewrapped = chain.map(({ backupId }) => backupId);
+          if (options.json) printJson({ rewrapped });
+          else printLine(`Re-wrapped ${rewrapped.join(', ')}.`);
+        }),
+    );
+}

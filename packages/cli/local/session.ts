@@ -1,0 +1,58 @@
+import {
+  type BackupReader,
+  type BlobStore,
+  EngineError,
+  type KeyRing,
+  listBackups,
+  openChain,
+  SealPool,
+  type View,
+  viewOfChain,
+} from '@holdfast/engine';
+import { openStore } from './open-store.ts';
+import type { StoreOptions } from './options.ts';
+import { keyRingOf } from './secrets.ts';
+
+/** What a command on a store works with; closed when it ends, stopped by Ctrl-C. */
+export interface Session {
+  readonly store: BlobStore;
+  readonly keys: KeyRing;
+  readonly pool: SealPool;
+  readonly signal: AbortSignal;
+}
+
+export async function withSession(options: StoreOptions, work: (session: Session) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once('SIGINT', onInterrupt);
+  process.once('SIGTERM', onInterrupt);
+  const keys = await keyRingOf(options);
+  const store = await openStore(options.store);
+  try {
+    await work({ store, keys, pool: new SealPool(), signal: stop.signal });
+  } finally {
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onInterrupt);
+    await store.close();
+  }
+}
+
+/** The chain that ends at a backup; `latest` is the newest finished one. */
+export async function chainOf(session: Session, reference: string): Promise<BackupReader[]> {
+  const backupId = reference === 'latest' ? await latestId(session) : reference;
+  return await openChain({ ...session, backupId });
+}
+
+export async function viewOf(session: Session, reference: string): Promise<View> {
+  return viewOfChain(await chainOf(session, reference));
+}
+
+async function latestId({ store, keys, pool, signal }: Session): Promise<string> {
+  let latest: { backupId: string; createdAt: string } | undefined;
+  for await (const { backupId, body } of listBackups(store, keys, pool, { signal })) {
+    if (body !== null && (latest === undefined || body.createdAt > latest.createdAt))
+      latest = { backupId, createdAt: body.createdAt };
+  }
+  if (latest === undefined) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup in ${store.location}.`);
+  return latest.backupId;
+}

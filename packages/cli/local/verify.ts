@@ -1,0 +1,35 @@
+import { verifyChain, viewOfChain } from '@holdfast/engine';
+import type { Command } from 'commander';
+import { exitCode } from '../exit-codes.ts';
+import { formatBytes, formatCount, printJson, printLine } from '../output.ts';
+import { ProgressBar } from '../progress.ts';
+import { type StoreOptions, storeCommand } from './options.ts';
+import { chainOf, withSession } from './session.ts';
+
+export function verifyCommand(): Command {
+  return storeCommand('verify', 'decrypt, hash and count everything a backup consists of')
+    .argument('<backup>', 'id, or latest')
+    .action(
+      async (reference: string, options: StoreOptions) =>
+        await withSession(options, async (session) => {
+          const chain = await chainOf(session, reference);
+          const bar = new ProgressBar('Verifying', options);
+          const result = await verifyChain(chain, viewOfChain(chain), {
+            signal: session.signal,
+            onProgress: ({ segments, segmentsTotal, bytes }) =>
+              bar.update({ share: segments / Math.max(1, segmentsTotal), bytes }),
+          }).finally(() => bar.finish());
+          if (options.json) printJson({ backupId: chain.at(-1)!.backupId, ...result });
+          else if (result.isIntact) {
+            printLine(
+              `Intact: ${formatCount(result.documents)} documents in ${formatCount(result.segments)} segments of ${result.backups} backups, ${formatBytes(result.storedBytes)}.`,
+            );
+          } else {
+            printLine(`Damaged: ${formatCount(result.errorCount)} faults.`);
+            for (const { backupId, segment, message } of result.errors)
+              printLine(`  ${backupId} ${segment ?? ''} ${message}`);
+          }
+          if (!result.isIntact) process.exitCode = exitCode.damaged;
+        }),
+    );
+}
