@@ -1,24 +1,31 @@
 import { startApp } from './app.ts';
-import { loadConfig } from './config.ts';
+import { type Config, ConfigurationError, loadConfig } from './config.ts';
 import { rotateSigningKey } from './modules/auth/index.ts';
+import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
 
 /**
- * Replaces the key that signs access tokens, with the configuration of the service: `node packages/server/rotate-signing-key.ts`.
- * Nobody is signed out. Running processes take the new key within a minute.
- * The service does the same by itself every 90 days; this is for a key that may have become known.
+ * Replaces the key that signs access tokens, for when it may have become known; the service does the same by itself
+ * every 90 days. Nobody is signed out: the old key verifies until its last token has expired. Processes that are
+ * running take the new key within a minute.
  */
-async function main(): Promise<void> {
-  const config = loadConfig(process.env);
-  const app = await startApp({ ...config, HOST: '127.0.0.1', PORT: 0, LOG_LEVEL: 'warn', HOLDFAST_ROLES: [] });
+export async function replaceSigningKey(config: Config): Promise<void> {
+  const app = await startApp({ ...config, HOST: '127.0.0.1', PORT: 0, HOLDFAST_ROLES: [] });
   try {
     await rotateSigningKey(app.platform);
-    process.stdout.write('A new key signs access tokens from now on.\n');
   } finally {
     await app.close();
   }
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-});
+async function main(): Promise<void> {
+  await replaceSigningKey(loadConfig({ LOG_LEVEL: 'warn', ...process.env }));
+  process.stdout.write('A new key signs access tokens from now on.\n');
+}
+
+if (import.meta.main) {
+  main().catch((error: unknown) => {
+    const expected = error instanceof ConfigurationError || error instanceof DataFolderInUse;
+    process.stderr.write(`${expected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+    process.exitCode = 1;
+  });
+}

@@ -116,7 +116,12 @@ test('details that are too large are left out rather than stopping the change th
 
 test('a tenant can neither change nor remove a row', async () => {
   const { id } = await foundOrganization(app);
-  for (const statement of ["update audit_logs set action = 'x.y'", 'delete from audit_logs', 'truncate audit_logs']) {
+  for (const statement of [
+    "update audit_logs set action = 'x.y'",
+    'delete from audit_logs',
+    'truncate audit_logs',
+    'delete from audit_checkpoints',
+  ]) {
     const attempt = app.platform.database.tenant(id, ({ client }) => client.query(statement));
     await expect(attempt).rejects.toThrow(/permission denied/);
   }

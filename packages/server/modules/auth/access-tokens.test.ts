@@ -9,6 +9,7 @@ import {
   SignJWT,
 } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { replaceSigningKey } from '../../rotate-signing-key.ts';
 import { signUp } from '../../testing/people.ts';
 import { openSession } from '../../testing/sessions.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
@@ -133,11 +134,11 @@ test('a token is good for its hour and not a second longer', async () => {
 test('after a rotation a new key signs and the old one verifies until its tokens have expired', async () => {
   const other = await startTestApp();
   try {
-    const keys = new KeptKeyPairs(other.platform);
     const { id } = await signUp(other, 'rotation@example.com');
     const before = await openSession(other, id);
-    await keys.rotate();
-    other.clock.advance(2000);
+    await replaceSigningKey({ ...other.platform.config, LOG_LEVEL: 'silent' });
+    const keys = new KeptKeyPairs(other.platform);
+    // A running process looks for an unknown key at most once a second.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const after = (await signUp(other, 'later@example.com')).token;
     expect(decodeProtectedHeader(after).kid).not.toBe(decodeProtectedHeader(before.accessToken).kid);

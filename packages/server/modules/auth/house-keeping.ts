@@ -7,6 +7,8 @@ import type { KeptKeyPairs } from './signing-keys.ts';
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const rowsPerStatement = 5000;
+/** Longer than the grace, for calls that came in time and waited. */
+const successorKeptMs = graceMs + 2 * minuteMs;
 const signingKeyMs = 90 * dayMs;
 
 /** Tables whose rows can go once they have expired. Used tokens stay until then, so that a late replay is recognised. */
@@ -44,7 +46,7 @@ export async function sweepExpired(database: Database, clock: Clock, signal: Abo
   const now = clock.now();
   await database.system(({ client }) =>
     client.query('update refresh_tokens set successor = null where successor is not null and used_at < $1', [
-      new Date(now.getTime() - graceMs),
+      new Date(now.getTime() - successorKeptMs),
     ]),
   );
   for (const table of sweptTables) {

@@ -102,8 +102,8 @@ describe.each([
 
   test('stay one family with one successor each through 500 refreshes at once', { timeout: 60_000 }, async () => {
     let tokens = await openSession(app, person.id);
-    for (let generation = 0; generation < 2; generation++) {
-      const pairs = await Promise.all(Array.from({ length: 500 }, () => next(tokens)));
+    for (const atOnce of [500, 20]) {
+      const pairs = await Promise.all(Array.from({ length: atOnce }, () => next(tokens)));
       expect(new Set(pairs.map((pair) => pair.refreshToken)).size).toBe(1);
       tokens = pairs[0] as TestTokens;
     }

@@ -36,8 +36,10 @@ export async function refreshSession(
   token: string,
   origin: RequestOrigin,
 ): Promise<TokenPair> {
+  // Judged by when it came: a busy database must not turn the second of two tabs into a thief.
+  const arrivedAt = options.clock.now();
   const renewal = token.startsWith(tokenPrefixes.refresh)
-    ? await options.database.system((transaction) => renew(options, transaction, token, origin))
+    ? await options.database.system((transaction) => renew(options, transaction, token, arrivedAt, origin))
     : undefined;
   if (!renewal) throw new Problem('UNAUTHORIZED', 'The refresh token is not valid. Sign in again.');
   const { holder, sessionId, refreshToken, organizations } = renewal;
@@ -49,44 +51,44 @@ async function renew(
   options: RefreshOptions,
   transaction: Transaction,
   token: string,
+  arrivedAt: Date,
   origin: RequestOrigin,
 ): Promise<Renewal | undefined> {
-  const now = options.clock.now();
   const hash = hashSecretToken(token);
   const found = await lockToken(transaction, hash);
-  if (!found || found.session.revokedAt || found.session.expiresAt <= now) return undefined;
+  if (!found || found.session.revokedAt || found.session.expiresAt <= arrivedAt) return undefined;
   const { row, session, holder } = found;
-  if (row.usedAt === null && row.expiresAt <= now) return undefined;
-  if (row.usedAt !== null && (now.getTime() - row.usedAt.getTime() > graceMs || !row.successor)) {
-    await endFamily(options, transaction, session.id, holder, now, origin);
+  if (row.usedAt === null && row.expiresAt <= arrivedAt) return undefined;
+  if (row.usedAt !== null && (arrivedAt.getTime() - row.usedAt.getTime() > graceMs || !row.successor)) {
+    await endFamily(options, transaction, session.id, holder, origin);
     return undefined;
   }
   const refreshToken = row.successor
     ? options.keyring.openText(row.successor, successorPurpose(hash))
-    : await rotate(options, transaction, hash, session.id, now);
+    : await rotate(options, transaction, hash, session.id);
   const memberships = await options.membershipsOf(transaction, holder.id, { hold: false });
   return { holder, sessionId: session.id, refreshToken, organizations: memberships.map(({ id }) => id) };
 }
 
 /** The token's row lock puts those who refresh with it in order: the first one rotates, the others find its successor. */
 async function lockToken({ orm }: Transaction, hash: string) {
-  const [row] = await orm.select().from(refreshTokens).where(eq(refreshTokens.hash, hash)).for('update');
-  if (!row) return undefined;
   const [found] = await orm
-    .select({ session: sessions, holder: { id: users.id, email: users.email, name: users.name } })
-    .from(sessions)
+    .select({ row: refreshTokens, session: sessions, holder: { id: users.id, email: users.email, name: users.name } })
+    .from(refreshTokens)
+    .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.id, row.sessionId));
-  return found ? { row, ...found } : undefined;
+    .where(eq(refreshTokens.hash, hash))
+    .for('update', { of: refreshTokens });
+  return found;
 }
 
 async function rotate(
-  { keyring, sessions: family }: RefreshOptions,
+  { clock, keyring, sessions: family }: RefreshOptions,
   transaction: Transaction,
   hash: string,
   sessionId: string,
-  now: Date,
 ): Promise<string> {
+  const now = clock.now();
   const successor = createSecretToken(tokenPrefixes.refresh);
   await transaction.orm
     .update(refreshTokens)
@@ -105,10 +107,9 @@ async function endFamily(
   transaction: Transaction,
   sessionId: string,
   holder: Holder,
-  now: Date,
   origin: RequestOrigin,
 ): Promise<void> {
-  await transaction.orm.update(sessions).set({ revokedAt: now }).where(eq(sessions.id, sessionId));
+  await transaction.orm.update(sessions).set({ revokedAt: options.clock.now() }).where(eq(sessions.id, sessionId));
   await options.sessions.tellOrganizations(transaction, holder, origin, 'auth.refresh_reused', sessionId);
 }
 

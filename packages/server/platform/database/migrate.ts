@@ -80,6 +80,9 @@ async function ensureLoginRole(client: pg.Client, options: MigrationOptions): Pr
   return url.href;
 }
 
+/** What a tenant may do with the tables whose rows prove something; with all others it may do everything. */
+const tenantRightsOf: Readonly<Record<string, string>> = { audit_logs: 'select, insert', audit_checkpoints: 'select' };
+
 /** Tenants reach tables under row-level security alone; audit rows can be added by them but neither changed nor removed. */
 async function grant(client: pg.Client, login: string): Promise<void> {
   const { rows } = await client.query(
@@ -88,9 +91,10 @@ async function grant(client: pg.Client, login: string): Promise<void> {
   );
   const statements = rows.flatMap(({ name, tenant }: { name: string; tenant: boolean }) => {
     const table = pg.escapeIdentifier(name);
-    const tenantRights = name === 'audit_logs' ? 'select, insert' : 'select, insert, update, delete';
+    const tenantRights = tenantRightsOf[name] ?? 'select, insert, update, delete';
     return [
       `grant select, insert, update, delete on ${table} to holdfast_system`,
+      `revoke all on ${table} from holdfast_tenant`,
       ...(tenant ? [`grant ${tenantRights} on ${table} to holdfast_tenant`] : []),
     ];
   });
