@@ -25,9 +25,19 @@ for (const [name, command, args] of [
   else failed++;
 }
 
-const tested = run('tests', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile=${resultFile}`, ...filters]);
+const tested = run('tests', 'vitest', [
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile=${resultFile}`,
+  ...filters,
+]);
 try {
-  const results = JSON.parse(readFileSync(resultFile, 'utf8')) as { numPassedTests: number; numFailedTests: number; numFailedTestSuites: number };
+  const results = JSON.parse(readFileSync(resultFile, 'utf8')) as {
+    numPassedTests: number;
+    numFailedTests: number;
+    numFailedTestSuites: number;
+  };
   passed += results.numPassedTests;
   failed += results.numFailedTests;
   if (!tested && results.numFailedTests === 0) failed++;

@@ -22,6 +22,7 @@ const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 const seconds = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const attempts = (usual: number) => z.coerce.number().int().min(1).max(100).default(usual);
 const url = z.url();
 const key32 = z.string().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 const roleNames = ['api', 'worker', 'scheduler'] as const;
@@ -182,6 +183,9 @@ const variables = z.object({
     .max(64)
     .default(4)
     .describe('Jobs of one kind that this process runs at once.'),
+  JOB_ATTEMPTS: attempts(5).describe('How often a piece of a job is tried before a fault that may pass ends the job.'),
+  SOURCE_RETRY_ATTEMPTS: attempts(10).describe('How often one call to a source is tried, with growing pauses between.'),
+  STORAGE_RETRY_ATTEMPTS: attempts(12).describe('How often one call to a storage destination is tried.'),
 });
 
 export type Variables = z.infer<typeof variables>;

@@ -98,7 +98,7 @@ export function createMailWorker(options: MailWorkerOptions): JobHandler<SendMai
     const transport = createTransport({ url, ...timeouts });
     return async ({ to, subject, text, html }) => {
       try {
-        await transport.sendMail({ from, to, subject, text, html });
+        await transport.sendMail({ from, to, subject, text, html, headers: { 'Auto-Submitted': 'auto-generated' } });
         return 'sent';
       } catch (error) {
         const { code, responseCode } = error as { code?: string; responseCode?: number };

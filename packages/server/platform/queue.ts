@@ -67,8 +67,7 @@ async function prepareJobQueue(boss: PgBoss, job: JobDefinition<never>, exists: 
   const settings = {
     retryLimit: job.retryLimit,
     retryDelay: job.retryDelaySeconds,
-    retryBackoff: job.retryDelaySeconds > 0,
-    retryDelayMax: 300,
+    ...(job.retryDelaySeconds > 0 ? { retryBackoff: true, retryDelayMax: 300 } : {}),
     expireInSeconds: job.timeoutSeconds,
     heartbeatSeconds,
     notify: true,
@@ -136,21 +135,29 @@ export class Queue {
     concurrency: number,
     handler: JobHandler<Data>,
   ): Promise<void> {
-    const polling = { pollingIntervalSeconds: 2, notifyPollingIntervalSeconds: 5, heartbeatRefreshSeconds: 3 };
-    await this.#boss.work<Data>(
-      job.name,
-      { ...polling, localConcurrency: concurrency, batchSize: 1 },
-      async ([claimed]) => {
-        if (!claimed) return;
-        await handler({
-          id: claimed.id,
-          data: job.schema.parse(claimed.data),
-          attempt: claimed.retryCount + 1,
-          lastAttempt: claimed.retryCount >= job.retryLimit,
-          signal: AbortSignal.any([claimed.signal, this.#stopping.signal]),
-        });
-      },
-    );
+    for (let place = 0; place < concurrency; place++) await this.#workOne(job, handler);
+  }
+
+  /** One place at the bench. Left to itself it would wait out its polling interval after every job, so it is told to look at once. */
+  async #workOne<Data extends object>(job: JobDefinition<Data>, handler: JobHandler<Data>): Promise<void> {
+    const options = {
+      pollingIntervalSeconds: 2,
+      notifyPollingIntervalSeconds: 5,
+      heartbeatRefreshSeconds: 3,
+      batchSize: 1,
+    };
+    let workerId = '';
+    workerId = await this.#boss.work<Data>(job.name, options, async ([claimed]) => {
+      if (!claimed) return;
+      this.#boss.notifyWorker(workerId);
+      await handler({
+        id: claimed.id,
+        data: job.schema.parse(claimed.data),
+        attempt: claimed.retryCount + 1,
+        lastAttempt: claimed.retryCount >= job.retryLimit,
+        signal: AbortSignal.any([claimed.signal, this.#stopping.signal]),
+      });
+    });
   }
 
   /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */

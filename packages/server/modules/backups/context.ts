@@ -1,4 +1,4 @@
-import type { KeyRing } from '@holdfast/engine';
+import type { Envelope, KeyRing } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
@@ -18,6 +18,13 @@ export interface OrganizationFacts {
 export interface BackupKeys {
   /** All keys of the organization that are at hand; the current one wraps. */
   ring(transaction: Transaction, organizationId: string): Promise<{ ring: KeyRing; currentKeyId: string }>;
+  /** Which of them opens an envelope; undefined when none that is at hand does. */
+  keyOf(
+    transaction: Transaction,
+    organizationId: string,
+    ownerId: string,
+    envelope: Envelope,
+  ): Promise<string | undefined>;
 }
 
 export interface BackupsContext {

@@ -22,7 +22,8 @@ import { documentSourceOf } from './selected-documents.ts';
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
 
 /** Enough for many workers to share, few enough that each range is worth a job. */
-const targetRanges = 16;
+const rangesMax = 16;
+const documentsPerRange = 10_000;
 const attemptsMax = 5;
 
 /** Starts the backup: fixes the snapshot time, the ranges and the key, and hands the ranges to the workers. */
@@ -89,7 +90,7 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
       backupId: row.id,
       scope,
       snapshotTime: readTime,
-      targetRanges,
+      targetRanges: Math.min(rangesMax, Math.max(1, Math.ceil(expected / documentsPerRange))),
       signal,
       createdAt: `${row.createdAt.toISOString().slice(0, -1)}000000Z`,
       ...(newest && parent.chain

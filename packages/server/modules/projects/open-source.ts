@@ -51,6 +51,7 @@ export class SourceOpener {
       databaseId: project.databaseId,
       connection: await this.#connection(project),
       endpoints: this.#options.config.GOOGLE_API_ENDPOINTS,
+      retry: { attemptsMax: this.#options.config.SOURCE_RETRY_ATTEMPTS },
       ...(project.readRateLimit === null ? {} : { readRateLimit: project.readRateLimit }),
     });
   }
@@ -63,7 +64,9 @@ export class SourceOpener {
   async #connection(project: ConnectionFields): Promise<FirestoreConnection> {
     if (project.connectionType === 'emulator') return { type: 'emulator', host: project.connectionHost ?? '' };
     if (project.connectionType === 'oauth') return { type: 'oauth', ...(await this.#grant(project.connectionUserId)) };
-    const key = this.#options.keyring.openText(project.credentials ?? '', credentialsPurpose(project.id));
+    if (project.credentials === null)
+      throw new EngineError('SOURCE_AUTH_ERROR', 'This project has no credentials; reconnect it with a key.');
+    const key = this.#options.keyring.openText(project.credentials, credentialsPurpose(project.id));
     return { type: 'service_account', key: JSON.parse(key) as ServiceAccountKey };
   }
 

@@ -49,12 +49,14 @@ export class StoreOpener {
     this.#outbound = options.outbound;
   }
 
-  async open(destination: StoreFields): Promise<BlobStore> {
+  /** A call that somebody waits for passes fewer attempts than a job may take. */
+  async open(destination: StoreFields, options: { attemptsMax?: number } = {}): Promise<BlobStore> {
     if (destination.type === 'local') return createLocalStore({ root: this.localFolder(destination.path ?? '') });
     const credentials = JSON.parse(
       this.#keyring.openText(destination.credentials ?? '', storageCredentialsPurpose(destination.id)),
     ) as AccessKeyPair & GoogleKey;
-    const place = { bucket: destination.bucket ?? '', prefix: destination.prefix };
+    const attemptsMax = Math.min(options.attemptsMax ?? 100, this.#config.STORAGE_RETRY_ATTEMPTS);
+    const place = { bucket: destination.bucket ?? '', prefix: destination.prefix, retry: { attemptsMax } };
     if (destination.type === 'gcs') {
       await this.requireReachable(destination.endpoint);
       return createGcsStore({ ...place, ...this.gcsConnection(destination.endpoint, credentials) });

@@ -2,7 +2,7 @@ import { inArray } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import { outboxEvents } from '../../platform/database/tables.ts';
 import type { EventPayload } from '../../platform/outbox.ts';
-import { perWebhookMax } from './slots.ts';
+import { perWebhookInitial } from './slots.ts';
 import { webhooks } from './tables.ts';
 
 /** A delivery this process holds the lease of. */
@@ -53,7 +53,7 @@ const claimStatement = `
              where d.status = 'pending' and d.webhook_id > busy.webhook_id order by d.webhook_id limit 1)
       from busy where busy.webhook_id is not null
   ), room as (
-    select w.id, o.deleted_at, least(coalesce(own.free, ${perWebhookMax}), coalesce(shared.free, ${perWebhookMax})) as free
+    select w.id, o.deleted_at, least(coalesce(own.free, ${perWebhookInitial}), coalesce(shared.free, ${perWebhookInitial})) as free
       from busy
       join webhooks w on w.id = busy.webhook_id
       join organizations o on o.id = w.organization_id

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/database/database.ts';
@@ -5,7 +6,7 @@ import { outboxEvents } from '../../platform/database/tables.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { wants } from './subscription.ts';
-import { webhookDeliveries, webhooks } from './tables.ts';
+import { webhooks } from './tables.ts';
 import { Wake } from './wake.ts';
 
 /** Wakes the senders of all processes as soon as there is something to send. */
@@ -13,10 +14,16 @@ export const deliveriesChannel = 'holdfast_deliveries';
 
 /** Events turned into deliveries in one transaction. */
 const batchSize = 500;
-/** Deliveries written by one statement: a row has nine values, and a statement takes 65,535. */
-const insertRowsMax = 5000;
+/** Events that come one by one are gathered for a moment. */
+const gatherMs = 15;
 const pollMs = 1000;
 const troubleMs = 1000;
+
+const insertStatement = `
+  insert into webhook_deliveries (id, organization_id, webhook_id, event_id, event_type, status, next_attempt_at, created_at)
+  select id, "organizationId", "webhookId", "eventId", "eventType", 'pending', now, now
+    from json_to_recordset($1::json) as d (id text, "organizationId" text, "webhookId" text, "eventId" text, "eventType" text, now timestamptz)
+  on conflict do nothing`;
 
 export interface DispatcherOptions {
   database: Database;
@@ -56,7 +63,9 @@ export class Dispatcher {
     while (!this.#stopped) {
       try {
         while (!this.#stopped && (await this.#dispatchBatch()) === batchSize);
-        if (!this.#stopped) await this.#wake.sleep(pollMs);
+        if (this.#stopped) return;
+        await this.#wake.sleep(pollMs);
+        await pause(gatherMs);
       } catch (error) {
         this.#options.log.warn({ err: error }, 'events could not be dispatched; trying again');
         await this.#wake.sleep(troubleMs);
@@ -100,11 +109,8 @@ export class Dispatcher {
         .filter((webhook) => wants(webhook, event.type, event.payload))
         .map((webhook) => this.#delivery(event, webhook.id, now)),
     );
-    for (let start = 0; start < rows.length; start += insertRowsMax) {
-      const part = rows.slice(start, start + insertRowsMax);
-      await transaction.orm.insert(webhookDeliveries).values(part).onConflictDoNothing();
-    }
     if (rows.length === 0) return;
+    await transaction.client.query(insertStatement, [JSON.stringify(rows)]);
     await transaction.client.query(`notify ${deliveriesChannel}`);
     transaction.onCommit(this.#options.onDeliveries);
   }
@@ -116,9 +122,7 @@ export class Dispatcher {
       webhookId,
       eventId: event.id,
       eventType: event.type,
-      status: 'pending' as const,
-      nextAttemptAt: now,
-      createdAt: now,
+      now,
     };
   }
 }

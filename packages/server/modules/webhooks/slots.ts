@@ -1,5 +1,6 @@
-/** Bounds of one process. */
-export const perWebhookMax = 16;
+/** Bounds of one process. A webhook begins in the middle, so that a burst does not open all its connections at once. */
+const perWebhookMax = 16;
+export const perWebhookInitial = 4;
 const perWebhookMin = 2;
 const perOrganizationMax = 128;
 const totalMax = 1024;
@@ -11,7 +12,7 @@ interface Use {
 
 /**
  * Who may send how much at once, so that an endpoint that hangs delays nobody else: a webhook has few slots of its
- * own, an organization a share of all, and a webhook whose endpoint runs into its timeout loses slots until it answers again.
+ * own, an organization a share of all. Endpoints that answer gain slots, those that run into their timeout lose them.
  */
 export class Slots {
   readonly #webhooks = new Map<string, Use>();
@@ -39,8 +40,8 @@ export class Slots {
     use.limit = outcome.timedOut
       ? Math.max(perWebhookMin, Math.floor(use.limit / 2))
       : Math.min(perWebhookMax, use.limit + 1);
-    // Only what differs from a webhook never seen is remembered, so the map does not grow with the number of webhooks.
-    if (use.inFlight === 0 && use.limit === perWebhookMax) this.#webhooks.delete(webhookId);
+    // Only a bad standing is remembered while nothing is sent, so the map does not grow with the number of webhooks.
+    if (use.inFlight === 0 && use.limit >= perWebhookInitial) this.#webhooks.delete(webhookId);
     const left = (this.#organizations.get(organizationId) ?? 1) - 1;
     if (left === 0) this.#organizations.delete(organizationId);
     else this.#organizations.set(organizationId, left);
@@ -56,7 +57,7 @@ export class Slots {
   }
 
   #use(webhookId: string): Use {
-    const use = this.#webhooks.get(webhookId) ?? { inFlight: 0, limit: perWebhookMax };
+    const use = this.#webhooks.get(webhookId) ?? { inFlight: 0, limit: perWebhookInitial };
     this.#webhooks.set(webhookId, use);
     return use;
   }

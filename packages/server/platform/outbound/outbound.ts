@@ -1,7 +1,7 @@
 import { type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent, type AgentOptions as SecureAgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
 import { AddressGuard, AddressRefused } from './address-guard.ts';
 import { guardedLookup } from './guarded-lookup.ts';
@@ -35,7 +35,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
     guard,
     createAgent: ({ keepAliveMs }) => {
       // Callers bring their own overall deadline, so a connection attempt needs none of its own below a minute.
-      const connect = buildConnector({ ...trust, lookup, allowH2: false, timeout: 60_000 });
+      // One context for all connections: by default each of them would load the certificate store anew.
+      const secureContext = createSecureContext(trust);
+      const connect = buildConnector({ secureContext, lookup, allowH2: false, timeout: 60_000 });
       return new Agent({
         connect: (target, callback) => {
           // No look-up happens for an address, so it is checked here.

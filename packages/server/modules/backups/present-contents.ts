@@ -1,0 +1,69 @@
+import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
+import {
+  type DocumentChange,
+  decodeDocument,
+  type FieldChange,
+  type JsonFields,
+  type JsonValue,
+  type ManifestBody,
+} from '@holdfast/engine';
+
+export type DocumentView = DataOf<Operations['getBackupDocument']>;
+export type CollectionView = ItemOf<Operations['listBackupCollections']>;
+export type ChangedView = DataOf<Operations['diffBackup']>['changed'][number];
+
+const childrenMax = 1000;
+
+/** Documents of a foreign file carry no times; theirs is the time the backup is of. */
+export function presentDocument(path: string, bytes: Uint8Array, snapshotTime: string): DocumentView {
+  const { name, fields, createTime = snapshotTime, updateTime = snapshotTime } = decodeDocument(bytes);
+  return { name, path, fields: keepSigns(fields) as DocumentView['fields'], createTime, updateTime };
+}
+
+// The manifest lists shapes such as `users/*/orders`; one whose parent holds no documents still hangs below it.
+export function presentCollections(listed: ManifestBody['collections']): CollectionView[] {
+  const roots: CollectionView[] = [];
+  const byPath = new Map<string, CollectionView>();
+  const nodeAt = (path: string): CollectionView => {
+    const known = byPath.get(path);
+    if (known) return known;
+    const segments = path.split('/');
+    const node: CollectionView = { id: segments.at(-1) as string, path, documentCount: 0, collections: [] };
+    byPath.set(path, node);
+    const siblings = segments.length > 2 ? nodeAt(segments.slice(0, -2).join('/')).collections : roots;
+    if (siblings === roots || siblings.length < childrenMax) siblings.push(node);
+    return node;
+  };
+  for (const { path, documents } of listed) nodeAt(path).documentCount += documents;
+  return roots;
+}
+
+export function presentChanged({ path, changes }: Extract<DocumentChange, { kind: 'changed' }>): ChangedView {
+  return { path, fields: changes.map(presentField) as ChangedView['fields'] };
+}
+
+function presentField({ path, before, after }: FieldChange) {
+  const change = before === null ? 'added' : after === null ? 'removed' : 'changed';
+  return { field: path, change, before: before && keepSign(before), after: after && keepSign(after) };
+}
+
+/** JSON.rawJSON is in the language since ES2025 and not yet in the type library in use. */
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => number };
+
+/** JSON.stringify writes -0 as 0; Firestore tells the two apart. */
+function keepSigns(fields: JsonFields): JsonFields {
+  const kept = Object.create(null) as Record<string, JsonValue>;
+  for (const [key, value] of Object.entries(fields)) kept[key] = keepSign(value);
+  return kept;
+}
+
+function keepSign(value: JsonValue): JsonValue {
+  if ('doubleValue' in value) return Object.is(value.doubleValue, -0) ? { doubleValue: rawJSON('-0') } : value;
+  if ('mapValue' in value) return value.mapValue.fields ? { mapValue: { fields: keepSigns(value.mapValue.fields) } } : value;
+  if ('arrayValue' in value)
+    return value.arrayValue.values ? { arrayValue: { values: value.arrayValue.values.map(keepSign) } } : value;
+  if (!('geoPointValue' in value)) return value;
+  const { latitude, longitude } = value.geoPointValue;
+  const signed = (part: number) => (Object.is(part, -0) ? rawJSON('-0') : part);
+  return { geoPointValue: { latitude: signed(latitude), longitude: signed(longitude) } };
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase } from '../testing/test-database.ts';
+import { connectDatabase, type Database } from './database/database.ts';
+import { prepareDatabase } from './database/migrate.ts';
+import { createLogger } from './log.ts';
+import { defineJob, type JobDefinition, prepareQueue, Queue } from './queue.ts';
+
+const log = createLogger('silent');
+const countJob = defineJob({ name: 'count', schema: z.object({ n: z.int() }), retryLimit: 3, retryDelaySeconds: 0, timeoutSeconds: 60 });
+const onceJob = defineJob({ name: 'once', schema: z.object({ n: z.int() }), retryLimit: 3, retryDelaySeconds: 0, timeoutSeconds: 60, exclusive: true });
+const jobs = [countJob, onceJob] as unknown as readonly JobDefinition<never>[];
+
+let drop: () => Promise<void>;
+let database: Database;
+let url: string;
+
+beforeAll(async () => {
+  const created = await createTestDatabase();
+  drop = created.drop;
+  url = await prepareDatabase({ ownerUrl: created.url, appPassword: 'queue-test', log, functions: [], afterTables: (owner) => prepareQueue(owner, jobs) });
+  database = connectDatabase({ url, poolSize: 4, log });
+});
+afterAll(async () => {
+  await database.close();
+  await drop();
+});
+
+async function until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test('a job is enqueued with the transaction that wants it, and not without', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  const seen: number[] = [];
+  await queue.work(countJob, 1, async ({ data }) => void seen.push(data.n));
+  const failed = database.system(async (transaction) => {
+    await queue.enqueue(transaction, countJob, { n: 1 });
+    throw new Error('changed my mind');
+  });
+  await expect(failed).rejects.toThrow('changed my mind');
+  await database.system((transaction) => queue.enqueue(transaction, countJob, { n: 2 }));
+  await until(() => seen.length > 0);
+  expect(seen).toEqual([2]);
+  await queue.close(1000);
+});
+
+test('many waiting jobs are worked one after the other without waiting out a polling interval', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  let done = 0;
+  const startedMs = performance.now();
+  await database.system(async (transaction) => {
+    for (let n = 0; n < 40; n++) await queue.enqueue(transaction, countJob, { n });
+  });
+  await queue.work(countJob, 2, async () => void done++);
+  await until(() => done === 40);
+  expect(performance.now() - startedMs).toBeLessThan(8000);
+  await queue.close(1000);
+});
+
+test('an exclusive job with the same key waits or runs once, whoever asks', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => database.system((transaction) => queue.enqueue(transaction, onceJob, { n }, { key: 'same' }))));
+  expect(ids.filter((id) => id !== null)).toHaveLength(1);
+  await queue.close(1000);
+});
+
+test('a job that is running when the service stops is told so and handed back', async () => {
+  const first = new Queue({ url, jobs, log }, false);
+  await first.start();
+  let running = false;
+  await first.work(countJob, 1, async ({ signal }) => {
+    running = true;
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('handed back'))));
+  });
+  await database.system((transaction) => first.enqueue(transaction, countJob, { n: 77 }));
+  await until(() => running);
+  await first.close(2000);
+  const second = new Queue({ url, jobs, log }, false);
+  await second.start();
+  const seen: number[] = [];
+  await second.work(countJob, 1, async ({ data }) => void seen.push(data.n));
+  await until(() => seen.includes(77));
+  await second.close(1000);
+});
