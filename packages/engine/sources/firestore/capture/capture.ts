@@ -6,17 +6,17 @@ import { pause, throwIfAborted } from '../retry.ts';
 import { isInScope } from '../scope.ts';
 import type { FirestoreSource } from '../source.ts';
 import { catchUp } from './catch-up.ts';
-import { type Change, encodeChanges, type Gap, inCommitOrder } from './changes.ts';
+import { type Change, encodeChanges, type Gap, piecesOf } from './changes.ts';
 import { CollectionGroups } from './groups.ts';
 import { KnownPaths } from './known-paths.ts';
-import type { StartPoint } from './listen-stream.ts';
+import { CatchUpNeeded, type StartPoint } from './listen-stream.ts';
 import { Listening, needsCatchUp } from './listening.ts';
 
 const BATCH_INTERVAL_MS = 10_000;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const DISCOVERY_INTERVAL_MS = 10 * 60_000;
-/** So many full batches may wait for a snapshot before they are handed over without one. */
-const OVERFLOW_FACTOR = 4;
+/** So many full batches may wait for a snapshot; a scan copes better with more than that. */
+const PENDING_FACTOR = 16;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const CATCH_UPS_MAX = 3;
 
@@ -113,7 +113,7 @@ class CaptureRun {
 
   /** Runs until a stream breaks, which it throws. */
   async *#listen(): AsyncGenerator<ChangeBatch, void> {
-    const listening = new Listening(this.#source.client, this.#options, OVERFLOW_FACTOR * this.#bytesMax);
+    const listening = new Listening(this.#source.client, this.#options, PENDING_FACTOR * this.#bytesMax);
     let closedMs = performance.now();
     try {
       const start: StartPoint = { readTime: this.#covered, resumeToken: this.#resumeToken };
@@ -125,7 +125,9 @@ class CaptureRun {
       await listening.listenTo([...late], 'beginning');
       for (;;) {
         await listening.wait(Math.max(1, closedMs + this.#intervalMs - performance.now()));
-        if (listening.pending.bytes >= OVERFLOW_FACTOR * this.#bytesMax) yield this.#overflow(listening);
+        if (listening.pending.bytes >= PENDING_FACTOR * this.#bytesMax) {
+          throw new CatchUpNeeded('more changed than can be held until it is complete');
+        }
         const through = listening.snapshotTime;
         if (through === undefined || through <= this.#covered) continue;
         const isDue = performance.now() - closedMs >= this.#intervalMs || listening.pending.bytes >= this.#bytesMax;
@@ -133,22 +135,18 @@ class CaptureRun {
         await listening.checkAnnouncedCounts();
         const changes = listening.pending.peekThrough(through);
         if (await this.#listenToNewGroups(listening, changes, through)) continue;
+        const resumeToken = listening.snapshotTime === through ? listening.resumeToken : undefined;
         listening.pending.dropThrough(through);
-        this.#resumeToken = listening.snapshotTime === through ? listening.resumeToken : undefined;
         this.#catchUpsInARow = 0;
         closedMs = performance.now();
-        yield this.#stretch(changes, through);
+        for (const piece of piecesOf(changes, this.#covered, through, this.#bytesMax)) {
+          yield this.#stretch(piece.changes, piece.through);
+        }
+        this.#resumeToken = resumeToken;
       }
     } finally {
       listening.close();
     }
-  }
-
-  /** Too much to hold until the next snapshot: it is handed over, but no time is called covered for it yet. */
-  #overflow(listening: Listening): ChangeBatch {
-    const own = listening.pending.takeAll().filter((change) => isInScope(this.#options.scope, change.path));
-    for (const change of own) this.#known.note(change);
-    return { records: encodeChanges(own), coveredFrom: this.#covered, coveredThrough: this.#covered };
   }
 
   /** True when there are some: then the stretch stays open until they have caught up too. */
@@ -174,6 +172,7 @@ class CaptureRun {
       ...(gap === undefined ? {} : { gap }),
     };
     this.#covered = through;
+    this.#resumeToken = undefined;
     if (gap !== undefined) this.#unbrokenSince = through;
     return batch;
   }
@@ -188,17 +187,17 @@ class CaptureRun {
     const at = await this.#source.snapshotTime(this.#call);
     const { scope, signal } = this.#options;
     const onPath = (path: string): void => this.#groups.note(path);
-    const request = { scope, since: this.#covered, at, known: this.#known.paths(), onPath, signal };
-    for await (const changes of catchUp(this.#source, request)) {
-      const ordered = inCommitOrder(changes);
-      for (const change of ordered) this.#known.note(change);
-      yield { records: encodeChanges(ordered), coveredFrom: this.#covered, coveredThrough: this.#covered };
+    const known = () => this.#known.paths();
+    // The first piece tells of the whole gap, so that none of it is believed if the catch-up dies half-way.
+    let gap: Gap | undefined = this.#gap(this.#covered, at, reason);
+    this.#lateGroups = [];
+    for await (const piece of catchUp(this.#source, { scope, since: this.#covered, at, known, onPath, signal })) {
+      if (piece.deletionsLost) gap = { ...this.#gap(this.#covered, at, reason), deletionsUnknown: true };
+      const batch = this.#stretch(piece.changes, piece.through);
+      yield gap === undefined ? batch : { ...batch, gap };
+      gap = undefined;
     }
-    const gap = this.#gap(this.#covered, at, reason);
-    yield { records: null, coveredFrom: this.#covered, coveredThrough: at, gap };
-    this.#covered = at;
     this.#unbrokenSince = at;
-    this.#resumeToken = undefined;
   }
 }
 

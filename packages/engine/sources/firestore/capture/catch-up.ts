@@ -1,4 +1,8 @@
-/** Closes a gap in the data: names and times of the whole scope are read at one instant and compared with what was known. */
+/**
+ * Closes a gap in the data: names and times of the whole scope are read at one instant and compared with what was
+ * known. What differs is handed over by the time of its last change, so that each piece extends what is covered and a
+ * catch-up that dies in the middle goes on where it was.
+ */
 
 import {
   comparePaths,
@@ -15,9 +19,13 @@ import {
 import { nameOfDocument } from '../batch-builder.ts';
 import { forEachRecord } from '../records.ts';
 import type { FirestoreSource } from '../source.ts';
-import { type Change, deleteChange, putChange } from './changes.ts';
+import { type Change, deleteChange, inCommitOrder, putChange } from './changes.ts';
 
 const FETCH_AT_ONCE = 1_000;
+/** Changed names held at once; more of them take another pass over the names. */
+const CHANGED_MAX = 200_000;
+/** Deletions held at once; more than these cannot be told. */
+const GONE_MAX = 1_000_000;
 
 export interface CatchUpRequest {
   readonly scope: Scope;
@@ -25,57 +33,143 @@ export interface CatchUpRequest {
   readonly since: Instant;
   readonly at: Instant;
   /** Paths known to have existed, ascending; those that are gone become deletes. */
-  readonly known: AsyncIterable<string>;
+  readonly known: () => AsyncIterable<string>;
   /** Told of every path that exists, changed or not. */
   readonly onPath: (path: string) => void;
   readonly signal: AbortSignal | undefined;
+  readonly changedMax?: number;
 }
 
-/** Yields groups of changes: documents written after `since`, and deletes of those that are known and gone. */
-export async function* catchUp(source: FirestoreSource, request: CatchUpRequest): AsyncGenerator<Change[], void> {
-  const { at, since, scope, signal } = request;
-  const options = { readTime: at, ...(signal === undefined ? {} : { signal }) };
-  const known = request.known[Symbol.asyncIterator]();
-  let nextKnown = await known.next();
-  let changedPaths: string[] = [];
-  let gone: Change[] = [];
-  const flush = async function* (): AsyncGenerator<Change[], void> {
-    const changes = [...gone];
-    for await (const batch of source.fetch(changedPaths, options)) {
-      forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
-        if (kind === recordKind.put) changes.push(putChange(Buffer.from(bytes.subarray(bodyStart, end))));
-      });
+/** Changes that, with all before them, are complete up to `through`. */
+export interface CaughtUp {
+  readonly changes: Change[];
+  readonly through: Instant;
+  /** More was deleted than could be held: some deletions are missing. */
+  readonly deletionsLost: boolean;
+}
+
+interface NameAndTime {
+  readonly path: string;
+  readonly at: Instant;
+}
+
+interface Difference {
+  readonly changed: readonly NameAndTime[];
+  readonly gone: readonly string[];
+  readonly isWhole: boolean;
+  readonly deletionsLost: boolean;
+}
+
+export async function* catchUp(source: FirestoreSource, request: CatchUpRequest): AsyncGenerator<CaughtUp, void> {
+  const { at } = request;
+  let { since } = request;
+  for (;;) {
+    const difference = await compareNames(source, { ...request, since });
+    const groups = groupsOf(difference.changed);
+    const last = difference.isWhole ? groups.pop() : undefined;
+    for (const group of groups) {
+      const through = group.at(-1)!.at;
+      yield { changes: await fetchChanges(source, group, request), through, deletionsLost: false };
+      since = through;
     }
-    changedPaths = [];
-    gone = [];
-    if (changes.length > 0) yield changes;
+    if (!difference.isWhole) continue;
+    const changes = last === undefined ? [] : await fetchChanges(source, last, request);
+    for (const path of difference.gone) changes.push(deleteChange(source.client.name(path), at));
+    yield { changes: inCommitOrder(changes), through: at, deletionsLost: difference.deletionsLost };
+    return;
+  }
+}
+
+/** One pass over all names. When there is too much, the oldest changes are kept and the pass is not whole. */
+async function compareNames(source: FirestoreSource, request: CatchUpRequest): Promise<Difference> {
+  const { at, since, scope, signal, changedMax = CHANGED_MAX } = request;
+  const oldest = new OldestChanges(changedMax);
+  const gone: string[] = [];
+  const known = request.known()[Symbol.asyncIterator]();
+  let next = await known.next();
+  const passKnown = async (before: string | undefined): Promise<void> => {
+    while (!next.done && (before === undefined || comparePaths(next.value, before) < 0)) {
+      if (gone.length < GONE_MAX) gone.push(next.value);
+      next = await known.next();
+    }
   };
-  for await (const batch of source.scan(everything, { ...options, scope, namesOnly: true })) {
-    for (const { path, updatedAt } of namesOf(batch)) {
-      while (!nextKnown.done && comparePaths(nextKnown.value, path) < 0) {
-        gone.push(deleteChange(source.client.name(nextKnown.value), at));
-        nextKnown = await known.next();
-      }
-      if (!nextKnown.done && nextKnown.value === path) nextKnown = await known.next();
-      request.onPath(path);
-      if (updatedAt > since) changedPaths.push(path);
+  const options = { readTime: at, scope, namesOnly: true, ...(signal === undefined ? {} : { signal }) };
+  for await (const batch of source.scan(everything, options)) {
+    for (const name of namesOf(batch)) {
+      await passKnown(name.path);
+      if (!next.done && next.value === name.path) next = await known.next();
+      request.onPath(name.path);
+      if (name.at > since) oldest.add(name);
     }
-    if (changedPaths.length + gone.length >= FETCH_AT_ONCE) yield* flush();
   }
-  for (; !nextKnown.done; nextKnown = await known.next()) {
-    gone.push(deleteChange(source.client.name(nextKnown.value), at));
-    if (gone.length >= FETCH_AT_ONCE) yield* flush();
-  }
-  yield* flush();
+  await passKnown(undefined);
+  return { ...oldest.take(), gone, deletionsLost: gone.length >= GONE_MAX };
 }
 
-function namesOf(batch: RecordBatch): { path: string; updatedAt: Instant }[] {
-  const names: { path: string; updatedAt: Instant }[] = [];
+/** Keeps the oldest of many changes in bounded memory. */
+class OldestChanges {
+  readonly #max: number;
+  #kept: NameAndTime[] = [];
+  /** Everything at or after this moment was dropped; all before it is kept. */
+  #horizon: Instant | undefined;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(name: NameAndTime): void {
+    if (this.#horizon !== undefined && name.at >= this.#horizon) return;
+    this.#kept.push(name);
+    if (this.#kept.length < 2 * this.#max) return;
+    this.#kept.sort(byTime);
+    this.#horizon = this.#kept[this.#max]!.at;
+    // Changes of one moment stay together: a commit holds far fewer than are kept.
+    this.#kept = this.#kept.filter((kept) => kept.at < this.#horizon!);
+  }
+
+  take(): { changed: NameAndTime[]; isWhole: boolean } {
+    return { changed: this.#kept.sort(byTime), isWhole: this.#horizon === undefined };
+  }
+}
+
+function byTime(left: NameAndTime, right: NameAndTime): number {
+  return left.at < right.at ? -1 : left.at > right.at ? 1 : 0;
+}
+
+/** Groups to fetch at once; changes of one moment are never in two of them. */
+function groupsOf(changed: readonly NameAndTime[]): NameAndTime[][] {
+  const groups: NameAndTime[][] = [];
+  for (const name of changed) {
+    const current = groups.at(-1);
+    const isFull = current !== undefined && current.length >= FETCH_AT_ONCE && current.at(-1)!.at !== name.at;
+    if (current === undefined || isFull) groups.push([name]);
+    else current.push(name);
+  }
+  return groups;
+}
+
+async function fetchChanges(
+  source: FirestoreSource,
+  names: readonly NameAndTime[],
+  { at, signal }: CatchUpRequest,
+): Promise<Change[]> {
+  const changes: Change[] = [];
+  const paths = names.map(({ path }) => path);
+  for await (const batch of source.fetch(paths, { readTime: at, ...(signal === undefined ? {} : { signal }) })) {
+    forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
+      if (kind === recordKind.put) changes.push(putChange(Buffer.from(bytes.subarray(bodyStart, end))));
+    });
+  }
+  return inCommitOrder(changes);
+}
+
+function namesOf(batch: RecordBatch): NameAndTime[] {
+  const names: NameAndTime[] = [];
   const outline = emptyOutline();
   forEachRecord(batch, (bytes, { bodyStart, end }) => {
     outlineDocument(bytes, bodyStart, end, outline);
-    const updatedAt = instantFromParts(outline.updateSeconds, outline.updateNanos);
-    names.push({ path: pathOfName(nameOfDocument(bytes, bodyStart, end)), updatedAt });
+    const path = pathOfName(nameOfDocument(bytes, bodyStart, end));
+    names.push({ path, at: instantFromParts(outline.updateSeconds, outline.updateNanos) });
   });
   return names;
 }

@@ -60,13 +60,6 @@ export class PendingChanges {
     return inCommitOrder(this.#changes.filter((change) => change.at <= instant));
   }
 
-  takeAll(): Change[] {
-    const all = inCommitOrder(this.#changes);
-    this.#changes = [];
-    this.#bytes = 0;
-    return all;
-  }
-
   dropThrough(instant: Instant): void {
     this.#changes = this.#changes.filter((change) => change.at > instant);
     this.#bytes = this.#changes.reduce((sum, change) => sum + change.body.length, 0);
@@ -83,6 +76,33 @@ export function inCommitOrder(changes: readonly Change[]): Change[] {
     const previous = sorted[index - 1];
     return previous === undefined || previous.at !== change.at || previous.path !== change.path;
   });
+}
+
+/**
+ * Cuts changes in commit order into pieces of about `bytesMax`, each complete up to its `through`. What was committed at
+ * one moment stays together, and so does what lies before `covered` (a collection found late) with what follows it.
+ */
+export function piecesOf(
+  changes: readonly Change[],
+  covered: Instant,
+  through: Instant,
+  bytesMax: number,
+): { changes: Change[]; through: Instant }[] {
+  const pieces: { changes: Change[]; through: Instant }[] = [];
+  let current: Change[] = [];
+  let bytes = 0;
+  for (const [index, change] of changes.entries()) {
+    current.push(change);
+    bytes += change.body.length;
+    const next = changes[index + 1];
+    const mayCut = next !== undefined && next.at > change.at && change.at > covered;
+    if (bytes < bytesMax || !mayCut) continue;
+    pieces.push({ changes: current, through: change.at });
+    current = [];
+    bytes = 0;
+  }
+  pieces.push({ changes: current, through });
+  return pieces;
 }
 
 export function encodeChanges(changes: readonly Change[]): RecordBatch | null {
