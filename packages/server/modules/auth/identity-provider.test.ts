@@ -1,9 +1,11 @@
+import { startGoogleSandbox } from '@holdfast/sandbox';
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { TestBrowser } from '../../testing/browser.ts';
 import { type HostileProvider, startHostileProvider } from '../../testing/hostile-provider.ts';
 import { clientId, clientSecret, startIdentityProvider } from '../../testing/identity-provider.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { readProviderRefreshToken } from './user-store.ts';
 
 const baseUrl = 'https://holdfast.example';
 let provider: HostileProvider;
@@ -151,5 +153,29 @@ test.each([
   } finally {
     await other.close();
     await real.close();
+  }
+});
+
+test("Google's consent is kept sealed, and opens into a refresh token that Google accepts", async () => {
+  const google = await startGoogleSandbox({ people: [{ email: 'ada@example.com', name: 'Ada' }] });
+  const client = { client_id: 'sandbox-client', client_secret: 'sandbox-secret' };
+  const other = await startTestApp({
+    OIDC_ISSUER: google.url,
+    OIDC_CLIENT_ID: client.client_id,
+    OIDC_CLIENT_SECRET: client.client_secret,
+  });
+  try {
+    const browser = new TestBrowser(other.address, other.address);
+    await browser.open(`${other.address}/api/v1/auth/google`, (url) => url === `${other.address}/`);
+    const me = JSON.parse((await browser.request('GET', `${other.address}/api/v1/auth/me`)).text).data;
+    expect(me).toMatchObject({ email: 'ada@example.com', name: 'Ada' });
+    const { database, keyring } = other.platform;
+    const refreshToken = await database.system((transaction) => readProviderRefreshToken(transaction, me.id, keyring));
+    const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken ?? '', ...client });
+    const answer = await fetch(`${google.url}/token`, { method: 'POST', body: form });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { access_token: expect.any(String) }]);
+  } finally {
+    await other.close();
+    await google.stop();
   }
 });
