@@ -2,7 +2,13 @@ import { encodeMessage, firestoreType } from '../protos.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { DocumentEntry } from '../store/document.ts';
-import { WriteBatch, type WriteMessage, type WriteResultMessage, writtenName } from '../store/write.ts';
+import {
+  type PreparedWrite,
+  prepareWrite,
+  WriteBatch,
+  type WriteMessage,
+  type WriteResultMessage,
+} from '../store/write.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
 import { asRpcError, CODE, invalid } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
@@ -29,8 +35,9 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
       };
       const database = openDatabase(sandbox, call, parseDatabaseName(name), 'write');
       if (writes.length > WRITES_MAX) throw invalid(`Maximum ${WRITES_MAX} writes allowed per request.`);
-      checkDistinct(database, writes);
-      const response = writeEach(sandbox, database, writes);
+      const prepared = writes.map((write) => prepareWrite(database, write));
+      checkDistinct(prepared);
+      const response = writeEach(sandbox, database, prepared);
       sandbox.counters.method(call.method).documents += response.status.filter(({ code }) => code === CODE.OK).length;
       sandbox.faults.afterEffect(call);
       return encodeMessage(responseType, response);
@@ -42,7 +49,7 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
 function writeEach(
   sandbox: Sandbox,
   database: Database,
-  writes: readonly WriteMessage[],
+  writes: readonly PreparedWrite[],
 ): { writeResults: WriteResultMessage[]; status: StatusMessage[] } {
   const admitted = sandbox.faults.admitWrites(writes.length);
   const time = database.nextCommitTime();
@@ -52,7 +59,10 @@ function writeEach(
   writes.forEach((write, index) => {
     const outcome = index < admitted ? writeOne(database, write, time, changed) : { result: {}, status: OVER_QUOTA };
     if (outcome.status === OK)
-      sandbox.counters.billWrites(Number(write.operation !== 'delete'), Number(write.operation === 'delete'));
+      sandbox.counters.billWrites(
+        Number(write.message.operation !== 'delete'),
+        Number(write.message.operation === 'delete'),
+      );
     writeResults.push(outcome.result);
     status.push(outcome.status);
   });
@@ -62,7 +72,7 @@ function writeEach(
 
 function writeOne(
   database: Database,
-  write: WriteMessage,
+  write: PreparedWrite,
   time: Micros,
   changed: DocumentEntry[],
 ): { result: WriteResultMessage; status: StatusMessage } {
@@ -78,11 +88,10 @@ function writeOne(
 }
 
 /** Production refuses a batch that touches one document twice: the writes may be applied in any order. */
-function checkDistinct(database: Database, writes: readonly WriteMessage[]): void {
+function checkDistinct(writes: readonly PreparedWrite[]): void {
   const seen = new Set<string>();
-  for (const write of writes) {
-    const { key, path } = writtenName(database, write);
-    if (seen.has(key)) throw invalid(`Cannot write to the same document more than once in a batch: "${path}".`);
-    seen.add(key);
+  for (const { name } of writes) {
+    if (seen.has(name.key)) throw invalid(`Cannot write to the same document more than once: "${name.path}".`);
+    seen.add(name.key);
   }
 }

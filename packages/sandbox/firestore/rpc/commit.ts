@@ -1,7 +1,7 @@
 import { encodeMessage, firestoreType } from '../protos.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { Database } from '../store/database.ts';
-import { WriteBatch, type WriteMessage, type WriteResultMessage } from '../store/write.ts';
+import { prepareWrite, WriteBatch, type WriteMessage, type WriteResultMessage } from '../store/write.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
 import { invalid, RpcError } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
@@ -29,7 +29,7 @@ export function commitWrites(
   takeQuota(sandbox, writes.length);
   const time = database.nextCommitTime();
   const batch = new WriteBatch(database, time);
-  const results = writes.map((write) => batch.stage(write));
+  const results = writes.map((write) => batch.stage(prepareWrite(database, write)));
   database.committed(batch.install(), time);
   const deletes = writes.filter((write) => write.operation === 'delete').length;
   sandbox.counters.billWrites(writes.length - deletes, deletes);

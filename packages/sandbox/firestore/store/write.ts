@@ -39,19 +39,27 @@ interface DocumentState {
 
 const NO_FIELDS = new Uint8Array(0);
 
-/** The name of the document a write is about, checked to lie in the database. */
-export function writtenName(database: Database, write: WriteMessage): ResourceName {
-  const name = parseDocumentName(targetOf(write));
-  if (name.project !== database.name.project || name.database !== database.name.database) {
-    throw invalid(`Document "${targetOf(write)}" is not in database "${databaseRoot(database.name)}".`);
-  }
-  return name;
+/** A write whose document is known: its name parsed and, for an update, its field entries found. */
+export interface PreparedWrite {
+  readonly message: WriteMessage;
+  readonly fullName: string;
+  readonly name: ResourceName;
+  readonly fields: Uint8Array;
 }
 
-function targetOf(write: WriteMessage): string {
-  if (write.operation === 'update') return splitDocument(write.update!).name;
-  if (write.operation === 'delete') return write.delete!;
-  if (write.operation === 'transform') return write.transform!.document;
+export function prepareWrite(database: Database, message: WriteMessage): PreparedWrite {
+  const { name: fullName, fields } = targetOf(message);
+  const name = parseDocumentName(fullName);
+  if (name.project !== database.name.project || name.database !== database.name.database) {
+    throw invalid(`Document "${fullName}" is not in database "${databaseRoot(database.name)}".`);
+  }
+  return { message, fullName, name, fields };
+}
+
+function targetOf(message: WriteMessage): { name: string; fields: Uint8Array } {
+  if (message.operation === 'update') return splitDocument(message.update!);
+  if (message.operation === 'delete') return { name: message.delete!, fields: NO_FIELDS };
+  if (message.operation === 'transform') return { name: message.transform!.document, fields: NO_FIELDS };
   throw invalid('A write names no operation.');
 }
 
@@ -69,11 +77,11 @@ export class WriteBatch {
     this.time = time;
   }
 
-  stage(write: WriteMessage): WriteResultMessage {
-    const name = writtenName(this.database, write);
-    const before = this.stateOf(name);
-    checkPrecondition(write.currentDocument ?? null, before);
-    if (write.operation === 'delete') {
+  stage(write: PreparedWrite): WriteResultMessage {
+    const { name, message } = write;
+    const before = this.stateOf(write);
+    checkPrecondition(message.currentDocument ?? null, before);
+    if (message.operation === 'delete') {
       this.staged.set(name.key, { ...before, fields: null, updateTime: this.time });
       return {};
     }
@@ -103,21 +111,21 @@ export class WriteBatch {
     return timestampFrom(this.time);
   }
 
-  private changed(write: WriteMessage, before: DocumentState): { fields: Uint8Array; results: Uint8Array[] } {
-    const transforms =
-      write.operation === 'transform' ? write.transform!.fieldTransforms : (write.updateTransforms ?? []);
-    const base = write.operation === 'transform' ? (before.fields ?? NO_FIELDS) : updated(write, before);
+  private changed(write: PreparedWrite, before: DocumentState): { fields: Uint8Array; results: Uint8Array[] } {
+    const { message } = write;
+    const isTransform = message.operation === 'transform';
+    const transforms = isTransform ? message.transform!.fieldTransforms : (message.updateTransforms ?? []);
+    const base = isTransform ? (before.fields ?? NO_FIELDS) : updated(write, before);
     if (transforms.length === 0) return { fields: base, results: [] };
     const fields = parseFields(base, DOCUMENT_ENTRY);
     const results = transforms.map((transform) => applyTransform(fields, transform, this.time));
     return { fields: encodeFields(fields, DOCUMENT_ENTRY), results };
   }
 
-  private stateOf(name: ResourceName): DocumentState {
+  private stateOf({ name, fullName }: PreparedWrite): DocumentState {
     const staged = this.staged.get(name.key);
     if (staged !== undefined) return staged;
     const newest = this.database.entry(name.key)?.newest ?? null;
-    const fullName = `${this.database.documentsRoot}/${name.path}`;
     if (newest === null || newest.length === 0) return { name: fullName, fields: null, createTime: 0, updateTime: 0 };
     const { fields } = splitDocument(versionBytes(newest));
     return { name: fullName, fields, createTime: newest.createTime, updateTime: newest.updateTime };
@@ -125,10 +133,9 @@ export class WriteBatch {
 }
 
 /** The fields after an update: all of the document's, or only those its mask names. */
-function updated(write: WriteMessage, before: DocumentState): Uint8Array {
-  const { fields } = splitDocument(write.update!);
-  if (write.updateMask === null || write.updateMask === undefined) return fields;
-  const paths = write.updateMask.fieldPaths.map(parseFieldPath);
+function updated({ message, fields }: PreparedWrite, before: DocumentState): Uint8Array {
+  if (message.updateMask === null || message.updateMask === undefined) return fields;
+  const paths = message.updateMask.fieldPaths.map(parseFieldPath);
   checkMask(paths);
   checkFields(fields);
   if (paths.length === 0) return before.fields ?? NO_FIELDS;

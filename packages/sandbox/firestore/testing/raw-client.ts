@@ -33,6 +33,11 @@ export class RawClient {
     this.session.close();
   }
 
+  /** Drops the connection at once. */
+  destroy(): void {
+    this.session.destroy();
+  }
+
   async unary(method: string, request: object): Promise<Response> {
     const [response] = await this.stream(method, request);
     if (response === undefined) throw new Error(`${method} gave no response.`);
@@ -86,6 +91,11 @@ export class RawConversation {
 
   end(): void {
     this.stream.end();
+  }
+
+  /** Stops reading: the server runs into flow control. */
+  pause(): void {
+    this.stream.pause();
   }
 
   cancel(): void {

@@ -1,17 +1,13 @@
-import { isUtf8 } from 'node:buffer';
 import { invalid } from '../transport/status.ts';
 import { DOCUMENT_ENTRY, MAP_ENTRY } from './fields.ts';
 import { isNumericId } from './key.ts';
-import { readTimestamp } from './timestamp.ts';
-import { readEntry, TAG, textOf } from './value.ts';
+import { type MapEntry, mapEntries, readEntry, TAG, textOf } from './value.ts';
+import { isGeoPoint, isText, isTimestamp, isUnderscored, isWellFormedIfVector } from './well-formed.ts';
 import { WireReader } from './wire.ts';
 
 export const DOCUMENT_BYTES_MAX = 1_048_576;
 const DEPTH_MAX = 20;
 const FIELD_NAME_BYTES_MAX = 1500;
-const TIMESTAMP_SECONDS_MIN = -62_135_596_800;
-const TIMESTAMP_SECONDS_MAX = 253_402_300_799;
-const VECTOR_DIMENSIONS_MAX = 2048;
 const INDEX_ENTRIES_MAX = 40_000;
 /** A field stands in an ascending and in a descending index. */
 const INDEXES_PER_FIELD = 2;
@@ -50,32 +46,52 @@ export function nameSize(segments: readonly string[]): number {
 
 function checkEntries(bytes: Uint8Array, start: number, end: number, tag: number, depth: number, tally: Tally): number {
   const reader = new WireReader(bytes, start, end);
-  const seen = new Set<string>();
+  const seen = new Set<number>();
   let size = 0;
   while (reader.more) {
     const entryStart = reader.position;
     const entryTag = reader.uint32();
     if (entryTag !== tag) throw invalid('A map holds an unknown field.');
     const entry = readEntry(bytes, entryStart, reader.delimited(), reader.position);
-    const name = checkName(bytes, entry.keyStart, entry.keyEnd, tag);
-    if (seen.has(name)) throw invalid(`Property ${name} is given more than once.`);
-    seen.add(name);
+    checkName(bytes, entry, tag);
+    const hash = hashOf(bytes, entry.keyStart, entry.keyEnd);
+    if (seen.has(hash)) checkDistinct(bytes, start, end, tag);
+    seen.add(hash);
     size += entry.keyEnd - entry.keyStart + 1;
-    size += checkValue(bytes, entry.valueStart, entry.valueEnd, { depth, inArray: false, name, tally });
+    size += checkValue(bytes, entry.valueStart, entry.valueEnd, { depth, inArray: false, field: entry, tally });
   }
   return size;
 }
 
-function checkName(bytes: Uint8Array, start: number, end: number, tag: number): string {
+/** FNV-1a: names are told apart by number, and looked at as text only when two numbers are the same. */
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+  return hash;
+}
+
+function checkDistinct(bytes: Uint8Array, start: number, end: number, tag: number): void {
+  const seen = new Set<string>();
+  for (const entry of mapEntries(bytes, start, end, tag)) {
+    const name = nameOf(bytes, entry);
+    if (seen.has(name)) throw invalid(`Property ${name} is given more than once.`);
+    seen.add(name);
+  }
+}
+
+function nameOf(bytes: Uint8Array, field: MapEntry): string {
+  return textOf(bytes, field.keyStart, field.keyEnd);
+}
+
+function checkName(bytes: Uint8Array, field: MapEntry, tag: number): void {
+  const { keyStart: start, keyEnd: end } = field;
   const length = end - start;
   if (length === 0) throw invalid('Property name is empty.');
   if (length > FIELD_NAME_BYTES_MAX) throw invalid(`Property name is longer than ${FIELD_NAME_BYTES_MAX} bytes.`);
-  checkUtf8(bytes, start, end, 'A property name');
-  const name = textOf(bytes, start, end);
-  if (length >= 4 && name.startsWith('__') && name.endsWith('__')) {
-    if (tag === DOCUMENT_ENTRY || name !== '__type__') throw invalid(`Property name "${name}" is reserved.`);
-  }
-  return name;
+  if (!isText(bytes, start, end)) throw invalid('A property name is not valid UTF-8.');
+  if (length < 4 || !isUnderscored(bytes, start) || !isUnderscored(bytes, end - 2)) return;
+  const name = nameOf(bytes, field);
+  if (tag === DOCUMENT_ENTRY || name !== '__type__') throw invalid(`Property name "${name}" is reserved.`);
 }
 
 /** Where a value stands. */
@@ -83,17 +99,17 @@ interface Place {
   readonly depth: number;
   readonly inArray: boolean;
   /** The field it belongs to, for messages. */
-  readonly name: string;
+  readonly field: MapEntry;
   readonly tally: Tally;
 }
 
 function checkValue(bytes: Uint8Array, start: number, end: number, place: Place): number {
   const reader = new WireReader(bytes, start, end);
-  if (!reader.more) throw invalid(`Property ${place.name} has a value without a type.`);
+  if (!reader.more) refuse(bytes, place, 'has a value without a type');
   const tag = reader.uint32();
   if (tag !== TAG.map) place.tally.indexEntries += place.inArray ? 1 : INDEXES_PER_FIELD;
   const size = checkAlternative(reader, tag, place);
-  if (reader.more) throw invalid(`Property ${place.name} has a value of more than one type.`);
+  if (reader.more) refuse(bytes, place, 'has a value of more than one type');
   return size;
 }
 
@@ -115,119 +131,59 @@ function checkAlternative(reader: WireReader, tag: number, place: Place): number
 }
 
 function checkDelimited(reader: WireReader, tag: number, place: Place): number {
-  const { name, depth } = place;
-  if ((tag & 7) !== 2) throw invalid(`Property ${name} has a value of an unknown type.`);
   const { bytes } = reader;
+  if ((tag & 7) !== 2) refuse(bytes, place, 'has a value of an unknown type');
   const start = reader.delimited();
   const end = reader.position;
   switch (tag) {
     case TAG.string:
-      checkUtf8(bytes, start, end, `The string of property ${name}`);
+      if (!isText(bytes, start, end)) refuse(bytes, place, 'holds a string that is not valid UTF-8');
       return end - start + 1;
     case TAG.bytes:
       return end - start;
     case TAG.reference:
-      return referenceSize(bytes, start, end, name);
+      return referenceSize(bytes, start, end, place);
     case TAG.timestamp:
-      checkTimestamp(bytes, start, end, name);
+      if (!isTimestamp(bytes, start, end)) refuse(bytes, place, 'holds a timestamp outside the years 0001 to 9999');
       return 8;
     case TAG.geoPoint:
-      checkGeoPoint(bytes, start, end, name);
+      if (!isGeoPoint(bytes, start, end)) refuse(bytes, place, 'holds a geo point out of range');
       return 16;
     case TAG.array:
       if (place.inArray) throw invalid('Cannot convert an array value in an array value.');
-      checkDepth(depth, name);
-      return checkArray(bytes, start, end, { ...place, depth: depth + 1, inArray: true });
+      checkDepth(bytes, place);
+      return checkArray(bytes, start, end, { ...place, depth: place.depth + 1, inArray: true });
     case TAG.map:
-      checkDepth(depth, name);
-      checkVector(bytes, start, end, name);
-      return checkEntries(bytes, start, end, MAP_ENTRY, depth + 1, place.tally) + 32;
+      checkDepth(bytes, place);
+      if (!isWellFormedIfVector(bytes, start, end)) refuse(bytes, place, 'holds a malformed vector');
+      return checkEntries(bytes, start, end, MAP_ENTRY, place.depth + 1, place.tally) + 32;
     default:
-      throw invalid(`Property ${name} has a value of a type that cannot be stored.`);
+      return refuse(bytes, place, 'has a value of a type that cannot be stored');
   }
 }
 
-function checkDepth(depth: number, name: string): void {
-  if (depth >= DEPTH_MAX) throw invalid(`Property ${name} exceeds the maximum nesting depth of ${DEPTH_MAX}.`);
+/** The field's name is read only now: most values are fine, and their names never become strings. */
+function refuse(bytes: Uint8Array, place: Place, what: string): never {
+  throw invalid(`Property ${nameOf(bytes, place.field)} ${what}.`);
+}
+
+function checkDepth(bytes: Uint8Array, place: Place): void {
+  if (place.depth >= DEPTH_MAX) refuse(bytes, place, `exceeds the maximum nesting depth of ${DEPTH_MAX}`);
 }
 
 function checkArray(bytes: Uint8Array, start: number, end: number, place: Place): number {
   const reader = new WireReader(bytes, start, end);
   let size = 0;
   while (reader.more) {
-    if (reader.uint32() !== 0x0a) throw invalid(`Property ${place.name} has a malformed array.`);
+    if (reader.uint32() !== 0x0a) refuse(bytes, place, 'has a malformed array');
     size += checkValue(bytes, reader.delimited(), reader.position, place);
   }
   return size;
 }
 
-function checkUtf8(bytes: Uint8Array, start: number, end: number, what: string): void {
-  for (let at = start; at < end; at++) {
-    if (bytes[at]! < 0x80) continue;
-    if (!isUtf8(bytes.subarray(start, end))) throw invalid(`${what} is not valid UTF-8.`);
-    return;
-  }
-}
-
-function referenceSize(bytes: Uint8Array, start: number, end: number, name: string): number {
-  checkUtf8(bytes, start, end, `The reference of property ${name}`);
-  const parts = textOf(bytes, start, end).split('/');
+function referenceSize(bytes: Uint8Array, start: number, end: number, place: Place): number {
+  const parts = isText(bytes, start, end) ? textOf(bytes, start, end).split('/') : [];
   const isDocument = parts.length >= 7 && parts.length % 2 === 1 && parts[0] === 'projects' && parts[4] === 'documents';
-  if (!isDocument) throw invalid(`Property ${name} holds a reference that names no document.`);
+  if (!isDocument) refuse(bytes, place, 'holds a reference that names no document');
   return nameSize(parts.slice(5));
-}
-
-function checkTimestamp(bytes: Uint8Array, start: number, end: number, name: string): void {
-  const { seconds, nanos } = readTimestamp(bytes, start, end);
-  if (seconds < TIMESTAMP_SECONDS_MIN || seconds > TIMESTAMP_SECONDS_MAX || nanos < 0 || nanos > 999_999_999) {
-    throw invalid(`Property ${name} holds a timestamp outside the years 0001 to 9999.`);
-  }
-}
-
-function checkGeoPoint(bytes: Uint8Array, start: number, end: number, name: string): void {
-  const reader = new WireReader(bytes, start, end);
-  while (reader.more) {
-    const tag = reader.uint32();
-    if (tag !== 0x09 && tag !== 0x11) throw invalid(`Property ${name} has a malformed geo point.`);
-    const degrees = reader.double();
-    const limit = tag === 0x09 ? 90 : 180;
-    if (!(Math.abs(degrees) <= limit)) throw invalid(`Property ${name} holds a geo point out of range.`);
-  }
-}
-
-/** A map with `__type__: "__vector__"` must be a vector: one more entry, `value`, an array of doubles. */
-function checkVector(bytes: Uint8Array, start: number, end: number, name: string): void {
-  const reader = new WireReader(bytes, start, end);
-  let typed = false;
-  let dimensions = -1;
-  let entries = 0;
-  while (reader.more) {
-    const entryStart = reader.position;
-    reader.uint32();
-    const entry = readEntry(bytes, entryStart, reader.delimited(), reader.position);
-    const key = entry.keyEnd - entry.keyStart <= 8 ? textOf(bytes, entry.keyStart, entry.keyEnd) : '';
-    entries += 1;
-    if (key === '__type__') typed = true;
-    else if (key === 'value') dimensions = countDoubles(bytes, entry.valueStart, entry.valueEnd);
-  }
-  if (!typed) return;
-  if (entries !== 2 || dimensions < 1) throw invalid(`Property ${name} holds a malformed vector.`);
-  if (dimensions > VECTOR_DIMENSIONS_MAX) {
-    throw invalid(`Vectors must be at most ${VECTOR_DIMENSIONS_MAX} dimensions; property ${name} has ${dimensions}.`);
-  }
-}
-
-/** The number of doubles in an array value, or -1 when it is not an array of doubles. */
-function countDoubles(bytes: Uint8Array, start: number, end: number): number {
-  const outer = new WireReader(bytes, start, end);
-  if (!outer.more || outer.uint32() !== TAG.array) return -1;
-  const reader = new WireReader(bytes, outer.delimited(), outer.position);
-  let count = 0;
-  while (reader.more) {
-    reader.uint32();
-    const at = reader.delimited();
-    if (bytes[at] !== TAG.double) return -1;
-    count += 1;
-  }
-  return count;
 }

@@ -106,6 +106,7 @@ function readDelimited(reader: WireReader, tag: number): Value | undefined {
 }
 
 export function textOf(bytes: Uint8Array, start = 0, end = bytes.length): string {
+  if (Buffer.isBuffer(bytes)) return bytes.toString('utf8', start, end);
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8');
 }
 
