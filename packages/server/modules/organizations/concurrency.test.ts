@@ -1,4 +1,4 @@
-import type { Role } from '@holdfast/contract';
+import { type Role, roleAtLeast } from '@holdfast/contract';
 import { and, asc, eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestPerson } from '../../testing/people.ts';
@@ -126,11 +126,17 @@ test(`${callsAtOnce} refreshes, role changes and removals at once leave one owne
   await expectWholeChain(rows);
 });
 
-/** The team as the audit log tells it: a lost, doubled or misplaced row would give another team than the one that is there. */
+/**
+ * The team as the audit log tells it: a lost, doubled or misplaced row would give another team than the one that is
+ * there, and nobody may have changed anything after losing the right to.
+ */
 function retold(rows: Awaited<ReturnType<typeof auditRows>>): Record<string, Role> {
   const told = new Map(initialRoles);
   for (const row of rows) {
     const userId = row.resourceId as string;
+    const actorRole = told.get(row.actorId as string);
+    expect(actorRole, `${row.actorId} was out when ${row.action} happened`).toBeDefined();
+    if (row.action !== 'member.left') expect(roleAtLeast(actorRole as Role, 'admin')).toBe(true);
     if (row.action !== 'member.role_changed') told.delete(userId);
     else {
       expect(told.get(userId)).toBe(row.details.previousRole);
