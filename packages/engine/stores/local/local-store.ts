@@ -111,7 +111,8 @@ async function putFile(
     throwIfCancelled(options?.signal);
     await makeFolders(root, dirname(path));
     const expected = options?.ifMatch;
-    if (expected === undefined) await publish(temporary, path, options?.ifAbsent ?? false);
+    if (options?.ifAbsent) await publishNew(location, key, temporary, path);
+    else if (expected === undefined) await publish(temporary, path, false);
     else
       await exclusively(root, key, async () => {
         if ((await infoOf(root, key, path))?.etag !== expected) throw conflict(location, key);
@@ -119,7 +120,6 @@ async function putFile(
       });
   } catch (error) {
     await unlink(temporary).catch(() => {});
-    if (errorCode(error) === 'EEXIST') throw conflict(location, key, error);
     throw error;
   }
   const info = await infoOf(root, key, path);
@@ -128,6 +128,14 @@ async function putFile(
   return (
     info ?? Promise.reject(new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true }))
   );
+}
+
+async function publishNew(location: string, key: string, temporary: string, path: string): Promise<void> {
+  try {
+    await publish(temporary, path, true);
+  } catch (error) {
+    throw errorCode(error) === 'EEXIST' ? conflict(location, key, error) : error;
+  }
 }
 
 async function infoOf(root: string, key: string, path: string): Promise<BlobInfo | undefined> {
@@ -205,7 +213,7 @@ async function translated<Result>(location: string, key: string, run: () => Prom
     if (code === 'ENOENT') throw notFound(location, key, error);
     if (['EACCES', 'EPERM', 'EROFS', 'ELOOP'].includes(code))
       throw new AttemptError('STORAGE_PERMISSION_DENIED', `No permission for ${key} in ${location}.`, options);
-    if (['EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENOTEMPTY'].includes(code))
+    if (['EEXIST', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENOTEMPTY'].includes(code))
       throw new AttemptError('VALIDATION_ERROR', `The key ${key} cannot be a file in ${location}.`, options);
     if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code))
       throw new AttemptError('STORAGE_UPLOAD_ERROR', `There is no room for ${key} in ${location}.`, options);

@@ -1,0 +1,160 @@
+import { type S3Credential, type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type EngineError, isEngineError } from '../../ports/index.ts';
+import { createStoreNetwork } from '../network.ts';
+import { probeStore } from '../probe.ts';
+import { listS3Buckets } from './buckets.ts';
+import { createS3Client } from './client.ts';
+import { createS3Store, type S3StoreOptions } from './s3-store.ts';
+
+const bytes = new TextEncoder().encode('content');
+const MIB = 1024 * 1024;
+const keys: S3Credential[] = [
+  { accessKeyId: 'full', secretAccessKey: 'f' },
+  { accessKeyId: 'no-delete', secretAccessKey: 'n', deny: ['DeleteObjects'] },
+  { accessKeyId: 'one-bucket', secretAccessKey: 'o', buckets: ['one'] },
+];
+
+describe('an S3 store', () => {
+  let sandbox: S3Sandbox;
+  beforeAll(async () => {
+    sandbox = await startS3Sandbox({ buckets: ['one', 'two'], credentials: keys });
+  });
+  afterAll(() => sandbox.stop());
+
+  const options = (more: Partial<S3StoreOptions> = {}): S3StoreOptions => ({
+    kind: 's3',
+    region: 'us-east-1',
+    bucket: 'one',
+    endpoint: sandbox.endpoint,
+    forcePathStyle: true,
+    credentials: { accessKeyId: 'full', secretAccessKey: 'f' },
+    retry: { attemptsMax: 6, delayMsMin: 1, delayMsMax: 3 },
+    partBytes: 5 * MIB,
+    ...more,
+  });
+  const failure = async (promise: Promise<unknown>) => {
+    const error = await promise.then(
+      () => undefined,
+      (reason) => reason,
+    );
+    expect(isEngineError(error)).toBe(true);
+    return error as EngineError;
+  };
+
+  test('tells wrong keys, wrong buckets and wrong regions apart, without repeating', async () => {
+    const wrongSecret = createS3Store(options({ credentials: { accessKeyId: 'full', secretAccessKey: 'x' } }));
+    expect((await failure(wrongSecret.get('a'))).code).toBe('STORAGE_PERMISSION_DENIED');
+    const unknownKey = createS3Store(options({ credentials: { accessKeyId: 'who', secretAccessKey: 'x' } }));
+    expect((await failure(unknownKey.put('a', bytes))).code).toBe('STORAGE_PERMISSION_DENIED');
+    const noBucket = createS3Store(options({ bucket: 'none' }));
+    expect((await failure(noBucket.put('a', bytes))).code).toBe('STORAGE_NOT_FOUND');
+    const wrongRegion = createS3Store(options({ region: 'eu-west-1' }));
+    const error = await failure(wrongRegion.put('a', bytes));
+    expect([error.code, error.message]).toEqual(['VALIDATION_ERROR', expect.stringContaining("expecting 'us-east-1'")]);
+    const nobody = createS3Store(options({ endpoint: 'http://127.0.0.1:1' }));
+    expect((await failure(nobody.get('a'))).code).toBe('STORAGE_UNAVAILABLE');
+  });
+
+  test('an error names the place but never the secret', async () => {
+    const store = createS3Store(options({ credentials: { accessKeyId: 'full', secretAccessKey: 'very-secret' } }));
+    const error = await failure(store.get('a'));
+    expect(JSON.stringify([error.message, error.details])).not.toContain('very-secret');
+    expect(error.message).toContain('s3://one/');
+  });
+
+  test('a probe reports the step that fails and why', async () => {
+    const store = createS3Store(options({ credentials: { accessKeyId: 'no-delete', secretAccessKey: 'n' } }));
+    const steps = await probeStore(store);
+    expect(steps.map(({ name, ok }) => [name, ok])).toEqual([
+      ['write', true],
+      ['read', true],
+      ['range', true],
+      ['list', true],
+      ['delete', false],
+    ]);
+    expect(steps.at(-1)?.error?.code).toBe('STORAGE_PERMISSION_DENIED');
+    const wrong = await probeStore(createS3Store(options({ bucket: 'none' })));
+    expect(wrong.map(({ name, ok }) => [name, ok])).toEqual([['write', false]]);
+  });
+
+  test('the buckets that the credentials see are listed for the form', async () => {
+    const { bucket: _, ...connection } = options();
+    expect(await listS3Buckets(connection)).toEqual(['one', 'two']);
+    expect(
+      await listS3Buckets({ ...connection, credentials: { accessKeyId: 'one-bucket', secretAccessKey: 'o' } }),
+    ).toEqual(['one']);
+    const error = await failure(
+      listS3Buckets({ ...connection, credentials: { accessKeyId: 'x', secretAccessKey: 'o' } }),
+    );
+    expect(error.code).toBe('STORAGE_PERMISSION_DENIED');
+  });
+
+  test('addresses that are not allowed are never dialled, by number or by name', async () => {
+    const asked: string[] = [];
+    const guarded = (endpoint: string) => {
+      const isAllowed = (address: string) => {
+        asked.push(address);
+        return !address.startsWith('127.') && address !== '::1';
+      };
+      return createS3Store(options({ endpoint, network: createStoreNetwork({ isAllowed }) }));
+    };
+    sandbox.faults.clear();
+    const before = sandbox.faults.counts.requests;
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const error = await failure(guarded(`http://${host}:${sandbox.port}`).put('a', bytes));
+      expect([error.code, error.message]).toEqual(['VALIDATION_ERROR', `Connections to ${host} are not allowed.`]);
+    }
+    expect(asked).toContain('127.0.0.1');
+    expect(sandbox.faults.counts.requests).toBe(before);
+    const open = createS3Store(
+      options({ endpoint: `http://localhost:${sandbox.port}`, network: createStoreNetwork({ isAllowed: () => true }) }),
+    );
+    await open.put('guarded', bytes);
+    await open.close();
+  });
+
+  test('large objects go up in parts, and a lost answer to the last request is found out', async () => {
+    const store = createS3Store(options());
+    const large = new Uint8Array(12 * MIB).fill(3);
+    sandbox.faults.set({ lostAckRate: 1, operations: ['CompleteMultipartUpload'], harmedMax: 1 });
+    const info = await store.put('large', large, { ifAbsent: true });
+    expect(sandbox.faults.counts.lostAcks).toBe(1);
+    sandbox.faults.clear();
+    expect(info).toMatchObject({ size: large.length, etag: expect.stringMatching(/-3"$/) });
+    expect(Buffer.compare(await store.get('large'), large)).toBe(0);
+    const uploads = sandbox.objects.bucket('one').uploads;
+    expect(uploads.size).toBe(0);
+    const other = await failure(store.put('large', new Uint8Array(12 * MIB), { ifAbsent: true }));
+    expect([other.code, uploads.size]).toEqual(['STORAGE_CONFLICT', 0]);
+  });
+
+  test('a cancelled large upload leaves no parts behind', async () => {
+    const store = createS3Store(options());
+    sandbox.faults.set({ delayRate: 1, delayMsMin: 200, delayMsMax: 200, operations: ['UploadPart'] });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    const error = await failure(store.put('stopped', new Uint8Array(12 * MIB), { signal: controller.signal }));
+    sandbox.faults.clear();
+    expect(error.code).toBe('CANCELLED');
+    expect(await store.head('stopped')).toBeUndefined();
+    expect(sandbox.objects.bucket('one').uploads.size).toBe(0);
+  });
+
+  test('bytes that keep coming back wrong are an integrity error, not data', async () => {
+    const store = createS3Store(options());
+    await store.put('rotten', bytes);
+    sandbox.faults.set({ corruptReadRate: 1 });
+    expect((await failure(store.get('rotten'))).code).toBe('INTEGRITY_ERROR');
+    sandbox.faults.clear();
+  });
+
+  test('the address of spaces follows from the region, and a custom one must be an address', async () => {
+    const { client } = createS3Client({ kind: 'spaces', region: 'fra1', credentials: keys[0]! });
+    const endpoint = await client.config.endpoint!();
+    expect(`${endpoint.protocol}//${endpoint.hostname}`).toBe('https://fra1.digitaloceanspaces.com');
+    for (const odd of ['ftp://x', 'nonsense', 'http://user:pass@host', 'http://host?x=1'])
+      expect(() => createS3Store(options({ endpoint: odd }))).toThrow('endpoint');
+    expect(() => createS3Store(options({ region: 'a/../b' }))).toThrow('region');
+  });
+});
