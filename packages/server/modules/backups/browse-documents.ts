@@ -1,5 +1,4 @@
-import { browse, type BrowseOptions, type Scope, type View } from '@holdfast/engine';
-import { readRecords } from '@holdfast/engine';
+import { type BrowseOptions, browse, readRecords, type Scope, type View } from '@holdfast/engine';
 import { type DocumentView, presentDocument } from './present-contents.ts';
 
 /** A page is cut short where its documents together exceed this. */
@@ -33,11 +32,7 @@ interface Body {
   body: Uint8Array;
 }
 
-async function* singly(
-  view: View,
-  paths: readonly string[],
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Body> {
+async function* singly(view: View, paths: readonly string[], signal: AbortSignal | undefined): AsyncGenerator<Body> {
   for (const path of paths) {
     const body = await view.get(path, signal ? { signal } : {});
     if (body) yield { path, body };

@@ -59,7 +59,8 @@ function keepSigns(fields: JsonFields): JsonFields {
 
 function keepSign(value: JsonValue): JsonValue {
   if ('doubleValue' in value) return Object.is(value.doubleValue, -0) ? { doubleValue: rawJSON('-0') } : value;
-  if ('mapValue' in value) return value.mapValue.fields ? { mapValue: { fields: keepSigns(value.mapValue.fields) } } : value;
+  if ('mapValue' in value)
+    return value.mapValue.fields ? { mapValue: { fields: keepSigns(value.mapValue.fields) } } : value;
   if ('arrayValue' in value)
     return value.arrayValue.values ? { arrayValue: { values: value.arrayValue.values.map(keepSign) } } : value;
   if (!('geoPointValue' in value)) return value;

@@ -3,6 +3,7 @@ import { pageOf } from '../../platform/cursor.ts';
 import { storageStore } from '../storage/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import { cancel, deleteBackup, setHold, startVerification } from './change-backup.ts';
+import { contentsHandlers } from './contents-routes.ts';
 import type { BackupsContext } from './context.ts';
 import { createBackup, dryRunBackup } from './create-backup.ts';
 import { importBackup } from './import-backup.ts';
@@ -42,6 +43,8 @@ export function backupHandlers(context: BackupsContext): Handlers {
   }
 
   return {
+    ...contentsHandlers(context),
+
     listBackups: async ({ organization, query }) => {
       const { limit, cursor, from, to, ...rest } = query;
       const filters = {

@@ -1,0 +1,14 @@
+import type { Scope } from '@holdfast/engine';
+
+/** The part of a scope that lies in one collection, with everything below it; undefined when they have nothing in common. */
+export function narrowScope(scope: Scope, collection: string | undefined): Scope | undefined {
+  if (collection === undefined) return scope;
+  const { excludeCollections } = scope;
+  const isBelow = (path: string, above: string) => path === above || path.startsWith(`${above}/`);
+  if (excludeCollections.some((excluded) => isBelow(collection, excluded))) return undefined;
+  const whole = { collections: [collection], includeSubcollections: true, excludeCollections };
+  if (scope.collections === 'all') return whole;
+  if (scope.includeSubcollections && scope.collections.some((listed) => isBelow(collection, listed))) return whole;
+  const collections = scope.collections.filter((listed) => isBelow(listed, collection));
+  return collections.length > 0 ? { ...scope, collections } : undefined;
+}

@@ -1,0 +1,65 @@
+import { Firestore } from '@google-cloud/firestore';
+import type { FirestoreSandbox } from '@holdfast/sandbox';
+import { type ProtectedProject, protectProject, untilEnded } from './protected-project.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+type Record = any;
+
+/** The service with one protected project whose database is written by Google's own client. */
+export interface BackupBench {
+  app: TestApp;
+  shop: ProtectedProject;
+  as: { token: string; organizationId: string };
+  firestore: Firestore;
+  sandbox: FirestoreSandbox;
+  /** Starts a backup and waits for its end, whatever it is. */
+  run(body?: object): Promise<Record>;
+  /** The same, for one that must succeed; its id. */
+  backUp(body?: object): Promise<string>;
+  get(path: string): Promise<Record>;
+  clear(): void;
+  close(): Promise<void>;
+}
+
+/** Faults end jobs soon instead of after minutes of patience. */
+export const hasty = { JOB_ATTEMPTS: '1', SOURCE_RETRY_ATTEMPTS: '2', STORAGE_RETRY_ATTEMPTS: '2' };
+
+export async function startBackupBench(environment: { [name: string]: string } = {}): Promise<BackupBench> {
+  const app = await startTestApp(environment);
+  const shop = await protectProject(app);
+  const as = { token: shop.owner.token, organizationId: shop.organizationId };
+  process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
+  const firestore = new Firestore({ projectId: 'shop' });
+  const run = async (body: object = {}) => {
+    const request = { ...as, body: { projectId: shop.projectId, ...body } };
+    const started = await app.request('POST', '/api/v1/backups', request);
+    if (started.status !== 202) throw new Error(started.text);
+    return untilEnded(app, `/api/v1/backups/${started.body.data.id}`, as);
+  };
+  return {
+    app,
+    shop,
+    as,
+    firestore,
+    sandbox: shop.firestore,
+    run,
+    backUp: async (body) => {
+      const backup = await run(body);
+      if (backup.status !== 'completed') throw new Error(JSON.stringify(backup.error));
+      return backup.id;
+    },
+    get: async (path) => {
+      const answer = await app.request('GET', `/api/v1${path}`, as);
+      if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`);
+      return answer.body.data;
+    },
+    clear: () => shop.firestore.control.clear({ project: 'shop', database: '(default)' }),
+    close: async () => {
+      delete process.env.FIRESTORE_EMULATOR_HOST;
+      await firestore.terminate();
+      await app.close();
+      await shop.close();
+    },
+  };
+}
