@@ -21,6 +21,7 @@ export { createApiKey, hashApiKey } from './api-key.ts';
 export { type ActivityNotes, activityMs } from './authenticator.ts';
 export type { Membership } from './memberships.ts';
 export type { Holder } from './sessions.ts';
+export { users } from './tables.ts';
 
 export interface AuthDependencies {
   audit: AuditLog;
