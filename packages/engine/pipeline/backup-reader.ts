@@ -53,7 +53,11 @@ export class BackupReader implements Layer {
     this.envelope = envelope;
   }
 
-  static async open({ store, backupId, keys, pool, signal }: OpenBackupOptions): Promise<BackupReader> {
+  static async open(options: OpenBackupOptions): Promise<BackupReader> {
+    return await onceMore(() => BackupReader.#openOnce(options));
+  }
+
+  static async #openOnce({ store, backupId, keys, pool, signal }: OpenBackupOptions): Promise<BackupReader> {
     const bytes = await store.get(manifestKey(backupId), { bytesMax: manifestBytesMax, ...(signal ? { signal } : {}) });
     const object = new ManifestObject(bytes);
     const clear = object.clear();
@@ -85,6 +89,10 @@ export class BackupReader implements Layer {
   }
 
   async read(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<OpenedSegment> {
+    return await onceMore(() => this.#readOnce(descriptor, signal));
+  }
+
+  async #readOnce(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<OpenedSegment> {
     const bytes = await this.#present(
       this.store.get(segmentKey(this.backupId, descriptor.id), signal ? { signal } : {}),
     );
@@ -92,6 +100,10 @@ export class BackupReader implements Layer {
   }
 
   async readIndex(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
+    return await onceMore(() => this.#readIndexOnce(descriptor, signal));
+  }
+
+  async #readIndexOnce(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
     const length = descriptor.headerBytes + descriptor.indexBytes;
     const key = segmentKey(this.backupId, descriptor.id);
     const bytes = await this.#present(this.store.getRange(key, 0, length, signal ? { signal } : {}));
@@ -109,7 +121,7 @@ export class BackupReader implements Layer {
   #shard(shard: ShardDescriptor): Promise<readonly SegmentDescriptor[]> {
     const cached = this.#shards.get(shard.id);
     if (cached !== undefined) return cached;
-    const loading = this.#loadShard(shard);
+    const loading = onceMore(() => this.#loadShard(shard));
     const oldest = this.#shards.keys().next().value;
     if (this.#shards.size >= shardsCachedMax && oldest !== undefined) this.#shards.delete(oldest);
     this.#shards.set(shard.id, loading);
@@ -130,6 +142,16 @@ export class BackupReader implements Layer {
     if (!isTheOne || segments.at(-1)?.lastPath !== shard.lastPath)
       throw damaged(this.backupId, 'has a shard of other content');
     return segments;
+  }
+}
+
+/** Bytes damaged on their way are not damage at rest: what does not open is read a second time before it is believed. */
+async function onceMore<Result>(read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isEngineError(error, 'INTEGRITY_ERROR') && !isEngineError(error, 'DECRYPTION_ERROR')) throw error;
+    return await read();
   }
 }
 

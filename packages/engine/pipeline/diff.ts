@@ -73,35 +73,42 @@ async function* documentsOf({ database, records }: DiffSide): AsyncGenerator<Sid
 function changesBetween(old: Uint8Array, young: Uint8Array, oldDatabase: string, youngDatabase: string): FieldChange[] {
   if (oldDatabase === youngDatabase && Buffer.compare(old, young) === 0) return [];
   const changes: FieldChange[] = [];
-  const sameReference = (text: string) =>
-    text.startsWith(`${youngDatabase}/`) ? `${oldDatabase}${text.slice(youngDatabase.length)}` : text;
-  compareFields('', decodeDocument(old).fields, decodeDocument(young).fields, sameReference, changes);
+  const relative = relativeReferences([oldDatabase, youngDatabase]);
+  compareFields('', decodeDocument(old).fields, decodeDocument(young).fields, relative, changes);
   return changes;
+}
+
+/** Between two databases it does not matter which of the two a reference names: a restore moves it from one to the other. */
+function relativeReferences(databases: readonly string[]): (reference: string) => string {
+  return (reference) => {
+    const own = databases.find((database) => reference.startsWith(`${database}/`));
+    return own === undefined ? reference : reference.slice(own.length);
+  };
 }
 
 function compareFields(
   prefix: string,
   before: JsonFields,
   after: JsonFields,
-  sameReference: (text: string) => string,
+  relative: (reference: string) => string,
   into: FieldChange[],
 ): void {
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const path = prefix === '' ? fieldName(key) : `${prefix}.${fieldName(key)}`;
     const [old, young] = [before[key], after[key]];
     const areMaps = old !== undefined && young !== undefined && 'mapValue' in old && 'mapValue' in young;
-    if (areMaps) compareFields(path, old.mapValue.fields ?? {}, young.mapValue.fields ?? {}, sameReference, into);
-    else if (!isSame(old, young, sameReference)) into.push({ path, before: old ?? null, after: young ?? null });
+    if (areMaps) compareFields(path, old.mapValue.fields ?? {}, young.mapValue.fields ?? {}, relative, into);
+    else if (!isSame(old, young, relative)) into.push({ path, before: old ?? null, after: young ?? null });
   }
 }
 
 function isSame(
   old: JsonValue | undefined,
   young: JsonValue | undefined,
-  sameReference: (text: string) => string,
+  relative: (reference: string) => string,
 ): boolean {
   if (old === undefined || young === undefined) return old === young;
-  return canonical(old, (text) => text) === canonical(young, sameReference);
+  return canonical(old, relative) === canonical(young, relative);
 }
 
 /** Text in which equal values are equal: map keys sorted, references relative. */

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const main = new URL('./main.ts', import.meta.url).pathname;
+let folder: string;
+let sandbox: Awaited<ReturnType<typeof startFirestoreSandbox>>;
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs `holdfast local …` as a customer would, in a process of its own. */
+async function holdfast(...words: string[]): Promise<Outcome> {
+  const store = words[0] === 'keygen' ? [] : ['--store', join(folder, 'store')];
+  const environment = {
+    ...process.env,
+    HOLDFAST_KEY: '',
+    HOLDFAST_PASSPHRASE: '',
+    FIRESTORE_EMULATOR_HOST: sandbox.address,
+  };
+  return await new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, 'local', ...words, ...store],
+      { env: environment, maxBuffer: 64 * 1024 * 1024 },
+      (error, out, errorText) => resolve({ code: error === null ? 0 : Number(error.code), out, error: errorText }),
+    );
+  });
+}
+
+const key = () => ['--key-file', join(folder, 'key')];
+const json = async (...words: string[]) => JSON.parse((await holdfast(...words, ...key(), '--json')).out);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
+  sandbox = await startFirestoreSandbox();
+  loadSample(sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 300, seed: 7 });
+});
+
+afterAll(async () => {
+  await sandbox.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a customer without a service backs up, looks, verifies, compares, restores and exports', {
+  timeout: 120_000,
+}, async () => {
+  expect((await holdfast('keygen', join(folder, 'key'))).code).toBe(0);
+  const full = await json('backup', '--project', 'shop');
+  expect(full).toMatchObject({ type: 'full', parentId: null, warnings: [] });
+  expect(full.documents).toBeGreaterThanOrEqual(300);
+
+  const increment = await json('backup', '--project', 'shop', '--incremental');
+  expect(increment).toMatchObject({
+    type: 'incremental',
+    parentId: full.backupId,
+    puts: 0,
+    deletes: 0,
+    documents: full.documents,
+  });
+
+  const { backups } = await json('list');
+  expect(backups.map((backup: { backupId: string }) => backup.backupId)).toEqual([full.backupId, increment.backupId]);
+
+  const { collections } = await json('browse', 'latest');
+  expect(collections.length).toBeGreaterThan(2);
+  expect(await json('verify', 'latest')).toMatchObject({ isIntact: true, documents: full.documents, backups: 2 });
+
+  expect(await json('restore', 'latest', '--project', 'copy', '--dry-run')).toMatchObject({
+    preview: { create: full.documents, replace: 0 },
+  });
+  expect(await json('restore', 'latest', '--project', 'copy', '--no-ramp-up')).toMatchObject({
+    written: full.documents,
+    failed: 0,
+  });
+  const compared = await holdfast('diff', full.backupId, 'live', '--project', 'copy', ...key(), '--json');
+  expect(compared).toMatchObject({ code: 0, out: '{"summary":{"added":0,"removed":0,"changed":0}}\n' });
+
+  const exported = await holdfast('export', 'latest', ...key());
+  const lines = exported.out.trimEnd().split('\n');
+  expect(lines).toHaveLength(full.documents);
+  const first = JSON.parse(lines[0]!) as { name: string };
+  const path = first.name.split('/documents/')[1]!;
+  expect(JSON.parse((await holdfast('browse', 'latest', path, ...key())).out)).toEqual(first);
+});
+
+test('wrong keys, damage, missing backups and wrong usage have exit codes of their own', {
+  timeout: 120_000,
+}, async () => {
+  await writeFile(join(folder, 'other'), 'ab'.repeat(32));
+  expect((await holdfast('verify', 'latest', '--key-file', join(folder, 'other'))).code).toBe(5);
+  const { backups } = await json('list');
+  const id = backups[0].backupId as string;
+  expect((await holdfast('verify', id, '--key-file', join(folder, 'other'))).code).toBe(4);
+  expect((await holdfast('verify', 'bkp_none', ...key())).code).toBe(5);
+  expect((await holdfast('restore', id, '--mode', 'sideways', ...key())).code).toBe(2);
+  const segments = join(folder, 'store', 'backups', id, 'segments');
+  const file = join(segments, (await readdir(segments))[0]!);
+  const bytes = await readFile(file);
+  bytes[bytes.length >> 1]! ^= 1;
+  await writeFile(file, bytes);
+  const damaged = await holdfast('verify', id, ...key(), '--json');
+  expect(damaged.code).toBe(3);
+  expect(JSON.parse(damaged.out)).toMatchObject({ isIntact: false, errorCount: 1 });
+  expect((await holdfast('export', id, ...key())).code).toBe(3);
+});
