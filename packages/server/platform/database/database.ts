@@ -36,7 +36,9 @@ export function connectDatabase(options: { url: string; poolSize: number; log: L
     connectionTimeoutMillis: 15_000,
     application_name: 'holdfast',
     keepAlive: true,
-  });
+    // What a transaction asks first travels right behind its begin instead of waiting for the answer to it.
+    pipeline: true,
+  } as pg.PoolConfig);
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
   return {
     pool,
@@ -65,13 +67,15 @@ async function transact<T>(
   };
   client.on('error', onError);
   try {
-    await client.query(begin);
+    const begun = client.query(begin);
+    begun.catch(() => undefined);
     const result = await work({
-      orm: drizzle(client),
+      orm: ormOf(client),
       client,
       organizationId,
       onCommit: (action) => afterCommit.push(action),
     });
+    await begun;
     await client.query('commit');
     for (const action of afterCommit) action();
     return result;
@@ -84,6 +88,38 @@ async function transact<T>(
     client.off('error', onError);
     client.release(broken);
   }
+}
+
+const orms = new WeakMap<pg.PoolClient, NodePgDatabase>();
+
+/** One query builder per connection, made once. */
+function ormOf(client: pg.PoolClient): NodePgDatabase {
+  const known = orms.get(client);
+  if (known) return known;
+  const orm = drizzle(preparing(client) as pg.PoolClient);
+  orms.set(client, orm);
+  return orm;
+}
+
+const statementsMax = 2000;
+const statements = new Map<string, string>();
+
+/** A name for a statement that has come before; the server keeps its plan under it. Bounded: texts that vary without end are not kept. */
+function statementName(text: string): string | undefined {
+  const known = statements.get(text);
+  if (known !== undefined || statements.size >= statementsMax) return known;
+  const name = `holdfast_${statements.size}`;
+  statements.set(text, name);
+  return name;
+}
+
+/** The same connection, but every statement with parameters is parsed and planned once per connection instead of every time. */
+function preparing(client: pg.PoolClient): Pick<pg.PoolClient, 'query'> {
+  const query = (config: pg.QueryConfig & { rowMode?: 'array' }, values?: unknown[]) => {
+    const name = config.name ?? (values && values.length > 0 ? statementName(config.text) : undefined);
+    return client.query(name === undefined ? config : { ...config, name }, values);
+  };
+  return { query: query as pg.PoolClient['query'] };
 }
 
 async function repeatedly<T>(attempt: () => Promise<T>): Promise<T> {
