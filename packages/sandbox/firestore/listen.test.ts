@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, ManualClock, NAME, pathOf, ROOT, remove, set } from './testing/fixtures.ts';
+import { DATABASE, fields, ManualClock, NAME, pathOf, ROOT, remove, set, timeOf } from './testing/fixtures.ts';
 import { RawClient, type RawConversation, type Response } from './testing/raw-client.ts';
 import { HOUR, SECOND, timestampFrom } from './values/timestamp.ts';
 
@@ -185,6 +185,21 @@ test('a collection group is listened to across its parents', async () => {
   await set(client, 'users/a/orders/1', fields({ n: 1 }));
   expect(await ear.snapshot()).toEqual(['change users/a/orders/1 1']);
   ear.stream.cancel();
+});
+
+test('a quiet stream hears from time to time that nothing has happened up to now', async () => {
+  const quick = await startFirestoreSandbox({ clock, listenHeartbeatMs: 50 });
+  const times: number[] = [];
+  const caller = new RawClient(quick.port);
+  const stream = caller.converse('Listen', ({ targetChange }) => {
+    if (targetChange?.targetIds.length === 0) times.push(timeOf(targetChange.readTime));
+  });
+  stream.send({ database: DATABASE, addTarget: { targetId: 1, ...collection('a') } });
+  await expect.poll(() => times.length).toBeGreaterThan(0);
+  clock.micros += SECOND;
+  await expect.poll(() => times.at(-1)).toBe(clock.micros);
+  caller.destroy();
+  await quick.stop();
 });
 
 test('a stream broken after n documents ends there', async () => {

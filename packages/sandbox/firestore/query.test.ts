@@ -348,3 +348,12 @@ test('a large answer arrives whole and in order while documents are written into
   expect(paths.filter((path) => !path.endsWith('x'))).toHaveLength(20_000);
   expect(paths).toEqual([...paths].sort());
 });
+
+test('forty readers on one connection all get the whole collection', async () => {
+  fillFast(sandbox.control.database(NAME), { collection: 'shared', documents: 3000 });
+  const structuredQuery = { from: [{ collectionId: 'shared' }] };
+  const counts = await Promise.all(
+    Array.from({ length: 40 }, async () => (await query(client, structuredQuery)).length),
+  );
+  expect(counts).toEqual(Array.from({ length: 40 }, () => 3000));
+});

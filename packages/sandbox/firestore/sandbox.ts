@@ -14,6 +14,8 @@ export interface Sandbox {
   readonly faults: Faults;
   /** Makes every open listen stream reset its targets. */
   readonly listenResets: Set<() => void>;
+  /** How often a quiet listen stream tells that nothing has happened up to now. */
+  readonly listenHeartbeatMs: number;
 }
 
 /** The database a call is about, once the caller has been let in. */

@@ -11,6 +11,8 @@ import { Store } from './store/store.ts';
 import { Dispatcher } from './transport/dispatch.ts';
 import { listen } from './transport/listener.ts';
 
+const LISTEN_HEARTBEAT_MS = 5000;
+
 export interface FirestoreSandboxOptions {
   /** Where to listen (127.0.0.1, any free port). */
   readonly host?: string;
@@ -22,6 +24,8 @@ export interface FirestoreSandboxOptions {
   readonly authorize?: Authorize;
   /** Offers the control API as JSON over HTTP on this port, 0 for any free one (absent: not at all). */
   readonly controlPort?: number;
+  /** How often a quiet listen stream hears that nothing has happened (5000). */
+  readonly listenHeartbeatMs?: number;
 }
 
 export interface FirestoreSandbox {
@@ -42,6 +46,7 @@ export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {
     counters: new Counters(),
     faults: new Faults(),
     listenResets: new Set(),
+    listenHeartbeatMs: options.listenHeartbeatMs ?? LISTEN_HEARTBEAT_MS,
   };
   const dispatcher = new Dispatcher(allMethods(sandbox), {
     before: (call) => {

@@ -23,7 +23,6 @@ const requestType = firestoreType('ListenRequest');
 const responseType = firestoreType('ListenResponse');
 const CHANGE = { NO_CHANGE: 0, ADD: 1, REMOVE: 2, CURRENT: 3, RESET: 4 } as const;
 const TARGETS_MAX = 100;
-const HEARTBEAT_MS = 5000;
 /** Commits that touch no target are passed on as mere progress at most this often. */
 const PROGRESS_MS = 1000;
 
@@ -83,7 +82,7 @@ class ListenConversation implements Conversation {
     const database = openDatabase(this.sandbox, this.call, parseDatabaseName(request.database), 'read');
     database.commitListeners.add(this.onCommit);
     this.sandbox.listenResets.add(this.onReset);
-    this.heartbeat = setInterval(() => this.queueFlush(), HEARTBEAT_MS);
+    this.heartbeat = setInterval(() => this.queueFlush(), this.sandbox.listenHeartbeatMs);
     this.heartbeat.unref();
     return database;
   }
@@ -219,7 +218,8 @@ class ListenConversation implements Conversation {
     await this.sendEvents(events, time);
     for (const target of this.targets.values()) target.readTime = time;
     const touched = [...events.values()].some((changes) => changes.size > 0);
-    if (touched || performance.now() - this.progressAtMs >= PROGRESS_MS) this.sendSnapshotTime(time);
+    if (touched || performance.now() - this.progressAtMs >= Math.min(PROGRESS_MS, this.sandbox.listenHeartbeatMs))
+      this.sendSnapshotTime(time);
   }
 
   /** Sends each document once, with all the targets it entered, changed in or left. */

@@ -4,6 +4,8 @@ import { createServer as createHttp2Server, type ServerHttp2Session, type Server
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 const WINDOW_BYTES = 16 * 1024 * 1024;
+const SESSION_MEMORY_MB = 2048;
+const STREAM_RESETS_MAX = 1_000_000;
 const PREFACE = 'PRI * HTTP/2';
 
 export interface ListenerOptions {
@@ -27,6 +29,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const sockets = new Set<Socket>();
   const http1 = createHttp1Server(options.onHttp1Request);
   const http2 = createHttp2Server({
+    // Node's defaults protect servers on the open internet; here one connection may well carry a hundred full scans,
+    // and a test may cancel a thousand streams in a row.
+    maxSessionMemory: SESSION_MEMORY_MB,
+    streamResetBurst: STREAM_RESETS_MAX,
+    streamResetRate: STREAM_RESETS_MAX,
     settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
   });
   http2.on('session', (session: ServerHttp2Session) => {
