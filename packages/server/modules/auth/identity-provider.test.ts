@@ -49,6 +49,20 @@ test('a good id token signs in', async () => {
   expect(answer.cookies.length).toBe(2);
 });
 
+test('an answer counts once, also from a provider that would accept its code again', async () => {
+  const browser = new TestBrowser(baseUrl, app.address);
+  const first = await browser.request('GET', `${baseUrl}/api/v1/auth/google`);
+  const asked = new URL(first.headers.get('location') ?? '').searchParams;
+  provider.idToken = (base, sign) => sign({ ...base, nonce: asked.get('nonce') });
+  const answer = `${baseUrl}/api/v1/auth/google/callback?code=c&state=${asked.get('state')}`;
+  const before = provider.tokenRequests;
+  const statuses = await Promise.all(
+    Array.from({ length: 5 }, async () => (await browser.request('GET', answer)).status),
+  );
+  expect(statuses.sort()).toEqual([302, 401, 401, 401, 401]);
+  expect(provider.tokenRequests).toBe(before + 1);
+});
+
 const attacks: Record<string, HostileProvider['idToken']> = {
   'another nonce': (base, sign) => sign({ ...base, nonce: 'replayed' }),
   'no nonce': (base, sign) => sign({ ...base, nonce: undefined }),
