@@ -3,7 +3,7 @@ import type { JobDefinition } from '../platform/queue.ts';
 import { platformSealedColumns, type SealedColumn } from '../platform/secrets/sealed-columns.ts';
 import { authenticationFunctions } from './auth/authenticate.sql.ts';
 import { authSealedColumns } from './auth/sealed-columns.ts';
-import { backupJobs } from './backups/index.ts';
+import { backupJobs, purgeObjectsJob } from './backups/index.ts';
 import { organizationSealedColumns } from './organizations/sealed-columns.ts';
 import { projectSealedColumns } from './projects/sealed-columns.ts';
 import { restoreJobs } from './restores/index.ts';
@@ -16,6 +16,7 @@ export const jobDefinitions = [
   sendMailJob,
   storageTaskJob,
   ...backupJobs,
+  purgeObjectsJob,
   ...restoreJobs,
 ] as unknown as readonly JobDefinition<never>[];
 

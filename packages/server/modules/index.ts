@@ -10,6 +10,7 @@ import {
   EngineRoom,
   organizationTotals,
   projectStatistics,
+  purgeObjectsHook,
   rewrapBackups,
   runningJobs,
   storageTasks,
@@ -50,7 +51,7 @@ export function composeModules(platform: Platform): Composition {
     countProjects,
     measureBackups: organizationTotals,
     rewraps: [rewrapBackups(queue)],
-    purgeHooks: [],
+    purgeHooks: [purgeObjectsHook(queue)],
   });
   const auth = createAuthModule(platform, {
     audit: audit.log,

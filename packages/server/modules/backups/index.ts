@@ -5,6 +5,7 @@ import { runFinish } from './finish-backup.job.ts';
 import { finishBackupJob, planBackupJob, removeObjectsJob, runRangeJob, verifyBackupJob } from './jobs.ts';
 import { type OpenedChain, openChainOf } from './open-chain.ts';
 import { runPlan } from './plan-backup.job.ts';
+import { purgeObjects, purgeObjectsJob } from './purge-objects.ts';
 import { removeObjects } from './remove-objects.ts';
 import { backupHandlers } from './routes.ts';
 import { runRangeWork } from './run-range.job.ts';
@@ -21,6 +22,7 @@ export { mayPass } from './end-backup.ts';
 export { EngineRoom } from './engine-room.ts';
 export { backupJobs } from './jobs.ts';
 export { followJob } from './live-events.ts';
+export { purgeObjectsHook, purgeObjectsJob } from './purge-objects.ts';
 export {
   bytesPerDocument,
   organizationTotals,
@@ -50,6 +52,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
       worker(removeObjectsJob, 2, (job) => removeObjects(context, job)),
+      worker(purgeObjectsJob, 1, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, 1, (job) => runVerification(context, job)),
     ],
     tasks: [{ name: 'watch backups', everyMs: watchEveryMs, run: () => watchBackups(context) }],
