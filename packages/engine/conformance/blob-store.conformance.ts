@@ -19,6 +19,8 @@ export interface Candidate {
 export interface CandidateTraits {
   /** Larger than this is stored by other means (parts, chunks), so it is tried too. */
   largeBytes: number;
+  /** More objects than one answer lists, where the store lists in pages. */
+  manyObjects: number;
 }
 
 async function failure(promise: Promise<unknown>): Promise<EngineErrorCode | 'none'> {
@@ -192,10 +194,10 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
     });
 
     test('more objects than one page are all listed and all deleted', async () => {
-      const keys = Array.from({ length: 1100 }, (_, index) => `many/${String(index).padStart(5, '0')}`);
+      const keys = Array.from({ length: traits.manyObjects }, (_, index) => `many/${String(index).padStart(5, '0')}`);
       await inParallel(keys, 16, (key) => store.put(key, textOf(key)));
       expect(await keysOf(store, 'many/')).toEqual(keys);
-      expect(await keysOf(store, 'many/', { startAfter: keys[1049]! })).toEqual(keys.slice(1050));
+      expect(await keysOf(store, 'many/', { startAfter: keys.at(-51)! })).toEqual(keys.slice(-50));
       await store.delete([...keys, 'many/never-there']);
       expect(await keysOf(store, 'many/')).toEqual([]);
     });
@@ -314,7 +316,7 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
         candidate.setFaults(true);
         try {
           await inParallel(
-            Array.from({ length: 150 }, (_, index) => index),
+            Array.from({ length: 80 }, (_, index) => index),
             12,
             async (index) => {
               const bytes = bytesOf(1 + Math.floor(Math.random() * 40_000));
@@ -337,8 +339,8 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
         }
         for (const [key, bytes] of written) expect(Buffer.compare(await store.get(key), bytes)).toBe(0);
         // With a dozen attempts each, giving up is rare: otherwise the retries do not work.
-        expect(written.size).toBeGreaterThanOrEqual(145);
-        expect(readErrors).toBeLessThanOrEqual(5);
+        expect(written.size).toBeGreaterThanOrEqual(77);
+        expect(readErrors).toBeLessThanOrEqual(3);
         if (candidate.countObjects)
           expect(candidate.countObjects('faults/')).toBe((await keysOf(store, 'faults/')).length);
         await store.delete([...written.keys()]);

@@ -38,13 +38,13 @@ function switchable(store: AttemptStore): Pick<Candidate, 'store' | 'setFaults'>
   };
 }
 
-blobStoreConformance('memory', { largeBytes: 5 * MIB }, async () => ({
+blobStoreConformance('memory', { largeBytes: 5 * MIB, manyObjects: 1100 }, async () => ({
   ...switchable(memoryAttempts()),
   lockable: createMemoryStore(),
   close: async () => {},
 }));
 
-blobStoreConformance('local', { largeBytes: 5 * MIB }, async () => {
+blobStoreConformance('local', { largeBytes: 5 * MIB, manyObjects: 200 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
   return { ...switchable(localAttempts(root)), close: async () => rmSync(root, { recursive: true }) };
 });
@@ -87,10 +87,10 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
   };
 }
 
-blobStoreConformance('s3', { largeBytes: 11 * MIB }, () => s3Candidate('s3'));
-blobStoreConformance('spaces', { largeBytes: 11 * MIB }, () => s3Candidate('spaces'));
+blobStoreConformance('s3', { largeBytes: 11 * MIB, manyObjects: 1100 }, () => s3Candidate('s3'));
+blobStoreConformance('spaces', { largeBytes: 11 * MIB, manyObjects: 200 }, () => s3Candidate('spaces'));
 
-blobStoreConformance('gcs', { largeBytes: 11 * MIB }, async () => {
+blobStoreConformance('gcs', { largeBytes: 11 * MIB, manyObjects: 1100 }, async () => {
   const sandbox = await startGcsSandbox({ buckets: ['plain'] });
   const plain = sandbox.objects.bucket('plain').settings;
   await sandbox.objects.saveBucket({ ...plain, name: 'locking', objectRetention: true });

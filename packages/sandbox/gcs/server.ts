@@ -46,6 +46,9 @@ export interface GcsSandbox {
   stop(): Promise<void>;
 }
 
+/** Longer than clients keep idle connections, so that none is reused at the moment it is closed. */
+const KEEP_ALIVE_MS = 120_000;
+
 export const SANDBOX_GCS_TOKEN = 'sandbox-token';
 
 export async function startGcsSandbox(options: GcsSandboxOptions = {}): Promise<GcsSandbox> {
@@ -58,7 +61,7 @@ export async function startGcsSandbox(options: GcsSandboxOptions = {}): Promise<
     if (!state.buckets.get(name)) await state.saveBucket(newBucket(name, project, now()));
   const faults = new Faults();
   faults.set(options.faults ?? {});
-  const server = createServer({ keepAlive: true, requestTimeout: 0 });
+  const server = createServer({ keepAlive: true, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, host, resolve);

@@ -41,6 +41,9 @@ export interface S3Sandbox {
   stop(): Promise<void>;
 }
 
+/** Longer than clients keep idle connections, so that none is reused at the moment it is closed. */
+const KEEP_ALIVE_MS = 120_000;
+
 export const SANDBOX_S3_CREDENTIAL: S3Credential = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' };
 
 export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3Sandbox> {
@@ -54,7 +57,7 @@ export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3
       await state.saveBucket({ name, region, createdAtMs: now(), versioning: 'Off', objectLock: false });
   const faults = new Faults();
   faults.set(options.faults ?? {});
-  const server = createServer({ keepAlive: true, requestTimeout: 0 });
+  const server = createServer({ keepAlive: true, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, host, resolve);
