@@ -1,0 +1,32 @@
+/** What a contender is told to do, and what it says about it. */
+export interface ContenderTask {
+  readonly address: string;
+  readonly project: string;
+  readonly collection: string;
+  /** Where files may be written or, for a restore, read from. */
+  readonly folder: string;
+  readonly do: 'backup' | 'restore' | 'verify';
+  /** Restores write here. */
+  readonly targetProject?: string;
+}
+
+export interface ContenderResult {
+  readonly documents: number;
+  readonly seconds: number;
+  /** The most memory the process ever had resident. */
+  readonly peakRssBytes: number;
+  readonly storedBytes?: number;
+}
+
+export type Contender = (task: ContenderTask) => Promise<{ documents: number; storedBytes?: number }>;
+
+export const contenders = {
+  holdfast: async () => (await import('./holdfast.ts')).holdfast,
+  raw: async () => (await import('./raw.ts')).raw,
+  sdk: async () => (await import('./sdk.ts')).sdk,
+  'firestore-export-import': async () => (await import('./firestore-export-import.ts')).firestoreExportImport,
+  'node-firestore-import-export': async () =>
+    (await import('./node-firestore-import-export.ts')).nodeFirestoreImportExport,
+} satisfies Record<string, () => Promise<Contender>>;
+
+export type ContenderName = keyof typeof contenders;

@@ -1,0 +1,10 @@
+import type { Bench } from './figure.ts';
+
+/** One file per bench; loaded only when it is asked for. */
+export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
+  backup: async () => (await import('./backup.ts')).backupBench,
+  restore: async () => (await import('./restore.ts')).restoreBench,
+  memory: async () => (await import('./memory.ts')).memoryBench,
+  'one-document': async () => (await import('./one-document.ts')).oneDocumentBench,
+  incremental: async () => (await import('./incremental.ts')).incrementalBench,
+};

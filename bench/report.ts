@@ -1,0 +1,38 @@
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { chart } from './chart.ts';
+import type { Figure } from './figure.ts';
+
+const folder = new URL('../docs/', import.meta.url);
+
+/** Writes docs/performance.md and the chart in it from what was just measured. */
+export async function writeReport(results: readonly { about: string; figures: readonly Figure[] }[]): Promise<void> {
+  const figures = results.flatMap(({ figures: some }) => some);
+  await writeFile(new URL('performance.svg', folder), chart(figures));
+  const machine = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+  const sections = results.map(({ about, figures: some }) => `${about}\n\n${table(some)}`);
+  const text = `# Performance
+
+Measured by \`npm run bench -- --report\` on ${machine}. The database is the sandbox in a process of its own; every contender runs in
+its own process against the same data. Rates are medians of rounds that take turns; only the ratios mean something on another machine.
+
+![What was reached, against what was promised](performance.svg)
+
+${sections.join('\n\n')}
+`;
+  await writeFile(new URL('performance.md', folder), text);
+}
+
+function table(figures: readonly Figure[]): string {
+  const rows = figures.map(({ name, against, ratio, target, better, pass, details }) => {
+    const numbers = Object.entries(details).map(
+      ([key, value]) => `${spoken(key)} ${typeof value === 'number' ? value.toLocaleString('en-US') : value}`,
+    );
+    return `| ${name} | ${against} | ${ratio} | ${better === 'higher' ? '≥' : '≤'} ${target} | ${pass ? 'reached' : '**missed**'} | ${numbers.join(', ')} |`;
+  });
+  return ['| Bench | Against | Ratio | Target | | Numbers |', '|---|---|---|---|---|---|', ...rows].join('\n');
+}
+
+function spoken(key: string): string {
+  return key.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+}

@@ -1,0 +1,36 @@
+import { startFirestoreSandbox } from '../packages/sandbox/index.ts';
+import { changeDocuments, fillDocuments } from './fill-documents.ts';
+
+/** The sandbox in a process of its own, told over the fork channel what to hold. */
+export type SandboxCommand =
+  | {
+      readonly do: 'fill';
+      readonly project: string;
+      readonly collection: string;
+      readonly documents: number;
+      readonly seed?: number;
+    }
+  | { readonly do: 'change'; readonly project: string; readonly collection: string; readonly every: number }
+  | { readonly do: 'clear'; readonly project: string }
+  | { readonly do: 'counters' };
+
+const sandbox = await startFirestoreSandbox();
+
+function run(command: SandboxCommand): unknown {
+  if (command.do === 'fill') {
+    const { project, collection, documents, seed } = command;
+    const database = sandbox.control.database({ project, database: '(default)' });
+    fillDocuments(database, { collection, documents, ...(seed === undefined ? {} : { seed }) });
+    return { documentBytes: database.all.leaf(0)![0]!.newest!.length };
+  }
+  if (command.do === 'change') {
+    const database = sandbox.control.database({ project: command.project, database: '(default)' });
+    return { changed: changeDocuments(database, command.collection, command.every) };
+  }
+  if (command.do === 'clear') return sandbox.control.clear({ project: command.project, database: '(default)' });
+  return { ...sandbox.control.counters(), cpu: process.cpuUsage() };
+}
+
+process.on('message', (command: SandboxCommand) => process.send?.({ answer: run(command) ?? null }));
+process.once('disconnect', () => process.exit(0));
+process.send?.({ address: sandbox.address });
