@@ -62,6 +62,12 @@ test('latency delays a call', async () => {
   expect(performance.now() - startedAtMs).toBeGreaterThan(140);
 });
 
+test('a call past its deadline ends with DEADLINE_EXCEEDED', async () => {
+  sandbox.control.addFault({ method: 'RunQuery', latencyMs: 5000 });
+  client.timeout = '50m';
+  await expect(query(client, whole)).rejects.toThrow('DEADLINE_EXCEEDED');
+});
+
 describe('broken streams', () => {
   beforeEach(() => fillFast(sandbox.control.database(NAME), { collection: 'plain', documents: 2000 }));
 

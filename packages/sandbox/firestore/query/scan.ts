@@ -15,10 +15,10 @@ interface Ranked {
   readonly values: readonly Value[];
 }
 
-/** How far one call of `next` may look before it gives the event loop a turn. */
-const STEP_DOCUMENTS = 4096;
+/** Documents looked at between two pauses. */
+const STEP_DOCUMENTS = 16_384;
 
-/** Nothing found yet, but the scan is not over: call `next` again. */
+/** The scan is not over, but others shall have a turn of the event loop: call `next` again after it. */
 export const PAUSE = Symbol('pause');
 
 /**
@@ -31,6 +31,7 @@ export class NameScan {
   private readonly cursor: Cursor<DocumentEntry> | null;
   /** Where a child's own id starts in its key, when only direct children count; -1 when all descendants do. */
   private readonly idStart: number;
+  private steps = 0;
   scanned = 0;
 
   constructor(plan: QueryPlan, time: Micros) {
@@ -46,7 +47,7 @@ export class NameScan {
 
   next(): DocumentView | typeof PAUSE | undefined {
     if (this.cursor === null) return undefined;
-    for (let step = 0; step < STEP_DOCUMENTS; step++) {
+    for (; this.steps < STEP_DOCUMENTS; this.steps++) {
       const entry = this.cursor.next();
       if (entry === undefined) return undefined;
       if (this.idStart !== -1 && !this.isDirectChild(entry.key)) continue;
@@ -54,8 +55,12 @@ export class NameScan {
       if (version === null) continue;
       this.scanned += 1;
       const view = { entry, version };
-      if (this.plan.matches === null || this.plan.matches(view)) return view;
+      if (this.plan.matches === null || this.plan.matches(view)) {
+        this.steps += 1;
+        return view;
+      }
     }
+    this.steps = 0;
     return PAUSE;
   }
 

@@ -23,6 +23,8 @@ export type Response = Record<string, any>;
 export class RawClient {
   private readonly session: ClientHttp2Session;
   token = 'owner';
+  /** A `grpc-timeout` header to send, when not empty. */
+  timeout = '';
 
   constructor(port: number) {
     this.session = connect(`http://127.0.0.1:${port}`);
@@ -55,7 +57,12 @@ export class RawClient {
   }
 
   converse(method: string, onResponse: (response: Response) => void): RawConversation {
-    return new RawConversation(this.session, method, this.token, onResponse);
+    return new RawConversation(this.session, method, this.headers(), onResponse);
+  }
+
+  private headers(): Record<string, string> {
+    const headers = { authorization: `Bearer ${this.token}` };
+    return this.timeout === '' ? headers : { ...headers, 'grpc-timeout': this.timeout };
   }
 }
 
@@ -65,7 +72,12 @@ export class RawConversation {
   private readonly stream: ClientHttp2Stream;
   private readonly method: string;
 
-  constructor(session: ClientHttp2Session, method: string, token: string, onResponse: (response: Response) => void) {
+  constructor(
+    session: ClientHttp2Session,
+    method: string,
+    headers: Record<string, string>,
+    onResponse: (response: Response) => void,
+  ) {
     this.method = method;
     const isAdmin = method === 'ListDatabases' || method === 'GetDatabase';
     const service = isAdmin ? 'google.firestore.admin.v1.FirestoreAdmin' : 'google.firestore.v1.Firestore';
@@ -74,7 +86,7 @@ export class RawConversation {
       ':path': `/${service}/${method}`,
       'content-type': 'application/grpc',
       te: 'trailers',
-      authorization: `Bearer ${token}`,
+      ...headers,
     });
     const splitter = new MessageSplitter(MESSAGE_BYTES_MAX, 'identity');
     const type = responseTypeOf(method);

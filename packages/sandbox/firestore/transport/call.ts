@@ -1,7 +1,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { encodeStatusMessage } from './framing.ts';
 import { MessageStream } from './message-stream.ts';
-import { asRpcError, type RpcError } from './status.ts';
+import { asRpcError, RpcError } from './status.ts';
 
 const CONTENT_TYPE = 'application/grpc+proto';
 
@@ -19,7 +19,11 @@ export class Call {
     this.method = method;
     this.stream = stream;
     this.token = (headers.authorization ?? '').replace(/^Bearer +/i, '');
+    const timeoutMs = parseTimeout(String(headers['grpc-timeout'] ?? ''));
+    const deadline = timeoutMs === null ? undefined : setTimeout(() => this.fail(deadlineExceeded()), timeoutMs);
+    deadline?.unref();
     stream.once('close', () => {
+      clearTimeout(deadline);
       for (const listener of this.closeListeners) listener();
     });
   }
@@ -91,4 +95,19 @@ export class Call {
     });
     this.stream.end();
   }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+/** The longest delay a timer takes; a later deadline is no deadline for a sandbox. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** `grpc-timeout` is up to eight digits and a unit; null when there is none. */
+function parseTimeout(text: string): number | null {
+  const match = /^([0-9]{1,8})([HMSmun])$/.exec(text);
+  const timeoutMs = match === null ? TIMER_MS_MAX : Number(match[1]) * UNIT_MS[match[2]!]!;
+  return timeoutMs < TIMER_MS_MAX ? timeoutMs : null;
+}
+
+function deadlineExceeded(): RpcError {
+  return new RpcError('DEADLINE_EXCEEDED', 'Deadline exceeded.');
 }

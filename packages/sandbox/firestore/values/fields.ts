@@ -6,6 +6,8 @@ import { BYTES, varintBytes, WireReader, WireWriter } from './wire.ts';
 export const DOCUMENT_ENTRY = 0x12;
 export const MAP_ENTRY = 0x0a;
 
+const NOTHING = Buffer.alloc(0);
+
 /** A place in a byte array that holds one encoded Value. */
 export interface ValueRange {
   readonly bytes: Uint8Array;
@@ -136,6 +138,7 @@ function innerFields(value: Uint8Array | undefined): FieldMap | null {
 
 /** Keeps only the fields a mask names, in their stored order and their stored bytes. */
 export function projectFields(bytes: Uint8Array, mask: readonly FieldPath[], tag = DOCUMENT_ENTRY): Buffer {
+  if (mask.length === 0) return NOTHING;
   const kept: FieldMap = new Map();
   for (const [name, value] of parseFields(bytes, tag)) {
     const matching = mask.filter((path) => path[0] === name);
