@@ -127,6 +127,17 @@ describe('accounts', () => {
     expect(await message({ users: [] })).toBe('MISSING_USER_ACCOUNT');
   });
 
+  it('an e-mail address of another account is refused to that user alone when a check is asked for', async () => {
+    await call('accounts:batchCreate', { users: [{ localId: 'a', email: 'a@example.com' }] });
+    const users = [
+      { localId: 'a', email: 'a@example.com' },
+      { localId: 'b', email: 'b@example.com' },
+      { localId: 'c', email: 'A@example.com' },
+    ];
+    const { body } = await call('accounts:batchCreate', { users, sanityCheck: true, allowOverwrite: true });
+    expect(body.error).toEqual([{ index: 2, message: 'email exists in other account in database' }]);
+  });
+
   it('tenants keep their users apart', async () => {
     await call('tenants/t1/accounts:batchCreate', { users: [{ localId: 'a' }] });
     expect((await call('accounts:batchGet')).body).not.toHaveProperty('users');

@@ -92,7 +92,16 @@ function whatIsWrong(call: AccountCall, user: AuthUser): string | undefined {
   if (taken !== undefined && call.body.allowOverwrite !== true) {
     return 'localId belongs to an existing account - can not overwrite.';
   }
+  if (call.body.sanityCheck === true && isEmailTaken(call, user)) return 'email exists in other account in database';
   return whatIsWrongWithClaims(user.customAttributes);
+}
+
+function isEmailTaken(call: AccountCall, { email, localId }: AuthUser): boolean {
+  if (email === undefined) return false;
+  const wanted = email.toLowerCase();
+  return [...call.project.users.values()].some(
+    (other) => other.email === wanted && other.localId !== localId && other.tenantId === call.tenantId,
+  );
 }
 
 function whatIsWrongWithClaims(customAttributes: string | undefined): string | undefined {

@@ -64,7 +64,7 @@ async function countByScan(client: FirestoreClient, range: PathRange, options: S
   return total;
 }
 
-export async function countPart(client: FirestoreClient, part: QueryPart, options: ReadOptions): Promise<number> {
+async function countPart(client: FirestoreClient, part: QueryPart, options: ReadOptions): Promise<number> {
   const query = structuredQuery(client, part);
   return countQuery(client, parentName(client, part), query, options);
 }

@@ -99,6 +99,12 @@ describe('probe', () => {
     });
   });
 
+  test('an emulator without an admin API is fine: every database keeps an hour', async () => {
+    firestore.control.addFault({ method: 'GetDatabase', status: 'UNIMPLEMENTED' });
+    const result = await connect(oauth()).source.probe();
+    expect(result).toMatchObject({ status: 'ok', info: { locationId: undefined, pointInTimeRecovery: false } });
+  });
+
   test('tells wrong credentials, a missing database and an outage apart', async () => {
     google.control.state.addPerson({ email: 'eve@example.com' });
     expect(await connect(oauth('eve@example.com')).source.probe()).toMatchObject({ status: 'unauthorized' });

@@ -25,7 +25,7 @@ export function collectionIdsOnPath(path: string): string[] {
 }
 
 /** Documents that cut a collection group into about `count` equal parts, ascending. */
-export async function partitionCuts(
+async function partitionCuts(
   client: FirestoreClient,
   collectionId: string,
   count: number,

@@ -18,7 +18,7 @@ export function encodeGoneDocument(name: string, goneAt: Instant): Buffer {
   return body;
 }
 
-export function encodeTimestamp(instant: Instant): Buffer {
+function encodeTimestamp(instant: Instant): Buffer {
   const { seconds, nanos } = instantToParts(instant);
   const bytes = Buffer.allocUnsafe(2 + varintBytes(seconds) + varintBytes(nanos));
   let position = 0;

@@ -4,9 +4,9 @@ import type { PathRange } from '../../ports/index.ts';
 import { comparePaths } from '../../ports/index.ts';
 
 /** Sorts before every other id, so `users/` + this is the position before all documents of `users`. */
-export const SMALLEST_ID = '__id-9223372036854775808__';
+const SMALLEST_ID = '__id-9223372036854775808__';
 
-export function segmentCount(path: string): number {
+function segmentCount(path: string): number {
   let count = 1;
   for (let index = path.indexOf('/'); index >= 0; index = path.indexOf('/', index + 1)) count += 1;
   return count;

@@ -60,7 +60,7 @@ async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<
 }
 
 /** Walks the cuts in order and takes one each time a range's share of the weight has gathered. */
-export function chooseCuts(cuts: readonly Cut[], targetRanges: number): string[] {
+function chooseCuts(cuts: readonly Cut[], targetRanges: number): string[] {
   const sorted = [...cuts].sort((left, right) => comparePaths(left.path, right.path));
   const total = sorted.reduce((sum, cut) => sum + cut.weight, 0);
   // The stretch behind the last cut weighs about as much as the average one before it.
@@ -75,7 +75,7 @@ export function chooseCuts(cuts: readonly Cut[], targetRanges: number): string[]
   return chosen;
 }
 
-export function rangesBetween(cuts: readonly string[]): PathRange[] {
+function rangesBetween(cuts: readonly string[]): PathRange[] {
   const bounds = [null, ...cuts, null];
   return bounds.slice(1).map((end, index) => ({ start: bounds[index]!, end }));
 }

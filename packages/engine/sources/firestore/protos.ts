@@ -23,7 +23,7 @@ const adminRoot = load('admin_v1.json');
 export type JsonMessage = { readonly [field: string]: unknown };
 
 /** Encodes and decodes one message type; 64-bit integers and times come back as strings and numbers, enums as names. */
-export class MessageType {
+class MessageType {
   readonly #type: protobuf.Type;
 
   constructor(root: protobuf.Root, name: string) {
@@ -54,7 +54,6 @@ export const messages = {
   batchGetDocumentsRequest: firestore('BatchGetDocumentsRequest'),
   listenRequest: firestore('ListenRequest'),
   listenResponse: firestore('ListenResponse'),
-  document: firestore('Document'),
   getDatabaseRequest: admin('GetDatabaseRequest'),
   database: admin('Database'),
 };

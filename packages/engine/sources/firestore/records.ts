@@ -4,7 +4,7 @@ import { pathOfName, type RecordBatch, type RecordLocation, readRecordAt, record
 import { nameOfDocument } from './batch-builder.ts';
 import { MalformedMessage } from './wire.ts';
 
-export function asBuffer(bytes: Uint8Array): Buffer {
+function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

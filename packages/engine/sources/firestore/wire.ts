@@ -34,7 +34,7 @@ function readLongVarint(bytes: Uint8Array, offset: number): number {
   return -1;
 }
 
-export const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /** The offset behind the field whose tag was just read and whose content starts at `offset`. */
 export function skipField(bytes: Uint8Array, tag: number, offset: number, end: number): number {

@@ -7,9 +7,9 @@ import { type MergeMode, type RecordKind, recordKind } from '../../../ports/inde
 import { endOfVarint, readLength, readTag, varintBytes, writeVarint } from '../wire.ts';
 import type { DocumentSlices } from './document-slices.ts';
 
-export const WRITES_MAX = 500;
+const WRITES_MAX = 500;
 /** Firestore's limit is 10 MiB for the whole request. */
-export const REQUEST_BYTES_MAX = 10 * 1024 * 1024 - 64 * 1024;
+const REQUEST_BYTES_MAX = 10 * 1024 * 1024 - 64 * 1024;
 const CAPACITY_FIRST = 384 * 1024;
 const PREFIX_BYTES = 5;
 const WRITES_TAG = 0x12;

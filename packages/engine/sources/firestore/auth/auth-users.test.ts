@@ -143,6 +143,21 @@ describe('restoring users', () => {
     expect((await collect(target.users()))[0]!.users[0]).toMatchObject({ displayName: 'new' });
   });
 
+  test('a user whose address another account has by now is refused, not doubled', async () => {
+    const target = connect('copy');
+    await target.importUsers(batchesOf([{ localId: 'new', email: 'a@example.com' }]), {
+      hashConfiguration: hashes,
+      mode: 'overwrite',
+    });
+    for (const mode of ['overwrite', 'skip_existing'] as const) {
+      const result = await target.importUsers(batchesOf([{ localId: 'old', email: 'a@example.com' }]), {
+        hashConfiguration: hashes,
+        mode,
+      });
+      expect(result).toMatchObject({ imported: 0, skipped: 0, failed: 1, errors: [{ localId: 'old' }] });
+    }
+  });
+
   test('a user that is refused fails alone, also when it spoils the whole request', async () => {
     const target = connect('copy');
     const users = [

@@ -177,6 +177,24 @@ describe('following a database', () => {
     await recorder.stop();
   });
 
+  test('more collections than fit one stream are followed on several, and time moves with the slowest', async () => {
+    const connected = fresh();
+    const ids = [...Array(130)].map((_, index) => `group${index}`);
+    await write(
+      connected,
+      ids.map((id) => ({ path: `${id}/1`, fields: fields(0) })),
+    );
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from, { knownCollectionIds: ids });
+    for (const id of ['group3', 'group129', 'group40'])
+      await write(connected, [{ path: `${id}/1`, fields: fields(1) }]);
+    await recorder.until(() => recorder.changes().length >= 3);
+    expect(recorder.changes()).toEqual(['put group3/1', 'put group129/1', 'put group40/1']);
+    expect(recorder.gaps).toEqual([]);
+    recorder.expectJoined(from);
+    await recorder.stop();
+  });
+
   test('only what is in scope is handed over', async () => {
     const connected = fresh();
     await write(connected, [

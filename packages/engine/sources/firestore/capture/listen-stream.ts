@@ -12,7 +12,7 @@ import { GrpcError, grpcCode } from '../transport/status.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
 import { type ListenEvent, readListenEvent } from './listen-response.ts';
 
-export const TARGETS_PER_STREAM = 100;
+const TARGETS_PER_STREAM = 100;
 /** Servers send at least a heartbeat a minute; twice that in silence is a dead stream. */
 const IDLE_TIMEOUT_MS = 150_000;
 
@@ -183,7 +183,7 @@ function noteDifference({ heard, start }: Target, change: Change): void {
 }
 
 /** `users/ada/orders/7` belongs to the group `orders`. */
-export function groupOf(path: string): string {
+function groupOf(path: string): string {
   const last = path.lastIndexOf('/');
   return path.slice(path.lastIndexOf('/', last - 1) + 1, last);
 }

@@ -6,7 +6,7 @@
 export type MessageHandler = (bytes: Buffer, start: number, end: number) => void;
 
 const PREFIX_BYTES = 5;
-export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
 export class Deframer {
   readonly #onMessage: MessageHandler;

@@ -4,7 +4,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Outgoing
 import { GrpcError, grpcCode } from './status.ts';
 
 /** How much one stream may send while its reader is paused; this bounds the memory behind backpressure. */
-export const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
+const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
 /** The connection's own window never is the brake: the streams' windows are. */
 const SESSION_WINDOW_BYTES = 64 * 1024 * 1024;
 /** Large frames mean few events per megabyte. */

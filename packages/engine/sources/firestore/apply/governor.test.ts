@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { Governor } from './governor.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('the pace of writing', () => {
+  test('ramps up as Firestore asks for: 500 a second, half as much again every five minutes', () => {
+    let nowMs = 0;
+    const governor = new Governor(true, () => nowMs);
+    const rates = [0, 4.9, 5, 10, 30].map((minutes) => {
+      nowMs = minutes * MINUTE_MS;
+      return Math.round(governor.ratePerSecond);
+    });
+    expect(rates).toEqual([500, 500, 750, 1125, 5695]);
+  });
+
+  test('gives way while the database pushes back, and recovers with success', () => {
+    let nowMs = 0;
+    const governor = new Governor(true, () => nowMs);
+    governor.pushedBack();
+    const once = governor.ratePerSecond;
+    expect(once).toBeLessThan(500);
+    governor.pushedBack();
+    expect(governor.ratePerSecond).toBe(once);
+    nowMs += 300;
+    governor.pushedBack();
+    expect(governor.ratePerSecond).toBeLessThan(once);
+    for (let count = 0; count < 2_000; count += 1) governor.succeeded();
+    expect(governor.ratePerSecond).toBe(500);
+  });
+
+  test('never stops altogether, however long the storm', () => {
+    let nowMs = 0;
+    const governor = new Governor(true, () => nowMs);
+    for (let count = 0; count < 100; count += 1) {
+      nowMs += 300;
+      governor.pushedBack();
+    }
+    expect(governor.ratePerSecond).toBeGreaterThanOrEqual(50);
+    expect(governor.writesPerRequestMax).toBeGreaterThanOrEqual(20);
+  });
+
+  test('without ramp-up requests are as large as they may be, and only so many are under way', async () => {
+    const governor = new Governor(false);
+    expect(governor.writesPerRequestMax).toBe(500);
+    for (let count = 0; count < 16; count += 1) await governor.enter(500, 1_000, undefined);
+    let entered = false;
+    const waiting = governor.enter(500, 1_000, undefined).then(() => {
+      entered = true;
+    });
+    await Promise.resolve();
+    expect(entered).toBe(false);
+    governor.leave(1_000);
+    await waiting;
+    expect(entered).toBe(true);
+  });
+
+  test('large requests wait for each other, so that memory stays bounded', async () => {
+    const governor = new Governor(false);
+    const large = 15 * 1024 * 1024;
+    await governor.enter(500, large, undefined);
+    await governor.enter(500, large, undefined);
+    let entered = false;
+    void governor.enter(500, large, undefined).then(() => {
+      entered = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(entered).toBe(false);
+  });
+});
