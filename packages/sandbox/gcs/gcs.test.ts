@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -358,4 +360,22 @@ test('what was acknowledged in disk mode is there after a restart, and nothing i
   expect((await clientOf(second).bucket('kept').file('x').download())[0].equals(bytes)).toBe(true);
   expect(readdirSync(join(where, 'data'))).toHaveLength(1);
   await second.stop();
+});
+
+test('it runs as a process of its own', async () => {
+  const child = spawn(process.execPath, [
+    new URL('main.ts', import.meta.url).pathname,
+    '--port',
+    '0',
+    '--bucket',
+    'mine',
+    '--token',
+    'secret',
+  ]);
+  const [output] = (await once(child.stdout, 'data')) as [Buffer];
+  const endpoint = /http:\S+/.exec(String(output))![0];
+  const [buckets] = await clientOf({ endpoint } as GcsSandbox, 'secret').getBuckets();
+  expect(buckets.map((bucket) => bucket.name)).toEqual(['mine']);
+  child.kill('SIGTERM');
+  expect((await once(child, 'exit'))[0]).toBe(0);
 });

@@ -18,6 +18,8 @@ export interface ReceivedPayload {
 
 export interface IncomingPayload {
   request: IncomingMessage;
+  /** The request's headers, and what a presigned address carries in their place. */
+  headers: Readonly<Record<string, string | undefined>>;
   signature: VerifiedSignature;
   /** Set by the fault plan: one byte is changed before anything is verified. */
   corruptAt?: number;
@@ -83,8 +85,7 @@ interface PayloadPlan {
   decoder?: ChunkDecoder;
 }
 
-function planPayload({ request, signature, ignoreChecksumHeaders }: IncomingPayload): PayloadPlan {
-  const headers = request.headers as Record<string, string | undefined>;
+function planPayload({ headers, signature, ignoreChecksumHeaders }: IncomingPayload): PayloadPlan {
   const streaming = signature.payloadHash.startsWith('STREAMING-');
   const size = payloadSize(headers, streaming);
   if (size > OBJECT_BYTES_MAX) throw new S3Error('EntityTooLarge', undefined, { ProposedSize: String(size) });
@@ -104,7 +105,7 @@ function planPayload({ request, signature, ignoreChecksumHeaders }: IncomingPayl
   return ignoreChecksumHeaders ? plan : Object.assign(plan, announcedChecksum(headers));
 }
 
-function payloadSize(headers: Record<string, string | undefined>, streaming: boolean): number {
+function payloadSize(headers: IncomingPayload['headers'], streaming: boolean): number {
   if (streaming !== /(^|,)\s*aws-chunked\s*(,|$)/.test(headers['content-encoding'] ?? ''))
     throw new S3Error(
       'InvalidRequest',
@@ -117,7 +118,7 @@ function payloadSize(headers: Record<string, string | undefined>, streaming: boo
   return Number(text);
 }
 
-function chunkDecoder(signature: VerifiedSignature, headers: Record<string, string | undefined>): ChunkDecoder {
+function chunkDecoder(signature: VerifiedSignature, headers: IncomingPayload['headers']): ChunkDecoder {
   const trailers = (headers['x-amz-trailer'] ?? '')
     .toLowerCase()
     .split(',')
@@ -135,7 +136,7 @@ function chunkDecoder(signature: VerifiedSignature, headers: Record<string, stri
   }
 }
 
-function announcedChecksum(headers: Record<string, string | undefined>): Pick<PayloadPlan, 'algorithm' | 'checksum'> {
+function announcedChecksum(headers: IncomingPayload['headers']): Pick<PayloadPlan, 'algorithm' | 'checksum'> {
   const trailer = headers['x-amz-trailer']?.toLowerCase() ?? '';
   const announced = CHECKSUM_ALGORITHMS.filter((name) => {
     const header = `x-amz-checksum-${name.toLowerCase()}`;

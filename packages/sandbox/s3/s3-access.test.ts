@@ -2,6 +2,7 @@ import { Agent } from 'node:http';
 import {
   type BucketLocationConstraint,
   CreateBucketCommand,
+  DeleteObjectsCommand,
   GetBucketLocationCommand,
   GetObjectCommand,
   ListBucketsCommand,
@@ -11,6 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type S3Sandbox, startS3Sandbox } from './server.ts';
+import { canonicalRequest, hmac, scopeText, signingKey, stringToSign } from './signature/canonical.ts';
 import { bodyOf, clientOf, failure } from './testing.ts';
 
 describe('addresses, keys and permissions', () => {
@@ -43,6 +45,37 @@ describe('addresses, keys and permissions', () => {
     const path = clientOf(sandbox, { region: 'eu-central-1' });
     expect((await path.send(new ListObjectsV2Command({ Bucket: 'one' }))).Contents?.[0]?.Key).toBe('by/host');
     httpAgent.destroy();
+  });
+
+  test('a presigned address serves whoever holds it, until it is changed or expires', async () => {
+    const presign = (method: string, path: string, parameters: [string, string][] = [], expires = 60) => {
+      const amzDate = new Date(Date.now() - 5000).toISOString().replace(/[-:]|\.\d+/g, '');
+      const scope = { accessKeyId: 'sandbox', date: amzDate.slice(0, 8), region: 'eu-central-1' };
+      const query: [string, string][] = [
+        ['X-Amz-Algorithm', 'AWS4-HMAC-SHA256'],
+        ['X-Amz-Credential', `sandbox/${scopeText(scope)}`],
+        ['X-Amz-Date', amzDate],
+        ['X-Amz-Expires', String(expires)],
+        ['X-Amz-SignedHeaders', 'host'],
+        ...parameters,
+      ];
+      const headers = { host: `127.0.0.1:${sandbox.port}` };
+      const canonical = canonicalRequest({ method, rawPath: path, query, headers }, ['host'], 'UNSIGNED-PAYLOAD');
+      const signature = hmac(signingKey('sandbox-secret', scope), stringToSign(amzDate, scope, canonical)).toString(
+        'hex',
+      );
+      return `${sandbox.endpoint}${path}?${new URLSearchParams([...query, ['X-Amz-Signature', signature]])}`;
+    };
+    const upload = presign('PUT', '/one/given', [['x-amz-meta-from', 'outside']]);
+    expect((await fetch(upload, { method: 'PUT', body: 'hello' })).status).toBe(200);
+    const answer = await fetch(presign('GET', '/one/given'));
+    expect([await answer.text(), answer.headers.get('x-amz-meta-from')]).toEqual(['hello', 'outside']);
+    expect((await fetch(upload.replace('given', 'other'), { method: 'PUT', body: 'x' })).status).toBe(403);
+    expect((await fetch(presign('GET', '/one/given', [], 1))).status).toBe(403);
+    const checked = presign('PUT', '/one/checked', [['x-amz-checksum-crc32', 'AAAAAA==']]);
+    expect((await fetch(checked, { method: 'PUT', body: 'not empty' })).status).toBe(400);
+    const s3 = clientOf(sandbox, { region: 'eu-central-1' });
+    await s3.send(new DeleteObjectsCommand({ Bucket: 'one', Delete: { Objects: [{ Key: 'given' }] } }));
   });
 
   test('a key sees its own buckets and may do what is not denied', async () => {

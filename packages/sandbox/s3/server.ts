@@ -122,13 +122,14 @@ class Handler {
     const plan = faults.plan(operation.name, operation.writes);
     if (plan.delayMs > 0) await sleep(plan.delayMs);
     if (plan.refuse) throw new S3Error(plan.refuse === 'error' ? 'InternalError' : 'SlowDown');
+    const { query, headers } = unhoisted(address.query, request.headers as Record<string, string | undefined>);
     const call: Call = {
       state,
       bucketName: address.bucketName,
       key: address.key,
-      query: new Map(address.query),
-      headers: request.headers as Record<string, string | undefined>,
-      payload: { request, signature, ...(plan.corruptWrite && { corruptAt: plan.position }) },
+      query,
+      headers,
+      payload: { request, headers, signature, ...(plan.corruptWrite && { corruptAt: plan.position }) },
       region,
       baseUrl: endpoint,
     };
@@ -175,6 +176,18 @@ class Handler {
     request.resume();
     sendDocument(response, known.status, known.headers, body);
   }
+}
+
+/** A presigned address may carry x-amz-* headers as parameters; they mean the same there. */
+function unhoisted(parameters: readonly [string, string][], headers: Record<string, string | undefined>) {
+  const query = new Map(parameters);
+  const whole = { ...headers };
+  for (const [name, value] of parameters) {
+    if (!name.startsWith('x-amz-')) continue;
+    query.delete(name);
+    whole[name] ??= value;
+  }
+  return { query, headers: whole };
 }
 
 function sendDocument(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
