@@ -1,6 +1,7 @@
 export type { Envelope } from './crypto/envelope.ts';
 export * from './crypto/key-ring.ts';
 export * from './foreign/foreign-view.ts';
+export { findManagedExport, type ManagedExport } from './foreign/managed-export.ts';
 export * from './format/descriptor.ts';
 export * from './format/document-json.ts';
 export * from './format/manifest-body.ts';

@@ -39,7 +39,11 @@ export async function admitBackups(platform: Pick<Platform, 'clock' | 'database'
   });
 }
 
-function firstJob(waiting: Waiting): JobDefinition<{ organizationId: string; backupId: string }> {
+/** Where the work on a backup begins. */
+export function firstJob(waiting: {
+  type: string;
+  imported: unknown;
+}): JobDefinition<{ organizationId: string; backupId: string }> {
   if (waiting.imported !== null) return importBackupJob;
   return waiting.type === 'synthetic' ? mergeBackupJob : planBackupJob;
 }

@@ -123,13 +123,27 @@ export const backupStore = {
       .limit(20);
   },
 
-  async children({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow[]> {
-    const alive = and(isNull(backups.deletedAt), inArray(backups.status, ['pending', 'running', 'completed']));
-    return orm
-      .select()
-      .from(backups)
-      .where(and(eq(backups.organizationId, organizationId), eq(backups.parentId, id), alive))
-      .limit(100);
+  /** Everything that builds on a backup, at any depth; an increment that was merged says into what. */
+  async descendants(
+    { client }: Transaction,
+    organizationId: string,
+    id: string,
+  ): Promise<{ id: string; mergedInto: string | null }[]> {
+    const { rows } = await client.query<{ id: string; merged_into: string | null }>(
+      `with recursive alive as (
+         select id, parent_id from backups
+          where organization_id = $1 and deleted_at is null and status in ('pending', 'running', 'completed')
+       ), below as (
+         select id from alive where parent_id = $2
+         union select alive.id from alive join below on alive.parent_id = below.id
+       )
+       select below.id, (select s.id from backups s
+                          where s.organization_id = $1 and s.type = 'synthetic' and s.status = 'completed'
+                            and s.deleted_at is null and s.merged_from ? below.id limit 1) as merged_into
+         from below order by below.id desc limit 10000`,
+      [organizationId, id],
+    );
+    return rows.map((row) => ({ id: row.id, mergedInto: row.merged_into }));
   },
 
   async copies({ orm }: Transaction, organizationId: string, backupIds: readonly string[]): Promise<CopyRow[]> {

@@ -21,7 +21,10 @@ export async function cancel(context: BackupsContext, caller: Caller, backupId: 
   await admitBackups(context.platform);
 }
 
-/** The record goes at once, its objects as a job. Increments, restores, holds and locks stand in the way. */
+/**
+ * The record goes at once, its objects as a job. Increments, restores, holds and locks stand in the way. Increments that
+ * were merged into a synthetic backup do not: what they hold lives on there, and they go together with their base.
+ */
 export async function deleteBackup(
   context: BackupsContext,
   caller: Caller,
@@ -32,36 +35,47 @@ export async function deleteBackup(
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
     requireMatch(backupEtag(row));
-    await requireRemovable(context, transaction, row);
-    await removeRow(context, transaction, row);
-    await note(context, transaction, caller, 'backup.deleted', backupId);
+    for (const removable of await requireRemovable(context, transaction, row)) {
+      await removeRow(context, transaction, removable);
+      const details = removable.id === backupId ? {} : { mergedWith: backupId };
+      await note(context, transaction, caller, 'backup.deleted', removable.id, details);
+    }
   });
 }
 
+/** The backup and the merged increments that go with it, newest first. Throws when one of them must stay. */
 export async function requireRemovable(
   context: BackupsContext,
   transaction: Transaction,
   row: BackupRow,
-): Promise<void> {
-  if (row.legalHold)
-    throw new Problem('INVALID_STATE', 'The backup is under legal hold.', { details: { status: row.status } });
-  if (row.lockedUntil && row.lockedUntil > context.platform.clock.now()) {
-    throw new Problem('INVALID_STATE', `The backup is locked by its storage until ${row.lockedUntil.toISOString()}.`, {
-      details: { status: row.status },
-    });
+): Promise<BackupRow[]> {
+  requireFree(context, row);
+  const { organizationId } = row;
+  const below = await backupStore.descendants(transaction, organizationId, row.id);
+  const usedBy = below.filter(({ mergedInto }) => mergedInto === null).map(({ id }) => ({ type: 'backup', id }));
+  const rows = [row];
+  for (const { id } of usedBy.length === 0 ? below.toReversed() : []) {
+    const increment = await backupStore.lock(transaction, organizationId, id);
+    requireFree(context, increment);
+    rows.unshift(increment);
   }
-  if (row.status === 'pending' || row.status === 'running') {
-    throw new Problem('INVALID_STATE', `The backup is ${row.status}; cancel it instead.`, {
-      details: { status: row.status },
-    });
-  }
-  const children = await backupStore.children(transaction, row.organizationId, row.id);
-  const usedBy = [
-    ...children.map(({ id }) => ({ type: 'backup', id })),
-    ...(await context.readers(transaction, row.organizationId, row.id)),
-  ];
+  for (const { id } of rows) usedBy.push(...(await context.readers(transaction, organizationId, id)));
   if (usedBy.length > 0)
-    throw new Problem('RESOURCE_IN_USE', 'Increments or restores depend on this backup.', { details: { usedBy } });
+    throw new Problem('RESOURCE_IN_USE', 'Increments or restores depend on this backup.', {
+      details: { usedBy: usedBy.slice(0, 100) },
+    });
+  return rows;
+}
+
+/** Neither held, nor locked, nor being made. */
+export function requireFree(context: BackupsContext, row: BackupRow): void {
+  const refuse = (reason: string) => {
+    throw new Problem('INVALID_STATE', `The backup ${row.id} is ${reason}.`, { details: { status: row.status } });
+  };
+  if (row.legalHold) refuse('under legal hold');
+  if (row.lockedUntil && row.lockedUntil > context.platform.clock.now())
+    refuse(`locked by its storage until ${row.lockedUntil.toISOString()}`);
+  if (row.status === 'pending' || row.status === 'running') refuse(`${row.status}; cancel it instead`);
 }
 
 export async function removeRow(context: BackupsContext, transaction: Transaction, row: BackupRow): Promise<void> {

@@ -47,7 +47,8 @@ export class CopiesStore implements BlobStore {
     try {
       return await copy.store.put(key, bytes, { ...options, ...(copy.lock ? { lock: copy.lock } : {}) });
     } catch (error) {
-      if (isEngineError(error, 'CANCELLED')) throw error;
+      // A conflict is the work of another worker on the same backup, not a fault of the destination.
+      if (isEngineError(error, 'CANCELLED') || isEngineError(error, 'STORAGE_CONFLICT')) throw error;
       await this.#drop(copy, error);
       return undefined;
     }

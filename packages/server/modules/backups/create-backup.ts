@@ -2,7 +2,7 @@ import type { BodyOf, DataOf, Operations } from '@holdfast/contract';
 import { everything } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
-import { invalid } from '../../platform/problem.ts';
+import { invalid, Problem } from '../../platform/problem.ts';
 import { actorOf } from '../audit/index.ts';
 import { toProblem } from '../job-error.ts';
 import {
@@ -17,6 +17,7 @@ import { storageStore } from '../storage/index.ts';
 import { admitBackups } from './admission.ts';
 import { type BackupRow, backupStore, type NewBackup } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
+import { openNewestChain } from './merge-backup.job.ts';
 import { scopeOf } from './plan-backup.job.ts';
 import { bytesPerDocument } from './statistics.ts';
 
@@ -40,6 +41,7 @@ export async function createBackup(
   const row = await database.tenant(organization.id, async (transaction) => {
     const project = await projectStore.get(transaction, organization.id, request.projectId);
     const destinationIds = await destinationsOf(context, transaction, organization.id, request);
+    if (request.type === 'synthetic') await requireSomethingToMerge(transaction, organization.id, project.id);
     const inserted = await backupStore.insert(
       transaction,
       newBackup(context, organization.id, project, request, destinationIds[0] as string, principal),
@@ -57,6 +59,21 @@ export async function createBackup(
   });
   await admitBackups(context.platform);
   return row;
+}
+
+/** One that is still being made counts: the merge waits for its turn behind it. */
+async function requireSomethingToMerge(
+  { client }: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<void> {
+  const { rowCount } = await client.query(
+    `select 1 from backups where organization_id = $1 and project_id = $2 and deleted_at is null
+        and status in ('pending', 'running', 'completed') and trigger <> 'pre_restore' limit 1`,
+    [organizationId, projectId],
+  );
+  if (rowCount === 0)
+    throw new Problem('INVALID_STATE', 'The project has no backup yet that could be merged; take a full one first.');
 }
 
 function newBackup(
@@ -115,6 +132,7 @@ export async function dryRunBackup(
   request: CreateBackupRequest,
   signal: AbortSignal,
 ): Promise<DryRun> {
+  if (request.type === 'synthetic') return dryRunMerge(context, organizationId, request, signal);
   const { database } = context.platform;
   const { project, size } = await database.tenant(organizationId, async (transaction) => {
     await destinationsOf(context, transaction, organizationId, request);
@@ -151,6 +169,50 @@ export async function dryRunBackup(
     } finally {
       await firestore.close();
     }
+  } catch (error) {
+    throw toProblem(error);
+  }
+}
+
+/** A merge reads storage alone: what it will hold is known exactly, and the source is asked nothing. */
+async function dryRunMerge(
+  context: BackupsContext,
+  organizationId: string,
+  request: CreateBackupRequest,
+  signal: AbortSignal,
+): Promise<DryRun> {
+  const { database, ids } = context.platform;
+  await database.tenant(organizationId, async (transaction) => {
+    await destinationsOf(context, transaction, organizationId, request);
+    await projectStore.get(transaction, organizationId, request.projectId);
+    await requireSomethingToMerge(transaction, organizationId, request.projectId);
+  });
+  try {
+    const asked = { ...request, organizationId, id: ids.next('bkp') };
+    const { chain } = await openNewestChain(context, asked, signal);
+    const { collections, counts } = chain.readers.at(-1)!.body;
+    await chain.close();
+    const roots = new Map<string, number>();
+    for (const { path, documents } of collections) {
+      const root = path.split('/')[0] as string;
+      roots.set(root, (roots.get(root) ?? 0) + documents);
+    }
+    const bytes = chain.readers.reduce((sum, { body }) => sum + body.counts.plainBytes, 0);
+    const share = bytes / Math.max(1, counts.documents);
+    return {
+      dryRun: true,
+      collections: [...roots].map(([path, documentCount]) => ({
+        path,
+        documentCount,
+        estimatedBytes: Math.ceil(documentCount * share),
+      })),
+      documentCount: counts.documents,
+      estimatedBytes: bytes,
+      estimatedReads: 0,
+      estimatedCost: 0,
+      currency: 'USD',
+      estimatedDurationSeconds: readSeconds(counts.documents),
+    };
   } catch (error) {
     throw toProblem(error);
   }

@@ -13,16 +13,15 @@ import type { RunningJob } from '../../platform/queue.ts';
 import { systemActor } from '../audit/index.ts';
 import { admitBackups } from './admission.ts';
 import { tellBackup } from './backup-events.ts';
-import { type BackupRow, backupStore, type RangeRow, rangeStore } from './backup-store.ts';
+import { type BackupRow, backupStore, type NewBackup, type RangeRow, rangeStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import type { CopiesStore } from './copies-store.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { type LoadedBackup, loadBackup, openCopies } from './load-backup.ts';
+import { sharesOf } from './manifest-facts.ts';
 import { removeUnlisted } from './remove-objects.ts';
-import type { SnapshotShare } from './tables.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
-const attemptsMax = 6;
 
 /** Users, manifest, copies of the manifest, then the one transaction that calls the backup completed. */
 export async function runFinish(context: BackupsContext, job: Job): Promise<void> {
@@ -39,7 +38,7 @@ export async function runFinish(context: BackupsContext, job: Job): Promise<void
     await finish(context, start.loaded, start.ranges, job.signal);
   } catch (error) {
     if (job.signal.aborted) throw error;
-    if (mayPass(error) && job.attempt < attemptsMax) throw error;
+    if (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw error;
     context.platform.log.warn({ err: error, backupId }, 'a backup could not be finished');
     await failBackup(context, organizationId, backupId, error);
   }
@@ -62,13 +61,8 @@ async function finish(
   try {
     const written = (await findManifest(context, store, row, ring, signal)) ?? (await writeIt());
     await replicateManifest(store, row.id, written.body, signal);
-    await complete(
-      context,
-      row,
-      written,
-      ranges,
-      store.working.map((copy) => copy.storageDestinationId),
-    );
+    const goodCopies = store.working.map((copy) => copy.storageDestinationId);
+    await completeBackup(context, row, written, { ranges, goodCopies });
     if (ranges.some((range) => range.epoch > 1)) await removeUnlisted(store, written.body, signal);
   } finally {
     await store.close();
@@ -91,7 +85,7 @@ async function finish(
 }
 
 /** The manifest of an earlier attempt that died before it could say so. */
-async function findManifest(
+export async function findManifest(
   context: BackupsContext,
   store: CopiesStore,
   row: BackupRow,
@@ -130,7 +124,7 @@ async function readUsers(
 }
 
 /** The manifest is sealed once; every copy holds the very same bytes, so that increments fit on each of them. */
-async function replicateManifest(
+export async function replicateManifest(
   store: CopiesStore,
   backupId: string,
   body: ManifestBody,
@@ -148,12 +142,19 @@ async function replicateManifest(
   }
 }
 
-async function complete(
+export interface Completion {
+  goodCopies: readonly string[];
+  /** Absent for a backup that was made in one go. */
+  ranges?: readonly RangeRow[];
+  change?: Partial<NewBackup>;
+}
+
+/** The one transaction that calls a backup completed. Does nothing when it has ended otherwise in the meantime. */
+export async function completeBackup(
   context: BackupsContext,
   before: BackupRow,
   written: WrittenManifest,
-  ranges: readonly RangeRow[],
-  goodCopies: readonly string[],
+  { goodCopies, ranges = [], change = {} }: Completion,
 ): Promise<void> {
   const { database, clock, outbox } = context.platform;
   const { organizationId, id: backupId } = before;
@@ -183,7 +184,7 @@ async function complete(
       collectionCount: body.collections.length,
       sha256: written.manifestSha256,
       readsUsed: row.readsUsed + ranges.reduce((sum, range) => sum + range.reads, 0),
-      snapshots: sharesOf(body, ranges),
+      snapshots: sharesOf(body, ranges.length > 0 ? (range) => ranges[range]?.state?.documents ?? 0 : undefined),
       warnings: [
         ...body.warnings,
         ...failed.map(
@@ -192,6 +193,7 @@ async function complete(
       ].map((text) => text.slice(0, 2000)),
       lockedUntil: locks.length > 0 ? new Date(now.getTime() + Math.max(...locks) * 86_400_000) : null,
       plan: null,
+      ...change,
     });
     for (const id of goodCopies)
       await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'completed', error: null });
@@ -210,20 +212,4 @@ async function complete(
       details: { documents: body.counts.documents, bytes: body.counts.plainBytes },
     });
   });
-}
-
-/** Which share was read as of which time: one entry when the snapshot held. */
-function sharesOf(body: ManifestBody, ranges: readonly RangeRow[]): SnapshotShare[] {
-  const times = new Map<string, number>();
-  for (const [index, range] of body.ranges.entries()) {
-    const documents = ranges[index]?.state?.documents ?? 0;
-    for (const part of range.parts)
-      times.set(part.readTime, (times.get(part.readTime) ?? 0) + Math.round(documents / range.parts.length));
-  }
-  const total = [...times.values()].reduce((sum, documents) => sum + documents, 0);
-  return [...times].map(([time, documents]) => ({
-    time: new Date(time).toISOString(),
-    documents,
-    percent: times.size === 1 ? 100 : Math.round((100 * documents) / Math.max(1, total)),
-  }));
 }

@@ -2,11 +2,23 @@ import { type Module, worker } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import type { BackupsContext } from './context.ts';
 import { runFinish } from './finish-backup.job.ts';
-import { finishBackupJob, planBackupJob, removeObjectsJob, runRangeJob, verifyBackupJob } from './jobs.ts';
+import { runImport } from './import-backup.job.ts';
+import {
+  finishBackupJob,
+  importBackupJob,
+  mergeBackupJob,
+  planBackupJob,
+  removeObjectsJob,
+  rewrapManifestJob,
+  runRangeJob,
+  verifyBackupJob,
+} from './jobs.ts';
+import { runMerge } from './merge-backup.job.ts';
 import { type OpenedChain, openChainOf } from './open-chain.ts';
 import { runPlan } from './plan-backup.job.ts';
 import { purgeObjects, purgeObjectsJob } from './purge-objects.ts';
 import { removeObjects } from './remove-objects.ts';
+import { rewrapManifest } from './rewrap-manifest.job.ts';
 import { backupHandlers } from './routes.ts';
 import { runRangeWork } from './run-range.job.ts';
 import { type Overwritten, startSafetyBackup } from './safety-backup.ts';
@@ -54,6 +66,9 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(removeObjectsJob, 2, (job) => removeObjects(context, job)),
       worker(purgeObjectsJob, 1, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, 1, (job) => runVerification(context, job)),
+      worker(mergeBackupJob, 1, (job) => runMerge(context, job)),
+      worker(importBackupJob, 1, (job) => runImport(context, job)),
+      worker(rewrapManifestJob, 2, (job) => rewrapManifest(context, job)),
     ],
     tasks: [{ name: 'watch backups', everyMs: watchEveryMs, run: () => watchBackups(context) }],
   };

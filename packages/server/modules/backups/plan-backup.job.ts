@@ -8,6 +8,7 @@ import {
   reasonNotToFollow,
   type Scope,
 } from '@holdfast/engine';
+import type { Transaction } from '../../platform/database/database.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { priorityOf } from './admission.ts';
@@ -24,7 +25,6 @@ type Job = RunningJob<{ organizationId: string; backupId: string }>;
 /** Enough for many workers to share, few enough that each range is worth a job. */
 const rangesMax = 16;
 const documentsPerRange = 10_000;
-const attemptsMax = 5;
 
 /** Starts the backup: fixes the snapshot time, the ranges and the key, and hands the ranges to the workers. */
 export async function runPlan(context: BackupsContext, job: Job): Promise<void> {
@@ -35,7 +35,7 @@ export async function runPlan(context: BackupsContext, job: Job): Promise<void> 
     await plan(context, loaded, job.signal);
   } catch (error) {
     if (job.signal.aborted) throw error;
-    if (mayPass(error) && job.attempt < attemptsMax) throw error;
+    if (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw error;
     context.platform.log.warn({ err: error, backupId }, 'a backup could not be planned');
     await failBackup(context, organizationId, backupId, error);
   }
@@ -137,7 +137,7 @@ interface ParentFound {
   warning: string | undefined;
 }
 
-/** The newest completed backup of the project that lies in the same destination and covers the same. */
+/** The newest completed backup of the project that lies in the same destinations and covers the same. */
 async function findParent(
   context: BackupsContext,
   loaded: LoadedBackup,
@@ -158,11 +158,11 @@ async function findParent(
     const copies = await database.tenant(organizationId, (transaction) =>
       loadBackup(context, transaction, organizationId, candidate.id),
     );
-    if (
-      !copies?.copies.some(
-        (copy) => copy.storageDestinationId === row.storageDestinationId && copy.status === 'completed',
-      )
-    ) {
+    const liesIn = new Set(
+      copies?.copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId),
+    );
+    // Every copy of an increment must be readable by itself, so each needs its parent beside it.
+    if (!copies || !loaded.copies.every((copy) => liesIn.has(copy.storageDestinationId))) {
       reason = 'the one before lies in another destination';
       continue;
     }
@@ -202,6 +202,7 @@ async function startRanges(
   await database.tenant(organizationId, async (transaction) => {
     const locked = await backupStore.lock(transaction, organizationId, backupId);
     if (locked.status !== 'running' || locked.plan !== null) return;
+    if (planned.parent) await holdParent(transaction, locked, planned.parent.backupId);
     const { ring, currentKeyId } = await context.keys.ring(transaction, organizationId);
     const now = clock.now();
     await backupStore.update(transaction, organizationId, backupId, {
@@ -233,4 +234,16 @@ async function startRanges(
       );
     }
   });
+}
+
+/** From here on the parent cannot go: whoever deletes or moves it waits for this transaction and then sees the increment. */
+async function holdParent(transaction: Transaction, row: BackupRow, parentId: string): Promise<void> {
+  const { rowCount } = await transaction.client.query(
+    `select 1 from backups b join backup_copies c on c.backup_id = b.id
+      where b.id = $1 and b.organization_id = $2 and b.deleted_at is null and b.status = 'completed'
+        and c.storage_destination_id = $3 and c.status = 'completed'
+        for update of b, c`,
+    [parentId, row.organizationId, row.storageDestinationId],
+  );
+  if (rowCount === 0) throw new Error('the parent was deleted or moved while the increment was planned');
 }

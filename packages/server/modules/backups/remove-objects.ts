@@ -1,43 +1,49 @@
 import { type BlobStore, backupPrefix, isEngineError, type ManifestBody } from '@holdfast/engine';
 import type { RunningJob } from '../../platform/queue.ts';
+import { storageStore } from '../storage/index.ts';
 import { backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
-import { loadBackup } from './load-backup.ts';
 
 const keysPerCall = 500;
 
-/** Removes everything of a backup from all its destinations. Its manifest goes first, so that nobody takes the rest for whole. */
+/**
+ * Removes everything of a backup from all its destinations. Its manifest goes first, so that nobody takes the rest for
+ * whole. Locked objects outlive their backup: its row stays, hidden, until they could be removed too.
+ */
 export async function removeObjects(
   context: BackupsContext,
   job: RunningJob<{ organizationId: string; backupId: string }>,
 ): Promise<void> {
-  const { database } = context.platform;
+  const { database, log } = context.platform;
   const { organizationId, backupId } = job.data;
-  const loaded = await database.tenant(organizationId, async (transaction) => {
-    const found = await loadBackup(context, transaction, organizationId, backupId);
-    const isGone =
-      found && (found.row.deletedAt !== null || found.row.status === 'failed' || found.row.status === 'cancelled');
-    return isGone ? found : undefined;
+  const found = await database.tenant(organizationId, async (transaction) => {
+    const row = await backupStore.findAny(transaction, organizationId, backupId);
+    const isGone = row && (row.deletedAt !== null || row.status === 'failed' || row.status === 'cancelled');
+    if (!isGone) return undefined;
+    const copies = await backupStore.copies(transaction, organizationId, [backupId]);
+    const ids = copies.map((copy) => copy.storageDestinationId);
+    return { row, destinations: await storageStore.many(transaction, organizationId, ids) };
   });
-  if (!loaded) return;
-  for (const destination of loaded.destinations.values()) {
+  if (!found) return;
+  const { row } = found;
+  // A file that was to be registered where it lies, and was not, still belongs to whoever put it there.
+  const isForeign = row.imported?.inPlace === true && row.status !== 'completed';
+  let isLocked = false;
+  for (const destination of isForeign ? [] : found.destinations) {
+    if (destination.deletedAt) continue;
     const store = await context.stores.open(destination);
     try {
       await removeAll(store, backupId, job.signal);
     } catch (error) {
-      // A locked object outlives its backup until its lock ends; the sweep takes it then.
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-      context.platform.log.warn({ err: error, backupId }, 'objects of a removed backup are locked and stay for now');
+      isLocked = true;
+      log.warn({ err: error, backupId }, 'objects of a removed backup are locked and stay for now');
     } finally {
       await store.close();
     }
   }
-  if (loaded.row.deletedAt !== null) {
-    await database.tenant(organizationId, async (transaction) => {
-      const row = await backupStore.findAny(transaction, organizationId, backupId);
-      if (row?.deletedAt) await backupStore.purge(transaction, organizationId, backupId);
-    });
-  }
+  if (row.deletedAt === null || isLocked) return;
+  await database.tenant(organizationId, (transaction) => backupStore.purge(transaction, organizationId, backupId));
 }
 
 export async function removeAll(store: BlobStore, backupId: string, signal: AbortSignal): Promise<void> {

@@ -68,7 +68,9 @@ export function backupHandlers(context: BackupsContext): Handlers {
       return answer(call.organization.id, row.id);
     },
 
-    importBackup: async (call) => answer(call.organization.id, (await importBackup(context, call, call.body)).id),
+    importBackup: async (call) =>
+      answer(call.organization.id, (await importBackup(context, call, call.body, call.signal)).id),
+
     getBackup: async ({ organization, params }) => {
       const { location: _, ...shown } = await answer(organization.id, params.backupId);
       return shown;

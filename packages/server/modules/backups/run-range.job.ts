@@ -7,16 +7,12 @@ import type { CopiesStore } from './copies-store.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { finishBackupJob } from './jobs.ts';
 import { type LoadedBackup, loadBackup, openCopies } from './load-backup.ts';
-import { reportProgress } from './progress.ts';
+import { reportProgress, Superseded } from './progress.ts';
 import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string; range: number }>;
 
-const failuresMax = 5;
 const tickMs = 1000;
-
-/** Another worker holds the range now, or the backup has ended: stop without a word. */
-class Superseded extends Error {}
 
 /** Reads one range from where its last checkpoint stands, and checkpoints after every stored segment. */
 export async function runRangeWork(context: BackupsContext, job: Job): Promise<void> {
@@ -158,7 +154,7 @@ async function handleFailure(context: BackupsContext, row: RangeRow, job: Job, e
   if (job.signal.aborted) throw error;
   const failures = row.failures + 1;
   context.platform.log.warn({ err: reason, backupId, range, failures }, 'a range of a backup failed');
-  if (mayPass(reason) && failures < failuresMax) {
+  if (mayPass(reason) && failures < context.platform.config.JOB_ATTEMPTS) {
     await context.platform.database.tenant(organizationId, (transaction) =>
       rangeStore.save(transaction, row, { failures }),
     );

@@ -27,6 +27,8 @@ export interface ImportRequest {
   path: string;
   source: 'holdfast' | 'firestore-export' | 'json';
   createdAt?: string;
+  /** The file is the backup itself, at its own place: it is never removed unless the registered backup is deleted. */
+  inPlace?: boolean;
 }
 
 const count = (name: string) => bigint(name, { mode: 'number' });
@@ -42,6 +44,8 @@ export const backups = pgTable(
     trigger: text('trigger').$type<BackupTrigger>().notNull(),
     scheduleId: text('schedule_id'),
     parentId: text('parent_id'),
+    /** The chain a synthetic one was merged from. */
+    mergedFrom: jsonb('merged_from').$type<string[]>(),
     collections: jsonb('collections').$type<string[]>().notNull(),
     excludeCollections: jsonb('exclude_collections').$type<string[]>().notNull(),
     includeSubcollections: boolean('include_subcollections').notNull(),

@@ -8,8 +8,6 @@ import { mayPass } from './end-backup.ts';
 import { loadBackup, openReadable } from './load-backup.ts';
 import type { StoredVerification } from './tables.ts';
 
-const attemptsMax = 5;
-
 /** Reads every copy of the whole chain again: each segment opened, hashed and counted. */
 export async function runVerification(
   context: BackupsContext,
@@ -33,7 +31,7 @@ export async function runVerification(
         job.signal,
       );
     } catch (error) {
-      if (job.signal.aborted || (mayPass(error) && job.attempt < attemptsMax)) throw error;
+      if (job.signal.aborted || (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS)) throw error;
       if (!isEngineError(error) && !(error instanceof Problem)) throw error;
       result.errors.push(`${copy.storageDestinationId}: ${error.message}`.slice(0, 2000));
     }

@@ -1,23 +1,16 @@
 import { Problem } from '../../platform/problem.ts';
-import { admitBackups } from './admission.ts';
+import { admitBackups, firstJob } from './admission.ts';
 import type { BackupsContext } from './context.ts';
 import { failBackup } from './end-backup.ts';
-import { finishBackupJob, planBackupJob, runRangeJob } from './jobs.ts';
+import { finishBackupJob, runRangeJob } from './jobs.ts';
 
 /** Looks after backups that nobody works on: lets waiting ones in, ends late ones, and hands lost work out again. */
 export async function watchBackups(context: BackupsContext): Promise<void> {
   const { database, clock } = context.platform;
   await admitBackups(context.platform);
   const running = await database.system(async ({ client }) => {
-    const { rows } = await client.query<{
-      id: string;
-      organization_id: string;
-      deadline_at: Date | null;
-      planned: boolean;
-      imported: boolean;
-      type: string;
-    }>(
-      `select b.id, b.organization_id, b.deadline_at, b.plan is not null as planned, b.imported is not null as imported, b.type
+    const { rows } = await client.query<Running>(
+      `select b.id, b.organization_id, b.deadline_at, b.plan is not null as planned, b.imported, b.type
          from backups b join organizations o on o.id = b.organization_id and o.deleted_at is null
         where b.status = 'running' and b.deleted_at is null limit 1000`,
     );
@@ -31,23 +24,28 @@ export async function watchBackups(context: BackupsContext): Promise<void> {
         backup.id,
         new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.'),
       );
-    } else if (!backup.imported && backup.type !== 'synthetic') {
-      await handOutAgain(context, backup.organization_id, backup.id, backup.planned);
+    } else {
+      await handOutAgain(context, backup);
     }
   }
 }
 
+interface Running {
+  id: string;
+  organization_id: string;
+  deadline_at: Date | null;
+  planned: boolean;
+  imported: unknown;
+  type: string;
+}
+
 /** Jobs are exclusive by their key: what is queued or running already is not queued again. */
-async function handOutAgain(
-  context: BackupsContext,
-  organizationId: string,
-  backupId: string,
-  planned: boolean,
-): Promise<void> {
+async function handOutAgain(context: BackupsContext, backup: Running): Promise<void> {
   const { database, queue } = context.platform;
+  const { id: backupId, organization_id: organizationId } = backup;
   await database.tenant(organizationId, async (transaction) => {
-    if (!planned) {
-      await queue.enqueue(transaction, planBackupJob, { organizationId, backupId }, { key: backupId });
+    if (!backup.planned) {
+      await queue.enqueue(transaction, firstJob(backup), { organizationId, backupId }, { key: backupId });
       return;
     }
     const { rows } = await transaction.client.query<{ range: number }>(

@@ -1,0 +1,1 @@
+ALTER TABLE "backups" ADD COLUMN "merged_from" jsonb;

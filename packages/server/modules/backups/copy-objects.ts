@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { type BlobStore, backupPrefix, EngineError, manifestKey } from '@holdfast/engine';
+
+export interface CopyOptions {
+  signal: AbortSignal;
+  onObject?: (bytes: number) => Promise<void> | void;
+}
+
+/**
+ * Copies every object of a backup and reads each back; the manifest goes last, so that the copy is no backup before it is
+ * whole. What lies there already with the same bytes is not sent again, so the work can be taken up where it broke off.
+ */
+export async function copyBackupObjects(
+  backupId: string,
+  from: BlobStore,
+  to: Pick<BlobStore, 'put' | 'get' | 'head'>,
+  { signal, onObject }: CopyOptions,
+): Promise<number> {
+  const manifest = manifestKey(backupId);
+  let total = 0;
+  const copy = async (key: string) => {
+    const bytes = await from.get(key, { signal });
+    const there = await to.head(key, { signal });
+    const isThere = there?.size === bytes.length && (await isSame(to, key, bytes, signal));
+    if (!isThere) {
+      await to.put(key, bytes, { signal });
+      if (!(await isSame(to, key, bytes, signal)))
+        throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
+    }
+    total += bytes.length;
+    await onObject?.(bytes.length);
+  };
+  for await (const { key } of from.list(backupPrefix(backupId), { signal })) if (key !== manifest) await copy(key);
+  await copy(manifest);
+  return total;
+}
+
+async function isSame(
+  store: Pick<BlobStore, 'get'>,
+  key: string,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return hashOf(await store.get(key, { signal })) === hashOf(bytes);
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
