@@ -3,7 +3,8 @@
 import { EngineError, type EngineErrorCode } from '../../ports/index.ts';
 import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
 
-const TOO_OLD = /too old|read_?\s?time|snapshot version|stale|earliest/i;
+/** "The requested snapshot version is too old.", or, with PITR, a time that only whole minutes can still reach. */
+const TOO_OLD = /too old|older than|whole minute|no longer available/i;
 
 const sourceCodes: Readonly<Record<number, EngineErrorCode>> = {
   [grpcCode.PERMISSION_DENIED]: 'SOURCE_AUTH_ERROR',
@@ -12,6 +13,8 @@ const sourceCodes: Readonly<Record<number, EngineErrorCode>> = {
   [grpcCode.RESOURCE_EXHAUSTED]: 'SOURCE_QUOTA_EXCEEDED',
   [grpcCode.INVALID_ARGUMENT]: 'VALIDATION_ERROR',
   [grpcCode.OUT_OF_RANGE]: 'VALIDATION_ERROR',
+  [grpcCode.FAILED_PRECONDITION]: 'VALIDATION_ERROR',
+  [grpcCode.UNIMPLEMENTED]: 'VALIDATION_ERROR',
   [grpcCode.CANCELLED]: 'CANCELLED',
 };
 

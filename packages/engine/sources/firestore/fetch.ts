@@ -26,6 +26,9 @@ export async function* fetchDocuments(
   options: ReadOptions,
 ): AsyncGenerator<RecordBatch, void> {
   const builder = new BatchBuilder(BATCH_BYTES_TARGET);
+  // A reader that leaves early leaves no requests behind.
+  const left = new AbortController();
+  const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
   const running: { names: string[]; found: Promise<Map<string, Buffer>> }[] = [];
   let next = 0;
   let groupSize = GROUP_NAMES_FIRST;
@@ -35,7 +38,7 @@ export async function* fetchDocuments(
       while (running.length < GROUPS_AT_ONCE && next < paths.length) {
         const names = paths.slice(next, next + groupSize).map((path) => client.name(path));
         next += names.length;
-        const found = fetchGroup(client, names, options);
+        const found = fetchGroup(client, names, { ...options, signal });
         found.catch(() => undefined);
         running.push({ names, found });
       }
@@ -54,6 +57,8 @@ export async function* fetchDocuments(
     if (rest !== undefined) yield rest;
   } catch (error) {
     throw sourceFailure(error);
+  } finally {
+    left.abort();
   }
 }
 

@@ -131,6 +131,7 @@ describe('through faults', () => {
     ['ended with RESOURCE_EXHAUSTED', { status: 'RESOURCE_EXHAUSTED' as const }],
     ['ended with DEADLINE_EXCEEDED', { status: 'DEADLINE_EXCEEDED' as const }],
     ['ended with INTERNAL', { status: 'INTERNAL' as const }],
+    ['cancelled by the server', { status: 'CANCELLED' as const }],
   ])('a stream %s again and again is continued: no doubles, no holes', async (_, fault) => {
     const readTime = await big.source.snapshotTime();
     bench.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 321, ...fault });
@@ -168,6 +169,21 @@ describe('through faults', () => {
     const readTime = await old.source.snapshotTime();
     bench.sandbox.control.moveClock({ project: 'old', database: '(default)' }, 2 * 3_600_000);
     await expect(scanAll(old, { readTime })).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
+  });
+
+  test('a read time in the future is a mistake, and with PITR an old one must be a whole minute', async () => {
+    const pitr = bench.connect({ projectId: 'pitr' });
+    const database = { project: 'pitr', database: '(default)' };
+    bench.sandbox.control.setPointInTimeRecovery(database, true);
+    await write(pitr, [{ path: 'a/b', fields: fields(1) }]);
+    await expect(scanAll(pitr, { readTime: '2200-01-01T00:00:00.000000000Z' })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+    });
+    const readTime = await pitr.source.snapshotTime();
+    bench.sandbox.control.moveClock(database, 2 * 3_600_000);
+    await expect(scanAll(pitr, { readTime })).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
+    const nextMinute = new Date(Math.ceil(Date.parse(`${readTime.slice(0, 23)}Z`) / 60_000) * 60_000).toISOString();
+    expect(await scanAll(pitr, { readTime: nextMinute.replace('.000Z', '.000000000Z') })).toHaveLength(1);
   });
 
   test('cancelling ends a scan promptly with CANCELLED', async () => {

@@ -26,7 +26,9 @@ export function grpcCodeName(code: number): string {
   return codeNames.find((entry) => entry[1] === code)?.[0] ?? `CODE_${code}`;
 }
 
+/** CANCELLED too: our own cancelling is told by the caller's signal, so this one came from the server. */
 const retryableCodes: ReadonlySet<number> = new Set([
+  grpcCode.CANCELLED,
   grpcCode.UNKNOWN,
   grpcCode.DEADLINE_EXCEEDED,
   grpcCode.RESOURCE_EXHAUSTED,
