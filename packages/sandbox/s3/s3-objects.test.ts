@@ -13,6 +13,7 @@ import {
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListObjectsCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
   PutBucketVersioningCommand,
@@ -239,6 +240,17 @@ describe.each(['memory', 'disk'])('the official SDK against the %s sandbox', (mo
       expect(page.KeyCount).toBeLessThanOrEqual(2);
     }
     expect(folded.toSorted()).toEqual(['a/', 'b', 'c/', 'z z', 'é', '\uffee', '😀'].toSorted());
+    const marked: string[] = [];
+    let Marker: string | undefined;
+    do {
+      const page = await s3.send(new ListObjectsCommand({ Bucket: bucket, Delimiter: '/', MaxKeys: 3, Marker }));
+      marked.push(
+        ...(page.CommonPrefixes ?? []).map((one) => one.Prefix!),
+        ...(page.Contents ?? []).map((one) => one.Key!),
+      );
+      Marker = page.NextMarker;
+    } while (Marker !== undefined);
+    expect(marked.toSorted()).toEqual(folded.toSorted());
     const after = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: 'a/', StartAfter: 'a/021' }));
     expect(after.Contents?.map((one) => one.Key)).toEqual(['a/022', 'a/023', 'a/024']);
     const encoded = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: 'z', EncodingType: 'url' }));

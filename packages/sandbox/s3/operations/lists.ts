@@ -125,6 +125,34 @@ async function listObjectsV2(call: Call): Promise<Reply> {
   };
 }
 
+/** The first version of the call: a marker instead of a token. */
+async function listObjects(call: Call): Promise<Reply> {
+  const bucket = bucketOf(call);
+  const encode = textEncoder(call);
+  const prefix = call.query.get('prefix') ?? '';
+  const delimiter = call.query.get('delimiter') ?? '';
+  const marker = call.query.get('marker') ?? '';
+  const max = Math.min(integerParameter(call, 'max-keys', PAGE_MAX, 1, 2 ** 31 - 1), PAGE_MAX);
+  const after = { last: marker, isPrefix: delimiter !== '' && marker.endsWith(delimiter) };
+  const entries = current(bucket.keys.entriesFrom(later(prefix, marker)));
+  const page = pageOf(entries, { prefix, delimiter, after, max });
+  return {
+    status: 200,
+    xml: element('ListBucketResult', [
+      element('Name', call.bucketName),
+      element('Prefix', encode(prefix)),
+      element('Marker', encode(marker)),
+      ...optional('Delimiter', delimiter === '' ? undefined : encode(delimiter)),
+      element('MaxKeys', max),
+      ...optional('EncodingType', call.query.get('encoding-type')),
+      element('IsTruncated', page.next !== undefined),
+      ...optional('NextMarker', page.next && delimiter !== '' ? encode(page.next.last) : undefined),
+      ...page.items.map((version) => contentsEntry(version, encode, true)),
+      ...commonPrefixes(page.prefixes, encode),
+    ]),
+  };
+}
+
 function later(a: string, b: string): string {
   return compareUtf8(a, b) > 0 ? a : b;
 }
@@ -213,6 +241,14 @@ function versionEntry(version: ObjectVersion, isLatest: boolean, encode: (text: 
 const COMMON = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
 
 export const listOperations: Operation[] = [
+  {
+    name: 'ListObjects',
+    method: 'GET',
+    level: 'bucket',
+    query: [...COMMON, 'marker'],
+    writes: false,
+    run: listObjects,
+  },
   {
     name: 'ListObjectsV2',
     method: 'GET',
