@@ -3,7 +3,7 @@ import { withRace } from './race.ts';
 
 const documents = 200_000;
 /** The peers hold everything in memory and ask for documents one by one; a rate needs no more of it than this. */
-const peerDocuments = 10_000;
+const peerDocuments = 2_000;
 const project = 'bench';
 
 export const backupBench: Bench = {

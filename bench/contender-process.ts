@@ -7,7 +7,12 @@ export class ContenderProcess {
   readonly #child: ChildProcess;
 
   constructor(name: ContenderName, emulatorHost: string) {
-    const env = { ...process.env, FIRESTORE_EMULATOR_HOST: emulatorHost, GCLOUD_PROJECT: 'bench' };
+    const env = {
+      ...process.env,
+      FIRESTORE_EMULATOR_HOST: emulatorHost,
+      GCLOUD_PROJECT: 'bench',
+      METADATA_SERVER_DETECTION: 'none',
+    };
     this.#child = fork(new URL('./contenders/host.ts', import.meta.url), [name], {
       env,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
