@@ -190,9 +190,8 @@ class ListenConversation implements Conversation {
     const database = this.database!;
     const time = database.currentTime();
     target.readTime = since;
-    const known = [...target.members(since)].length;
     await this.sendEvents(new Map([[target, target.events(allEntries(database), time)]]), time);
-    if (expectedCount !== null && expectedCount !== known) {
+    if (expectedCount !== null && expectedCount !== [...target.members(since)].length) {
       this.send({ filter: { targetId: target.id, count: [...target.members(time)].length } });
     }
     this.becomeCurrent(target, time);

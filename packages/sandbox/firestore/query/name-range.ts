@@ -1,3 +1,4 @@
+import { invalid } from '../transport/status.ts';
 import { isNamePath } from '../values/field-path.ts';
 import { AFTER_SEPARATOR, compareKeys, keyFromPath, SEPARATOR } from '../values/key.ts';
 import type { Value } from '../values/value.ts';
@@ -88,5 +89,6 @@ function boundKey(cursor: CursorPosition | null, descending: boolean, documentsR
 }
 
 export function keyOfReference(name: string, documentsRoot: string): string {
-  return name.startsWith(`${documentsRoot}/`) ? keyFromPath(name.slice(documentsRoot.length + 1)) : '';
+  if (!name.startsWith(`${documentsRoot}/`)) throw invalid(`"${name}" is a document of another database.`);
+  return keyFromPath(name.slice(documentsRoot.length + 1));
 }

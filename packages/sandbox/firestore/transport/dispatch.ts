@@ -39,6 +39,7 @@ export interface CallGuard {
 export class Dispatcher {
   private readonly methods: ReadonlyMap<string, Method>;
   private readonly guard: CallGuard;
+  private readonly settled = new WeakSet<Call>();
 
   constructor(methods: ReadonlyMap<string, Method>, guard: CallGuard) {
     this.methods = methods;
@@ -83,11 +84,14 @@ export class Dispatcher {
   private async run(method: UnaryMethod | ServerStreamMethod, call: Call, request: Buffer): Promise<void> {
     try {
       await this.guard.before(call);
-      if (call.closed) return;
+      if (call.closed) {
+        this.settle(call, null);
+        return;
+      }
       const response = await method.handle(request, call);
       if (response instanceof Uint8Array) call.out.send(response);
       call.finish();
-      this.guard.after(call, null);
+      this.settle(call, null);
     } catch (error) {
       this.fail(call, error);
     }
@@ -124,14 +128,21 @@ export class Dispatcher {
     );
     call.onClose(() => {
       conversation?.end();
-      this.guard.after(call, null);
+      this.settle(call, null);
     });
   }
 
   private fail(call: Call, error: unknown): void {
     const status = asRpcError(error);
     call.fail(status);
-    this.guard.after(call, status);
+    this.settle(call, status);
+  }
+
+  /** A call is counted once, however many ways it ends in. */
+  private settle(call: Call, error: RpcError | null): void {
+    if (this.settled.has(call)) return;
+    this.settled.add(call);
+    this.guard.after(call, error);
   }
 }
 
