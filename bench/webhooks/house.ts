@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -172,11 +173,9 @@ const countHealthy = `
   select count(*)::int as count from webhook_deliveries d join webhooks w on w.id = d.webhook_id
    where d.status = 'delivered' and w.url like '%/ok/%'`;
 
-function answerOf(child: ChildProcess): Promise<ReceiverReport> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as ReceiverReport));
-    child.once('exit', () => reject(new Error('the receiver ended')));
-  });
+async function answerOf(child: ChildProcess): Promise<ReceiverReport> {
+  const [message] = await once(child, 'message', { signal: AbortSignal.timeout(60_000) });
+  return message as ReceiverReport;
 }
 
 function environment(folder: string, databaseUrl: string): Record<string, string> {

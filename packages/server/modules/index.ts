@@ -31,7 +31,7 @@ import { countProjects, createProjectsModule, SourceOpener } from './projects/in
 import { createRestoresModule, restoreStore } from './restores/index.ts';
 import { createStorageModule, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
-import { createWebhooksModule } from './webhooks/index.ts';
+import { createWebhooksModule, sayFarewell } from './webhooks/index.ts';
 
 export interface Composition {
   modules: readonly Module[];
@@ -51,7 +51,7 @@ export function composeModules(platform: Platform): Composition {
     countProjects,
     measureBackups: organizationTotals,
     rewraps: [rewrapBackups(queue)],
-    purgeHooks: [purgeObjectsHook(queue)],
+    purgeHooks: [purgeObjectsHook(queue), sayFarewell(platform)],
   });
   const auth = createAuthModule(platform, {
     audit: audit.log,

@@ -533,3 +533,26 @@ describe('the test call', () => {
     expect(JSON.parse(only(house.receiver.to(path)).body).event).toBe('backup.completed');
   });
 });
+
+test('an organization that is removed for good still says so to its webhooks', async () => {
+  const path = freshPath();
+  const elsewhere = await foundOrganization(house.app, house.owner);
+  const as = { token: house.owner.token, organizationId: elsewhere };
+  const url = house.receiver.address + path;
+  const body = { name: 'Last', url, events: ['organization.*'], secret: 'the last secret' };
+  await house.app.request('POST', '/api/v1/webhooks', { ...as, body });
+  const { name } = (await house.app.request('GET', '/api/v1/organizations/current', as)).body.data;
+  const gone = await house.app.request('POST', '/api/v1/organizations/current/delete', {
+    ...as,
+    body: { confirmName: name, force: true },
+  });
+  expect(gone.body.data).toMatchObject({ deletionType: 'permanent' });
+  const request = only(await house.receiver.arrivals(path, 1, 20_000));
+  expect(standardEnvelope.parse(JSON.parse(request.body))).toMatchObject({
+    type: 'organization.deleted',
+    data: { organization: { id: elsewhere }, deletionType: 'permanent' },
+  });
+  const message = `${request.headers['x-service-timestamp']}.${request.body}`;
+  const hex = createHmac('sha256', 'the last secret').update(message).digest('hex');
+  expect(request.headers['x-service-signature']).toBe(`sha256=${hex}`);
+});

@@ -3,14 +3,17 @@ import { listen } from '../../platform/database/listen.ts';
 import { outboxChannel } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
-import type { Module } from '../module.ts';
+import { type Module, worker } from '../module.ts';
 import { AfterSending } from './after-sending.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { Dispatcher, deliveriesChannel } from './dispatcher.ts';
+import { farewellHandler, farewellJob } from './farewell.job.ts';
 import { removeOldDeliveries } from './retention.ts';
 import { webhookHandlers } from './routes.ts';
 import { Sender } from './sender.ts';
 import { WebhookSecrets } from './webhook-secrets.ts';
+
+export { farewellJob, sayFarewell } from './farewell.job.ts';
 
 const retentionEveryMs = 3_600_000;
 /** Idle connections are kept this long for the next delivery to the same endpoint. */
@@ -22,6 +25,7 @@ export function createWebhooksModule(platform: Platform, audit: AuditLog): Modul
   return {
     handlers: webhookHandlers({ platform, audit, secrets }),
     run: () => runDeliveries(platform, audit, secrets),
+    workers: [worker(farewellJob, 1, farewellHandler(platform))],
     tasks: [
       {
         name: 'webhook retention',

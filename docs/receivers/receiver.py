@@ -1,0 +1,55 @@
+# A receiver for both formats with nothing but Python's standard library. It listens on plain HTTP: put it behind a
+# proxy that speaks TLS.
+import hashlib
+import hmac
+import json
+import os
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECRET = os.environ.get("WEBHOOK_SECRET", "").encode("utf-8")
+TOLERANCE_SECONDS = 300
+seen = set()
+
+
+def matches(header, message):
+    expected = "sha256=" + hmac.new(SECRET, message, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), (header or "").encode())
+
+
+def is_standard(headers, body):
+    """The standard format signs `<timestamp>.<raw body>`, and old timestamps are refused."""
+    timestamp = headers.get("X-Service-Timestamp", "")
+    if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
+        return False
+    message = timestamp.encode() + b"." + body
+    names = ("X-Service-Signature", "X-Service-Signature-Previous")
+    return any(matches(headers.get(name), message) for name in names)
+
+
+def is_simple(headers, body):
+    """The simple format signs the raw body."""
+    return matches(headers.get("X-Webhook-Signature"), body)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        delivery = self.headers.get("X-Service-Delivery-Id")
+        good = is_standard(self.headers, body) if delivery else is_simple(self.headers, body)
+        self.send_response(204 if good else 401)
+        self.end_headers()
+        # A delivery may come more than once, always under the same id.
+        if not good or (delivery and delivery in seen):
+            return
+        seen.add(delivery)
+        event = json.loads(body)
+        print(event.get("type") or event.get("event"), flush=True)
+
+    def log_message(self, *arguments):
+        pass
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver)
+print(f"listening on {server.server_address[1]}", flush=True)
+server.serve_forever()
