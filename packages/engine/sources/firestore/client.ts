@@ -4,6 +4,7 @@ import type { SourceUsage } from '../../ports/index.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { Retrier, type RetryOptions, retryDefaults } from './retry.ts';
 import type { GrpcChannel } from './transport/channel.ts';
+import { GrpcError } from './transport/status.ts';
 
 const UNARY_TIMEOUT_MS = 60_000;
 
@@ -14,6 +15,13 @@ export interface ClientOptions {
   readonly retry?: Partial<RetryOptions>;
   /** Documents read per second over all scans of this client; absent: as fast as they come. */
   readonly readRateLimit?: number;
+}
+
+export interface CollectLimits {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number;
+  /** A status the caller has a better answer to than trying again. */
+  readonly giveUpOn?: number | undefined;
 }
 
 export class FirestoreClient {
@@ -67,18 +75,14 @@ export class FirestoreClient {
   }
 
   /** A server-streaming call with few, small answers, collected; repeated from the start when it breaks. */
-  async collect(
-    path: string,
-    routing: string,
-    message: Uint8Array,
-    signal: AbortSignal | undefined,
-    timeoutMs = UNARY_TIMEOUT_MS,
-  ): Promise<Buffer[]> {
+  async collect(path: string, routing: string, message: Uint8Array, limits: CollectLimits): Promise<Buffer[]> {
+    const { signal, giveUpOn, timeoutMs = UNARY_TIMEOUT_MS } = limits;
     const retrier = this.retrier(signal);
     for (;;) {
       try {
         return await this.#collectOnce(path, routing, message, signal, timeoutMs);
       } catch (error) {
+        if (error instanceof GrpcError && error.code === giveUpOn) throw error;
         await retrier.afterFailure(error);
       }
     }

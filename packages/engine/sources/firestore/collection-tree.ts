@@ -2,7 +2,8 @@
 
 import { everything, type PathRange, type ReadOptions, type Scope } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
-import { countQuery, countRange, listCollectionIds } from './collections.ts';
+import { listCollectionIds } from './collections.ts';
+import { countQuery, countRange } from './count.ts';
 import { collectionIdsOnPath, partitionCutsIfOffered, samplePaths } from './discovery.ts';
 import { sourceFailure } from './failures.ts';
 import { mapLimited } from './map-limited.ts';

@@ -31,7 +31,7 @@ export async function snapshotTime(client: FirestoreClient, options: SourceCallO
   const query = structuredQuery(client, { collection: null, start: null, end: null }, { namesOnly: true, limit: 1 });
   const request = messages.runQueryRequest.encode({ parent: client.root, structuredQuery: query });
   try {
-    const answers = await client.collect(methods.runQuery, client.routing('parent'), request, options.signal);
+    const answers = await client.collect(methods.runQuery, client.routing('parent'), request, options);
     client.usage.documentsRead += 1;
     for (const bytes of answers) {
       const { readTime } = messages.runQueryResponse.decode(bytes) as { readTime?: Timestamp };

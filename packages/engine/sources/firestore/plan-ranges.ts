@@ -2,7 +2,7 @@
 
 import { comparePaths, type PathRange, type PlanRequest, type ReadOptions, rangeContains } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
-import { countGroup } from './collections.ts';
+import { countGroup } from './count.ts';
 import { discoverGroups, partitionCutsIfOffered } from './discovery.ts';
 import { sourceFailure } from './failures.ts';
 import { mapLimited } from './map-limited.ts';

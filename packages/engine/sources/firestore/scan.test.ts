@@ -108,6 +108,18 @@ describe('what a scan holds', () => {
     }
   });
 
+  test('a count that takes the database too long is taken in pieces, and is exact', async () => {
+    const readTime = await big.source.snapshotTime();
+    bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
+    expect(await big.source.count(everything, { scope: wholeDatabase, readTime })).toBe(DOCUMENTS);
+    bench.sandbox.control.clearFaults();
+    bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
+    const own = { collections: ['items'], includeSubcollections: false, excludeCollections: [] };
+    const range = { start: 'items/d000000100', end: 'items/d000004100' };
+    expect(await big.source.count(range, { scope: own, readTime, after: 'items/d000000199' })).toBe(3_900);
+    expect(bench.sandbox.control.counters().methods.RunAggregationQuery?.calls ?? 0).toBeGreaterThan(5);
+  });
+
   test('the collection tree counts what is in each collection and below', async () => {
     const readTime = await demo.source.snapshotTime();
     const tree = await demo.source.collectionTree({ readTime });

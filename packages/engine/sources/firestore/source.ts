@@ -14,7 +14,8 @@ import type {
 } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
 import { type CollectionNode, collectionTree } from './collection-tree.ts';
-import { countRange, listCollectionIds } from './collections.ts';
+import { listCollectionIds } from './collections.ts';
+import { countRange } from './count.ts';
 import { type DatabaseInfo, databaseInfo, type ProbeResult, probe, snapshotTime } from './database-info.ts';
 import { fetchDocuments } from './fetch.ts';
 import { planRanges } from './plan-ranges.ts';

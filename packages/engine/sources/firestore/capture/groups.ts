@@ -2,7 +2,8 @@
 
 import { type CaptureOptions, type Instant, type ReadOptions, recordKind, type Scope } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { countGroup, listCollectionIds } from '../collections.ts';
+import { listCollectionIds } from '../collections.ts';
+import { countGroup } from '../count.ts';
 import { collectionIdsOnPath, discoverGroups, sampleIds } from '../discovery.ts';
 import { collectionIdOf, subtreeOf } from '../names.ts';
 import { eachPath } from '../records.ts';

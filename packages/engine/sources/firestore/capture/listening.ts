@@ -2,7 +2,7 @@
 
 import { type CaptureOptions, type Instant, isEngineError } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { countGroup } from '../collections.ts';
+import { countGroup } from '../count.ts';
 import { sourceFailure } from '../failures.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { Bell } from './bell.ts';
