@@ -4,6 +4,8 @@ import { freshToken } from '../../testing/sessions.ts';
 import { foundOrganization, type TestOrganization } from '../../testing/team.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 import { AuditLog, systemActor } from './audit-log.ts';
+import { oldestRows } from './audit-store.ts';
+import { hashRow } from './chain-hash.ts';
 import { CheckpointSignatures } from './checkpoint-signature.ts';
 import { AuditRetention } from './retention.ts';
 
@@ -80,11 +82,48 @@ test.each([
   expect(await verify()).toMatchObject({ valid: false, entries: 4, brokenAt: await idAt(5) });
 });
 
-test('a change with its hash made to fit is found at the next row', async () => {
-  await tamper(
-    `update audit_logs set resource_id = 'other', hash = encode(sha256('whatever'), 'hex') where organization_id = $1 and position = 5`,
+/** Computes the hashes anew, as somebody who read the documentation could: of one row, or of all from there on. */
+async function rehash(from: number, options: { whole: boolean }): Promise<void> {
+  const rows = await app.platform.database.tenant(organization.id, (transaction) =>
+    oldestRows(transaction, organization.id, from - 1, options.whole ? 100 : 1),
   );
-  expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(5) });
+  let previousHash = rows[0]?.previousHash ?? '';
+  for (const row of rows) {
+    const hash = hashRow({ ...row, previousHash });
+    await tamper(
+      'update audit_logs set previous_hash = $3, hash = $4 where organization_id = $1 and position = $2',
+      row.position,
+      previousHash,
+      hash,
+    );
+    previousHash = hash;
+  }
+  if (options.whole) await tamper('update audit_chains set hash = $2 where organization_id = $1', previousHash);
+}
+
+test('a change with its hash made to fit is found at the next row', async () => {
+  await tamper("update audit_logs set resource_id = 'other' where organization_id = $1 and position = 5");
+  await rehash(5, { whole: false });
+  expect(await verify()).toMatchObject({ valid: false, entries: 5, brokenAt: await idAt(6) });
+});
+
+test('a change of the last row with its hash made to fit is found at that row', async () => {
+  await tamper("update audit_logs set resource_id = 'other' where organization_id = $1 and position = 10");
+  await rehash(10, { whole: false });
+  expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(10) });
+});
+
+test('a removed row is found although every hash behind it was made to fit', async () => {
+  const { rows } = await asOwner(app.databaseUrl, (client) =>
+    client.query('select previous_hash from audit_logs where organization_id = $1 and position = 5', [organization.id]),
+  );
+  await tamper('delete from audit_logs where organization_id = $1 and position = 5');
+  await tamper(
+    'update audit_logs set previous_hash = $2 where organization_id = $1 and position = 6',
+    rows[0].previous_hash,
+  );
+  await rehash(6, { whole: true });
+  expect(await verify()).toMatchObject({ valid: false, entries: 4, brokenAt: await idAt(6) });
 });
 
 test('a removed row is found at the one behind the gap', async () => {

@@ -156,3 +156,25 @@ test('that are over are swept away with their codes, flows, tokens and idempoten
     await other.close();
   }
 });
+
+test('that go on keep no refresh token beyond its time, nor a successor beyond the grace', async () => {
+  const other = await startTestApp();
+  try {
+    const { id } = await signUp(other, 'long@example.com');
+    let { refreshToken } = await openSession(other, id);
+    for (let round = 0; round < 4; round++) {
+      other.clock.advance(3 * 86_400_000);
+      const answer = await other.request('POST', '/api/v1/auth/refresh', { body: { refreshToken } });
+      refreshToken = answer.body.data.refreshToken;
+    }
+    other.clock.advance(200_000);
+    await sweepExpired(other.platform.database, other.clock, new AbortController().signal);
+    const { rows } = await asOwner(other.databaseUrl, (client) =>
+      client.query('select successor from refresh_tokens order by created_at'),
+    );
+    expect(rows).toEqual([{ successor: null }, { successor: null }, { successor: null }]);
+    expect((await other.request('POST', '/api/v1/auth/refresh', { body: { refreshToken } })).status).toBe(200);
+  } finally {
+    await other.close();
+  }
+});

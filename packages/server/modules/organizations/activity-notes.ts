@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Logger } from '../../platform/log.ts';
-import { type ActivityNotes, activityMs } from '../auth/authenticator.ts';
+import { type ActivityNotes, activityMs } from '../auth/index.ts';
 
 const writesAtOnceMax = 4;
 

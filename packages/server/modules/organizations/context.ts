@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { MailOutbox } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Person, RequestOrigin, ServiceAccountKey } from '../../platform/principal.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/index.ts';
 import type { OrganizationKey } from './organization-keys.ts';
 
 /** Who asks for a change, and from where. Every call is one. */

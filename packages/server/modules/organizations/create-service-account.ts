@@ -1,6 +1,6 @@
 import { defaultScopes, operations, type Scope } from '@holdfast/contract';
 import { Problem } from '../../platform/problem.ts';
-import { createApiKey, hashApiKey } from '../auth/api-key.ts';
+import { createApiKey, hashApiKey } from '../auth/index.ts';
 import type { Caller, OrganizationsContext } from './context.ts';
 import { audit } from './record.ts';
 import { findServiceAccount, insertServiceAccount, type ServiceAccountRow } from './service-account-store.ts';

@@ -1,6 +1,6 @@
 import { createMailWorker, MailOutbox, sendMailJob } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
 import { DatabaseActivityNotes } from './activity-notes.ts';
 import type { InvitationsContext, LaterModules } from './context.ts';

@@ -1,6 +1,6 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
-import { users } from '../auth/tables.ts';
+import { users } from '../auth/index.ts';
 import { memberships, type Role } from './tables.ts';
 
 export interface MemberRow {

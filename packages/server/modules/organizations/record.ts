@@ -1,6 +1,6 @@
 import type { EventData } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
-import { actorOf } from '../audit/audit-log.ts';
+import { actorOf } from '../audit/index.ts';
 import type { Caller, OrganizationsContext } from './context.ts';
 import type { InvitationRow } from './invitation-store.ts';
 

@@ -1,5 +1,5 @@
 import { operations } from '@holdfast/contract';
-import { createApiKey, hashApiKey } from '../auth/api-key.ts';
+import { createApiKey, hashApiKey } from '../auth/index.ts';
 import type { Caller, OrganizationsContext } from './context.ts';
 import { requireServiceAccount } from './delete-service-account.ts';
 import { audit } from './record.ts';
