@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { fillFast } from '../sample-data/fill-fast.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 import { DATABASE, fields, ManualClock, NAME, query, ROOT, remove, set, timeOf } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
@@ -120,4 +121,20 @@ test('a write that changes nothing keeps the update time', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
   const document = await client.unary('GetDocument', { name: `${ROOT}/a/1` });
   expect(timeOf(document.updateTime)).toBe(first);
+});
+
+test('a scan that outlives the hour fails in its middle instead of pretending', async () => {
+  fillFast(sandbox.control.database(NAME), { collection: 'plain', documents: 20_000 });
+  let received = 0;
+  const stream = client.converse('RunQuery', () => {
+    received += 1;
+  });
+  stream.pause();
+  stream.send({ parent: ROOT, structuredQuery: { from: [{ collectionId: 'plain' }] } });
+  stream.end();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  clock.micros += HOUR + SECOND;
+  stream.resume();
+  await expect(stream.done).rejects.toThrow('FAILED_PRECONDITION: The requested snapshot version is too old.');
+  expect(received).toBeLessThan(20_000);
 });

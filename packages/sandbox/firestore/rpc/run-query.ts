@@ -151,8 +151,7 @@ class QueryStream {
       await this.fault.delay();
     }
     this.bytesSeen = out.bytesSent;
-    if (!out.congested) return;
-    await out.ready();
+    if (out.congested) await out.ready();
     this.plan.database.checkStillReadable(this.snapshot.time);
   }
 

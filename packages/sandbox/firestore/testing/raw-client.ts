@@ -110,6 +110,10 @@ export class RawConversation {
     this.stream.pause();
   }
 
+  resume(): void {
+    this.stream.resume();
+  }
+
   cancel(): void {
     this.stream.close();
   }
