@@ -206,7 +206,7 @@ describe('through faults', () => {
     const scan = collect(big.source.scan(everything, { scope: wholeDatabase, readTime, signal: controller.signal }));
     setTimeout(() => controller.abort(), 50);
     await expect(scan).rejects.toSatisfy((error) => isEngineError(error, 'CANCELLED'));
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 });
 

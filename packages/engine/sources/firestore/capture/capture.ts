@@ -7,7 +7,7 @@ import { isInScope } from '../scope.ts';
 import type { FirestoreSource } from '../source.ts';
 import { catchUp } from './catch-up.ts';
 import { type Change, encodeChanges, type Gap, piecesOf } from './changes.ts';
-import { CollectionGroups } from './groups.ts';
+import { CollectionGroups, type NewGroup } from './groups.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CatchUpNeeded, type StartPoint } from './listen-stream.ts';
 import { Listening, needsCatchUp } from './listening.ts';
@@ -106,7 +106,7 @@ class CaptureRun {
       await pause(this.#intervalMs, this.#options.signal);
       const now = await this.#source.snapshotTime(this.#call);
       const found = await this.#groups.findNew([], this.#covered, this.#reads(now));
-      this.#lateGroups.push(...found.filter((group) => group.isLate).map((group) => group.id));
+      this.#addGroups(found);
       if (found.length === 0 && now > this.#covered) yield this.#stretch([], now);
     }
   }
@@ -152,11 +152,21 @@ class CaptureRun {
   /** True when there are some: then the stretch stays open until they have caught up too. */
   async #listenToNewGroups(listening: Listening, changes: readonly Change[], through: Instant): Promise<boolean> {
     const found = await this.#groups.findNew(changes, this.#covered, this.#reads(through));
+    this.#addGroups(found);
     for (const { id, isLate } of found) {
-      if (isLate) this.#lateGroups.push(id);
       await listening.listenTo([id], isLate ? 'beginning' : { readTime: this.#covered });
     }
     return found.length > 0;
+  }
+
+  /** In one step: a group that is listened to and not known as late would hide what was missed of it. */
+  #addGroups(found: readonly NewGroup[]): void {
+    for (const { id, isLate } of found) {
+      this.#groups.add(id);
+      if (isLate) this.#lateGroups.push(id);
+      // The token at hand knows nothing of the new group.
+      this.#resumeToken = undefined;
+    }
   }
 
   #stretch(changes: readonly Change[], through: Instant): ChangeBatch {
@@ -164,7 +174,7 @@ class CaptureRun {
     for (const change of own) this.#known.note(change);
     const late = this.#lateGroups.splice(0);
     const reason = `Collections were found late: ${late.join(', ')}.`;
-    const gap = late.length === 0 ? undefined : this.#gap(this.#unbrokenSince, through, reason);
+    const gap = late.length === 0 ? undefined : this.#lateGap(through, reason);
     const batch: ChangeBatch = {
       records: encodeChanges(own),
       coveredFrom: this.#covered,
@@ -175,6 +185,14 @@ class CaptureRun {
     this.#resumeToken = undefined;
     if (gap !== undefined) this.#unbrokenSince = through;
     return batch;
+  }
+
+  /** A collection the caller did not know at the start had no documents then that could have been deleted since. */
+  #lateGap(through: Instant, reason: string): Gap {
+    const { knownCollectionIds, knownNames } = this.#options;
+    const knewAll = knownCollectionIds !== undefined || knownNames !== undefined;
+    const gap = { from: this.#unbrokenSince, through, reason };
+    return knewAll ? gap : { ...gap, deletionsUnknown: true };
   }
 
   #gap(from: Instant, through: Instant, reason: string): Gap {

@@ -1,10 +1,18 @@
 /** Which collection groups are listened to, and how new ones are found before a stretch of time is called covered. */
 
-import { type CaptureOptions, type Instant, type ReadOptions, recordKind, type Scope } from '../../../ports/index.ts';
+import {
+  type CaptureOptions,
+  type Instant,
+  isEngineError,
+  type ReadOptions,
+  recordKind,
+  type Scope,
+} from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { listCollectionIds } from '../collections.ts';
 import { countGroup } from '../count.ts';
 import { collectionIdsOnPath, discoverGroups, sampleIds } from '../discovery.ts';
+import { sourceFailure } from '../failures.ts';
 import { collectionIdOf, subtreeOf } from '../names.ts';
 import { eachPath } from '../records.ts';
 import type { QueryPart } from '../scope.ts';
@@ -50,9 +58,14 @@ export class CollectionGroups {
     if (options.knownCollectionIds !== undefined) return;
     for await (const batch of options.knownNames?.() ?? []) for (const path of eachPath(batch)) this.note(path);
     for (const id of await discoverGroups(this.#client, reads)) this.#groups.add(id);
+    if (options.knownNames === undefined) await this.#addVanished({ ...reads, readTime: options.from });
   }
 
-  /** Looks, as of `reads.readTime`, for groups nobody listens to yet, and adds them. */
+  add(id: string): void {
+    this.#groups.add(id);
+  }
+
+  /** Looks, as of `reads.readTime`, for groups nobody listens to yet. The caller adds them when it does. */
   async findNew(changes: readonly Change[], coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
     if (this.#isFixed) return [];
     const found = new Set<string>();
@@ -73,9 +86,18 @@ export class CollectionGroups {
     for (const id of [...found].filter((each) => !this.#groups.has(each))) {
       const before = await countGroup(this.#client, id, { ...reads, readTime: coveredThrough });
       groups.push({ id, isLate: before > 0 });
-      this.#groups.add(id);
     }
     return groups;
+  }
+
+  /** A group may have lost its last document since the start: that deletion must be heard too. */
+  async #addVanished(reads: ReadOptions): Promise<void> {
+    try {
+      for (const id of await discoverGroups(this.#client, reads)) this.#groups.add(id);
+    } catch (error) {
+      // Then listening from there will not work either, and a catch-up tells of the gap.
+      if (!isEngineError(sourceFailure(error), 'SNAPSHOT_TOO_OLD')) throw error;
+    }
   }
 
   /** Without subcollections the set of groups follows from the scope alone. */
