@@ -81,17 +81,21 @@ test('a dead process loses its lease, and then has no say any more', async () =>
   await query('delete from webhook_deliveries');
 });
 
-test('what a deleted organization had waiting waits for its recovery', async () => {
+test('what happened before an organization was deleted is told once; retries wait for its recovery, its farewell does not', async () => {
   const { clock } = house.app;
   const { id } = await house.create('/deleted');
-  await fill(id, 2);
-  await query(
-    `update webhook_deliveries set event_type = 'organization.deleted' where id = (select min(id) from webhook_deliveries)`,
+  await fill(id, 3);
+  const [first, second, third] = (await query('select id from webhook_deliveries order by id')).rows.map(
+    (row) => row.id,
   );
+  await query('update webhook_deliveries set attempts = 1 where id = any($1)', [[first, second]]);
+  await query(`update webhook_deliveries set event_type = 'organization.deleted' where id = $1`, [first]);
   await query('update organizations set deleted_at = now() where id = $1', [house.organizationId]);
-  expect(await queueOf('a').claim(clock.now(), everything)).toHaveLength(1);
+  const claimedIds = async (owner: string) =>
+    (await queueOf(owner).claim(clock.now(), everything)).map((delivery) => delivery.id).sort();
+  expect(await claimedIds('a')).toEqual([first, third]);
   await query('update organizations set deleted_at = null where id = $1', [house.organizationId]);
-  expect(await queueOf('b').claim(clock.now(), everything)).toHaveLength(1);
+  expect(await claimedIds('b')).toEqual([second]);
   await query('delete from webhook_deliveries');
 });
 

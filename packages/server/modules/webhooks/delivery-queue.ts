@@ -43,7 +43,8 @@ export const leaseRenewalMs = 5000;
 /**
  * Visits each webhook that has something pending by skipping through the index, so that its cost follows the number
  * of such webhooks and not of deliveries, and takes from each no more than it has room for: a long backlog of one
- * cannot push aside another. Deliveries of a deleted organization wait for its recovery; its farewell does not.
+ * cannot push aside another. What happened before an organization was deleted is still told; retries, except those of
+ * its farewell, wait for its recovery.
  */
 const claimStatement = `
   with recursive busy (webhook_id) as (
@@ -64,7 +65,7 @@ const claimStatement = `
       select d.id, d.next_attempt_at from webhook_deliveries d
        where d.webhook_id = room.id and d.status = 'pending' and d.next_attempt_at <= $1
          and (d.lease_until is null or d.lease_until < now())
-         and (room.deleted_at is null or d.event_type = 'organization.deleted')
+         and (room.deleted_at is null or d.attempts = 0 or d.event_type = 'organization.deleted')
        order by d.next_attempt_at limit room.free
          for update skip locked
     ) due

@@ -63,6 +63,7 @@ yourself replaces the old one at once.
 - \`metadata.attempt\` counts attempts. Events named \`*.failed\` also say \`maxAttempts\` and \`willRetry\`: whether another attempt follows if this one fails.
 - \`retryEnabled: false\` means one attempt. While a webhook is disabled it gets nothing, and what happened meanwhile is not sent later; a retry
   that falls due then ends as failed.
+- Of a deleted organization, what happened before is still told; retries, except of \`organization.deleted\` itself, wait until it is recovered.
 - \`GET …/deliveries\` lists what was sent, \`GET …/deliveries/{id}/request\` shows the request and each answer (its first 16 KiB), \`POST
   …/deliveries/{id}/retry\` sends one again, \`POST …/recover {since}\` everything that failed since then. The log goes back ${deliveryRetentionDays} days.
 - \`POST …/test {event}\` sends a sample now, also to a disabled webhook, and tells how it went in \`data.success\`.
