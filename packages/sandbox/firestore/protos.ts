@@ -17,7 +17,7 @@ interface NamespaceJson {
  * encoding and map entries their order (a JavaScript object would reorder keys that look like numbers).
  */
 const OPAQUE = new Set(['Value', 'Document', 'ArrayValue']);
-const OPAQUE_IN_ADMIN = new Set<string>();
+const NOTHING_OPAQUE: ReadonlySet<string> = new Set();
 
 function loadRoot(file: string, packagePath: readonly string[], opaque: ReadonlySet<string>): protobuf.Root {
   const require = createRequire(import.meta.url);
@@ -35,7 +35,7 @@ function makeOpaque(scope: NamespaceJson, opaque: ReadonlySet<string>): void {
 }
 
 const firestoreRoot = loadRoot('v1.json', ['google', 'firestore', 'v1'], OPAQUE);
-const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1'], OPAQUE_IN_ADMIN);
+const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1'], NOTHING_OPAQUE);
 
 export function firestoreType(name: string): protobuf.Type {
   return firestoreRoot.lookupType(`google.firestore.v1.${name}`);

@@ -135,7 +135,7 @@ function isStreamRule(rule: FaultRule): boolean {
   return rule.breakAfterDocuments !== undefined || rule.batchLatencyMs !== undefined;
 }
 
-export function faultError(status: CodeName, message?: string): RpcError {
+function faultError(status: CodeName, message?: string): RpcError {
   return new RpcError(status, message ?? MESSAGES[status] ?? `Injected ${status}.`);
 }
 

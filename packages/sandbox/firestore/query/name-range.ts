@@ -88,7 +88,7 @@ function boundKey(cursor: CursorPosition | null, descending: boolean, documentsR
   return cursor.before !== descending ? key : key + SEPARATOR;
 }
 
-export function keyOfReference(name: string, documentsRoot: string): string {
+function keyOfReference(name: string, documentsRoot: string): string {
   if (!name.startsWith(`${documentsRoot}/`)) throw invalid(`"${name}" is a document of another database.`);
   return keyFromPath(name.slice(documentsRoot.length + 1));
 }

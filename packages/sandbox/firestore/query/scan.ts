@@ -1,6 +1,5 @@
 import { type DocumentEntry, versionAt } from '../store/document.ts';
 import type { Cursor } from '../store/sorted-list.ts';
-import type { FieldPath } from '../values/field-path.ts';
 import { isNamePath } from '../values/field-path.ts';
 import { SEPARATOR } from '../values/key.ts';
 import { compareValues } from '../values/order.ts';
@@ -156,9 +155,4 @@ function compareToCursor(orders: readonly Order[], candidate: Ranked, cursor: Cu
     if (order !== 0) return orders[index]!.descending ? -order : order;
   }
   return 0;
-}
-
-/** Paths a plan orders by, the name aside. */
-export function orderedPaths(plan: QueryPlan): FieldPath[] {
-  return plan.orders.map((order) => order.path).filter((path) => !isNamePath(path));
 }

@@ -41,7 +41,7 @@ export function openSnapshot(database: Database, message: ConsistencyMessage): S
   }
 }
 
-export function readTimeOf(database: Database, message: TimestampMessage): Micros {
+function readTimeOf(database: Database, message: TimestampMessage): Micros {
   if ((message.nanos ?? 0) % 1000 !== 0) throw invalid('read_time must have microsecond precision.');
   return database.checkReadTime(microsFrom(message));
 }

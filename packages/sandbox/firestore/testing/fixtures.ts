@@ -31,8 +31,7 @@ export function fields(entries: Record<string, number | string | Uint8Array>): B
 }
 
 export function documentBytes(path: string, content: Uint8Array): Buffer {
-  const { name, fields: entries } = { name: Buffer.from(`${ROOT}/${path}`), fields: content };
-  return encodeDocument(name, entries, 0, 0);
+  return encodeDocument(Buffer.from(`${ROOT}/${path}`), content, 0, 0);
 }
 
 export function setWrite(path: string, content: Uint8Array): { update: Buffer } {

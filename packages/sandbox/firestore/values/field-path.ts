@@ -49,7 +49,7 @@ function scanQuoted(text: string, start: number): { segment: string; end: number
   throw invalid(`Invalid property path "${text}": a backtick is not closed.`);
 }
 
-export function checkFieldName(name: string, path: string): void {
+function checkFieldName(name: string, path: string): void {
   if (name === '') throw invalid(`Invalid property path "${path}": a property name is empty.`);
   if (name.length > FIELD_BYTES_MAX / 3 && Buffer.byteLength(name) > FIELD_BYTES_MAX) {
     throw invalid(`Property name is longer than ${FIELD_BYTES_MAX} bytes.`);

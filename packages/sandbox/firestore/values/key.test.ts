@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareKeys, depthOfKey, groupOfKey, keyFromPath, pathFromKey } from './key.ts';
+import { compareKeys, groupOfKey, keyFromPath, pathFromKey } from './key.ts';
 
 const odd = fc.constantFrom(
   '__id7__',
@@ -58,8 +58,7 @@ test('a key gives its path back', () => {
   );
 });
 
-test('a key knows its depth and its collection', () => {
-  expect(depthOfKey(keyFromPath('users/__id7__/orders/a'))).toBe(4);
+test('a key knows its collection', () => {
   expect(groupOfKey(keyFromPath('users/__id7__/orders/a'))).toBe('orders');
   expect(groupOfKey(keyFromPath('users/ada'))).toBe('users');
 });

@@ -70,13 +70,6 @@ export function pathFromKey(key: string): string {
   return segmentsFromKey(key).join('/');
 }
 
-/** Number of segments in a key; a document's is even. */
-export function depthOfKey(key: string): number {
-  let depth = 1;
-  for (let at = key.indexOf(SEPARATOR); at !== -1; at = key.indexOf(SEPARATOR, at + 1)) depth += 1;
-  return depth;
-}
-
 /** The last collection segment of a document's key: which collection group it belongs to. */
 export function groupOfKey(key: string): string {
   const end = key.lastIndexOf(SEPARATOR);

@@ -33,7 +33,7 @@ export function parseDatabaseName(text: string): DatabaseName {
 }
 
 /** Splits a full resource name and checks every id in it. */
-export function parseResourceName(text: string): ResourceName {
+function parseResourceName(text: string): ResourceName {
   const parts = text.split('/');
   if (parts.length < 5 || parts[0] !== 'projects' || parts[2] !== 'databases' || parts[4] !== 'documents') {
     throw invalid(`Document name "${text}" lacks "projects/{p}/databases/{d}/documents" at index 0.`);

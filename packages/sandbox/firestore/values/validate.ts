@@ -38,7 +38,7 @@ export function checkDocumentSize(documentName: string, segments: readonly strin
 }
 
 /** The size of a document name: each id plus one byte, eight for a numeric id, and sixteen for the whole. */
-export function nameSize(segments: readonly string[]): number {
+function nameSize(segments: readonly string[]): number {
   let size = 16;
   for (const segment of segments) size += isNumericId(segment) ? 8 : Buffer.byteLength(segment) + 1;
   return size;
