@@ -95,7 +95,7 @@ export const deleteBackup = operation({
   tag,
   summary: 'Delete a backup',
   description:
-    'Refused while increments depend on it or a restore reads it (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE).',
+    'Refused while increments depend on it or a restore reads it (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE). Increments that were merged into a synthetic backup do not stand in the way: they are deleted together with it.',
   access: removes,
   params,
   success: done,

@@ -89,7 +89,7 @@ export const updateProject = operation({
   body: updateProjectRequest,
   success: ok(project),
   etag: true,
-  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'CONFLICT'],
+  errors: ['PROJECT_NOT_FOUND', 'RESOURCE_IN_USE', 'CONFLICT', 'DECRYPTION_ERROR'],
 });
 
 export const deleteProject = operation({

@@ -7,7 +7,7 @@ import { backupJobs, purgeObjectsJob } from './backups/index.ts';
 import { organizationSealedColumns } from './organizations/sealed-columns.ts';
 import { projectSealedColumns } from './projects/sealed-columns.ts';
 import { restoreJobs } from './restores/index.ts';
-import { storageTaskJob } from './storage/index.ts';
+import { storageJobs } from './storage/index.ts';
 import { storageSealedColumns } from './storage/sealed-columns.ts';
 import { farewellJob } from './webhooks/index.ts';
 import { webhookSealedColumns } from './webhooks/sealed-columns.ts';
@@ -15,7 +15,7 @@ import { webhookSealedColumns } from './webhooks/sealed-columns.ts';
 /** Every kind of job, so that its queue exists before anything is enqueued. */
 export const jobDefinitions = [
   sendMailJob,
-  storageTaskJob,
+  ...storageJobs,
   ...backupJobs,
   purgeObjectsJob,
   ...restoreJobs,

@@ -4,10 +4,13 @@ import type { Platform } from '../platform/platform.ts';
 import { createAuditModule } from './audit/index.ts';
 import { createAuthModule } from './auth/index.ts';
 import {
+  type BackupsContext,
   bytesPerDocument,
   createBackupKeys,
   createBackupsModule,
+  deleteBackupsOf,
   EngineRoom,
+  moveBackups,
   organizationTotals,
   projectStatistics,
   purgeObjectsHook,
@@ -28,8 +31,8 @@ import {
   roleIn,
 } from './organizations/index.ts';
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
-import { createRestoresModule, restoreStore } from './restores/index.ts';
-import { createStorageModule, StoreOpener, storageStore } from './storage/index.ts';
+import { createRestoresModule, moveRestores, restoreStore } from './restores/index.ts';
+import { createStorageModule, defaultsWork, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
 import { createWebhooksModule, sayFarewell } from './webhooks/index.ts';
 
@@ -79,13 +82,16 @@ export function composeModules(platform: Platform): Composition {
         ...(await restoreStore.openOf(transaction, organizationId, projectId)),
       ],
       bytesPerDocument,
-      deleteBackups: async () => undefined,
-      move: async () => undefined,
+      deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
+      move: async (transaction, project, toOrganizationId) => {
+        await moveBackups(backupsContext, transaction, project, toOrganizationId);
+        await moveRestores(transaction, project, toOrganizationId);
+      },
     },
     roleIn: (organizationId, userId) =>
       database.tenant(organizationId, (transaction) => roleIn(transaction, organizationId, userId)),
   });
-  const backupsContext = {
+  const backupsContext: BackupsContext = {
     platform,
     audit: audit.log,
     organizations: { active: activeOrganization },
@@ -122,7 +128,7 @@ export function composeModules(platform: Platform): Composition {
     ],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
-    checkStorage: async () => 'ok',
+    checkStorage: async () => ((await defaultsWork(database)) ? 'ok' : 'error'),
     signInLink: auth.signInLink,
   };
 }

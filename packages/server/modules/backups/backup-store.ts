@@ -85,6 +85,18 @@ export const backupStore = {
     return found(row);
   },
 
+  /** All of a project, newest first. */
+  async lockAll({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow[]> {
+    return orm
+      .select()
+      .from(backups)
+      .where(
+        and(eq(backups.organizationId, organizationId), eq(backups.projectId, projectId), isNull(backups.deletedAt)),
+      )
+      .orderBy(desc(backups.id))
+      .for('update');
+  },
+
   async update(
     { orm }: Transaction,
     organizationId: string,

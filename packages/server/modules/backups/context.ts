@@ -32,7 +32,7 @@ export interface BackupsContext {
   audit: AuditLog;
   organizations: OrganizationFacts;
   keys: BackupKeys;
-  projects: Pick<ProjectsModule, 'markBroken'>;
+  projects: Pick<ProjectsModule, 'markBroken' | 'adopt'>;
   sources: SourceOpener;
   stores: StoreOpener;
   engine: EngineRoom;

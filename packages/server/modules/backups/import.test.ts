@@ -1,6 +1,8 @@
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createLocalStore } from '@holdfast/engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { writeManagedExport } from '../../../engine/fixtures/managed-export-writer.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { asOwner } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -148,6 +150,27 @@ describe('a foreign file', () => {
     expect((await bench.firestore.doc('users/ada').get()).data()).toEqual({ name: 'Ada', age: 36 });
   });
 
+  test('of a managed export becomes one too', async () => {
+    const store = await createLocalStore({ root: folder() });
+    const documents = [
+      { path: 'users/bob', fields: { name: { stringValue: 'Bob' } } },
+      { path: 'users/ada', fields: { at: { geoPointValue: { latitude: 1, longitude: 2 } } } },
+    ];
+    await writeManagedExport(store, 'exports/2024', 'shop', [documents]);
+    const imported = await importIt('exports/2024', 'firestore-export', { createdAt: '2024-01-02T03:04:05Z' });
+    expect(imported, JSON.stringify(imported.error)).toMatchObject({ status: 'completed', documentCount: 2 });
+    const listed = await bench.get(`/backups/${imported.id}/documents?collection=users`);
+    expect(listed.map(({ path, fields }: { path: string; fields: object }) => ({ path, fields }))).toEqual(
+      documents.toReversed(),
+    );
+    const [output] = (await readdir(folder('exports', '2024'), { recursive: true })).filter((name) =>
+      /output-0$/.test(name),
+    );
+    await rm(folder('exports', '2024', output as string));
+    const broken = await start('exports/2024', 'firestore-export');
+    expect([broken.status, broken.body.error.code]).toEqual([409, 'INTEGRITY_ERROR']);
+  });
+
   test('that is cut short, empty, no export or not there is refused and registers nothing', async () => {
     await mkdir(folder('broken'), { recursive: true });
     await writeFile(folder('broken', 'cut.json'), '{"users": {"ada": {"name": "Ad');
@@ -179,8 +202,8 @@ describe('a foreign file', () => {
       documentCount: null,
       error: { code: 'INTEGRITY_ERROR', retryable: false },
     });
-    await expect
-      .poll(() => readdir(folder('backups', failed.id)).catch(() => 'gone'), { timeout: 15_000 })
-      .toBe('gone');
+    expect((await bench.app.request('GET', `/api/v1/backups/${failed.id}/documents`, bench.as)).body.error.code).toBe(
+      'INVALID_STATE',
+    );
   });
 });

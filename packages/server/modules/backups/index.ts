@@ -23,7 +23,7 @@ import { backupHandlers } from './routes.ts';
 import { runRangeWork } from './run-range.job.ts';
 import { type Overwritten, startSafetyBackup } from './safety-backup.ts';
 import { runVerification } from './verify-backup.job.ts';
-import { watchBackups } from './watch.ts';
+import { removeLeftovers, watchBackups } from './watch.ts';
 
 export { admitBackups } from './admission.ts';
 export { tellError } from './backup-events.ts';
@@ -34,6 +34,7 @@ export { mayPass } from './end-backup.ts';
 export { EngineRoom } from './engine-room.ts';
 export { backupJobs } from './jobs.ts';
 export { followJob } from './live-events.ts';
+export { deleteBackupsOf, moveBackups } from './move-backups.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './purge-objects.ts';
 export {
   bytesPerDocument,
@@ -46,6 +47,7 @@ export {
 export { storageTasks } from './storage-tasks.ts';
 
 const watchEveryMs = 5000;
+const leftoversEveryMs = 3_600_000;
 
 export interface BackupsModule extends Module {
   openChainOf(organizationId: string, backupId: string, signal: AbortSignal): Promise<OpenedChain>;
@@ -70,6 +72,9 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(importBackupJob, 1, (job) => runImport(context, job)),
       worker(rewrapManifestJob, 2, (job) => rewrapManifest(context, job)),
     ],
-    tasks: [{ name: 'watch backups', everyMs: watchEveryMs, run: () => watchBackups(context) }],
+    tasks: [
+      { name: 'watch backups', everyMs: watchEveryMs, run: () => watchBackups(context) },
+      { name: 'remove leftovers', everyMs: leftoversEveryMs, run: () => removeLeftovers(context) },
+    ],
   };
 }

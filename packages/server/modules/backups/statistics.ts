@@ -2,6 +2,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { ProjectStatistics } from '../projects/index.ts';
 import type { StorageUsage } from '../storage/index.ts';
+import type { BackupsContext } from './context.ts';
 import { backupCopies, backups, type JobStatus } from './tables.ts';
 
 /** What backups say about projects, destinations and the organization. */
@@ -108,11 +109,12 @@ export async function runningJobs(
   organizationId: string,
   projectId: string,
 ): Promise<{ type: string; id: string }[]> {
-  const { rows } = await client.query<{ id: string }>(
-    `select id from backups where organization_id = $1 and project_id = $2 and status in ('pending', 'running') and deleted_at is null limit 100`,
+  const { rows } = await client.query<{ id: string; status: JobStatus }>(
+    `select id, status from backups where organization_id = $1 and project_id = $2 and deleted_at is null
+        and (status in ('pending', 'running') or verification->>'status' = 'running') limit 100`,
     [organizationId, projectId],
   );
-  return rows.map(({ id }) => ({ type: 'backup', id }));
+  return rows.map(({ id, status }) => ({ type: status === 'completed' ? 'verification' : 'backup', id }));
 }
 
 export async function usersOfDestination(
@@ -123,8 +125,28 @@ export async function usersOfDestination(
   const { rows } = await client.query<{ id: string }>(
     `select b.id from backup_copies c join backups b on b.id = c.backup_id
       where c.organization_id = $1 and c.storage_destination_id = $2 and (b.deleted_at is null or b.status in ('pending', 'running')) and b.status in ('pending', 'running', 'completed')
+        and c.status <> 'failed'
       order by b.id desc limit 100`,
     [organizationId, destinationId],
   );
   return rows.map(({ id }) => ({ type: 'backup', id }));
+}
+
+/** Backups being made in a destination, and whatever reads those that lie there. */
+export async function workOnDestination(
+  context: Pick<BackupsContext, 'readers'>,
+  transaction: Transaction,
+  organizationId: string,
+  destinationId: string,
+): Promise<{ type: string; id: string }[]> {
+  const { rows } = await transaction.client.query<{ id: string; status: JobStatus }>(
+    `select b.id, b.status from backup_copies c join backups b on b.id = c.backup_id
+      where c.organization_id = $1 and c.storage_destination_id = $2 and b.deleted_at is null
+        and b.status in ('pending', 'running', 'completed') order by b.id`,
+    [organizationId, destinationId],
+  );
+  const work = rows.filter(({ status }) => status !== 'completed').map(({ id }) => ({ type: 'backup', id }));
+  for (const { id, status } of rows)
+    if (status === 'completed') work.push(...(await context.readers(transaction, organizationId, id)));
+  return work;
 }

@@ -2,7 +2,9 @@ import { Problem } from '../../platform/problem.ts';
 import { admitBackups, firstJob } from './admission.ts';
 import type { BackupsContext } from './context.ts';
 import { failBackup } from './end-backup.ts';
-import { finishBackupJob, runRangeJob } from './jobs.ts';
+import { finishBackupJob, removeObjectsJob, runRangeJob } from './jobs.ts';
+
+const leftoverAgeMs = 600_000;
 
 /** Looks after backups that nobody works on: lets waiting ones in, ends late ones, and hands lost work out again. */
 export async function watchBackups(context: BackupsContext): Promise<void> {
@@ -61,5 +63,17 @@ async function handOutAgain(context: BackupsContext, backup: Running): Promise<v
       );
     if (rows.length === 0)
       await queue.enqueue(transaction, finishBackupJob, { organizationId, backupId }, { key: backupId });
+  });
+}
+
+/** Tries again to remove what was locked when its backup was deleted. */
+export async function removeLeftovers({ platform: { database, queue, clock } }: BackupsContext): Promise<void> {
+  await database.system(async (transaction) => {
+    const { rows } = await transaction.client.query<{ id: string; organization_id: string }>(
+      'select id, organization_id from backups where deleted_at < $1 limit 1000',
+      [new Date(clock.now().getTime() - leftoverAgeMs)],
+    );
+    for (const { id, organization_id: organizationId } of rows)
+      await queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId: id }, { key: id });
   });
 }

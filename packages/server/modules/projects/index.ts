@@ -1,6 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { StoredError } from '../job-error.ts';
 import type { Module } from '../module.ts';
+import { adoptProject } from './adopt-project.ts';
 import type { ProjectsContext } from './context.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
 import { renewConsent } from './reconnect-project.ts';
@@ -19,12 +20,15 @@ export interface ProjectsModule extends Module {
   consentGiven(userId: string, email: string): Promise<void>;
   /** A job found the connection broken; the next look at the project shows it. */
   markBroken(transaction: Transaction, project: ProjectRow, error: StoredError): Promise<void>;
+  /** The project of a database that backups were found of; made anew, without a connection, if it is not known. */
+  adopt(transaction: Transaction, organizationId: string, database: string): Promise<ProjectRow>;
 }
 
 export function createProjectsModule(context: ProjectsContext): ProjectsModule {
   return {
     handlers: projectHandlers(context),
     consentGiven: (userId, email) => renewConsent(context, userId, email),
+    adopt: (transaction, organizationId, database) => adoptProject(context, transaction, organizationId, database),
     markBroken: async (transaction, project, error) => {
       const connectionStatus = error.code === 'SOURCE_AUTH_ERROR' ? 'unauthorized' : 'error';
       const now = context.platform.clock.now();

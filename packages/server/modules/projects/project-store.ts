@@ -46,6 +46,27 @@ export const projectStore = {
     return row;
   },
 
+  /** The project of this database; a connected one before one that was disconnected. */
+  async ofDatabase(
+    { orm }: Transaction,
+    organizationId: string,
+    sourceProjectId: string,
+    databaseId: string,
+  ): Promise<ProjectRow | undefined> {
+    const rows = await orm
+      .select()
+      .from(projects)
+      .where(
+        and(
+          eq(projects.organizationId, organizationId),
+          eq(projects.sourceProjectId, sourceProjectId),
+          eq(projects.databaseId, databaseId),
+        ),
+      )
+      .orderBy(desc(projects.id));
+    return rows.find((row) => row.deletedAt === null) ?? rows[0];
+  },
+
   async update({ orm }: Transaction, row: ProjectRow, change: Partial<NewProject>): Promise<ProjectRow> {
     const [updated] = await orm
       .update(projects)

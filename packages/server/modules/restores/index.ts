@@ -9,6 +9,7 @@ import { watchRestores } from './watch.ts';
 
 export type { RestoresContext } from './context.ts';
 export { restoreJobs } from './jobs.ts';
+export { moveRestores } from './move-restores.ts';
 export { restoreStore } from './restore-store.ts';
 
 const watchEveryMs = 5000;

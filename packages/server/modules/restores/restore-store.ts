@@ -112,7 +112,7 @@ export const restoreStore = {
     ];
   },
 
-  /** Restores from or into a project that have not ended. */
+  /** Restores from or into a project, and drills of its backups or into it, that have not ended. */
   async openOf(
     { orm }: Transaction,
     organizationId: string,
@@ -123,7 +123,12 @@ export const restoreStore = {
       .select({ id: restores.id })
       .from(restores)
       .where(and(eq(restores.organizationId, organizationId), about, inArray(restores.status, ['pending', 'running'])));
-    return rows.map(({ id }) => ({ type: 'restore', id }));
+    const drilled = sql`(${drills.projectId} = ${projectId} or ${drills.targetProjectId} = ${projectId})`;
+    const drilling = await orm
+      .select({ id: drills.id })
+      .from(drills)
+      .where(and(eq(drills.organizationId, organizationId), drilled, inArray(drills.status, ['pending', 'running'])));
+    return [...rows.map(({ id }) => ({ type: 'restore', id })), ...drilling.map(({ id }) => ({ type: 'drill', id }))];
   },
 };
 

@@ -53,7 +53,7 @@ export async function recordCheck(
   context: StorageContext,
   transaction: Transaction,
   row: DestinationRow,
-  check: StorageCheck,
+  check: Omit<StorageCheck, 'test'>,
 ): Promise<DestinationRow> {
   const { status, error, lastCheckedAt } = check;
   const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });

@@ -33,6 +33,12 @@ export interface StorageDependents {
     organizationId: string,
     destinationId: string,
   ): Promise<{ type: string; id: string }[]>;
+  /** What writes to it or reads from it now. */
+  workOn(
+    transaction: Transaction,
+    organizationId: string,
+    destinationId: string,
+  ): Promise<{ type: string; id: string }[]>;
   /** Objects of ours that no backup owns, ascending by key. */
   orphans(
     organizationId: string,

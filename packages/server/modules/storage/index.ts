@@ -1,23 +1,31 @@
 import type { Module } from '../module.ts';
 import { worker } from '../module.ts';
 import type { StorageContext } from './context.ts';
+import { recheckStorage, recheckTask } from './recheck-storage.ts';
 import { storageHandlers } from './routes.ts';
 import { runStorageTask } from './run-storage-task.job.ts';
-import { storageTaskJob } from './storage-task.ts';
+import { checkStorageJob, storageTaskJob } from './storage-task.ts';
 
 export { checkStorage, recordCheck, tellState } from './check-storage.ts';
 export type { DefaultStorage, OrphanObject, StorageContext, StorageDependents, TaskRun } from './context.ts';
-export { StoreOpener, storageCredentialsPurpose } from './open-store.ts';
+export { copyDestination } from './copy-destination.ts';
+export { type StoreFields, StoreOpener, storageCredentialsPurpose } from './open-store.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';
+export { defaultsWork } from './recheck-storage.ts';
 export { type DestinationRow, storageStore } from './storage-store.ts';
-export { storageTaskJob } from './storage-task.ts';
+export { storageJobs } from './storage-task.ts';
 export type { TaskResult } from './tables.ts';
 
 const tasksAtOnce = 2;
+const checksAtOnce = 4;
 
 export function createStorageModule(context: StorageContext): Module {
   return {
     handlers: storageHandlers(context),
-    workers: [worker(storageTaskJob, tasksAtOnce, (job) => runStorageTask(context, job))],
+    workers: [
+      worker(storageTaskJob, tasksAtOnce, (job) => runStorageTask(context, job)),
+      worker(checkStorageJob, checksAtOnce, (job) => recheckStorage(context, job)),
+    ],
+    tasks: [recheckTask(context)],
   };
 }

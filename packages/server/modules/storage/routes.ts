@@ -1,6 +1,7 @@
 import { listGcsBuckets, listS3Buckets } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
+import type { Transaction } from '../../platform/database/database.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
 import { type Caller, createStorage, deleteStorage, note, updateStorage } from './change-storage.ts';
@@ -33,6 +34,20 @@ export function storageHandlers(context: StorageContext): Handlers {
     return { data: data as NonNullable<typeof data>, etag: destinationEtag(row) };
   }
 
+  /** A migration has both destinations to itself. */
+  async function requireIdle(transaction: Transaction, organizationId: string, destinationIds: readonly string[]) {
+    const usedBy: { type: string; id: string }[] = [];
+    for (const id of destinationIds) {
+      const tasks = await storageStore.runningTasks(transaction, organizationId, id);
+      usedBy.push(...tasks.map((task) => ({ type: 'storage_task', id: task.id })));
+      usedBy.push(...(await context.dependents.workOn(transaction, organizationId, id)));
+    }
+    if (usedBy.length > 0)
+      throw new Problem('RESOURCE_IN_USE', 'Something works on these destinations; wait for it or cancel it.', {
+        details: { usedBy: usedBy.slice(0, 100) },
+      });
+  }
+
   /** Enqueued in the transaction that makes the task: no task without its job. */
   async function startTask(
     call: Omit<Caller, 'requireMatch'>,
@@ -43,7 +58,10 @@ export function storageHandlers(context: StorageContext): Handlers {
     const organizationId = call.organization.id;
     const task = await database.tenant(organizationId, async (transaction) => {
       const row = await storageStore.get(transaction, organizationId, destinationId);
-      if (toId !== undefined) await requireTarget(await storageStore.get(transaction, organizationId, toId), row);
+      if (toId !== undefined) {
+        requireTarget(await storageStore.get(transaction, organizationId, toId), row);
+        await requireIdle(transaction, organizationId, [destinationId, toId]);
+      }
       const progress = { percent: 0, phase: 'Waiting', documents: 0, bytes: 0, etaSeconds: null };
       const inserted = await storageStore.insertTask(transaction, {
         id: ids.next('tsk'),

@@ -1,10 +1,12 @@
+import { EngineError } from '@holdfast/engine';
+import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { toJobError } from '../job-error.ts';
 import type { StorageContext, TaskRun } from './context.ts';
 import { storageStore, type TaskRow } from './storage-store.ts';
 import type { TaskResult } from './tables.ts';
 
-/** Works one task. Faults of the other side end it as failed; a fault of ours lets the queue try again. */
+/** Works one task. What may pass lets the queue try again, a few times; the rest ends the task as failed. */
 export async function runStorageTask(
   context: StorageContext,
   job: RunningJob<{ organizationId: string; taskId: string }>,
@@ -34,10 +36,15 @@ export async function runStorageTask(
     const progress = { percent: 100, phase: 'Completed', documents: 0, bytes: result.bytes ?? 0, etaSeconds: null };
     await change({ status: 'completed', result, progress, completedAt: clock.now() });
   } catch (error) {
-    if (job.signal.aborted || !job.lastAttempt) throw error;
+    const { JOB_ATTEMPTS: attemptsMax } = context.platform.config;
+    if (job.signal.aborted || (mayPass(error) && job.attempt < attemptsMax)) throw error;
     context.platform.log.error({ err: error, taskId }, 'a storage task failed');
     await change({ status: 'failed', error: toJobError(error), completedAt: clock.now() });
   }
+}
+
+function mayPass(error: unknown): boolean {
+  return error instanceof EngineError ? error.retryable : !(error instanceof Problem);
 }
 
 function perform(context: StorageContext, task: TaskRow, run: TaskRun): Promise<TaskResult> {

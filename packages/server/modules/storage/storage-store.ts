@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { Problem } from '../../platform/problem.ts';
 import { storageDestinations, storageTasks } from './tables.ts';
@@ -104,18 +104,17 @@ export const storageStore = {
       .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
   },
 
+  /** Tasks on a destination, or into it. */
   async runningTasks({ orm }: Transaction, organizationId: string, destinationId: string): Promise<TaskRow[]> {
+    const about = or(
+      eq(storageTasks.storageDestinationId, destinationId),
+      eq(storageTasks.toStorageDestinationId, destinationId),
+    );
     const open = inArray(storageTasks.status, ['pending', 'running']);
     return orm
       .select()
       .from(storageTasks)
-      .where(
-        and(
-          eq(storageTasks.organizationId, organizationId),
-          eq(storageTasks.storageDestinationId, destinationId),
-          open,
-        ),
-      );
+      .where(and(eq(storageTasks.organizationId, organizationId), about, open));
   },
 };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineJob } from '../../platform/queue.ts';
+import { defineJob, type JobDefinition } from '../../platform/queue.ts';
 
 /** A rescan, sweep or migration; each can be repeated without harm, so a dead worker's is simply done again. */
 export const storageTaskJob = defineJob({
@@ -9,3 +9,15 @@ export const storageTaskJob = defineJob({
   retryDelaySeconds: 5,
   timeoutSeconds: 24 * 3600,
 });
+
+/** A look at one destination. */
+export const checkStorageJob = defineJob({
+  name: 'storage-check',
+  schema: z.object({ organizationId: z.string(), storageDestinationId: z.string() }),
+  retryLimit: 1,
+  retryDelaySeconds: 5,
+  timeoutSeconds: 300,
+  exclusive: true,
+});
+
+export const storageJobs = [storageTaskJob, checkStorageJob] as unknown as readonly JobDefinition<never>[];

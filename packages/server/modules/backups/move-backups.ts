@@ -1,0 +1,122 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import { systemActor } from '../audit/index.ts';
+import { toProblem } from '../job-error.ts';
+import type { ProjectRow } from '../projects/index.ts';
+import { copyDestination, storageStore } from '../storage/index.ts';
+import { type BackupRow, backupStore } from './backup-store.ts';
+import { removeRow, requireFree } from './change-backup.ts';
+import type { BackupsContext } from './context.ts';
+import { rewrapManifestJob } from './jobs.ts';
+
+/** Deletes every backup of a project, increments and bases together. Throws, and deletes none, when one of them must stay. */
+export async function deleteBackupsOf(
+  context: BackupsContext,
+  transaction: Transaction,
+  project: ProjectRow,
+): Promise<void> {
+  const { organizationId } = project;
+  const rows = await backupStore.lockAll(transaction, organizationId, project.id);
+  const usedBy: { type: string; id: string }[] = [];
+  for (const row of rows) {
+    requireFree(context, row);
+    usedBy.push(...(await context.readers(transaction, organizationId, row.id)));
+  }
+  if (usedBy.length > 0)
+    throw new Problem('RESOURCE_IN_USE', 'A restore or a drill reads backups of this project.', {
+      details: { usedBy: usedBy.slice(0, 100) },
+    });
+  for (const row of rows) {
+    await removeRow(context, transaction, row);
+    await context.audit.write(transaction, {
+      organizationId,
+      action: 'backup.deleted',
+      actor: systemActor,
+      resource: { type: 'backup', id: row.id },
+      origin: null,
+      details: { projectId: project.id },
+    });
+  }
+}
+
+/**
+ * Takes the backups of a project into another organization: the destinations they lie in are copied there, their keys
+ * come under the key of that organization, and the manifests in the buckets follow as jobs. The transaction spans both.
+ */
+export async function moveBackups(
+  context: BackupsContext,
+  transaction: Transaction,
+  project: ProjectRow,
+  toOrganizationId: string,
+): Promise<void> {
+  const { organizationId } = project;
+  const rows = await backupStore.lockAll(transaction, organizationId, project.id);
+  if (rows.length === 0) return;
+  const destinations = await copyDestinations(context, transaction, rows, toOrganizationId);
+  const keys = await context.keys.ring(transaction, organizationId);
+  const newKeys = await context.keys.ring(transaction, toOrganizationId);
+  for (const row of rows) {
+    const envelope = row.envelope && (await rewrap(row, keys.ring, newKeys.ring));
+    await transaction.client.query(
+      `update backups set organization_id = $2, storage_destination_id = $3, envelope = $4, key_id = $5, version = version + 1, updated_at = $6
+        where id = $1`,
+      [
+        row.id,
+        toOrganizationId,
+        destinations.get(row.storageDestinationId) ?? row.storageDestinationId,
+        envelope && JSON.stringify(envelope),
+        envelope ? newKeys.currentKeyId : null,
+        context.platform.clock.now(),
+      ],
+    );
+    if (envelope)
+      await context.platform.queue.enqueue(
+        transaction,
+        rewrapManifestJob,
+        { organizationId: toOrganizationId, backupId: row.id },
+        { key: row.id },
+      );
+  }
+  const ids = rows.map(({ id }) => id);
+  for (const [from, to] of destinations)
+    await transaction.client.query(
+      'update backup_copies set organization_id = $1, storage_destination_id = $3 where backup_id = any($4) and storage_destination_id = $2',
+      [toOrganizationId, from, to, ids],
+    );
+}
+
+type Ring = Awaited<ReturnType<BackupsContext['keys']['ring']>>['ring'];
+
+async function rewrap(row: BackupRow, from: Ring, to: Ring) {
+  try {
+    return await to.wrap(row.id, await from.unwrap(row.id, row.envelope));
+  } catch (error) {
+    throw toProblem(error);
+  }
+}
+
+/** Old id → new id of every destination that one of the backups has a copy in. */
+async function copyDestinations(
+  context: BackupsContext,
+  transaction: Transaction,
+  rows: readonly BackupRow[],
+  toOrganizationId: string,
+): Promise<Map<string, string>> {
+  const organizationId = rows[0]!.organizationId;
+  const copies = await backupStore.copies(
+    transaction,
+    organizationId,
+    rows.map(({ id }) => id),
+  );
+  const ids = new Set([...copies, ...rows].map(({ storageDestinationId }) => storageDestinationId));
+  const copied = new Map<string, string>();
+  for (const row of await storageStore.many(transaction, organizationId, [...ids])) {
+    const tasks = await storageStore.runningTasks(transaction, organizationId, row.id);
+    if (tasks.length > 0)
+      throw new Problem('RESOURCE_IN_USE', 'A task works on a destination that holds backups of this project.', {
+        details: { usedBy: tasks.map(({ id }) => ({ type: 'storage_task', id })).slice(0, 100) },
+      });
+    copied.set(row.id, (await copyDestination(context.platform, transaction, row, toOrganizationId)).id);
+  }
+  return copied;
+}

@@ -1,0 +1,56 @@
+import { EngineError } from '@holdfast/engine';
+import type { Transaction } from '../../platform/database/database.ts';
+import { systemActor } from '../audit/index.ts';
+import { toJobError } from '../job-error.ts';
+import { reconnectCall } from './check-connection.ts';
+import type { ProjectsContext } from './context.ts';
+import { presentProjectSummary } from './present-project.ts';
+import { type ProjectRow, projectStore } from './project-store.ts';
+
+/** Where backups of a database belong. One whose project was lost gets a project that waits for its connection. */
+export async function adoptProject(
+  context: ProjectsContext,
+  transaction: Transaction,
+  organizationId: string,
+  database: string,
+): Promise<ProjectRow> {
+  const [, sourceProjectId = '', databaseId = '(default)'] =
+    /^projects\/([^/]+)\/databases\/(.+)$/.exec(database) ?? [];
+  const known = await projectStore.ofDatabase(transaction, organizationId, sourceProjectId, databaseId);
+  if (known) return known;
+  const { ids, clock, outbox } = context.platform;
+  const id = ids.next('prj');
+  const now = clock.now();
+  const lost = new EngineError(
+    'SOURCE_AUTH_ERROR',
+    'The project was rebuilt from its backups and has no credentials yet.',
+  );
+  await projectStore.insert(transaction, {
+    id,
+    organizationId,
+    name: databaseId === '(default)' ? sourceProjectId : `${sourceProjectId} ${databaseId}`,
+    sourceProjectId,
+    databaseId,
+    connectionType: 'service_account',
+    connectionStatus: 'error',
+    connectionError: toJobError(lost, { projectId: id, reconnect: reconnectCall(id) }),
+    connectionCheckedAt: now,
+    createdAt: now,
+    updatedAt: now,
+  });
+  const row = await projectStore.get(transaction, organizationId, id);
+  await outbox.emit(transaction, {
+    organizationId,
+    type: 'project.created',
+    payload: { data: { project: presentProjectSummary(row) }, filter: { projectId: id } },
+  });
+  await context.audit.write(transaction, {
+    organizationId,
+    action: 'project.created',
+    actor: systemActor,
+    resource: { type: 'project', id },
+    origin: null,
+    details: { name: row.name, sourceProjectId, databaseId, connection: 'none' },
+  });
+  return row;
+}
