@@ -7,4 +7,5 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   memory: async () => (await import('./memory.ts')).memoryBench,
   'one-document': async () => (await import('./one-document.ts')).oneDocumentBench,
   incremental: async () => (await import('./incremental.ts')).incrementalBench,
+  webhooks: async () => (await import('./webhooks.ts')).webhooksBench,
 };

@@ -149,11 +149,15 @@ export class WebhookBenchHouse {
     return (await this.#pool.query<Row>(text)).rows;
   }
 
-  /** Waits until healthy endpoints have got this many distinct deliveries. */
+  /** Deliveries that healthy endpoints have accepted, by the log. */
+  async countAccepted(): Promise<number> {
+    return (await this.rows<{ count: number }>(countHealthy))[0]?.count ?? 0;
+  }
+
+  /** Waits until healthy endpoints have accepted this many deliveries, or the time is up. */
   async untilAccepted(count: number, timeoutMs: number): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
-    while ((await this.#pool.query(countHealthy)).rows[0].count < count) {
-      if (performance.now() > deadlineMs) return;
+    while ((await this.countAccepted()) < count && performance.now() < deadlineMs) {
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
   }
