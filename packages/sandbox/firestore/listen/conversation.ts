@@ -1,15 +1,14 @@
-import type { StreamFault } from '../faults/faults.ts';
-import { encodeMessage, firestoreType } from '../protos.ts';
+import { firestoreType } from '../protos.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { CommitListener, Database } from '../store/database.ts';
-import { type DocumentEntry, versionAt, versionBytes } from '../store/document.ts';
+import type { DocumentEntry } from '../store/document.ts';
 import type { Call } from '../transport/call.ts';
 import type { BidiMethod, Conversation } from '../transport/dispatch.ts';
 import { asRpcError, invalid } from '../transport/status.ts';
-import { pathFromKey } from '../values/key.ts';
 import { parseDatabaseName } from '../values/name.ts';
-import { type Micros, microsFrom, timestampFrom } from '../values/timestamp.ts';
-import { decodeResumeToken, encodeResumeToken } from './resume-token.ts';
+import { type Micros, microsFrom } from '../values/timestamp.ts';
+import { decodeResumeToken } from './resume-token.ts';
+import { type EventTargets, ListenSender } from './sender.ts';
 import { type ListenTarget, planTarget, type TargetMessage } from './target.ts';
 
 interface ListenRequest {
@@ -20,8 +19,6 @@ interface ListenRequest {
 }
 
 const requestType = firestoreType('ListenRequest');
-const responseType = firestoreType('ListenResponse');
-const CHANGE = { NO_CHANGE: 0, ADD: 1, REMOVE: 2, CURRENT: 3, RESET: 4 } as const;
 const TARGETS_MAX = 100;
 /** Commits that touch no target are passed on as mere progress at most this often. */
 const PROGRESS_MS = 1000;
@@ -44,8 +41,7 @@ class ListenConversation implements Conversation {
   private work: Promise<void> = Promise.resolve();
   private heartbeat: NodeJS.Timeout | null = null;
   private progressAtMs = 0;
-  private documentsSent = 0;
-  private readonly fault: StreamFault | null;
+  private readonly sender: ListenSender;
   private readonly onCommit: CommitListener = (entries) => {
     for (const entry of entries) this.dirty.add(entry);
     this.queueFlush();
@@ -60,7 +56,7 @@ class ListenConversation implements Conversation {
   constructor(sandbox: Sandbox, call: Call) {
     this.sandbox = sandbox;
     this.call = call;
-    this.fault = sandbox.faults.streamFault(call);
+    this.sender = new ListenSender(sandbox, call);
   }
 
   async message(bytes: Buffer): Promise<void> {
@@ -118,12 +114,12 @@ class ListenConversation implements Conversation {
     } catch (error) {
       // A bad target ends alone, the stream and its other targets go on.
       const { code, message: reason } = asRpcError(error);
-      this.sendTargetChange(CHANGE.REMOVE, targetId, { cause: { code, message: reason } });
-      this.call.out.flush();
+      this.sender.removed(targetId, { code, message: reason });
+      this.sender.flush();
       return;
     }
     this.targets.set(targetId, target);
-    this.sendTargetChange(CHANGE.ADD, targetId);
+    this.sender.added(targetId);
     if (since === null) await this.sendFirst(target);
     else if (this.reaches(since)) await this.resume(target, since, message.expectedCount?.value ?? null);
     else await this.restart(target);
@@ -158,13 +154,13 @@ class ListenConversation implements Conversation {
 
   private remove(targetId: number): void {
     if (!this.targets.delete(targetId)) throw invalid(`Target id ${targetId} is not in use.`);
-    this.sendTargetChange(CHANGE.REMOVE, targetId);
-    this.call.out.flush();
+    this.sender.removed(targetId);
+    this.sender.flush();
   }
 
   /** Tells the listener to forget what it has of a target, and sends it all again. */
   private async restart(target: ListenTarget): Promise<void> {
-    this.sendTargetChange(CHANGE.RESET, target.id);
+    this.sender.reset(target.id);
     await this.sendFirst(target);
   }
 
@@ -172,15 +168,11 @@ class ListenConversation implements Conversation {
     const time = this.database!.currentTime();
     let sent = 0;
     for (const { version } of target.members(time)) {
-      this.send({ documentChange: { document: versionBytes(version), targetIds: [target.id] } });
-      await this.countDocument();
+      await this.sender.member(target.id, version);
       sent += 1;
-      if (this.call.out.congested) await this.call.out.ready();
-      if (this.call.closed) return;
+      if (this.sender.closed) return;
     }
-    for (const name of target.missing(time)) {
-      this.send({ documentDelete: { document: name, removedTargetIds: [target.id], readTime: timestampFrom(time) } });
-    }
+    for (const name of target.missing(time)) this.sender.missing(target.id, name, time);
     this.sandbox.counters.billReads(Math.max(1, sent));
     this.becomeCurrent(target, time);
   }
@@ -192,7 +184,7 @@ class ListenConversation implements Conversation {
     target.readTime = since;
     await this.sendEvents(new Map([[target, target.events(allEntries(database), time)]]), time);
     if (expectedCount !== null && expectedCount !== [...target.members(since)].length) {
-      this.send({ filter: { targetId: target.id, count: [...target.members(time)].length } });
+      this.sender.filter(target.id, [...target.members(time)].length);
     }
     this.becomeCurrent(target, time);
   }
@@ -200,15 +192,12 @@ class ListenConversation implements Conversation {
   private becomeCurrent(target: ListenTarget, time: Micros): void {
     target.readTime = time;
     target.current = true;
-    this.sendTargetChange(CHANGE.CURRENT, target.id, {
-      readTime: timestampFrom(time),
-      resumeToken: encodeResumeToken(time),
-    });
+    this.sender.current(target.id, time);
   }
 
   private async flush(): Promise<void> {
     this.flushQueued = false;
-    await this.call.out.ready();
+    await this.sender.ready();
     const { dirty } = this;
     this.dirty = new Set();
     const time = this.database!.currentTime();
@@ -217,8 +206,8 @@ class ListenConversation implements Conversation {
     await this.sendEvents(events, time);
     for (const target of this.targets.values()) target.readTime = time;
     const touched = [...events.values()].some((changes) => changes.size > 0);
-    if (touched || performance.now() - this.progressAtMs >= Math.min(PROGRESS_MS, this.sandbox.listenHeartbeatMs))
-      this.sendSnapshotTime(time);
+    const progressMs = Math.min(PROGRESS_MS, this.sandbox.listenHeartbeatMs);
+    if (touched || performance.now() - this.progressAtMs >= progressMs) this.sendSnapshotTime(time);
   }
 
   /** Sends each document once, with all the targets it entered, changed in or left. */
@@ -226,7 +215,7 @@ class ListenConversation implements Conversation {
     events: ReadonlyMap<ListenTarget, ReadonlyMap<DocumentEntry, 'changed' | 'removed'>>,
     time: Micros,
   ): Promise<void> {
-    const byEntry = new Map<DocumentEntry, { changed: number[]; removed: number[] }>();
+    const byEntry = new Map<DocumentEntry, EventTargets>();
     for (const [target, changes] of events) {
       for (const [entry, kind] of changes) {
         const ids = byEntry.get(entry) ?? { changed: [], removed: [] };
@@ -235,61 +224,21 @@ class ListenConversation implements Conversation {
       }
     }
     for (const [entry, ids] of byEntry) {
-      this.sendEvent(entry, ids, time);
-      await this.countDocument();
-      if (this.call.out.congested) await this.call.out.ready();
-      if (this.call.closed) return;
+      await this.sender.event(this.database!.documentsRoot, entry, ids, time);
+      if (this.sender.closed) return;
     }
     this.sandbox.counters.billReads(byEntry.size);
   }
 
-  private async countDocument(): Promise<void> {
-    this.documentsSent += 1;
-    if (this.fault === null) return;
-    if (this.documentsSent >= this.fault.documentsMax) this.fault.strike(this.call);
-    await this.fault.delay();
-  }
-
-  private sendEvent(entry: DocumentEntry, ids: { changed: number[]; removed: number[] }, time: Micros): void {
-    const version = versionAt(entry, time);
-    const document = `${this.database!.documentsRoot}/${pathFromKey(entry.key)}`;
-    const readTime = timestampFrom(time);
-    if (version === null) {
-      this.send({ documentDelete: { document, removedTargetIds: ids.removed, readTime } });
-    } else if (ids.changed.length === 0) {
-      this.send({ documentRemove: { document, removedTargetIds: ids.removed, readTime } });
-    } else {
-      const change = { document: versionBytes(version), targetIds: ids.changed, removedTargetIds: ids.removed };
-      this.send({ documentChange: change });
-    }
-  }
-
-  /** A change without targets is a promise about all of them: everything up to this time has been sent. */
   private sendSnapshotTime(time: Micros = this.lowestReadTime()): void {
     this.progressAtMs = performance.now();
     const allCurrent = [...this.targets.values()].every((target) => target.current);
-    if (allCurrent && this.targets.size > 0) {
-      this.send({
-        targetChange: {
-          targetChangeType: CHANGE.NO_CHANGE,
-          readTime: timestampFrom(time),
-          resumeToken: encodeResumeToken(time),
-        },
-      });
-    }
-    this.call.out.flush();
+    if (allCurrent && this.targets.size > 0) this.sender.snapshot(time);
+    this.sender.flush();
   }
 
   private lowestReadTime(): Micros {
     return Math.min(...[...this.targets.values()].map((target) => target.readTime ?? 0));
-  }
-
-  private sendTargetChange(targetChangeType: number, targetId: number, more: object = {}): void {
-    this.send({ targetChange: { targetChangeType, targetIds: [targetId], ...more } });
-  }
-
-  private send(response: object): void {
-    this.call.out.send(encodeMessage(responseType, response));
   }
 }
 
