@@ -18,7 +18,7 @@ import { createOutbound, type OutboundOptions } from './platform/outbound/outbou
 import { Outbox } from './platform/outbox.ts';
 import { PeriodicTasks } from './platform/periodic.ts';
 import type { Platform } from './platform/platform.ts';
-import { prepareQueue, Queue } from './platform/queue.ts';
+import { prepareQueue, Queue, queueFingerprint } from './platform/queue.ts';
 import { MemoryRateLimiter } from './platform/rate-limit.ts';
 import { connectRedis, RedisRateLimiter } from './platform/redis.ts';
 import type { Keyring } from './platform/secrets/keyring.ts';
@@ -146,7 +146,12 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
 }
 
 /** The embedded server unless an external one is configured; either way migrated, and entered as a login without rights of its own. */
-export async function openDatabase(config: Config, keyring: Keyring, log: Logger, lifecycle: Lifecycle): Promise<string> {
+export async function openDatabase(
+  config: Config,
+  keyring: Keyring,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<string> {
   let ownerUrl = config.DATABASE_URL;
   if (!ownerUrl) {
     const embedded = await startEmbeddedPostgres({ folder: config.HOLDFAST_DATA, log });
@@ -160,6 +165,7 @@ export async function openDatabase(config: Config, keyring: Keyring, log: Logger
     log,
     functions: databaseFunctions,
     afterTables: (url) => prepareQueue(url, jobDefinitions),
+    fingerprint: queueFingerprint(jobDefinitions),
   });
 }
 

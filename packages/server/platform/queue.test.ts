@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createTestDatabase } from '../testing/test-database.ts';
 import { connectDatabase, type Database } from './database/database.ts';
 import { prepareDatabase } from './database/migrate.ts';
@@ -7,8 +7,21 @@ import { createLogger } from './log.ts';
 import { defineJob, type JobDefinition, prepareQueue, Queue } from './queue.ts';
 
 const log = createLogger('silent');
-const countJob = defineJob({ name: 'count', schema: z.object({ n: z.int() }), retryLimit: 3, retryDelaySeconds: 0, timeoutSeconds: 60 });
-const onceJob = defineJob({ name: 'once', schema: z.object({ n: z.int() }), retryLimit: 3, retryDelaySeconds: 0, timeoutSeconds: 60, exclusive: true });
+const countJob = defineJob({
+  name: 'count',
+  schema: z.object({ n: z.int() }),
+  retryLimit: 3,
+  retryDelaySeconds: 0,
+  timeoutSeconds: 60,
+});
+const onceJob = defineJob({
+  name: 'once',
+  schema: z.object({ n: z.int() }),
+  retryLimit: 3,
+  retryDelaySeconds: 0,
+  timeoutSeconds: 60,
+  exclusive: true,
+});
 const jobs = [countJob, onceJob] as unknown as readonly JobDefinition<never>[];
 
 let drop: () => Promise<void>;
@@ -18,7 +31,13 @@ let url: string;
 beforeAll(async () => {
   const created = await createTestDatabase();
   drop = created.drop;
-  url = await prepareDatabase({ ownerUrl: created.url, appPassword: 'queue-test', log, functions: [], afterTables: (owner) => prepareQueue(owner, jobs) });
+  url = await prepareDatabase({
+    ownerUrl: created.url,
+    appPassword: 'queue-test',
+    log,
+    functions: [],
+    afterTables: (owner) => prepareQueue(owner, jobs),
+  });
   database = connectDatabase({ url, poolSize: 4, log });
 });
 afterAll(async () => {
@@ -67,7 +86,11 @@ test('many waiting jobs are worked one after the other without waiting out a pol
 test('an exclusive job with the same key waits or runs once, whoever asks', async () => {
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
-  const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => database.system((transaction) => queue.enqueue(transaction, onceJob, { n }, { key: 'same' }))));
+  const ids = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      database.system((transaction) => queue.enqueue(transaction, onceJob, { n }, { key: 'same' })),
+    ),
+  );
   expect(ids.filter((id) => id !== null)).toHaveLength(1);
   await queue.close(1000);
 });

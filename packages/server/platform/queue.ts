@@ -63,6 +63,11 @@ export async function prepareQueue(ownerUrl: string, jobs: readonly JobDefinitio
   }
 }
 
+/** Changes whenever `prepareQueue` would do something else. */
+export function queueFingerprint(jobs: readonly JobDefinition<never>[]): string {
+  return JSON.stringify([prepareJobQueue.toString(), jobs.map(({ schema: _, ...settings }) => settings)]);
+}
+
 async function prepareJobQueue(boss: PgBoss, job: JobDefinition<never>, exists: boolean): Promise<void> {
   const settings = {
     retryLimit: job.retryLimit,

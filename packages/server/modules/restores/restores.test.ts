@@ -42,19 +42,33 @@ async function restore(body: object) {
 
 async function contents(): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
-  for (const collection of await firestore.listCollections()) for (const document of (await collection.get()).docs) found[document.ref.path] = document.data();
+  for (const collection of await firestore.listCollections())
+    for (const document of (await collection.get()).docs) found[document.ref.path] = document.data();
   return found;
 }
 
 describe('a restore', () => {
   test('brings a wiped database back, byte for byte, and says so phase by phase', async () => {
-    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), { seed: 3, documents: 1500 });
+    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), {
+      seed: 3,
+      documents: 1500,
+    });
     const backupId = await backUp();
     shop.firestore.control.clear({ project: 'shop', database: '(default)' });
     const done = await restore({ backupId, options: { safetyBackup: false } });
-    expect(done).toMatchObject({ status: 'completed', displayStatus: 'Success', phase: 'Completed', mergeMode: 'overwrite', documentsRestored: 1500, errors: { count: 0, sample: [] }, error: null });
+    expect(done).toMatchObject({
+      status: 'completed',
+      displayStatus: 'Success',
+      phase: 'Completed',
+      mergeMode: 'overwrite',
+      documentsRestored: 1500,
+      errors: { count: 0, sample: [] },
+      error: null,
+    });
     const compared = await backUp();
-    const [before, after] = await Promise.all([backupId, compared].map((id) => app.request('GET', `/api/v1/backups/${id}`, as)));
+    const [before, after] = await Promise.all(
+      [backupId, compared].map((id) => app.request('GET', `/api/v1/backups/${id}`, as)),
+    );
     expect(after?.body.data.documentCount).toBe(before?.body.data.documentCount);
     const drill = await app.request('POST', `/api/v1/backups/${compared}/drill`, { ...as, body: {} });
     expect(drill.status, drill.text).toBe(202);
@@ -68,7 +82,10 @@ describe('a restore', () => {
     await firestore.doc('users/bob').set({ name: 'Robert' });
     const done = await restore({ backupId, documentIds: ['users/ada'] });
     expect(done).toMatchObject({ status: 'completed', documentsRestored: 1, collectionsRestored: 1 });
-    expect(await contents()).toEqual({ 'users/ada': { name: 'Ada', deep: { kept: true } }, 'users/bob': { name: 'Robert' } });
+    expect(await contents()).toEqual({
+      'users/ada': { name: 'Ada', deep: { kept: true } },
+      'users/bob': { name: 'Robert' },
+    });
   });
 
   test('can be undone with the safety backup it took first', async () => {
@@ -108,7 +125,10 @@ describe('a restore', () => {
     await firestore.doc('users/ada').set({ friend: firestore.doc('users/bob') });
     const backupId = await backUp();
     const host = `${shop.firestore.host}:${shop.firestore.port}`;
-    const created = await app.request('POST', '/api/v1/projects', { ...as, body: { name: 'Staging', sourceProjectId: 'staging', connection: { type: 'emulator', host } } });
+    const created = await app.request('POST', '/api/v1/projects', {
+      ...as,
+      body: { name: 'Staging', sourceProjectId: 'staging', connection: { type: 'emulator', host } },
+    });
     const done = await restore({ backupId, targetProjectId: created.body.data.id });
     expect(done.status, JSON.stringify(done.error)).toBe('completed');
     const staging = new Firestore({ projectId: 'staging' });
@@ -123,7 +143,11 @@ describe('a restore', () => {
     const backupId = await backUp();
     shop.firestore.control.deny({ project: 'shop', access: 'write' });
     const done = await restore({ backupId, options: { safetyBackup: false } });
-    expect(done).toMatchObject({ status: 'failed', displayStatus: 'Failed', error: { code: 'RESTORE_PERMISSION_DENIED', retryable: false } });
+    expect(done).toMatchObject({
+      status: 'failed',
+      displayStatus: 'Failed',
+      error: { code: 'RESTORE_PERMISSION_DENIED', retryable: false },
+    });
     expect(done.error.advice).toMatch(/resume/);
     shop.firestore.control.clearAccess();
     const resumed = await app.request('POST', `/api/v1/backups/restore/${done.id}/resume`, as);
@@ -147,7 +171,12 @@ test('a drill proves a backup in a scratch database and signs what it found', as
   const started = await app.request('POST', `/api/v1/backups/${backupId}/drill`, { ...as, body: {} });
   expect(started.status, started.text).toBe(202);
   const drill = await untilDrilled(backupId);
-  expect(drill).toMatchObject({ status: 'completed', passed: true, targetProjectId: null, report: { documentsExpected: 600, documentsRestored: 600, documentsMatched: 600, mismatches: [] } });
+  expect(drill).toMatchObject({
+    status: 'completed',
+    passed: true,
+    targetProjectId: null,
+    report: { documentsExpected: 600, documentsRestored: 600, documentsMatched: 600, mismatches: [] },
+  });
   expect(drill.report.sha256Restored).toBe(drill.report.sha256Expected);
   const keys = createLocalJWKSet((await app.request('GET', '/.well-known/jwks.json')).body);
   const { payload } = await compactVerify(drill.signedReport, keys);

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
@@ -18,6 +21,8 @@ export interface MigrationOptions {
   log: Logger;
   /** Functions of the modules, replaced at every start. */
   functions: readonly string[];
+  /** Whatever else `afterTables` brings about, as text. */
+  fingerprint?: string;
   /** Work on the same locked connection after the tables stand, such as the queue's own schema. */
   afterTables?: (ownerUrl: string) => Promise<void>;
 }
@@ -29,16 +34,56 @@ export async function prepareDatabase(options: MigrationOptions): Promise<string
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await requireVersion(client);
+    const fingerprint = await fingerprintOf(options);
+    if ((await readFingerprint(client)) === fingerprint) return options.appUrl ?? (await loginUrl(client, options));
     await ensureGroupRoles(client);
     await migrate(drizzle(client), { migrationsFolder, migrationsSchema: 'holdfast_migrations' });
     for (const statement of options.functions) await client.query(statement);
     await options.afterTables?.(options.ownerUrl);
     const appUrl = options.appUrl ?? (await ensureLoginRole(client, options));
-    await grant(client, new URL(appUrl).username);
+    await grant(client, decodeURIComponent(new URL(appUrl).username));
+    await writeFingerprint(client, fingerprint);
     return appUrl;
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Everything this start would bring about, in one hash. When the last start brought about the same, there is nothing to do, and
+ * other processes that are working are not disturbed by grants and changes of roles.
+ */
+async function fingerprintOf(options: MigrationOptions): Promise<string> {
+  const journal = await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8');
+  const parts = [
+    journal,
+    grant.toString(),
+    options.appUrl ?? '',
+    options.appPassword,
+    ...options.functions,
+    options.fingerprint ?? '',
+  ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+async function readFingerprint(client: pg.Client): Promise<string | undefined> {
+  const { rows: found } = await client.query(
+    "select to_regclass('holdfast_migrations.prepared') is not null as exists",
+  );
+  if (!found[0].exists) return undefined;
+  const { rows } = await client.query(
+    'select fingerprint from holdfast_migrations.prepared where database = current_database()',
+  );
+  return rows[0]?.fingerprint;
+}
+
+/** The name of the database belongs to it: a copy made from a template has no login of its own yet. */
+async function writeFingerprint(client: pg.Client, fingerprint: string): Promise<void> {
+  await client.query(
+    'create table if not exists holdfast_migrations.prepared (database text not null, fingerprint text not null)',
+  );
+  await client.query('delete from holdfast_migrations.prepared');
+  await client.query('insert into holdfast_migrations.prepared values (current_database(), $1)', [fingerprint]);
 }
 
 async function requireVersion(client: pg.Client): Promise<void> {
@@ -67,24 +112,30 @@ async function ensureRole(client: pg.Client, role: string, attributes: string): 
 
 /** A login that owns nothing, inherits nothing and cannot bypass row-level security. */
 async function ensureLoginRole(client: pg.Client, options: MigrationOptions): Promise<string> {
-  const { rows } = await client.query('select current_database() as name');
-  const role = `holdfast_login_${rows[0].name}`.slice(0, 63);
+  const role = await loginRole(client);
   await ensureRole(client, role, 'login noinherit nobypassrls');
-  await client.query(
-    `alter role ${pg.escapeIdentifier(role)} login noinherit password ${pg.escapeLiteral(options.appPassword)}`,
-  );
+  const password = pg.escapeLiteral(options.appPassword);
+  await client.query(`alter role ${pg.escapeIdentifier(role)} login noinherit password ${password}`);
   await client.query(`grant holdfast_tenant, holdfast_system to ${pg.escapeIdentifier(role)}`);
+  return loginUrl(client, options);
+}
+
+async function loginRole(client: pg.Client): Promise<string> {
+  const { rows } = await client.query('select current_database() as name');
+  return `holdfast_login_${rows[0].name}`.slice(0, 63);
+}
+
+async function loginUrl(client: pg.Client, options: MigrationOptions): Promise<string> {
   const url = new URL(options.ownerUrl);
-  url.username = role;
-  url.password = options.appPassword;
+  url.username = encodeURIComponent(await loginRole(client));
+  url.password = encodeURIComponent(options.appPassword);
   return url.href;
 }
 
-/** What a tenant may do with the tables whose rows prove something; with all others it may do everything. */
-const tenantRightsOf: Readonly<Record<string, string>> = { audit_logs: 'select, insert', audit_checkpoints: 'select' };
-
 /** Tenants reach tables under row-level security alone; audit rows can be added by them but neither changed nor removed. */
 async function grant(client: pg.Client, login: string): Promise<void> {
+  /** Tables whose rows prove something; with all others a tenant may do everything. */
+  const tenantRightsOf: Record<string, string> = { audit_logs: 'select, insert', audit_checkpoints: 'select' };
   const { rows } = await client.query(
     `select c.relname as name, exists (select 1 from pg_policy p where p.polrelid = c.oid and 'holdfast_tenant'::regrole = any(p.polroles)) as tenant
        from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`,

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type FirestoreSandbox,
+  fillFast,
+  type S3Sandbox,
+  SANDBOX_S3_CREDENTIAL,
+  startFirestoreSandbox,
+  startS3Sandbox,
+} from '@holdfast/sandbox';
+import { startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
+import { createLogger } from '@holdfast/server/platform/log';
+import { type Client, Cluster } from '@holdfast/server/testing/cluster';
+
+export const database = { project: 'chaos', database: '(default)' };
+
+/** PostgreSQL, Firestore and S3 for the processes that are going to be killed. */
+export interface World {
+  cluster: Cluster;
+  client: Client;
+  firestore: FirestoreSandbox;
+  s3: S3Sandbox;
+  projectId: string;
+  destinationId: string;
+  databaseUrl: string;
+  close(): Promise<void>;
+}
+
+export async function createWorld(options: {
+  documents: number;
+  workers: number;
+  environment?: Record<string, string>;
+}): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-chaos-'));
+  const postgres = await startEmbeddedPostgres({
+    folder: join(folder, 'database'),
+    log: createLogger('warn'),
+    unsafeFast: true,
+  });
+  const firestore = await startFirestoreSandbox();
+  const s3 = await startS3Sandbox({ buckets: ['chaos'] });
+  fillFast(firestore.control.database(database), { collection: 'items', documents: options.documents });
+  const cluster = new Cluster({
+    databaseUrl: postgres.url,
+    folder: join(folder, 'data'),
+    masterKey: randomBytes(32).toString('base64'),
+    ...(options.environment ? { environment: options.environment } : {}),
+  });
+  await cluster.startApi();
+  for (let count = 0; count < options.workers; count++) await cluster.startWorker();
+  const client = await cluster.signIn();
+  const { accessKeyId, secretAccessKey } = SANDBOX_S3_CREDENTIAL;
+  const destination = await client.createStorageDestination({
+    body: {
+      name: 'Sandbox',
+      type: 's3',
+      bucket: 'chaos',
+      region: 'us-east-1',
+      endpoint: s3.endpoint,
+      forcePathStyle: true,
+      credentials: { accessKeyId, secretAccessKey },
+    },
+  });
+  if (destination.status !== 'connected')
+    throw new Error(`the destination does not work: ${destination.error?.message}`);
+  const project = await client.createProject({
+    body: {
+      name: 'Chaos',
+      sourceProjectId: database.project,
+      connection: { type: 'emulator', host: firestore.address },
+    },
+  });
+  return {
+    cluster,
+    client,
+    firestore,
+    s3,
+    projectId: project.id,
+    destinationId: destination.id,
+    databaseUrl: postgres.url,
+    close: async () => {
+      await cluster.close();
+      await Promise.all([firestore.stop(), s3.stop(), postgres.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Kills a random worker at a random moment and starts another in its place, until told to stop. */
+export class Killer {
+  readonly #cluster: Cluster;
+  readonly #everyMs: { least: number; most: number };
+  #stopped = false;
+  #running: Promise<void> = Promise.resolve();
+  kills = 0;
+
+  constructor(cluster: Cluster, everyMs: { least: number; most: number }) {
+    this.#cluster = cluster;
+    this.#everyMs = everyMs;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      await pause(this.#everyMs.least + Math.random() * (this.#everyMs.most - this.#everyMs.least));
+      const { workers } = this.#cluster;
+      const victim = workers[Math.floor(Math.random() * workers.length)];
+      if (this.#stopped || !victim) continue;
+      victim.kill('SIGKILL');
+      this.kills++;
+      await this.#cluster.startWorker();
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createClient } from '@holdfast/contract/client';
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const startTimeoutMs = 60_000;
+
+export interface ClusterOptions {
+  databaseUrl: string;
+  folder: string;
+  masterKey: string;
+  environment?: Record<string, string>;
+}
+
+export type Client = ReturnType<typeof createClient>;
+
+/** The service as separate processes on one database: an API with the scheduler, and workers that can be killed. */
+export class Cluster {
+  readonly #options: ClusterOptions;
+  readonly #workers = new Set<ChildProcess>();
+  #api: ChildProcess | undefined;
+  address = '';
+  signInLink = '';
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+  }
+
+  async startApi(): Promise<void> {
+    const ready = /^Sign in: /;
+    const { child, lines } = await this.#spawn('api,scheduler', ready);
+    this.#api = child;
+    this.signInLink = lines.find((line) => ready.test(line))?.replace('Sign in: ', '') ?? '';
+    this.address = new URL(this.signInLink).origin;
+  }
+
+  async startWorker(): Promise<ChildProcess> {
+    const { child } = await this.#spawn('worker', /^Holdfast is running/);
+    this.#workers.add(child);
+    child.once('exit', () => this.#workers.delete(child));
+    return child;
+  }
+
+  get workers(): readonly ChildProcess[] {
+    return [...this.#workers];
+  }
+
+  /** A client of the first owner. */
+  async signIn(): Promise<Client> {
+    const response = await fetch(this.signInLink, { redirect: 'manual' });
+    const cookie = response.headers.getSetCookie().find((text) => text.startsWith('holdfast_access='));
+    const token = cookie?.split(';')[0]?.slice('holdfast_access='.length);
+    if (!token) throw new Error(`the sign-in link was refused (${response.status})`);
+    const person = createClient({ baseUrl: this.address, token });
+    const organizationId = (await person.getMe()).organizations[0]?.id;
+    return createClient({ baseUrl: this.address, token, ...(organizationId ? { organizationId } : {}) });
+  }
+
+  async close(): Promise<void> {
+    const children = [...this.#workers, ...(this.#api ? [this.#api] : [])];
+    await Promise.all(
+      children.map(async (child) => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }),
+    );
+  }
+
+  async #spawn(roles: string, ready: RegExp): Promise<{ child: ChildProcess; lines: string[] }> {
+    const { databaseUrl, folder, masterKey, environment } = this.#options;
+    const env = {
+      PATH: process.env.PATH,
+      PORT: '0',
+      HOLDFAST_ROLES: roles,
+      HOLDFAST_DATA: folder,
+      DATABASE_URL: databaseUrl,
+      MASTER_KEY: masterKey,
+      LOG_LEVEL: 'error',
+      ALLOW_EMULATOR_SOURCES: 'true',
+      ALLOW_LOCAL_STORAGE: 'true',
+      OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      SHUTDOWN_GRACE_SECONDS: '1',
+      ...environment,
+    };
+    const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`a process with the roles ${roles} did not start in time`)),
+        startTimeoutMs,
+      );
+      child.once('exit', () => reject(new Error(`a process with the roles ${roles} ended while starting`)));
+      // Read to the end of its life, so that it never blocks on a full pipe; what it complains about is shown.
+      createInterface(child.stdout as NodeJS.ReadableStream).on('line', (line) => {
+        if (lines.length < 100) lines.push(line);
+        if (line.startsWith('{"level":50')) process.stderr.write(`${line}\n`);
+        if (!ready.test(line)) return;
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    return { child, lines };
+  }
+}
