@@ -1,5 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { type Bench, type Figure, figure } from './figure.ts';
 import { type Behaviour, WebhookBenchHouse } from './webhooks/house.ts';
 import { judge, percentile } from './webhooks/verdict.ts';
@@ -37,7 +35,7 @@ async function paced(house: WebhookBenchHouse): Promise<Figure> {
   const emitted = await house.emitPaced(events, eventsPerSecond);
   await house.untilAccepted(healthyDeliveries(house, emitted), 120_000);
   const report = await house.ask('report');
-  await end(worker);
+  await house.endWorker(worker, 'SIGTERM');
   const verdict = await judge(house, emitted, report);
   const { missing, lost, doubled, wrongTenant, badSignatures } = verdict;
   const at = (share: number) => percentile(report.latencies, share);
@@ -71,17 +69,11 @@ async function drained(house: WebhookBenchHouse): Promise<Figure> {
   const worker = await house.startWorker();
   await house.untilAccepted(before + expected, 240_000);
   const report = await house.ask('report');
-  await end(worker);
+  await house.endWorker(worker, 'SIGTERM');
   const perSecond = report.latencies.length / ((report.lastAtMs - report.firstAtMs) / 1000);
   const details = { 'deliveries/s': Math.round(perSecond), deliveries: report.latencies.length, expected };
   const whole = report.latencies.length === expected;
   return figure('sustained deliveries', '500 a second', perSecond / perSecondTarget, 1, 'higher', details, whole);
-}
-
-/** As an operator would: attempts under way are handed back. */
-async function end(worker: ChildProcess): Promise<void> {
-  worker.kill('SIGTERM');
-  await once(worker, 'exit');
 }
 
 function healthyDeliveries(house: WebhookBenchHouse, emitted: Map<string, string[]>): number {

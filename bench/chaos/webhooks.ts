@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { WebhookBenchHouse } from '../webhooks/house.ts';
 import { judge } from '../webhooks/verdict.ts';
 
@@ -38,8 +37,7 @@ async function liveAndDie(house: WebhookBenchHouse, events: Map<string, string[]
     await new Promise((resolve) => setTimeout(resolve, 5));
     requests = (await house.ask('count')).requests;
   }
-  worker.kill('SIGKILL');
-  await once(worker, 'exit');
+  await house.endWorker(worker, 'SIGKILL');
   for (const [organizationId, ids] of await writing) events.get(organizationId)?.push(...ids);
   return (await house.ask('count')).requests - before;
 }
@@ -51,8 +49,7 @@ async function settle(house: WebhookBenchHouse, events: Map<string, string[]>): 
   const expected = healthy.reduce((sum, webhook) => sum + (events.get(webhook.organizationId)?.length ?? 0), 0);
   await house.untilAccepted(expected, 180_000);
   const report = await house.ask('report');
-  worker.kill('SIGTERM');
-  await once(worker, 'exit');
+  await house.endWorker(worker, 'SIGTERM');
   const verdict = await judge(house, events, report);
   console.log(JSON.stringify(verdict));
   const kept = verdict.missing + verdict.lost + verdict.doubled + verdict.wrongTenant + verdict.badSignatures === 0;

@@ -139,6 +139,12 @@ export class WebhookBenchHouse {
     return worker;
   }
 
+  /** Ends a delivering process, also one that has ended by itself. */
+  async endWorker(worker: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const ended = once(worker, 'exit');
+    if (worker.exitCode === null && worker.signalCode === null && worker.kill(signal)) await ended;
+  }
+
   async ask(wish: 'report' | 'count' | 'reset'): Promise<ReceiverReport> {
     const answer = answerOf(this.#receiver);
     this.#receiver.send(wish);
