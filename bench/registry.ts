@@ -8,4 +8,5 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   'one-document': async () => (await import('./one-document.ts')).oneDocumentBench,
   incremental: async () => (await import('./incremental.ts')).incrementalBench,
   webhooks: async () => (await import('./webhooks.ts')).webhooksBench,
+  http: async () => (await import('./http/http.ts')).httpBench,
 };

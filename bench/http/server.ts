@@ -8,7 +8,13 @@ import { z } from 'zod';
 /** Both sides of the HTTP benchmark in one process: the whole service, and an empty Fastify route that validates with Zod. */
 const folder = await mkdtemp(join(tmpdir(), 'holdfast-bench-'));
 const app = await startApp(
-  loadConfig({ PORT: '0', HOLDFAST_DATA: folder, LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '1000000000', HOLDFAST_ROLES: 'api' }),
+  loadConfig({
+    PORT: '0',
+    HOLDFAST_DATA: folder,
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_PER_MINUTE: '1000000000',
+    HOLDFAST_ROLES: 'api',
+  }),
 );
 const response = await fetch(app.signInLink ?? '', { redirect: 'manual' });
 const token = response.headers
@@ -16,7 +22,9 @@ const token = response.headers
   .find((cookie) => cookie.startsWith('holdfast_access='))
   ?.split(';')[0]
   ?.slice('holdfast_access='.length);
-const me = (await (await fetch(`${app.address}/api/v1/auth/me`, { headers: { authorization: `Bearer ${token}` } })).json()) as {
+const me = (await (
+  await fetch(`${app.address}/api/v1/auth/me`, { headers: { authorization: `Bearer ${token}` } })
+).json()) as {
   data: { organizations: { id: string }[] };
 };
 
@@ -28,7 +36,9 @@ empty.get('/list', async (request) => {
 });
 const baseline = await empty.listen({ port: 0, host: '127.0.0.1' });
 
-process.stdout.write(`${JSON.stringify({ baseline: `${baseline}/list`, service: `${app.address}/api/v1/webhooks`, token, organizationId: me.data.organizations[0]?.id })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ baseline: `${baseline}/list`, service: `${app.address}/api/v1/webhooks`, token, organizationId: me.data.organizations[0]?.id })}\n`,
+);
 process.once('SIGTERM', async () => {
   await empty.close();
   await app.close();

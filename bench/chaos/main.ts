@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+
+/** `npm run chaos -- NAME [--runs N] [--documents N]`: breaks the service on purpose and says whether its promises held. */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { runs: { type: 'string' }, documents: { type: 'string', default: '300000' } },
+});
+
+const registry: Record<string, () => Promise<boolean>> = {
+  backups: async () =>
+    (await import('./backups.ts')).chaosBackups({
+      runs: Number(values.runs ?? 50),
+      documents: Number(values.documents),
+    }),
+  restores: async () =>
+    (await import('./restores.ts')).chaosRestores({
+      runs: Number(values.runs ?? 10),
+      documents: Number(values.documents),
+    }),
+  outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
+  webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
+};
+
+const names = positionals.length > 0 ? positionals : Object.keys(registry);
+for (const name of names) {
+  const run = registry[name];
+  if (!run) {
+    console.error(`There is no chaos called ${name}. There is: ${Object.keys(registry).join(', ')}.`);
+    process.exit(2);
+  }
+  const held = await run();
+  console.log(`${name}: ${held ? 'every promise held' : 'A PROMISE WAS BROKEN'}`);
+  if (!held) process.exitCode = 1;
+}
+process.exit();
