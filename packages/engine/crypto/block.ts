@@ -27,8 +27,12 @@ const zstdParams = {
   [constants.ZSTD_c_windowLog]: 17,
   [constants.ZSTD_c_hashLog]: 13,
 };
-/** What zstd may add to bytes that do not compress; with room for all of it the output is made in one piece. */
-const zstdSlackBytes = 64 * 1024;
+/**
+ * How much room the output gets at first, learned from what came before: enough for one piece in most cases, without
+ * allocating the whole input's length for a fraction of it. Too little costs a second piece, never correctness.
+ */
+let expectedRatio = 0.5;
+const outputSlackBytes = 64 * 1024;
 
 export type BlockNumber = 1 | 2;
 
@@ -41,16 +45,18 @@ function gcmOptions(block: BlockNumber, aad: Uint8Array): webcrypto.AesGcmParams
 /** Like sealing and opening, this runs on the platform's own threads: the caller's thread only waits. */
 export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Array> {
   if (using === codec.stored) return plain;
-  return await zstdCompressAsync(plain, { chunkSize: plain.length + zstdSlackBytes, params: zstdParams });
+  const chunkSize = Math.ceil(plain.length * expectedRatio * 1.1) + outputSlackBytes;
+  const packed = await zstdCompressAsync(plain, { chunkSize, params: zstdParams });
+  if (plain.length > outputSlackBytes) expectedRatio = packed.length / plain.length;
+  return packed;
 }
 
 async function decompress(packed: Uint8Array, using: Codec, plainLength: number): Promise<Uint8Array> {
   if (using === codec.stored) return packed;
   try {
-    return await zstdDecompressAsync(packed, {
-      maxOutputLength: Math.max(plainLength, 1),
-      chunkSize: Math.max(plainLength, 1024),
-    });
+    // Output that fills its room exactly makes zlib allocate the same room again, hence a little more.
+    const chunkSize = plainLength + outputSlackBytes;
+    return await zstdDecompressAsync(packed, { maxOutputLength: Math.max(plainLength, 1), chunkSize });
   } catch (cause) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block does not decompress.', { cause });
   }

@@ -1,10 +1,18 @@
 /** Protocol Buffers varints for the index block. Values stay below 2^53. */
 export function writeVarint(target: Uint8Array, offset: number, value: number): number {
+  if (value < 0x80) {
+    target[offset] = value;
+    return offset + 1;
+  }
   let position = offset;
   let rest = value;
-  while (rest >= 0x80) {
+  // Above 31 bits shifts would cut the number off.
+  for (; rest >= 0x8000_0000; rest = Math.floor(rest / 128)) {
     target[position] = (rest % 128) | 0x80;
-    rest = Math.floor(rest / 128);
+    position += 1;
+  }
+  for (; rest >= 0x80; rest >>>= 7) {
+    target[position] = (rest & 0x7f) | 0x80;
     position += 1;
   }
   target[position] = rest;

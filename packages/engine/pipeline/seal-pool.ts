@@ -20,7 +20,7 @@ export class SealPool {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(atOnce = Math.min(atOnceMax, availableParallelism() + 1)) {
+  constructor(atOnce = Math.min(atOnceMax, Math.max(2, availableParallelism()))) {
     this.#free = atOnce;
   }
 

@@ -18,7 +18,7 @@ export interface VerifyResult {
 }
 
 export const verifyErrorsMax = 100;
-const readsAhead = 3;
+const readsAhead = 2;
 
 export interface VerifyOptions {
   readonly signal?: AbortSignal;

@@ -18,8 +18,23 @@ export function emptyOutline(): DocumentOutline {
 /** Position after the varint just read by readVarint. Module state keeps the hot loop free of allocations. */
 let cursor = 0;
 
-/** Varints up to 2^53; the ones here are lengths, tags, seconds and nanos. */
+/** Varints up to 2^53; the ones here are lengths, tags, seconds and nanos. Most have one byte. */
 function readVarint(bytes: Uint8Array, offset: number): number {
+  const first = bytes[offset];
+  if (first === undefined) return -1;
+  if (first < 0x80) {
+    cursor = offset + 1;
+    return first;
+  }
+  const second = bytes[offset + 1];
+  if (second !== undefined && second < 0x80) {
+    cursor = offset + 2;
+    return (first & 0x7f) | (second << 7);
+  }
+  return readLongVarint(bytes, offset);
+}
+
+function readLongVarint(bytes: Uint8Array, offset: number): number {
   let value = 0;
   let scale = 1;
   for (let index = offset; index < offset + 10; index += 1) {
