@@ -3,7 +3,7 @@ import { type Behaviour, WebhookBenchHouse } from './webhooks/house.ts';
 import { judge, percentile } from './webhooks/verdict.ts';
 
 const events = Number(process.env.BENCH_EVENTS ?? 20_000);
-const eventsPerSecond = Number(process.env.BENCH_EVENTS_PER_SECOND ?? 320);
+const eventsPerSecond = Number(process.env.BENCH_EVENTS_PER_SECOND ?? 250);
 const backlogEvents = Math.ceil(events / 4);
 const organizations = 25;
 const webhooksEach = 2;

@@ -1,4 +1,5 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { RequestFacts } from './render-request.ts';
 import type { webhooks } from './tables.ts';
 
 type WebhookRow = typeof webhooks.$inferSelect;
@@ -6,6 +7,7 @@ type WebhookRow = typeof webhooks.$inferSelect;
 /** How a webhook's secrets lie in the database: sealed, each bound to its row. */
 export class WebhookSecrets {
   readonly #keyring: Keyring;
+  readonly #signers = new WeakMap<WebhookRow, RequestFacts['webhook']>();
 
   constructor(keyring: Keyring) {
     this.#keyring = keyring;
@@ -42,9 +44,11 @@ export class WebhookSecrets {
     return JSON.parse(this.#keyring.openText(sealed, `webhook request ${deliveryId}`)) as Record<string, string>;
   }
 
-  /** Everything of a webhook that a request is made from. */
-  signer(row: WebhookRow, now: Date) {
-    return {
+  /** Everything of a webhook that a request is made from. Opened once for a row, however many deliveries share it. */
+  signer(row: WebhookRow, now: Date): RequestFacts['webhook'] {
+    const opened = this.#signers.get(row);
+    if (opened) return opened;
+    const signer = {
       id: row.id,
       url: row.url,
       format: row.format,
@@ -53,5 +57,7 @@ export class WebhookSecrets {
       secret: this.secret(row),
       previousSecret: this.previousSecret(row, now),
     };
+    this.#signers.set(row, signer);
+    return signer;
   }
 }
