@@ -28,7 +28,7 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
   return {
     code,
     message: (told ? error.message : 'Something failed that should not.').slice(0, 2000),
-    details: { ...(error instanceof EngineError ? error.details : {}), ...details },
+    details: { ...(told ? error.details : {}), ...details },
     retryable: error instanceof EngineError && code !== 'INTERNAL_ERROR' ? error.retryable : (job?.retryable ?? false),
     advice: (job?.advice ?? 'Try again.').slice(0, 1000),
   };

@@ -1,30 +1,236 @@
 import { loadSample } from '@holdfast/sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
-import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import { asOwner } from '../../testing/people.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+import { addMember } from '../../testing/team.ts';
 
-let app: TestApp;
-let shop: ProtectedProject;
-let as: { token: string; organizationId: string };
-
+let bench: BackupBench;
 beforeAll(async () => {
-  app = await startTestApp();
-  shop = await protectProject(app);
-  as = { token: shop.owner.token, organizationId: shop.organizationId };
-  loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), { seed: 1, documents: 2000 });
+  bench = await startBackupBench();
 });
-afterAll(async () => {
-  await app.close();
-  await shop.close();
+afterAll(() => bench.close());
+beforeEach(() => {
+  bench.clear();
+  bench.sandbox.control.clearFaults();
 });
 
-test('a full backup ends completed, with the documents that the database has', async () => {
-  const started = await app.request('POST', '/api/v1/backups', { ...as, body: { projectId: shop.projectId } });
-  expect(started.status, started.text).toBe(202);
-  expect(started.headers.get('location')).toBe(`/api/v1/backups/${started.body.data.id}`);
-  const backup = await untilEnded(app, `/api/v1/backups/${started.body.data.id}`, as);
-  expect(backup.error).toBeNull();
-  expect(backup.status).toBe('completed');
-  expect(backup.documentCount).toBeGreaterThan(1900);
-  expect(backup.snapshots).toHaveLength(1);
+const call = (method: string, path: string, body?: object) =>
+  bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+const shop = { project: 'shop', database: '(default)' };
+
+describe('a full backup', () => {
+  test('ends completed, with the documents that the database has', async () => {
+    loadSample(bench.sandbox.control.database(shop), { seed: 1, documents: 2000 });
+    const started = await call('POST', '/backups', { projectId: bench.shop.projectId });
+    expect(started.status, started.text).toBe(202);
+    expect(started.headers.get('location')).toBe(`/api/v1/backups/${started.body.data.id}`);
+    expect(started.body.data).toMatchObject({ status: 'pending', type: 'full', trigger: 'manual', collections: ['*'] });
+    const backup = await untilEnded(bench.app, `/api/v1/backups/${started.body.data.id}`, bench.as);
+    expect(backup).toMatchObject({
+      status: 'completed',
+      error: null,
+      documentCount: 2000,
+      progress: { percent: 100 },
+      warnings: [],
+      parentId: null,
+    });
+    expect(backup.snapshots).toEqual([{ time: backup.snapshotTime, percent: 100, documents: 2000 }]);
+    expect(backup.copies).toEqual([
+      { storageDestinationId: bench.shop.destinationId, status: 'completed', error: null },
+    ]);
+    expect(backup.compressedSize).toBeGreaterThan(0);
+    expect(backup.sha256).toMatch(/^[0-9a-f]{64}$/);
+    const events = await asOwner(bench.app.databaseUrl, (client) =>
+      client.query(
+        `select type, payload from outbox_events where payload->'data'->'backup'->>'id' = $1 order by position`,
+        [backup.id],
+      ),
+    );
+    const types = events.rows.map(({ type }) => type);
+    expect(types[0]).toBe('backup.started');
+    expect(types.at(-1)).toBe('backup.completed');
+    const tenths = events.rows
+      .filter(({ type }) => type === 'backup.progress')
+      .map(({ payload }) => payload.data.progress.percent);
+    expect(tenths).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90]);
+  });
+
+  test('takes what it is asked for and nothing else', async () => {
+    for (const path of ['users/ada', 'users/ada/orders/1', 'logs/1', 'logs/1/lines/1', 'other/1'])
+      await bench.firestore.doc(path).set({ n: 1 });
+    const paths = async (body: object) => {
+      const id = await bench.backUp(body);
+      return (await bench.get(`/backups/${id}/documents`)).map(({ path }: { path: string }) => path);
+    };
+    expect(await paths({ collections: ['users', 'other'] })).toEqual(['other/1', 'users/ada', 'users/ada/orders/1']);
+    expect(await paths({ collections: ['users'], includeSubcollections: false })).toEqual(['users/ada']);
+    expect(await paths({ excludeCollections: ['logs', 'other'] })).toEqual(['users/ada', 'users/ada/orders/1']);
+  });
+
+  test('waits for the one before it of the same project', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
+    const [first, second] = [
+      await call('POST', '/backups', { projectId: bench.shop.projectId }),
+      await call('POST', '/backups', { projectId: bench.shop.projectId }),
+    ].map(({ body }) => body.data.id);
+    await expect.poll(async () => (await bench.get(`/backups/${first}`)).status, { timeout: 10_000 }).toBe('running');
+    expect((await bench.get(`/backups/${second}`)).status).toBe('pending');
+    bench.sandbox.control.clearFaults();
+    for (const id of [first, second])
+      expect((await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as)).status).toBe('completed');
+  });
+});
+
+describe('an increment', () => {
+  test('builds on the newest backup of the same scope, and says so when there is none', async () => {
+    const other = await call('POST', '/projects', {
+      name: 'Other',
+      sourceProjectId: 'other',
+      connection: { type: 'emulator', host: bench.sandbox.address },
+    });
+    const alone = await bench.run({ projectId: other.body.data.id, type: 'incremental' });
+    expect(alone).toMatchObject({
+      status: 'completed',
+      type: 'full',
+      parentId: null,
+      warnings: [expect.stringContaining('became a full one')],
+    });
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    const base = await bench.backUp();
+    await bench.backUp({ collections: ['elsewhere'] });
+    await bench.firestore.doc('users/bob').set({ n: 2 });
+    await bench.firestore.doc('users/ada').delete();
+    const increment = await bench.run({ type: 'incremental' });
+    expect(increment).toMatchObject({
+      status: 'completed',
+      type: 'incremental',
+      parentId: base,
+      documentCount: 1,
+      warnings: [],
+    });
+    expect((await bench.get(`/backups/${increment.id}/documents`)).map(({ path }: { path: string }) => path)).toEqual([
+      'users/bob',
+    ]);
+  });
+});
+
+describe('a dry run', () => {
+  test('counts exactly, costs next to nothing and changes nothing', async () => {
+    for (let n = 0; n < 12; n++) await bench.firestore.doc(`users/${n}`).set({ n });
+    for (let n = 0; n < 5; n++) await bench.firestore.doc(`users/1/orders/${n}`).set({ n });
+    await bench.firestore.doc('ghosts/none/below/1').set({ n: 1 });
+    const known = (await bench.get('/backups?limit=200')).length;
+    bench.sandbox.control.resetCounters();
+    const answer = await call('POST', '/backups', { projectId: bench.shop.projectId, dryRun: true });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.data).toMatchObject({ dryRun: true, documentCount: 18, estimatedReads: 19 });
+    const counts = Object.fromEntries(
+      answer.body.data.collections.map(({ path, documentCount }: { path: string; documentCount: number }) => [
+        path,
+        documentCount,
+      ]),
+    );
+    expect(counts).toEqual({ users: 17, ghosts: 1 });
+    expect(bench.sandbox.control.counters().reads).toBeLessThan(18);
+    expect(await bench.get('/backups?limit=200')).toHaveLength(known);
+    const flat = await call('POST', '/backups', {
+      projectId: bench.shop.projectId,
+      dryRun: true,
+      collections: ['users'],
+      includeSubcollections: false,
+    });
+    expect(flat.body.data.documentCount).toBe(12);
+  });
+});
+
+describe('the list of backups', () => {
+  test('pages without a gap while others are made, and filters by what the record says', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    for (let n = 0; n < 3; n++) await bench.backUp();
+    await bench.backUp({ type: 'incremental' });
+    const all = (await bench.get('/backups?limit=200')).map(({ id }: { id: string }) => id);
+    expect(all).toEqual(all.toSorted().toReversed());
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const page = await call('GET', `/backups?limit=2${cursor}`);
+      seen.push(...page.body.data.map(({ id }: { id: string }) => id));
+      if (seen.length === 2) await bench.backUp();
+      cursor = page.body.pagination.nextCursor ? `&cursor=${page.body.pagination.nextCursor}` : '';
+    } while (cursor);
+    expect(seen).toEqual(all);
+    const increments = await bench.get('/backups?type=incremental&status=completed&trigger=manual');
+    expect(increments.every(({ type }: { type: string }) => type === 'incremental')).toBe(true);
+    expect(await bench.get('/backups?trigger=scheduled')).toEqual([]);
+    expect(await bench.get('/backups?projectId=prj_none')).toEqual([]);
+    expect(await bench.get('/backups?from=2100-01-01')).toEqual([]);
+    expect(await bench.get('/backups?to=2000-01-01')).toEqual([]);
+    const foreign = await call(
+      'GET',
+      `/backups?limit=2&type=full&cursor=${(await call('GET', '/backups?limit=2')).body.pagination.nextCursor}`,
+    );
+    expect(foreign.body.error.code).toBe('VALIDATION_ERROR');
+  });
+});
+
+describe('deleting', () => {
+  test('is refused under hold, under lock, to members, and for another version', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    const id = await bench.backUp();
+    const member = await addMember(bench.app, bench.as.organizationId, 'member');
+    const asMember = await bench.app.request('DELETE', `/api/v1/backups/${id}`, {
+      token: member.token,
+      organizationId: bench.as.organizationId,
+    });
+    expect(asMember.body.error.code).toBe('PERMISSION_DENIED');
+    expect((await call('POST', `/backups/${id}/hold`)).body.data.legalHold).toBe(true);
+    expect((await call('DELETE', `/backups/${id}`)).body.error.code).toBe('INVALID_STATE');
+    expect((await call('DELETE', `/backups/${id}/hold`)).body.data.legalHold).toBe(false);
+    const locked = (until: string | null) =>
+      asOwner(bench.app.databaseUrl, (client) =>
+        client.query('update backups set locked_until = $2 where id = $1', [id, until]),
+      );
+    await locked('2999-01-01');
+    expect((await call('DELETE', `/backups/${id}`)).body.error.code).toBe('INVALID_STATE');
+    await locked(null);
+    const headers = { 'if-match': '"another"' };
+    expect((await bench.app.request('DELETE', `/api/v1/backups/${id}`, { ...bench.as, headers })).status).toBe(412);
+    expect((await call('DELETE', `/backups/${id}`)).status).toBe(200);
+    expect((await call('GET', `/backups/${id}`)).status).toBe(404);
+    expect((await call('DELETE', `/backups/${id}`)).body.error.code).toBe('BACKUP_NOT_FOUND');
+  });
+});
+
+describe('live progress', () => {
+  test('comes as events until the backup has ended', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 700 });
+    const { id } = (await call('POST', '/backups', { projectId: bench.shop.projectId })).body.data;
+    const stream = await call('GET', `/backups/${id}/events`);
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    const events = stream.text
+      .split('\n\n')
+      .filter((text) => text.startsWith('event: progress'))
+      .map((text) => JSON.parse(text.slice(text.indexOf('data: ') + 6)));
+    expect(events.length).toBeGreaterThan(1);
+    expect(events.at(-1)).toMatchObject({ id, status: 'completed', progress: { percent: 100 }, error: null });
+    expect(events.map(({ progress }) => progress.percent)).toEqual(
+      events.map(({ progress }) => progress.percent).toSorted((a, b) => a - b),
+    );
+    expect((await call('GET', '/backups/bkp_none/events')).body.error.code).toBe('BACKUP_NOT_FOUND');
+  });
+});
+
+describe('health', () => {
+  test('tells of a default destination that does not work', async () => {
+    const health = async () => (await bench.app.request('GET', '/health')).body;
+    expect(await health()).toMatchObject({ status: 'healthy', checks: { storage: 'ok' } });
+    const set = (status: string) =>
+      asOwner(bench.app.databaseUrl, (client) => client.query('update storage_destinations set status = $1', [status]));
+    await set('error');
+    expect(await health()).toMatchObject({ status: 'degraded', checks: { storage: 'error' } });
+    await set('connected');
+  });
 });

@@ -19,6 +19,7 @@ import type { CopiesStore } from './copies-store.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { type LoadedBackup, loadBackup, openCopies } from './load-backup.ts';
 import { sharesOf } from './manifest-facts.ts';
+import { keepWatch, reasonOf, Superseded } from './progress.ts';
 import { removeUnlisted } from './remove-objects.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
@@ -34,13 +35,18 @@ export async function runFinish(context: BackupsContext, job: Job): Promise<void
     return ranges.every((range) => range.isComplete) ? { loaded, ranges } : undefined;
   });
   if (!start) return;
+  const watch = keepWatch(context, start.loaded.row);
   try {
-    await finish(context, start.loaded, start.ranges, job.signal);
+    await finish(context, start.loaded, start.ranges, AbortSignal.any([job.signal, watch.signal]));
   } catch (error) {
+    const reason = reasonOf(error);
+    if (reason instanceof Superseded) return;
     if (job.signal.aborted) throw error;
-    if (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw error;
-    context.platform.log.warn({ err: error, backupId }, 'a backup could not be finished');
-    await failBackup(context, organizationId, backupId, error);
+    if (mayPass(reason) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw reason;
+    context.platform.log.warn({ err: reason, backupId }, 'a backup could not be finished');
+    await failBackup(context, organizationId, backupId, reason);
+  } finally {
+    watch.end();
   }
   await admitBackups(context.platform);
 }

@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createLocalStore } from '@holdfast/engine';
+import { createLocalStore, type JsonFields } from '@holdfast/engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { writeManagedExport } from '../../../engine/fixtures/managed-export-writer.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
@@ -152,7 +152,7 @@ describe('a foreign file', () => {
 
   test('of a managed export becomes one too', async () => {
     const store = await createLocalStore({ root: folder() });
-    const documents = [
+    const documents: { path: string; fields: JsonFields }[] = [
       { path: 'users/bob', fields: { name: { stringValue: 'Bob' } } },
       { path: 'users/ada', fields: { at: { geoPointValue: { latitude: 1, longitude: 2 } } } },
     ];

@@ -18,6 +18,7 @@ import type { BackupsContext } from './context.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { runRangeJob } from './jobs.ts';
 import { type LoadedBackup, loadBackup, openReadable } from './load-backup.ts';
+import { keepWatch, reasonOf, Superseded } from './progress.ts';
 import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
@@ -31,13 +32,18 @@ export async function runPlan(context: BackupsContext, job: Job): Promise<void> 
   const { organizationId, backupId } = job.data;
   const loaded = await beginBackup(context, organizationId, backupId);
   if (!loaded) return;
+  const watch = keepWatch(context, loaded.row, { documents: 0, bytes: 0, reads: 0 });
   try {
-    await plan(context, loaded, job.signal);
+    await plan(context, loaded, AbortSignal.any([job.signal, watch.signal]));
   } catch (error) {
+    const reason = reasonOf(error);
+    if (reason instanceof Superseded) return;
     if (job.signal.aborted) throw error;
-    if (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw error;
-    context.platform.log.warn({ err: error, backupId }, 'a backup could not be planned');
-    await failBackup(context, organizationId, backupId, error);
+    if (mayPass(reason) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw reason;
+    context.platform.log.warn({ err: reason, backupId }, 'a backup could not be planned');
+    await failBackup(context, organizationId, backupId, reason);
+  } finally {
+    watch.end();
   }
 }
 

@@ -1,5 +1,7 @@
+import { isEngineError } from '@holdfast/engine';
+import { Problem } from '../../platform/problem.ts';
 import { tellBackup } from './backup-events.ts';
-import { backupStore, rangeStore } from './backup-store.ts';
+import { type BackupRow, backupStore, rangeStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import { loadBackup } from './load-backup.ts';
 
@@ -17,7 +19,7 @@ export async function reportProgress(
   context: BackupsContext,
   organizationId: string,
   backupId: string,
-  figures?: { documents: number; bytes: number; reads: number },
+  figures?: Figures,
 ): Promise<Standing> {
   const { database, clock, outbox } = context.platform;
   return database.tenant(organizationId, async (transaction) => {
@@ -51,4 +53,46 @@ export async function reportProgress(
     const budget = loaded.project.maxReadsPerBackup;
     return budget !== null && totals.reads > budget * 1.1 + 1000 ? 'over-budget' : 'going-on';
   });
+}
+
+export interface Figures {
+  documents: number;
+  bytes: number;
+  reads: number;
+}
+
+const lookEveryMs = 1000;
+
+/** Looks every second whether the backup is still wanted, and shows how far it is. The signal says when it is not. */
+export function keepWatch(
+  context: BackupsContext,
+  { organizationId, id }: Pick<BackupRow, 'organizationId' | 'id'>,
+  figures?: Figures,
+): { signal: AbortSignal; end(): void } {
+  const stop = new AbortController();
+  let isBusy = false;
+  const look = async () => {
+    if (isBusy || stop.signal.aborted) return;
+    isBusy = true;
+    try {
+      const standing = await reportProgress(context, organizationId, id, figures);
+      if (standing === 'ended') stop.abort(new Superseded('the backup has ended'));
+      if (standing === 'late') stop.abort(tooLate());
+    } catch (error) {
+      context.platform.log.debug({ err: error, backupId: id }, 'progress could not be shown');
+    } finally {
+      isBusy = false;
+    }
+  };
+  const timer = setInterval(() => void look(), lookEveryMs);
+  return { signal: stop.signal, end: () => clearInterval(timer) };
+}
+
+export function tooLate(): Problem {
+  return new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.');
+}
+
+/** Why work was stopped, where the engine only says that it was. */
+export function reasonOf(error: unknown): unknown {
+  return isEngineError(error, 'CANCELLED') && error.cause instanceof Error ? error.cause : error;
 }

@@ -1,4 +1,4 @@
-import { isEngineError, openView, type RangeState, runRange, type View } from '@holdfast/engine';
+import { openView, type RangeState, runRange, type View } from '@holdfast/engine';
 import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { backupStore, type RangeRow, rangeStore } from './backup-store.ts';
@@ -7,7 +7,7 @@ import type { CopiesStore } from './copies-store.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { finishBackupJob } from './jobs.ts';
 import { type LoadedBackup, loadBackup, openCopies } from './load-backup.ts';
-import { reportProgress, Superseded } from './progress.ts';
+import { reasonOf, reportProgress, Superseded, tooLate } from './progress.ts';
 import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string; range: number }>;
@@ -141,7 +141,7 @@ async function lookAround(context: BackupsContext, meter: RangeMeter): Promise<E
   if (!saved) return new Superseded('another worker has taken the range over');
   const standing = await reportProgress(context, organizationId, backupId);
   if (standing === 'ended') return new Superseded('the backup has ended');
-  if (standing === 'late') return new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.');
+  if (standing === 'late') return tooLate();
   return standing === 'over-budget'
     ? new Problem('READ_BUDGET_EXCEEDED', 'The backup has spent the reads the project allows.')
     : undefined;
@@ -149,7 +149,7 @@ async function lookAround(context: BackupsContext, meter: RangeMeter): Promise<E
 
 async function handleFailure(context: BackupsContext, row: RangeRow, job: Job, error: unknown): Promise<void> {
   const { organizationId, backupId, range } = job.data;
-  const reason = isEngineError(error, 'CANCELLED') && error.cause instanceof Error ? error.cause : error;
+  const reason = reasonOf(error);
   if (reason instanceof Superseded) return;
   if (job.signal.aborted) throw error;
   const failures = row.failures + 1;

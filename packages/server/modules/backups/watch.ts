@@ -1,8 +1,8 @@
-import { Problem } from '../../platform/problem.ts';
 import { admitBackups, firstJob } from './admission.ts';
 import type { BackupsContext } from './context.ts';
 import { failBackup } from './end-backup.ts';
 import { finishBackupJob, removeObjectsJob, runRangeJob } from './jobs.ts';
+import { tooLate } from './progress.ts';
 
 const leftoverAgeMs = 600_000;
 
@@ -20,12 +20,7 @@ export async function watchBackups(context: BackupsContext): Promise<void> {
   });
   for (const backup of running) {
     if (backup.deadline_at && backup.deadline_at <= clock.now()) {
-      await failBackup(
-        context,
-        backup.organization_id,
-        backup.id,
-        new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.'),
-      );
+      await failBackup(context, backup.organization_id, backup.id, tooLate());
     } else {
       await handOutAgain(context, backup);
     }

@@ -1,5 +1,4 @@
-import { BackupReader, isEngineError, type KeyRing, type WrittenManifest, wholeView } from '@holdfast/engine';
-import { Problem } from '../../platform/problem.ts';
+import { BackupReader, type KeyRing, type WrittenManifest, wholeView } from '@holdfast/engine';
 import type { RunningJob } from '../../platform/queue.ts';
 import { admitBackups } from './admission.ts';
 import { BackupKeyRing } from './backup-keys.ts';
@@ -11,7 +10,7 @@ import { completeBackup, findManifest, replicateManifest } from './finish-backup
 import { type LoadedBackup, openCopies } from './load-backup.ts';
 import { manifestFacts } from './manifest-facts.ts';
 import { beginBackup } from './plan-backup.job.ts';
-import { reportProgress, Superseded } from './progress.ts';
+import { keepWatch, reasonOf, Superseded } from './progress.ts';
 import { removeUnlisted } from './remove-objects.ts';
 
 export type WholeJob = RunningJob<{ organizationId: string; backupId: string }>;
@@ -33,8 +32,6 @@ export interface WholeResult {
   change?: Partial<NewBackup>;
 }
 
-const tickMs = 1000;
-
 /** Begins the backup, watches over it while it is made, and ends it: completed, failed, or left to another attempt. */
 export async function runWhole(
   context: BackupsContext,
@@ -47,7 +44,7 @@ export async function runWhole(
   try {
     await carryOut(context, loaded, job, make);
   } catch (error) {
-    const reason = isEngineError(error, 'CANCELLED') && error.cause instanceof Error ? error.cause : error;
+    const reason = reasonOf(error);
     if (reason instanceof Superseded) return;
     if (job.signal.aborted) throw error;
     if (mayPass(reason) && job.attempt < context.platform.config.JOB_ATTEMPTS) throw reason;
@@ -70,10 +67,9 @@ async function carryOut(
   await update({ phase: 'Writing' });
   const keys = await BackupKeyRing.load(context, organizationId);
   const store = await openCopies(context, loaded);
-  const stop = new AbortController();
   const figures = { documents: 0, bytes: 0, reads: 0 };
-  const ticking = setInterval(() => void tick(context, loaded, figures, stop), tickMs);
-  const signal = AbortSignal.any([job.signal, stop.signal]);
+  const watch = keepWatch(context, loaded.row, figures);
+  const signal = AbortSignal.any([job.signal, watch.signal]);
   try {
     const show = (documents: number) => {
       figures.documents = documents;
@@ -90,24 +86,8 @@ async function carryOut(
     await completeBackup(context, loaded.row, written, { goodCopies, change: facts });
     if (job.attempt > 1) await removeUnlisted(store, written.body, signal, reader.descriptors(wholeView));
   } finally {
-    clearInterval(ticking);
+    watch.end();
     await store.close();
-  }
-}
-
-async function tick(
-  context: BackupsContext,
-  { row }: LoadedBackup,
-  figures: { documents: number; bytes: number; reads: number },
-  stop: AbortController,
-): Promise<void> {
-  try {
-    const standing = await reportProgress(context, row.organizationId, row.id, figures);
-    if (standing === 'ended') stop.abort(new Superseded('the backup has ended'));
-    if (standing === 'late')
-      stop.abort(new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.'));
-  } catch (error) {
-    context.platform.log.debug({ err: error, backupId: row.id }, 'progress could not be shown');
   }
 }
 
