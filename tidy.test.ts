@@ -1,6 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
 /**
@@ -20,20 +20,46 @@ const layers: Record<string, readonly string[]> = {
   'packages/web': ['packages/web', 'packages/contract'],
   'packages/server/platform': ['packages/server/platform', 'packages/contract', 'packages/server/config.ts'],
   'packages/server/http': ['packages/server/http', 'packages/server/platform', 'packages/contract'],
-  'packages/server/modules': ['packages/server/modules', 'packages/server/http', 'packages/server/platform', 'packages/server/version.ts', 'packages/server/config.ts', 'packages/contract', 'packages/engine', 'packages/sandbox'],
+  'packages/server/modules': [
+    'packages/server/modules',
+    'packages/server/http',
+    'packages/server/platform',
+    'packages/server/version.ts',
+    'packages/server/config.ts',
+    'packages/contract',
+    'packages/engine',
+    'packages/sandbox',
+  ],
   'packages/server': ['packages/server', 'packages/contract', 'packages/engine', 'packages/sandbox'],
   bench: ['bench', 'packages'],
   scripts: ['scripts', 'packages', 'bench'],
 };
 
 /** A module may use those before it, and only through their index. Tables may refer to the tables of those before it. */
-const moduleOrder = ['system', 'audit', 'auth', 'organizations', 'projects', 'storage', 'backups', 'restores', 'schedules', 'pitr', 'webhooks'];
+const moduleOrder = [
+  'system',
+  'audit',
+  'auth',
+  'organizations',
+  'projects',
+  'storage',
+  'backups',
+  'restores',
+  'schedules',
+  'pitr',
+  'webhooks',
+];
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  encoding: 'utf8',
+  maxBuffer: 64 * 1024 * 1024,
+})
   .split('\n')
   .filter((path) => path !== '' && exists(path));
 const sources = files.filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'));
-const production = sources.filter((path) => !/\.(test|conformance)\.ts$|\/testing\/|\/fixtures\/|^vitest\.|drizzle\.config/.test(path));
+const production = sources.filter(
+  (path) => !/\.(test|conformance)\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^vitest\.|drizzle\.config/.test(path),
+);
 
 function exists(path: string): boolean {
   try {
@@ -46,7 +72,11 @@ function exists(path: string): boolean {
 
 function importsOf(path: string): string[] {
   const text = readFileSync(path, 'utf8');
-  const specifiers = [...text.matchAll(/^\s*(?:import|export)\s[^'"`;]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm)];
+  const specifiers = [
+    ...text.matchAll(
+      /^\s*(?:import|export)\s[^'"`;]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm,
+    ),
+  ];
   return specifiers.map((match) => match[1] ?? match[2] ?? match[3] ?? '');
 }
 
@@ -77,9 +107,13 @@ test('imports follow the layer table', () => {
 });
 
 test('the contract imports zod alone', () => {
-  const foreign = production.filter((path) => path.startsWith('packages/contract/')).flatMap((path) =>
-    importsOf(path).filter((specifier) => !specifier.startsWith('.') && specifier !== 'zod' && !specifier.startsWith('node:')).map((specifier) => `${path} imports ${specifier}`),
-  );
+  const foreign = production
+    .filter((path) => path.startsWith('packages/contract/'))
+    .flatMap((path) =>
+      importsOf(path)
+        .filter((specifier) => !specifier.startsWith('.') && specifier !== 'zod' && !specifier.startsWith('node:'))
+        .map((specifier) => `${path} imports ${specifier}`),
+    );
   expect(foreign).toEqual([]);
 });
 
@@ -122,7 +156,9 @@ test('every direct dependency earns a line in docs/dependencies.md', () => {
   const manifests = files.filter((path) => /(^|\/)package\.json$/.test(path));
   const missing = manifests.flatMap((path) => {
     const manifest = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Record<string, string> | undefined>;
-    return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter((name) => !name.startsWith('@holdfast/') && !explained.includes(`\`${name}\``));
+    return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+      (name) => !name.startsWith('@holdfast/') && !explained.includes(`\`${name}\``),
+    );
   });
   expect([...new Set(missing)]).toEqual([]);
 });

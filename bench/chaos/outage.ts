@@ -7,7 +7,7 @@ const outageMs = 20_000;
 export async function chaosOutage(options: { documents: number }): Promise<boolean> {
   const world = await createWorld({ documents: options.documents, workers: 2 });
   try {
-    world.firestore.control.addFault({ method: 'RunQuery', latencyMs: 2 });
+    world.firestore.control.addFault({ method: 'RunQuery', batchLatencyMs: 2 });
     const { client, projectId } = world;
     const started = await client.createBackup({ body: { projectId } });
     if ('dryRun' in started) throw new Error('a backup was not started');
