@@ -47,7 +47,7 @@ export class View {
       const isWhole = run.to - run.from === run.segment.entries.count;
       if (isWhole && selectsEverything(selection)) {
         if (!builder.isEmpty) yield builder.take();
-        yield wholeSegment(run);
+        yield* piecesOf(run);
         continue;
       }
       for (const part of smallParts(run)) {
@@ -95,9 +95,18 @@ export class View {
   }
 }
 
-function wholeSegment({ segment }: Run): RecordBatch {
-  const { firstPath, lastPath } = segment.descriptor;
-  return { bytes: segment.data!, count: segment.entries.count, firstPath, lastPath };
+const pieceBytes = 1024 * 1024;
+
+/** A whole segment as batches that share its bytes: small enough for readers that look at every record, and no copy. */
+function* piecesOf({ segment }: Run): Generator<RecordBatch> {
+  const { offsets, paths, count } = segment.entries;
+  let from = 0;
+  for (let to = 1; to <= count; to += 1) {
+    if (to < count && offsets[to]! - offsets[from]! < pieceBytes) continue;
+    const bytes = segment.data!.subarray(offsets[from]!, offsets[to]!);
+    yield { bytes, count: to - from, firstPath: paths[from]!, lastPath: paths[to - 1]! };
+    from = to;
+  }
 }
 
 const partRecords = 256;
