@@ -64,6 +64,7 @@ export function composeModules(platform: Platform): Composition {
     createOrganization: async (founder, name) => {
       await organizations.create(founder, name);
     },
+    consentGiven: (userId, email) => projects.consentGiven(userId, email),
   });
   const sources = new SourceOpener({
     config,

@@ -30,6 +30,8 @@ export interface AuthDependencies {
   activity: ActivityNotes;
   organizationsExist: (transaction: Transaction) => Promise<boolean>;
   createOrganization: CreateOrganization;
+  /** Projects that live from this person's consent, or wait for it, are looked at again. */
+  consentGiven: (userId: string, email: string) => Promise<void>;
 }
 
 export interface AuthModule {
@@ -70,6 +72,10 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
     baseUrl,
     flows: new SignInFlows({ database, keyring, clock }),
     allowedRedirectUris: config.ALLOWED_REDIRECT_URIS,
+    onConsent: ({ id, email }) =>
+      void dependencies
+        .consentGiven(id, email)
+        .catch((error: unknown) => log.warn({ err: error, userId: id }, 'projects were not checked after a consent')),
   });
   const local = new LocalSignIn({
     database,
@@ -95,7 +101,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
         membershipsOf,
         refreshLifetimeSeconds,
       }),
-      tasks: houseKeepingTasks({ database, clock, keyPairs, accessLifetimeMs: config.ACCESS_TOKEN_TTL * 1000 }),
+      tasks: houseKeepingTasks({ database, clock, keyPairs }),
     },
     authenticator: new DatabaseAuthenticator({
       database,

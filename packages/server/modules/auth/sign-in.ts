@@ -23,6 +23,8 @@ export interface SignInOptions {
   provider: IdentityProvider | undefined;
   allowedRedirectUris: readonly string[];
   baseUrl: () => string;
+  /** A person has given the provider's consent anew. Nobody waits for what follows from it. */
+  onConsent: (user: UserRow) => void;
 }
 
 export interface CallbackQuery {
@@ -92,9 +94,11 @@ export class SignIn {
     throw new Problem('INVALID_STATE', 'No identity provider is configured. Use the link the server printed at start.');
   }
 
-  #keep(identity: ProviderIdentity): Promise<UserRow> {
-    const { database, clock, ids, keyring } = this.#options;
-    return database.system((transaction) => keepUser(transaction, identity, clock.now(), ids, keyring));
+  async #keep(identity: ProviderIdentity): Promise<UserRow> {
+    const { database, clock, ids, keyring, onConsent } = this.#options;
+    const user = await database.system((transaction) => keepUser(transaction, identity, clock.now(), ids, keyring));
+    if (identity.refreshToken !== null) onConsent(user);
+    return user;
   }
 
   #redeem(code: string): Promise<UserRow> {
