@@ -1,4 +1,4 @@
-import type { Operation } from '@holdfast/contract';
+import { notFoundByParameter, type Operation } from '@holdfast/contract';
 import type { z } from 'zod';
 import { invalid, Problem } from '../platform/problem.ts';
 
@@ -14,10 +14,21 @@ export interface CheckedInput {
 /** Checks everything the caller sent against the operation's schemas; throws VALIDATION_ERROR naming the first fault and listing the rest. */
 export function checkRequest(operation: Operation, raw: CheckedInput): CheckedInput {
   return {
-    params: check(operation.params, raw.params),
+    params: checkParams(operation, raw.params),
     query: check(operation.query, raw.query),
     body: checkBody(operation, raw.body),
   };
+}
+
+/** An id that cannot exist is not found, like one that does not exist. */
+function checkParams(operation: Operation, params: unknown): unknown {
+  try {
+    return check(operation.params, params);
+  } catch (error) {
+    const field = error instanceof Problem ? String(error.details?.field ?? '') : '';
+    const code = notFoundByParameter[field];
+    throw code ? new Problem(code, 'There is nothing with this id.', { cause: error }) : error;
+  }
 }
 
 function check(schema: z.ZodType | undefined, value: unknown): unknown {

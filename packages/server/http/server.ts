@@ -82,7 +82,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     requestTimeout: 120_000,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
-      setStandardHeaders(request, reply);
+      setStandardHeaders(request, reply, options.publicOrigin());
       sendProblem(reply, toProblem(error, request));
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.ids),
@@ -92,7 +92,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   app.decorateRequest('strangeTo', null);
   await app.register(fastifyCookie);
   parseJsonOnly(app);
-  app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply));
+  app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));
   app.addHook('onResponse', async (request, reply) => report(request, reply, options));
   app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, toProblem(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);
@@ -112,7 +112,9 @@ function requestId(given: string | string[] | undefined, ids: Ids): string {
   return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next('req');
 }
 
-function setStandardHeaders(request: FastifyRequest, reply: FastifyReply): void {
+/** Pages of other origins may not read what the API answers. */
+function setStandardHeaders(request: FastifyRequest, reply: FastifyReply, publicOrigin: string): void {
+  reply.header('access-control-allow-origin', publicOrigin);
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   reply.header('cache-control', 'no-store');

@@ -19,8 +19,10 @@ export interface HouseKeepingOptions {
   clock: Clock;
   /** Undefined when tokens are signed with a shared secret. */
   keyPairs: KeptKeyPairs | undefined;
-  accessLifetimeMs: number;
 }
+
+/** Drill reports are signed with these keys too and are to be checkable for years. */
+const publishedMs = 10 * 365 * 24 * 60 * minuteMs;
 
 export function houseKeepingTasks(options: HouseKeepingOptions): PeriodicTask[] {
   const { keyPairs, clock } = options;
@@ -36,7 +38,7 @@ export function houseKeepingTasks(options: HouseKeepingOptions): PeriodicTask[] 
     run: async () => {
       const nowMs = clock.now().getTime();
       await keyPairs.rotateIfOlderThan(new Date(nowMs - signingKeyMs));
-      await keyPairs.removeExpired(new Date(nowMs - options.accessLifetimeMs));
+      await keyPairs.removeExpired(new Date(nowMs - publishedMs));
     },
   };
   return [sweep, rotation];

@@ -51,10 +51,13 @@ export class SharedSecretKeys implements SigningKeys {
 
 const lock = 0x48f2;
 const reloadMs = 60_000;
+/** The longest ACCESS_TOKEN_TTL. */
+const tokenLifetimeMsMax = 86_400_000;
 
 interface KeptKey {
   id: string;
   publicJwk: JWK;
+  retiredAt: Date | null;
   publicKey: CryptoKey;
   privateKey: CryptoKey | undefined;
 }
@@ -84,10 +87,15 @@ export class KeptKeyPairs implements SigningKeys {
   }
 
   async verifying(id: string | undefined): Promise<CryptoKey> {
-    const find = (keys: KeptKey[]) => keys.find((key) => key.id === id)?.publicKey;
+    const find = (keys: KeptKey[]) => keys.find((key) => key.id === id && this.#mayVerifyTokens(key))?.publicKey;
     const found = find(await this.#load(false)) ?? (this.#isStale(1000) ? find(await this.#load(true)) : undefined);
     if (!found) throw new Problem('UNAUTHORIZED', 'The access token is not valid.');
     return found;
+  }
+
+  /** A retired key verifies no longer than its last token lives; what it signed besides tokens is checked by others, with what is published. */
+  #mayVerifyTokens({ retiredAt }: KeptKey): boolean {
+    return retiredAt === null || retiredAt.getTime() + tokenLifetimeMsMax + 2 * reloadMs > this.#clock.now().getTime();
   }
 
   async published(): Promise<JWK[]> {
@@ -162,12 +170,13 @@ export class KeptKeyPairs implements SigningKeys {
     return {
       id: row.id,
       publicJwk,
+      retiredAt: row.retiredAt,
       publicKey: (await importJWK(publicJwk, 'RS256')) as CryptoKey,
       privateKey: privateJwk ? ((await importJWK(privateJwk, 'RS256')) as CryptoKey) : undefined,
     };
   }
 
-  /** Retired keys whose last tokens expired before then. Other processes may sign with a retired key until they look again. */
+  /** Retired keys that nothing has to be checked with any more. Other processes may sign with a retired key until they look again. */
   async removeExpired(before: Date): Promise<void> {
     const retiredBefore = new Date(before.getTime() - 2 * reloadMs);
     await this.#database.system(({ orm }) =>
