@@ -1,0 +1,151 @@
+import { type S3Sandbox, SANDBOX_S3_CREDENTIAL, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { checkStorageJob } from './storage-task.ts';
+
+let app: TestApp;
+let s3: S3Sandbox;
+let as: { token: string; organizationId: string };
+
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['first', 'second'] });
+  app = await startTestApp({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2' });
+  const owner = await signUp(app, 'owner@example.com');
+  as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
+});
+afterAll(async () => {
+  await app.close();
+  await s3.stop();
+});
+afterEach(() => s3.faults.clear());
+
+const call = (method: string, path: string, body?: object) =>
+  app.request(method, `/api/v1/storage-destinations${path}`, { ...as, ...(body ? { body } : {}) });
+const bucket = (more: object = {}) => ({
+  name: 'Bucket',
+  type: 's3',
+  bucket: 'first',
+  endpoint: s3.endpoint,
+  forcePathStyle: true,
+  credentials: SANDBOX_S3_CREDENTIAL,
+  ...more,
+});
+
+async function create(more: object = {}) {
+  const created = await call('POST', '', bucket(more));
+  expect(created.status, created.text).toBe(201);
+  return created.body.data;
+}
+
+describe('a destination', () => {
+  test('is checked when it is made, never shows its credentials, and the first becomes the default', async () => {
+    const row = await create({ prefix: 'team' });
+    expect(row).toMatchObject({
+      status: 'connected',
+      error: null,
+      isDefault: true,
+      prefix: 'team',
+      usage: { backups: 0, bytes: 0 },
+    });
+    const shown = await call('GET', `/${row.id}`);
+    expect(shown.text).not.toContain(SANDBOX_S3_CREDENTIAL.secretAccessKey);
+    expect((await create()).isDefault).toBe(false);
+  });
+
+  test('says step by step what works and what does not', async () => {
+    const row = await create();
+    const good = await call('POST', `/${row.id}/test`);
+    const names = ['write', 'read', 'range', 'list', 'delete'];
+    expect(good.body.data.steps.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual(
+      names.map((name) => [name, true]),
+    );
+    s3.faults.set({ errorRate: 1, operations: ['ListObjectsV2'] });
+    const bad = await call('POST', `/${row.id}/test`);
+    expect(bad.status).toBe(200);
+    expect(bad.body.data.ok).toBe(false);
+    expect(bad.body.data.steps.at(-1)).toMatchObject({ name: 'list', ok: false, error: expect.any(String) });
+    expect((await call('GET', `/${row.id}`)).body.data).toMatchObject({
+      status: 'error',
+      error: { code: 'STORAGE_UNAVAILABLE' },
+    });
+    s3.faults.clear();
+    expect((await call('POST', `/${row.id}/test`)).body.data.ok).toBe(true);
+    expect((await call('GET', `/${row.id}`)).body.data.status).toBe('connected');
+  });
+
+  test('is looked at again by itself: failing it turns to error, mended it turns back, and each turn is told once', async () => {
+    const row = await create();
+    const look = () =>
+      app.platform.database.tenant(as.organizationId, (transaction) =>
+        app.platform.queue.enqueue(
+          transaction,
+          checkStorageJob,
+          { organizationId: as.organizationId, storageDestinationId: row.id },
+          { key: row.id },
+        ),
+      );
+    const status = async () => (await call('GET', `/${row.id}`)).body.data.status;
+    s3.faults.set({ errorRate: 1 });
+    await look();
+    await expect.poll(status, { timeout: 15_000 }).toBe('error');
+    s3.faults.clear();
+    await expect
+      .poll(
+        async () => {
+          await look();
+          return status();
+        },
+        { timeout: 20_000, interval: 1000 },
+      )
+      .toBe('connected');
+    const told = await asOwner(app.databaseUrl, (client) =>
+      client.query(
+        `select type from outbox_events where payload->'data'->'storageDestination'->>'id' = $1 order by position`,
+        [row.id],
+      ),
+    );
+    expect(told.rows.map(({ type }) => type)).toEqual(['storage.connected', 'storage.error', 'storage.connected']);
+  });
+
+  test('of credentials that are wrong is kept, and mended by new ones', async () => {
+    const row = await create({ credentials: { accessKeyId: 'sandbox', secretAccessKey: 'no' } });
+    expect(row).toMatchObject({ status: 'error', error: { code: 'STORAGE_PERMISSION_DENIED' } });
+    const patched = await call('PATCH', `/${row.id}`, { credentials: SANDBOX_S3_CREDENTIAL });
+    expect(patched.body.data).toMatchObject({ status: 'connected', error: null });
+    expect((await call('DELETE', `/${row.id}`)).status).toBe(200);
+    expect((await call('GET', `/${row.id}`)).body.error.code).toBe('STORAGE_DESTINATION_NOT_FOUND');
+  });
+
+  test('shows the buckets that given credentials can see', async () => {
+    const { name: _, bucket: __, ...connection } = bucket();
+    const answer = await call('POST', '/buckets', connection);
+    expect(
+      answer.body.data.buckets.map(({ name }: { name: string }) => name),
+      answer.text,
+    ).toEqual(['first', 'second']);
+    const refused = await call('POST', '/buckets', {
+      ...connection,
+      credentials: { accessKeyId: 'sandbox', secretAccessKey: 'no' },
+    });
+    expect([refused.status, refused.body.error.code]).toEqual([502, 'STORAGE_PERMISSION_DENIED']);
+  });
+});
+
+describe('an address', () => {
+  test.each(['http://10.0.0.1:9000', 'https://169.254.169.254', 'https://[::1]:9000', 'https://192.168.1.5'])(
+    'inside a private network is refused: %s',
+    async (endpoint) => {
+      const answer = await call('POST', '', bucket({ endpoint }));
+      expect([answer.status, answer.body.error?.details?.field], answer.text).toEqual([400, 'endpoint']);
+    },
+  );
+
+  test.each(['../outside', '/etc', '.', 'postgres/base', 'master.key'])(
+    'of a folder that is not below the data folder, or is ours, is refused: %s',
+    async (path) => {
+      const answer = await call('POST', '', { name: 'Folder', type: 'local', path });
+      expect([answer.status, answer.body.error?.details?.field], answer.text).toEqual([400, 'path']);
+    },
+  );
+});
