@@ -61,6 +61,7 @@ export class StoreOpener {
       await this.requireReachable(destination.endpoint);
       return createGcsStore({ ...place, ...this.gcsConnection(destination.endpoint, credentials) });
     }
+    if (destination.endpoint?.startsWith('http:')) await this.requireReachable(destination.endpoint);
     return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });
   }
 
@@ -89,13 +90,21 @@ export class StoreOpener {
     };
   }
 
-  /** Google's client takes no guarded connection, so what a custom name resolves to is checked each time before it is used. */
+  /**
+   * Google's client takes no guarded connection, so what a custom name resolves to is checked each time before it is
+   * used; and a plain connection, whoever makes it, goes to subnets that the operator opened and nowhere else.
+   */
   async requireReachable(endpoint: string | null | undefined): Promise<void> {
     if (!endpoint) return;
-    const { hostname } = new URL(endpoint);
+    const { hostname, protocol } = new URL(endpoint);
     const { guard } = this.#outbound;
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
     const addresses = isIP(host) === 0 ? await this.#resolve(host) : [host];
+    if (protocol === 'http:') {
+      const dialled = addresses.filter((address) => guard.allows(address));
+      if (dialled.length > 0 && dialled.every((address) => guard.opens(address))) return;
+      throw new EngineError('STORAGE_UNAVAILABLE', 'The endpoint must be https, or lie in a subnet that was opened.');
+    }
     if (addresses.some((address) => !guard.allows(address)))
       throw new EngineError('STORAGE_UNAVAILABLE', 'The endpoint lies in a private or reserved network.');
   }
@@ -106,8 +115,10 @@ export class StoreOpener {
     const url = new URL(endpoint);
     if (this.#outbound.guard.refusesHost(url.hostname))
       throw invalid('endpoint', 'must not be a private or reserved address');
-    if (url.protocol === 'http:' && this.#config.OUTBOUND_ALLOWED_SUBNETS.length === 0)
-      throw invalid('endpoint', 'must be https');
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const isOpened =
+      isIP(host) === 0 ? this.#config.OUTBOUND_ALLOWED_SUBNETS.length > 0 : this.#outbound.guard.opens(host);
+    if (url.protocol === 'http:' && !isOpened) throw invalid('endpoint', 'must be https');
     if (url.username || url.password) throw invalid('endpoint', 'must not hold credentials');
   }
 
