@@ -16,7 +16,7 @@ export async function signUp(
   email: string,
   options: { emailVerified?: boolean } = {},
 ): Promise<TestPerson> {
-  const { ids, clock, database, keyring, config } = app.platform;
+  const { ids, clock } = app.platform;
   const id = ids.next('usr');
   const sessionId = ids.next('ses');
   const now = clock.now();
@@ -38,13 +38,7 @@ export async function signUp(
       [sessionId, id, now, later],
     );
   });
-  const keys =
-    config.JWT_ALGORITHM === 'HS256'
-      ? new SharedSecretKeys(config.JWT_SECRET ?? '')
-      : new KeptKeyPairs({ database, keyring, clock, ids });
-  const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
-  const token = await tokens.sign({ userId: id, sessionId, email, name: email, organizations: [] }, ids.next('ses'));
-  return { id, email, token };
+  return { id, email, token: await issueToken(app, id, sessionId, email) };
 }
 
 export async function asOwner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -83,4 +77,23 @@ export async function join(app: TestApp, organizationId: string, person: TestPer
       [organizationId, person.id, role, now],
     ),
   );
+}
+
+/** The same person with a fresh access token, after the old one has expired. */
+export async function renew(app: TestApp, person: TestPerson): Promise<TestPerson> {
+  const sessionId = await asOwner(app.databaseUrl, async (client) => {
+    const { rows } = await client.query<{ id: string }>('select id from sessions where user_id = $1 limit 1', [
+      person.id,
+    ]);
+    return rows[0]?.id ?? '';
+  });
+  return { ...person, token: await issueToken(app, person.id, sessionId, person.email) };
+}
+
+async function issueToken(app: TestApp, userId: string, sessionId: string, email: string): Promise<string> {
+  const { ids, clock, config } = app.platform;
+  const keys =
+    config.JWT_ALGORITHM === 'HS256' ? new SharedSecretKeys(config.JWT_SECRET ?? '') : new KeptKeyPairs(app.platform);
+  const tokens = new AccessTokens(keys, clock, config.ACCESS_TOKEN_TTL);
+  return tokens.sign({ userId, sessionId, email, name: email, organizations: [] }, ids.next('ses'));
 }
