@@ -1,3 +1,4 @@
+import { type ErrorCode, errorDefinition, errorCodes as serviceCodes } from '@holdfast/contract';
 import type { EngineErrorCode } from '@holdfast/engine';
 
 /** What scripts can rely on. */
@@ -11,8 +12,27 @@ export const exitCode = {
   unavailable: 6,
   partlyFailed: 7,
   different: 8,
+  refused: 9,
+  conflict: 10,
+  jobFailed: 11,
   cancelled: 130,
 } as const;
+
+export const exitCodeHelp = `
+Exit codes:
+    0  done
+    1  something failed that should not
+    2  wrong usage, or a value that is not valid
+    3  damaged: a verification or a drill found differences
+    4  the key that opens the backup is not available
+    5  not found
+    6  unavailable: the service, the database or the storage could not be reached, or asks for patience
+    7  partly failed: some documents could not be written
+    8  different: a comparison found changes
+    9  refused: not signed in, not permitted, or the database or the storage refused its credentials
+   10  conflict: in use, or in a state that does not allow it
+   11  the job failed: out of time, over its budget
+  130  cancelled, by Ctrl-C or because the job was`;
 
 const byCode: Partial<Record<EngineErrorCode, number>> = {
   INTEGRITY_ERROR: exitCode.damaged,
@@ -26,4 +46,40 @@ const byCode: Partial<Record<EngineErrorCode, number>> = {
 
 export function exitCodeOf(code: EngineErrorCode): number {
   return byCode[code] ?? exitCode.unavailable;
+}
+
+/** Codes that say more than their HTTP status does. */
+const byServiceCode: Readonly<Record<string, number>> = {
+  INTEGRITY_ERROR: exitCode.damaged,
+  DECRYPTION_ERROR: exitCode.wrongKey,
+  POINT_IN_TIME_UNAVAILABLE: exitCode.notFound,
+  SOURCE_AUTH_ERROR: exitCode.refused,
+  STORAGE_PERMISSION_DENIED: exitCode.refused,
+  RESTORE_PERMISSION_DENIED: exitCode.refused,
+  BACKUP_TIMEOUT: exitCode.jobFailed,
+  READ_BUDGET_EXCEEDED: exitCode.jobFailed,
+  CANCELLED: exitCode.cancelled,
+  INTERNAL_ERROR: exitCode.unexpected,
+  UNEXPECTED_ANSWER: exitCode.unavailable,
+};
+
+const byStatus: Readonly<Record<number, number>> = {
+  0: exitCode.unavailable,
+  401: exitCode.refused,
+  403: exitCode.refused,
+  404: exitCode.notFound,
+  409: exitCode.conflict,
+  410: exitCode.notFound,
+  412: exitCode.conflict,
+  422: exitCode.conflict,
+  429: exitCode.unavailable,
+};
+
+/** For an error the service answered with, or one that ended a job. */
+export function exitCodeOfService(code: string, status = statusOf(code)): number {
+  return byServiceCode[code] ?? byStatus[status] ?? (status >= 500 ? exitCode.unavailable : exitCode.usage);
+}
+
+function statusOf(code: string): number {
+  return serviceCodes.includes(code as ErrorCode) ? errorDefinition(code as ErrorCode).status : 500;
 }

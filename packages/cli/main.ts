@@ -1,13 +1,11 @@
-#!/usr/bin/env node
-import { Command } from 'commander';
-import { localCommand } from './local/index.ts';
+#!/usr/bin/env -S node --max-semi-space-size=8
+import { createProgram } from './program.ts';
 import { runCommand } from './run-command.ts';
 
-/** `holdfast local …` works on a store and a database directly, without any service. */
-const program = new Command('holdfast')
-  .description('Backups for Firestore')
-  .version('2.0.0')
-  .showHelpAfterError()
-  .addCommand(localCommand());
+/** Whoever reads the output may stop early, as `head` does. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
 
-await runCommand(program, process.argv);
+await runCommand(createProgram(), process.argv);

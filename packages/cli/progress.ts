@@ -44,7 +44,7 @@ export class ProgressBar {
   }
 }
 
-function bar(share: number): string {
+export function bar(share: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * barWidth);
   return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${String(Math.round(share * 100)).padStart(3)} %`;
 }

@@ -1,6 +1,6 @@
-import { isEngineError } from '@holdfast/engine';
 import { type Command, CommanderError } from 'commander';
-import { exitCode, exitCodeOf } from './exit-codes.ts';
+import { exitCode } from './exit-codes.ts';
+import { type Failure, failureOf } from './failure.ts';
 
 /** Runs a command line and turns every failure into a sentence and an exit code. */
 export async function runCommand(program: Command, argv: readonly string[]): Promise<void> {
@@ -20,15 +20,18 @@ function exitByException(command: Command): void {
 
 function report(error: unknown, isJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
-  const known = isEngineError(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const failure = failureOf(error);
   if (isJson) {
-    const code = known ? error.code : 'INTERNAL_ERROR';
-    const details = known ? { remedy: error.remedy, details: error.details } : {};
-    process.stdout.write(`${JSON.stringify({ error: { code, message, ...details } })}\n`);
-  } else
-    process.stderr.write(
-      `${known ? `${error.code}: ${message}\n${error.remedy}` : ((error as Error).stack ?? message)}\n`,
-    );
-  return known ? exitCodeOf(error.code) : exitCode.unexpected;
+    const { code, message, remedy, details, requestId } = failure;
+    process.stdout.write(`${JSON.stringify({ error: { code, message, remedy, details, requestId } })}\n`);
+  } else process.stderr.write(`${sentencesOf(failure)}\n`);
+  return failure.exit;
+}
+
+function sentencesOf({ code, message, remedy, requestId, stack }: Failure): string {
+  if (stack !== undefined) return stack;
+  const lines = [`${code}: ${message}`];
+  if (remedy) lines.push(remedy);
+  if (requestId) lines.push(`Request ${requestId}`);
+  return lines.join('\n');
 }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { EngineError, KeyRing, type Secret } from '@holdfast/engine';
+import { askSecretly } from '../ask.ts';
 
 export interface SecretOptions {
   readonly keyFile?: string;
@@ -20,7 +19,7 @@ async function secretOf({ keyFile, passphraseFile }: SecretOptions): Promise<Sec
   const { HOLDFAST_KEY, HOLDFAST_PASSPHRASE } = process.env;
   if (HOLDFAST_KEY) return { key: parseKey(Buffer.from(HOLDFAST_KEY)) };
   if (HOLDFAST_PASSPHRASE) return { passphrase: HOLDFAST_PASSPHRASE };
-  if (process.stdin.isTTY) return { passphrase: await askPassphrase() };
+  if (process.stdin.isTTY) return { passphrase: await askSecretly('Passphrase: ') };
   throw new EngineError(
     'VALIDATION_ERROR',
     'Give --key-file or --passphrase-file, or set HOLDFAST_KEY or HOLDFAST_PASSPHRASE.',
@@ -43,14 +42,4 @@ export function parseKey(content: Buffer): Uint8Array {
   const decoded = Buffer.from(text, 'base64');
   if (decoded.length === 32) return new Uint8Array(decoded);
   throw new EngineError('VALIDATION_ERROR', 'A key is 32 bytes: raw, or as base64 or hexadecimal text.');
-}
-
-async function askPassphrase(): Promise<string> {
-  process.stderr.write('Passphrase: ');
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: silent, terminal: true });
-  const passphrase = await terminal.question('');
-  terminal.close();
-  process.stderr.write('\n');
-  return passphrase;
 }

@@ -1,0 +1,28 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { wrongUsage } from './failure.ts';
+
+const inputBytesMax = 1024 * 1024;
+
+/** The whole input, such as a secret that should stand neither in the history of the shell nor in the list of processes. */
+export async function readInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > inputBytesMax) throw wrongUsage('The input is too long.');
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A question whose answer is not shown. */
+export async function askSecretly(question: string): Promise<string> {
+  process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: process.stdin, output: silent, terminal: true });
+  const answer = await terminal.question('');
+  terminal.close();
+  process.stderr.write('\n');
+  return answer;
+}

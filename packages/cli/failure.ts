@@ -1,0 +1,76 @@
+import { HoldfastError } from '@holdfast/contract/client';
+import { isEngineError } from '@holdfast/engine';
+import { exitCode, exitCodeOf, exitCodeOfService } from './exit-codes.ts';
+
+/** A failure the command itself found, with its exit code. */
+export class CommandFailure extends Error {
+  readonly code: string;
+  readonly exit: number;
+  readonly remedy: string | undefined;
+
+  constructor(code: string, message: string, more: { exit: number; remedy?: string; cause?: unknown }) {
+    super(message, { cause: more.cause });
+    this.code = code;
+    this.exit = more.exit;
+    this.remedy = more.remedy;
+  }
+}
+
+export function wrongUsage(message: string, remedy?: string): CommandFailure {
+  return new CommandFailure('VALIDATION_ERROR', message, { exit: exitCode.usage, ...(remedy ? { remedy } : {}) });
+}
+
+/** Whatever was thrown, in the words a person and a program are told. */
+export interface Failure {
+  readonly exit: number;
+  readonly code: string;
+  readonly message: string;
+  readonly remedy?: string | undefined;
+  readonly details?: unknown;
+  readonly requestId?: string | undefined;
+  /** Only for what nobody foresaw. */
+  readonly stack?: string | undefined;
+}
+
+export function failureOf(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isEngineError(error)) {
+    const { code, remedy, details } = error;
+    return { exit: exitCodeOf(code), code, message, remedy, details };
+  }
+  if (error instanceof CommandFailure)
+    return { exit: error.exit, code: error.code, message, remedy: error.remedy, details: undefined };
+  if (error instanceof HoldfastError) return failureOfCall(error);
+  const stack = error instanceof Error ? error.stack : undefined;
+  return { exit: exitCode.unexpected, code: 'INTERNAL_ERROR', message, stack };
+}
+
+function failureOfCall(error: HoldfastError): Failure {
+  const { code, status, message, details, requestId } = error;
+  return { exit: exitCodeOfService(code, status), code, message, remedy: remedyOf(error), details, requestId };
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  UNAUTHORIZED: 'Sign in with `holdfast login`, or set HOLDFAST_TOKEN or HOLDFAST_API_KEY.',
+  NETWORK_ERROR: 'Check the address (HOLDFAST_URL, `holdfast whoami`) and that the service runs.',
+  UNEXPECTED_ANSWER: 'Check that the address is that of a Holdfast service.',
+};
+
+/** The details that a person needs to go on. */
+function remedyOf({ code, message, details }: HoldfastError): string | undefined {
+  const { field, reason, errors, usedBy, requiredRole, requiredScope, reconnect } = details ?? {};
+  if (Array.isArray(errors)) return faultsBeyond(message, errors);
+  if (Array.isArray(usedBy))
+    return `Used by ${usedBy.map((user: { type: string; id: string }) => `${user.type} ${user.id}`).join(', ')}.`;
+  if (field !== undefined) return faultsBeyond(message, [{ field, reason: reason ?? 'is not valid' }]);
+  if (requiredRole !== undefined) return `It takes the role ${requiredRole}.`;
+  if (requiredScope !== undefined) return `The API key needs the scope ${requiredScope}.`;
+  if (reconnect !== undefined) return `Repair it with \`holdfast project reconnect\` (${reconnect}).`;
+  return remedies[code];
+}
+
+/** The message tells the first fault already. */
+function faultsBeyond(message: string, faults: readonly { field?: unknown; reason?: unknown }[]): string | undefined {
+  const lines = faults.map(({ field, reason }) => `${field}: ${reason}`).filter((line) => line !== message);
+  return lines.length === 0 ? undefined : lines.join('\n');
+}

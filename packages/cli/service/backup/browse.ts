@@ -1,0 +1,43 @@
+import type { Client } from '@holdfast/contract/client';
+import type { Command } from 'commander';
+import { printCollections } from '../collections.ts';
+import { pageSize, printList } from '../lists.ts';
+import { type ListOptions, positiveInteger, serviceCommand } from '../options.ts';
+import { backupIdOf } from '../references.ts';
+import { withService } from '../session.ts';
+import { backupArgument } from './show.ts';
+
+interface BrowseOptions extends ListOptions {
+  readonly prefix?: string;
+}
+
+export function browseCommand(): Command {
+  return serviceCommand('browse', 'look inside a backup: its collections, or the documents of one')
+    .argument(...backupArgument)
+    .argument('[collection]', 'such as users or users/ada/orders')
+    .option('--prefix <id>', 'only document ids that begin so')
+    .option('--limit <count>', 'at most so many documents', positiveInteger, 50)
+    .action(
+      async (reference: string, collection: string | undefined, options: BrowseOptions) =>
+        await withService(options, async ({ client }) => {
+          const backupId = await backupIdOf(client, reference);
+          if (collection === undefined && options.prefix === undefined) {
+            const query = { limit: 200 };
+            await printCollections(client.paginate('listBackupCollections', { params: { backupId }, query }), options);
+          } else await printDocuments(client, backupId, collection, options);
+        }),
+    );
+}
+
+async function printDocuments(
+  client: Client,
+  backupId: string,
+  collection: string | undefined,
+  options: BrowseOptions,
+): Promise<void> {
+  const query = { collection, prefix: options.prefix, limit: pageSize(options.limit) };
+  await printList('documents', client.paginate('listBackupDocuments', { params: { backupId }, query }), options, {
+    head: ['DOCUMENT', 'UPDATED', 'FIELDS'],
+    row: ({ path, updateTime, fields }) => [path, updateTime, Object.keys(fields).join(', ').slice(0, 60)],
+  });
+}

@@ -1,0 +1,43 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { writeOut } from '../../output.ts';
+import { type ServiceOptions, serviceCommand } from '../options.ts';
+import { backupIdOf } from '../references.ts';
+import { withService } from '../session.ts';
+import { backupArgument } from './show.ts';
+
+interface ExportOptions extends ServiceOptions {
+  readonly collection?: string;
+  readonly output?: string;
+}
+
+export function exportCommand(): Command {
+  return serviceCommand('export', 'write a backup as newline-delimited JSON, one document a line')
+    .argument(...backupArgument)
+    .option('-c, --collection <path>', 'only this collection')
+    .option('-o, --output <file>', 'into this file instead of the output')
+    .action(
+      async (reference: string, options: ExportOptions) =>
+        await withService(options, async ({ client }) => {
+          const { collection, output } = options;
+          const backupId = await backupIdOf(client, reference);
+          const stream = await client.exportBackup({ params: { backupId }, query: { collection } });
+          if (output !== undefined) return await writeFile(stream.text(), output);
+          for await (const text of stream.text()) await writeOut(process.stdout, text);
+        }),
+    );
+}
+
+/** The file gets its name when it is whole: half an export is never taken for one. */
+async function writeFile(text: AsyncIterable<string>, path: string): Promise<void> {
+  const draft = `${path}.partial`;
+  try {
+    await pipeline(text, createWriteStream(draft));
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

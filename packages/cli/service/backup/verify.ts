@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Backup } from '@holdfast/contract';
+import type { Command } from 'commander';
+import { exitCode } from '../../exit-codes.ts';
+import { formatCount, printJson, printLine } from '../../output.ts';
+import { patiently } from '../jobs.ts';
+import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
+import { backupIdOf } from '../references.ts';
+import { type Service, withService } from '../session.ts';
+import { backupArgument } from './show.ts';
+
+const pollMs = 500;
+
+export function verifyCommand(): Command {
+  return withWait(serviceCommand('verify', 'read a whole backup again and compare hashes and counts'))
+    .argument(...backupArgument)
+    .action(
+      async (reference: string, options: WaitOptions) =>
+        await withService(options, async (service) => {
+          const backupId = await backupIdOf(service.client, reference);
+          const started = await service.client.verifyBackup({ params: { backupId } });
+          show(options.wait ? await untilVerified(service, backupId) : started, options);
+        }),
+    );
+}
+
+async function untilVerified(service: Service, backupId: string): Promise<Backup> {
+  for (;;) {
+    const backup = await patiently(service, () => service.client.getBackup({ params: { backupId } }));
+    if (backup.verification?.status !== 'running') return backup;
+    await sleep(pollMs, undefined, { signal: service.signal });
+  }
+}
+
+function show({ id, verification, verifiedAt }: Backup, { json }: WaitOptions): void {
+  if (verification?.status === 'failed') process.exitCode = exitCode.damaged;
+  if (json) {
+    printJson({ id, verification, verifiedAt });
+    return;
+  }
+  if (verification === null || verification.status === 'running') {
+    printLine(`${id} is being verified.`);
+    return;
+  }
+  const { status, documents, segments, errors } = verification;
+  printLine(
+    `${status === 'passed' ? 'Intact' : 'Damaged'}: ${formatCount(documents)} documents in ${formatCount(segments)} segments read.`,
+  );
+  for (const error of errors) printLine(`  ${error}`);
+}

@@ -1,0 +1,88 @@
+import type { Client } from '@holdfast/contract/client';
+import type { Command } from 'commander';
+import { exitCode } from '../exit-codes.ts';
+import { formatCount, printJson, printLine } from '../output.ts';
+import { backupArgument } from './backup/show.ts';
+import { pollJob, reportEnd } from './jobs.ts';
+import { pageSize, printList } from './lists.ts';
+import { groupCommand, type ListOptions, listCommand, serviceCommand, type WaitOptions, withWait } from './options.ts';
+import { backupIdOf, notFound, projectIdOf } from './references.ts';
+import { type Service, withService } from './session.ts';
+
+interface DrillOptions extends WaitOptions {
+  readonly target?: string;
+}
+
+type Drill = Awaited<ReturnType<Client['startDrill']>>;
+
+export function drillCommand(): Command {
+  return groupCommand('drill', 'prove a backup by a trial restore (`drill <backup>`)', [listDrills()]).addCommand(
+    startDrill(),
+    { isDefault: true },
+  );
+}
+
+function startDrill(): Command {
+  return withWait(serviceCommand('start', 'restore a backup on trial, compare every document and measure the time'))
+    .argument(...backupArgument)
+    .option('-t, --target <project>', 'into this project; absent: a scratch database')
+    .action(
+      async (reference: string, options: DrillOptions) =>
+        await withService(options, async (service) => {
+          const { client } = service;
+          const backupId = await backupIdOf(client, reference);
+          const body =
+            options.target === undefined ? {} : { targetProjectId: await projectIdOf(client, options.target) };
+          const started = await client.startDrill({ params: { backupId }, body });
+          if (!options.wait) return options.json ? printJson(started) : printLine(`${started.id} ${started.status}`);
+          showDrill(await pollJob(service, () => findDrill(service, started), options), options);
+        }),
+    );
+}
+
+/** A drill is found among those of its backup. */
+async function findDrill({ client }: Service, { id, backupId }: Drill): Promise<Drill> {
+  for await (const drill of client.paginate('listDrills', { params: { backupId }, query: { limit: 200 } }))
+    if (drill.id === id) return drill;
+  throw notFound('NOT_FOUND', `The drill ${id} is gone, and so is its backup.`);
+}
+
+function showDrill(drill: Drill, options: DrillOptions): void {
+  reportEnd(drill, options);
+  if (drill.status === 'completed' && drill.passed === false) process.exitCode = exitCode.damaged;
+  if (options.json) {
+    printJson(drill);
+    return;
+  }
+  const { report, passed } = drill;
+  if (report === null) {
+    printLine(`${drill.id} ${drill.status}`);
+    return;
+  }
+  const { documentsMatched, documentsExpected, restoreDurationMs, mismatches } = report;
+  printLine(
+    `${passed ? 'Passed' : 'Not passed'}: ${formatCount(documentsMatched)} of ${formatCount(documentsExpected)} documents equal, restored in ${(restoreDurationMs / 1000).toFixed(1)} s.`,
+  );
+  for (const path of mismatches) printLine(`  ${path}`);
+}
+
+function listDrills(): Command {
+  return listCommand('list the drills of a backup, newest first')
+    .argument(...backupArgument)
+    .action(
+      async (reference: string, options: ListOptions) =>
+        await withService(options, async ({ client }) => {
+          const params = { backupId: await backupIdOf(client, reference) };
+          const query = { limit: pageSize(options.limit) };
+          await printList('drills', client.paginate('listDrills', { params, query }), options, {
+            head: ['ID', 'STATUS', 'PASSED', 'CREATED'],
+            row: ({ id, status, passed, createdAt }) => [
+              id,
+              status,
+              passed === null ? '' : passed ? 'yes' : 'no',
+              createdAt,
+            ],
+          });
+        }),
+    );
+}

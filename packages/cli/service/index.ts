@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { backupCommand } from './backup/index.ts';
+import { drillCommand } from './drill.ts';
+import { loginCommand } from './login.ts';
+import { logoutCommand } from './logout.ts';
+import { projectCommand } from './project/index.ts';
+import { restoreCommand } from './restore/index.ts';
+import { statusCommand } from './status.ts';
+import { storageCommand } from './storage/index.ts';
+import { whoamiCommand } from './whoami.ts';
+
+/** Everything that asks a service. */
+export function serviceCommands(): Command[] {
+  return [
+    loginCommand,
+    logoutCommand,
+    whoamiCommand,
+    projectCommand,
+    storageCommand,
+    backupCommand,
+    restoreCommand,
+    drillCommand,
+    statusCommand,
+  ].map((command) => command());
+}

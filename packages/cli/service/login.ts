@@ -1,0 +1,90 @@
+import { type Client, createClient } from '@holdfast/contract/client';
+import type { Command } from 'commander';
+import { askSecretly, readInput } from '../ask.ts';
+import { wrongUsage } from '../failure.ts';
+import { configPath, type StoredSignIn, writeSignIn } from './config-file.ts';
+import { type ServiceOptions, serviceCommand } from './options.ts';
+import { checkedUrl, connect, isApiKey, withInterrupt } from './session.ts';
+import { renewed, signInFrom } from './token-keeper.ts';
+import { type Identity, identify, showIdentity } from './whoami.ts';
+
+interface LoginOptions extends ServiceOptions {
+  readonly apiKey?: string;
+  readonly token?: string;
+  readonly refreshToken?: string;
+  readonly code?: string;
+}
+
+const linkPath = '/auth/local';
+
+export function loginCommand(): Command {
+  return serviceCommand('login', 'sign in, and remember it in a file that only you can read')
+    .argument('[link]', 'the one-time sign-in link that a fresh installation prints')
+    .option('--api-key <key>', 'the key of a service account; - reads it from the input')
+    .option('--token <token>', 'an access token; - reads it from the input')
+    .option('--refresh-token <token>', 'renews itself while it is used; - reads it from the input')
+    .option('--code <code>', 'the one-time code of a sign-in; - reads it from the input')
+    .action(
+      async (link: string | undefined, options: LoginOptions) =>
+        await withInterrupt(async (signal) => {
+          const signIn = await obtain(link, options);
+          const identity = await identify(connect(signIn, signal), signIn.token);
+          const wanted = options.organization || process.env.HOLDFAST_ORGANIZATION || undefined;
+          const organizationId = chooseOrganization(identity, wanted);
+          // A link works once: what it gave is kept, whatever is wrong with the rest.
+          await writeSignIn({ ...signIn, ...(organizationId === undefined ? {} : { organizationId }) });
+          if (wanted !== undefined && organizationId === undefined) throw wrongUsage(`You do not belong to ${wanted}.`);
+          showIdentity({ ...identity, url: signIn.url, organizationId: organizationId ?? null }, options);
+          if (!options.json) process.stderr.write(`Kept in ${configPath()}\n`);
+        }),
+    );
+}
+
+async function obtain(link: string | undefined, options: LoginOptions): Promise<StoredSignIn> {
+  if (link !== undefined) return await followLink(link);
+  const address = options.url || process.env.HOLDFAST_URL;
+  if (!address) throw wrongUsage('Say where the service is, with --url or HOLDFAST_URL.');
+  const url = checkedUrl(address);
+  const { apiKey, token, refreshToken, code } = options;
+  if (refreshToken !== undefined) return await renewed({ url, token: '', refreshToken: await secretOf(refreshToken) });
+  if (code !== undefined) {
+    const body = { code: await secretOf(code), grant_type: 'authorization_code' } as const;
+    return { url, ...signInFrom(await createClient({ baseUrl: url }).exchangeCode({ body })) };
+  }
+  const given = apiKey ?? token;
+  return { url, token: given === undefined ? await askForKey() : await secretOf(given) };
+}
+
+/** The link sets cookies, as it is made for a browser; the tokens in them are what a command needs. */
+async function followLink(link: string): Promise<StoredSignIn> {
+  const found = URL.parse(link);
+  const token = found?.searchParams.get('token');
+  if (!found?.pathname.endsWith(linkPath) || !token) throw wrongUsage(`This is no sign-in link: ${link}`);
+  const url = checkedUrl(`${found.origin}${found.pathname.slice(0, -linkPath.length)}`);
+  const client: Client = createClient({ baseUrl: url });
+  const { headers } = await client.request('signInLocally', { query: { token } });
+  const cookies = new Map(
+    headers.getSetCookie().map((line) => line.split(';')[0]!.split(/=(.*)/s, 2) as [string, string]),
+  );
+  const [accessToken, refreshToken] = [cookies.get('holdfast_access'), cookies.get('holdfast_refresh')];
+  if (!accessToken || !refreshToken) throw wrongUsage('The link was taken, yet no session came with it.');
+  return await renewed({ url, token: accessToken, refreshToken });
+}
+
+function chooseOrganization({ organizations }: Identity, wanted: string | undefined): string | undefined {
+  if (wanted === undefined) return organizations.length === 1 ? organizations[0]!.id : undefined;
+  return organizations.find(({ id, name }) => id === wanted || name === wanted)?.id;
+}
+
+async function secretOf(given: string): Promise<string> {
+  const secret = (given === '-' ? await readInput() : given).trim();
+  if (secret === '') throw wrongUsage('The secret is empty.');
+  return secret;
+}
+
+async function askForKey(): Promise<string> {
+  if (!process.stdin.isTTY) throw wrongUsage('Give the sign-in link, --api-key, --token, --refresh-token or --code.');
+  const key = (await askSecretly('API key: ')).trim();
+  if (!isApiKey(key)) throw wrongUsage('An API key begins with fb_sa_.');
+  return key;
+}

@@ -1,0 +1,45 @@
+import { Command, InvalidArgumentError } from 'commander';
+
+/** Options that every command against the service takes, declared once. */
+export interface ServiceOptions {
+  readonly url?: string;
+  readonly organization?: string;
+  readonly json?: boolean;
+}
+
+export function serviceCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .option('--url <address>', 'the service (HOLDFAST_URL, or where `login` signed in)')
+    .option('--organization <id>', 'work in this organization (HOLDFAST_ORGANIZATION)')
+    .option('--json', 'JSON on the output instead of sentences');
+}
+
+/** A word that stands before others, such as `backup` in `backup list`. */
+export function groupCommand(name: string, description: string, commands: readonly Command[]): Command {
+  const group = new Command(name).description(description);
+  for (const command of commands) group.addCommand(command);
+  return group;
+}
+
+export interface ListOptions extends ServiceOptions {
+  readonly limit: number;
+}
+
+export function listCommand(description: string): Command {
+  return serviceCommand('list', description).option('--limit <count>', 'at most so many', positiveInteger, 50);
+}
+
+export interface WaitOptions extends ServiceOptions {
+  readonly wait?: boolean;
+}
+
+export function withWait(command: Command): Command {
+  return command.option('-w, --wait', 'stay until it has ended, showing how it goes');
+}
+
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('It must be a positive whole number.');
+  return value;
+}

@@ -1,0 +1,69 @@
+import { formatBytes, formatCount } from '../output.ts';
+import { bar } from '../progress.ts';
+import type { Job } from './jobs.ts';
+
+const redrawMs = 100;
+const linesMax = 20;
+
+/** Where the board is drawn: a terminal, or a log that takes a line at a time. */
+export type BoardStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean; readonly columns?: number };
+
+/**
+ * A bar for each of several jobs, redrawn in place on a terminal. Into a log goes a line at each change of state and
+ * each tenth; programs that asked for JSON are told nothing on the side.
+ */
+export class ProgressBoard {
+  readonly #stream: BoardStream;
+  readonly #isSilent: boolean;
+  readonly #told = new Map<string, string>();
+  #drawnLines = 0;
+  #drawnAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: { readonly json?: boolean }, stream: BoardStream = process.stderr) {
+    this.#stream = stream;
+    this.#isSilent = options.json === true;
+  }
+
+  update(jobs: readonly Job[]): void {
+    if (this.#isSilent) return;
+    if (this.#stream.isTTY) this.#draw(jobs);
+    else for (const job of jobs) this.#log(job);
+  }
+
+  finish(): void {
+    this.#erase();
+  }
+
+  #draw(jobs: readonly Job[]): void {
+    const now = performance.now();
+    if (now - this.#drawnAtMs < redrawMs) return;
+    this.#drawnAtMs = now;
+    const lines = jobs.slice(0, linesMax).map(lineOf);
+    if (jobs.length > linesMax) lines.push(`… and ${formatCount(jobs.length - linesMax)} more`);
+    this.#erase();
+    const width = (this.#stream.columns ?? 80) - 1;
+    this.#stream.write(lines.map((line) => `${line.slice(0, width)}\n`).join(''));
+    this.#drawnLines = lines.length;
+  }
+
+  #erase(): void {
+    if (this.#drawnLines > 0) this.#stream.write(`\u001b[${this.#drawnLines}A\r\u001b[J`);
+    this.#drawnLines = 0;
+  }
+
+  #log(job: Job): void {
+    const state = `${job.status} ${job.progress.phase} ${Math.floor(job.progress.percent / 10)}`;
+    if (this.#told.get(job.id) === state) return;
+    this.#told.set(job.id, state);
+    this.#stream.write(`${lineOf(job)}\n`);
+  }
+}
+
+function lineOf({ id, status, progress }: Job): string {
+  const { percent, phase, documents, bytes, etaSeconds } = progress;
+  const parts = [id, bar(percent / 100), status === 'running' ? phase : status];
+  if (documents > 0) parts.push(`${formatCount(documents)} documents`);
+  if (bytes > 0) parts.push(formatBytes(bytes));
+  if (etaSeconds !== null && status === 'running') parts.push(`${formatCount(etaSeconds)} s left`);
+  return parts.join('  ');
+}

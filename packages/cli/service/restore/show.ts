@@ -1,0 +1,59 @@
+import type { Restore } from '@holdfast/contract';
+import type { Command } from 'commander';
+import { exitCode } from '../../exit-codes.ts';
+import { formatCount, printJson, printLine } from '../../output.ts';
+import { reportEnd } from '../jobs.ts';
+import { printRecord } from '../lists.ts';
+import { type ServiceOptions, serviceCommand } from '../options.ts';
+import { withService } from '../session.ts';
+
+export function showCommand(): Command {
+  return serviceCommand('show', 'everything known about a restore')
+    .argument('<restore>', 'id')
+    .action(
+      async (restoreJobId: string, options: ServiceOptions) =>
+        await withService(options, async ({ client }) => {
+          showRestore(await client.getRestore({ params: { restoreJobId } }), options);
+        }),
+    );
+}
+
+export function showRestore(restore: Restore, { json }: { json?: boolean }): void {
+  if (json) {
+    printJson(restore);
+    return;
+  }
+  const { progress, preview, error, errors } = restore;
+  printRecord({
+    Id: restore.id,
+    Backup: restore.backupId,
+    'Point in time': restore.pointInTime,
+    Target: restore.targetProjectId,
+    Status: restore.status,
+    Phase: restore.phase,
+    Progress: restore.completedAt === null ? `${progress.percent} %` : null,
+    Mode: restore.mergeMode,
+    'Dry run': restore.dryRun ? 'yes' : null,
+    Would: preview === null ? null : previewText(preview),
+    Restored: `${formatCount(restore.documentsRestored)} documents`,
+    Failed: errors.count === 0 ? null : `${formatCount(errors.count)} documents`,
+    'Safety backup': restore.safetyBackupId,
+    Took: restore.duration === null ? null : `${restore.duration.toFixed(1)} s`,
+    Created: restore.createdAt,
+    Error: error === null ? null : `${error.code}: ${error.message}`,
+    Advice: error?.advice,
+  });
+  for (const { path, code, message } of errors.sample) printLine(`  ${path}: ${code} ${message}`);
+}
+
+function previewText(preview: NonNullable<Restore['preview']>): string {
+  return Object.entries(preview)
+    .map(([what, count]) => `${what} ${formatCount(count)}`)
+    .join(', ');
+}
+
+/** The exit code of a restore that was waited for. */
+export function reportRestoreEnd(restore: Pick<Restore, 'status' | 'error' | 'errors'>): void {
+  reportEnd(restore, { json: true });
+  if (restore.status === 'failed' && restore.errors.count > 0) process.exitCode = exitCode.partlyFailed;
+}

@@ -1,0 +1,68 @@
+import { mergeModes } from '@holdfast/contract';
+import type { Client } from '@holdfast/contract/client';
+import { type Command, Option } from 'commander';
+import { backupArgument } from '../backup/show.ts';
+import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
+import { backupIdOf, projectIdOf } from '../references.ts';
+import { withService } from '../session.ts';
+import { finishRestore } from './finish.ts';
+
+interface StartOptions extends WaitOptions {
+  readonly target?: string;
+  readonly collections?: string[];
+  readonly documents?: string[];
+  readonly mode: (typeof mergeModes)[number];
+  readonly dryRun?: boolean;
+  readonly deleteExtra?: boolean;
+  readonly safetyBackup: boolean;
+  readonly subcollections: boolean;
+  readonly rewriteReferences: boolean;
+  readonly authUsers?: boolean;
+}
+
+export function startCommand(): Command {
+  return withWait(serviceCommand('start', 'write a backup, or parts of it, into a project'))
+    .argument(...backupArgument)
+    .option('-t, --target <project>', 'into this project; absent: where the backup comes from')
+    .option('-c, --collections <paths...>', 'only these collections')
+    .option('--documents <paths...>', 'only these documents')
+    .addOption(
+      new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
+    )
+    .option('--dry-run', 'count what would be done, wait for the counts, write nothing')
+    .option('--delete-extra', 'delete what the backup does not have, within the chosen collections')
+    .option('--no-safety-backup', 'do not first save what is about to be overwritten')
+    .option('--no-subcollections', 'without what lies below the documents of the named collections')
+    .option('--no-rewrite-references', 'leave references into the original database as they are')
+    .option('--auth-users', 'with the accounts')
+    .option('--no-auth-users', 'without the accounts, though the backup holds them')
+    .action(
+      async (reference: string, options: StartOptions) =>
+        await withService(options, async (service) => {
+          const { client } = service;
+          const { id } = await client.startRestore({ body: await bodyOf(client, reference, options) });
+          await finishRestore(service, id, { ...options, wait: options.wait === true || options.dryRun === true });
+        }),
+    );
+}
+
+type Body = NonNullable<NonNullable<Parameters<Client['startRestore']>[0]>['body']>;
+
+async function bodyOf(client: Client, reference: string, options: StartOptions): Promise<Body> {
+  const { target, collections, documents, authUsers } = options;
+  return {
+    backupId: await backupIdOf(client, reference),
+    ...(target === undefined ? {} : { targetProjectId: await projectIdOf(client, target) }),
+    ...(collections && { collections }),
+    ...(documents && { documentIds: documents }),
+    options: {
+      mergeMode: options.mode,
+      dryRun: options.dryRun === true,
+      deleteExtra: options.deleteExtra === true,
+      safetyBackup: options.safetyBackup,
+      includeSubcollections: options.subcollections,
+      rewriteReferences: options.rewriteReferences,
+      ...(authUsers === undefined ? {} : { includeAuthUsers: authUsers }),
+    },
+  };
+}

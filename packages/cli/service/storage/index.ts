@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+import { groupCommand } from '../options.ts';
+import { addCommand } from './add.ts';
+import { listCommand } from './list.ts';
+import { removeCommand } from './remove.ts';
+import { showCommand } from './show.ts';
+import { rescanCommand, sweepCommand } from './task.ts';
+import { testCommand } from './test.ts';
+
+export function storageCommand(): Command {
+  const commands = [listCommand, addCommand, testCommand, showCommand, removeCommand, rescanCommand, sweepCommand].map(
+    (command) => command(),
+  );
+  return groupCommand('storage', 'where backups go', commands);
+}

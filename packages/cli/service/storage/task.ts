@@ -1,0 +1,72 @@
+import type { Client } from '@holdfast/contract/client';
+import type { Command } from 'commander';
+import { exitCode } from '../../exit-codes.ts';
+import { formatBytes, printJson, printLine } from '../../output.ts';
+import { pollJob, reportEnd } from '../jobs.ts';
+import { printList } from '../lists.ts';
+import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
+import { storageIdOf } from '../references.ts';
+import { type Service, withService } from '../session.ts';
+import { storageArgument } from './show.ts';
+
+type StorageTask = Awaited<ReturnType<Client['getStorageTask']>>;
+
+interface SweepOptions extends WaitOptions {
+  readonly dryRun?: boolean;
+}
+
+export function rescanCommand(): Command {
+  return withWait(serviceCommand('rescan', 'find backups in the bucket that are not known here'))
+    .argument(...storageArgument)
+    .action(
+      async (reference: string, options: WaitOptions) =>
+        await withService(options, async (service) => {
+          const params = { storageDestinationId: await storageIdOf(service.client, reference) };
+          await finishTask(service, await service.client.rescanStorageDestination({ params }), options);
+        }),
+    );
+}
+
+export function sweepCommand(): Command {
+  return withWait(serviceCommand('sweep', 'delete objects of ours that no backup owns'))
+    .argument(...storageArgument)
+    .option('--dry-run', 'list them and delete nothing')
+    .action(
+      async (reference: string, options: SweepOptions) =>
+        await withService(options, async (service) => {
+          const params = { storageDestinationId: await storageIdOf(service.client, reference) };
+          if (options.dryRun) await listOrphans(service, params, options);
+          else await finishTask(service, await service.client.sweepStorageDestination({ params }), options);
+        }),
+    );
+}
+
+async function listOrphans({ client }: Service, params: { storageDestinationId: string }, options: SweepOptions) {
+  const orphans = client.paginate('listOrphans', { params, query: { limit: 200 } });
+  await printList(
+    'orphans',
+    orphans,
+    { ...options, limit: 1000 },
+    {
+      head: ['OBJECT', 'SIZE', 'CHANGED'],
+      row: ({ key, bytes, lastModified }) => [key, formatBytes(bytes), lastModified],
+    },
+  );
+}
+
+async function finishTask(service: Service, started: StorageTask, options: WaitOptions): Promise<void> {
+  const params = { storageDestinationId: started.storageDestinationId, taskId: started.id };
+  const ask = () => service.client.getStorageTask({ params });
+  const task = options.wait ? await pollJob(service, ask, options) : started;
+  reportEnd(task, options);
+  const failures = task.result?.failures ?? [];
+  if (task.status === 'completed' && failures.length > 0) process.exitCode = exitCode.partlyFailed;
+  if (options.json) {
+    printJson(task);
+    return;
+  }
+  const { failures: _failures, ...counts } = task.result ?? {};
+  const result = Object.entries(counts).map(([what, count]) => `, ${what} ${count}`);
+  printLine(`${task.id} ${task.status}${result.join('')}`);
+  for (const { key, reason } of failures) printLine(`  ${key}: ${reason}`);
+}
