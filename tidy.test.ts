@@ -17,7 +17,6 @@ const layers: Record<string, readonly string[]> = {
   'packages/engine': ['packages/engine'],
   'packages/sandbox': ['packages/sandbox'],
   'packages/cli': ['packages/cli', 'packages/contract', 'packages/engine'],
-  'packages/web': ['packages/web', 'packages/contract'],
   'packages/server/platform': ['packages/server/platform', 'packages/contract', 'packages/server/config.ts'],
   'packages/server/http': ['packages/server/http', 'packages/server/platform', 'packages/contract'],
   'packages/server/modules': [
