@@ -80,7 +80,7 @@ export const diffBackup = operation({
   params,
   query: diffBackupQuery,
   success: page(backupDiff),
-  errors: [...readErrors, 'SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'],
+  errors: [...readErrors, 'PROJECT_NOT_FOUND', 'SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'],
 });
 
 export const exportBackup = operation({

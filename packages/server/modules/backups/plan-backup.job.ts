@@ -13,6 +13,7 @@ import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { priorityOf } from './admission.ts';
 import { tellBackup } from './backup-events.ts';
+import { BackupKeyRing } from './backup-keys.ts';
 import { type BackupRow, backupStore, rangeStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import { failBackup, mayPass } from './end-backup.ts';
@@ -154,10 +155,10 @@ async function findParent(
   const { database } = context.platform;
   const { row } = loaded;
   const organizationId = row.organizationId;
-  const { candidates, ring } = await database.tenant(organizationId, async (transaction) => ({
-    candidates: await backupStore.newestCompleted(transaction, organizationId, row.projectId, row.id),
-    ring: (await context.keys.ring(transaction, organizationId)).ring,
-  }));
+  const keys = await BackupKeyRing.load(context, organizationId);
+  const candidates = await database.tenant(organizationId, (transaction) =>
+    backupStore.newestCompleted(transaction, organizationId, row.projectId, row.id),
+  );
   let reason = 'there is no completed backup to build on';
   for (const candidate of candidates) {
     if (JSON.stringify(scopeOf(candidate)) !== JSON.stringify(scope)) continue;
@@ -177,7 +178,7 @@ async function findParent(
       copies: copies.copies.filter((copy) => copy.storageDestinationId === row.storageDestinationId),
     });
     try {
-      const chain = await openChain({ store, backupId: candidate.id, keys: ring, pool: context.engine.pool, signal });
+      const chain = await openChain({ store, backupId: candidate.id, keys, pool: context.engine.pool, signal });
       const obstacle = reasonNotToFollow(
         { body: chain.at(-1)!.body, chainLength: chain.length },
         source.database,

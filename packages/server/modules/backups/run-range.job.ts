@@ -1,6 +1,7 @@
-import { openView, type RangeState, runRange, type View } from '@holdfast/engine';
+import { type KeyRing, openView, type RangeState, runRange, type View } from '@holdfast/engine';
 import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
+import { BackupKeyRing } from './backup-keys.ts';
 import { backupStore, type RangeRow, rangeStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import type { CopiesStore } from './copies-store.ts';
@@ -33,11 +34,9 @@ export async function runRangeWork(context: BackupsContext, job: Job): Promise<v
 }
 
 async function work(context: BackupsContext, loaded: LoadedBackup, row: RangeRow, job: Job): Promise<void> {
-  const { database, clock } = context.platform;
+  const { clock } = context.platform;
   const plan = loaded.row.plan!;
-  const { ring } = await database.tenant(row.organizationId, (transaction) =>
-    context.keys.ring(transaction, row.organizationId),
-  );
+  const ring = await BackupKeyRing.load(context, row.organizationId);
   const dataKey = await ring.unwrap(row.backupId, loaded.row.envelope);
   const firestore = await context.sources.open(loaded.project);
   const store = await openCopies(context, loaded);
@@ -75,7 +74,7 @@ async function openParentView(
   context: BackupsContext,
   store: CopiesStore,
   parentId: string,
-  keys: Awaited<ReturnType<BackupsContext['keys']['ring']>>['ring'],
+  keys: KeyRing,
   signal: AbortSignal,
 ): Promise<View> {
   return openView({ store, backupId: parentId, keys, pool: context.engine.pool, signal });

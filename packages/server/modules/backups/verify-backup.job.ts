@@ -2,6 +2,7 @@ import { isEngineError, openChain, verifyChain, viewOfChain } from '@holdfast/en
 import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { systemActor } from '../audit/index.ts';
+import { BackupKeyRing } from './backup-keys.ts';
 import { backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import { mayPass } from './end-backup.ts';
@@ -68,12 +69,10 @@ async function verifyCopy(
   result: StoredVerification,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ring } = await context.platform.database.tenant(organizationId, (transaction) =>
-    context.keys.ring(transaction, organizationId),
-  );
+  const keys = await BackupKeyRing.load(context, organizationId);
   const { store } = await openReadable(context, readable);
   try {
-    const chain = await openChain({ store, backupId, keys: ring, pool: context.engine.pool, signal });
+    const chain = await openChain({ store, backupId, keys, pool: context.engine.pool, signal });
     const verified = await verifyChain(chain, viewOfChain(chain), { signal });
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);
