@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { wrongUsage } from './failure.ts';
+import { wrongUsage } from './command-failure.ts';
 
 const inputBytesMax = 1024 * 1024;
 

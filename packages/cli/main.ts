@@ -8,4 +8,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-await runCommand(createProgram(), process.argv);
+await runCommand(await createProgram(process.argv), process.argv);

@@ -1,11 +1,17 @@
 import { Command } from 'commander';
 import { exitCodeHelp } from './exit-codes.ts';
-import { localCommand } from './local/index.ts';
-import { serviceCommands } from './service/index.ts';
 
-/** `holdfast local …` works on a store and a database directly; everything else asks a service. */
-export function createProgram(): Command {
+/**
+ * `holdfast local …` works on a store and a database directly; everything else asks a service. Each half has libraries
+ * of its own that take a while to load: a command line waits only for those it needs.
+ */
+export async function createProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('holdfast').description('Backups for Firestore').version('2.0.0').showHelpAfterError();
-  for (const command of serviceCommands()) program.addCommand(command);
-  return program.addCommand(localCommand()).addHelpText('after', exitCodeHelp);
+  const isLocal = argv[2] === 'local' || (argv[2] === 'help' && argv[3] === 'local');
+  if (!isLocal)
+    for (const command of (await import('./service/index.ts')).serviceCommands()) program.addCommand(command);
+  const local = isLocal ? (await import('./local/index.ts')).localCommand() : new Command('local');
+  return program
+    .addCommand(local.description('work on a store directly, without a service'))
+    .addHelpText('after', exitCodeHelp);
 }

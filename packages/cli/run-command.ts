@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { exitCode } from './exit-codes.ts';
-import { type Failure, failureOf } from './failure.ts';
+import type { Failure } from './failure.ts';
 
 /** Runs a command line and turns every failure into a sentence and an exit code. */
 export async function runCommand(program: Command, argv: readonly string[]): Promise<void> {
@@ -8,7 +8,7 @@ export async function runCommand(program: Command, argv: readonly string[]): Pro
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    process.exitCode = report(error, argv.includes('--json'));
+    process.exitCode = await report(error, argv.includes('--json'));
   }
 }
 
@@ -18,8 +18,10 @@ function exitByException(command: Command): void {
   for (const nested of command.commands) exitByException(nested);
 }
 
-function report(error: unknown, isJson: boolean): number {
+async function report(error: unknown, isJson: boolean): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+  // Knows the errors of the engine and of the service, whose libraries a good run does not both wait for.
+  const { failureOf } = await import('./failure.ts');
   const failure = failureOf(error);
   if (isJson) {
     const { code, message, remedy, details, requestId } = failure;

@@ -37,6 +37,7 @@ beforeAll(async () => {
   shop = await protectProject(app);
   folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
   loadSample(shop.firestore.control.database(database), { documents, seed: 7 });
+  process.env.METADATA_SERVER_DETECTION = 'none';
   process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
   firestore = new Firestore({ projectId: 'shop' });
   const account = await app.request('POST', '/api/v1/organizations/current/service-account', {
@@ -50,6 +51,7 @@ afterAll(async () => {
   await firestore.terminate();
   vi.unstubAllEnvs();
   delete process.env.FIRESTORE_EMULATOR_HOST;
+  delete process.env.METADATA_SERVER_DETECTION;
   await app.close();
   await shop.close();
   await rm(folder, { recursive: true, force: true });
@@ -70,7 +72,8 @@ async function holdfast(...words: string[]): Promise<Outcome> {
   const before = process.exitCode;
   process.exitCode = 0;
   try {
-    await runCommand(createProgram(), ['node', 'holdfast', ...words]);
+    const argv = ['node', 'holdfast', ...words];
+    await runCommand(await createProgram(argv), argv);
     return outcome(Number(process.exitCode), out.text(), error.text());
   } finally {
     process.exitCode = before;

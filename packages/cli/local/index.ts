@@ -14,7 +14,7 @@ import { verifyCommand } from './verify.ts';
 
 /** Everything that works without the service, with nothing but the store and the key. */
 export function localCommand(): Command {
-  const local = new Command('local').description('work on a store directly, without a service');
+  const local = new Command('local');
   const commands = [
     keygenCommand,
     backupCommand,

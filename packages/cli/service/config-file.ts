@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { wrongUsage } from '../failure.ts';
+import { wrongUsage } from '../command-failure.ts';
 
 /** What `login` keeps. The file holds secrets: only its owner may read it. */
 export interface StoredSignIn {

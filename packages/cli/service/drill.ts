@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit-codes.ts';
 import { formatCount, printJson, printLine } from '../output.ts';
 import { backupArgument } from './backup/show.ts';
-import { pollJob, reportEnd } from './jobs.ts';
+import { pollJob, printJobError, reportEnd } from './jobs.ts';
 import { pageSize, printList } from './lists.ts';
 import { groupCommand, type ListOptions, listCommand, serviceCommand, type WaitOptions, withWait } from './options.ts';
 import { backupIdOf, notFound, projectIdOf } from './references.ts';
@@ -48,12 +48,13 @@ async function findDrill({ client }: Service, { id, backupId }: Drill): Promise<
 }
 
 function showDrill(drill: Drill, options: DrillOptions): void {
-  reportEnd(drill, options);
+  reportEnd(drill);
   if (drill.status === 'completed' && drill.passed === false) process.exitCode = exitCode.damaged;
   if (options.json) {
     printJson(drill);
     return;
   }
+  printJobError(drill);
   const { report, passed } = drill;
   if (report === null) {
     printLine(`${drill.id} ${drill.status}`);

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Backup, JobError, JobStatus, Restore } from '@holdfast/contract';
 import { HoldfastError } from '@holdfast/contract/client';
-import { exitCode, exitCodeOfService } from '../exit-codes.ts';
-import { wrongUsage } from '../failure.ts';
+import { wrongUsage } from '../command-failure.ts';
+import { exitCode } from '../exit-codes.ts';
+import { exitCodeOfService } from './exit-code.ts';
 import type { WaitOptions } from './options.ts';
 import { ProgressBoard } from './progress-board.ts';
 import type { Service } from './session.ts';
@@ -17,7 +18,7 @@ export interface Job {
 
 /** So long a service may be away before waiting for its job is given up. */
 const patienceMs = 120_000;
-const retryMs = 1000;
+const retryMs = 500;
 /** A stream that has told nothing for so long is opened again: its connection may be dead. */
 const quietMsMax = 30_000;
 
@@ -115,11 +116,15 @@ export async function pollJob<T extends Job>(
   }
 }
 
-/** A job that did not reach its aim says why on the error stream, and in the exit code. */
-export function reportEnd(job: Pick<Job, 'status' | 'error'>, { json }: { json?: boolean }): void {
+/** A job that did not reach its aim says so in the exit code. */
+export function reportEnd(job: Pick<Job, 'status' | 'error'>): void {
   if (!isOver(job) || job.status === 'completed') return;
-  const { error } = job;
-  if (!json && error !== null) process.stderr.write(`${error.code}: ${error.message}\n${error.advice}\n`);
-  if (job.status === 'cancelled') process.exitCode = exitCode.cancelled;
+  const { status, error } = job;
+  if (status === 'cancelled') process.exitCode = exitCode.cancelled;
   else process.exitCode = error === null ? exitCode.jobFailed : exitCodeOfService(error.code);
+}
+
+/** Why a job failed and how to mend it, on the error stream. */
+export function printJobError({ error }: Pick<Job, 'error'>): void {
+  if (error !== null) process.stderr.write(`${error.code}: ${error.message}\n${error.advice}\n`);
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { readInput } from '../ask.ts';
-import { wrongUsage } from '../failure.ts';
+import { wrongUsage } from '../command-failure.ts';
 
 /** The content of a file with a secret; `-` is the input. */
 export async function readKeyFile(path: string): Promise<string> {

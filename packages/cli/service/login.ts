@@ -1,7 +1,7 @@
 import { type Client, createClient } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { askSecretly, readInput } from '../ask.ts';
-import { wrongUsage } from '../failure.ts';
+import { wrongUsage } from '../command-failure.ts';
 import { configPath, type StoredSignIn, writeSignIn } from './config-file.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { checkedUrl, connect, isApiKey, withInterrupt } from './session.ts';

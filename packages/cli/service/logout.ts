@@ -1,6 +1,6 @@
 import { HoldfastError } from '@holdfast/contract/client';
 import type { Command } from 'commander';
-import { CommandFailure } from '../failure.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { printJson, printLine } from '../output.ts';
 import { readSignIn, removeSignIn, type StoredSignIn } from './config-file.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
+import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
-import { CommandFailure, wrongUsage } from '../failure.ts';
 
 /** People know names, the service knows ids: either will do wherever a project, a destination or a backup is named. */
 export async function projectIdOf(client: Client, reference: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { type Client, createClient } from '@holdfast/contract/client';
+import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
-import { CommandFailure, wrongUsage } from '../failure.ts';
 import { readSignIn, type StoredSignIn } from './config-file.ts';
 import type { ServiceOptions } from './options.ts';
 import { TokenKeeper } from './token-keeper.ts';

@@ -7,7 +7,7 @@ import { followJob, isOver, type Job, kindOf, patiently, recordOf, reportEnd } f
 import { takeSome } from './lists.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { ProgressBoard } from './progress-board.ts';
-import { showRestore } from './restore/show.ts';
+import { reportRestoreEnd, showRestore } from './restore/show.ts';
 import { type Service, withService } from './session.ts';
 
 interface StatusOptions extends ServiceOptions {
@@ -33,9 +33,14 @@ async function showOne(service: Service, id: string, options: StatusOptions): Pr
   kindOf(id);
   if (options.watch) await watch(options, (show) => each(followJob(service, id), (job) => show([job])));
   const record = await patiently(service, () => recordOf(service, id));
-  if (!(options.watch && options.json))
-    'restoreJobId' in record ? showRestore(record, options) : showBackup(record, options);
-  reportEnd(record, { json: true });
+  const isTold = options.watch === true && options.json === true;
+  if ('restoreJobId' in record) {
+    if (!isTold) showRestore(record, options);
+    if (options.watch) reportRestoreEnd(record);
+  } else {
+    if (!isTold) showBackup(record, options);
+    if (options.watch) reportEnd(record);
+  }
 }
 
 async function showAll(service: Service, options: StatusOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { createClient, HoldfastError } from '@holdfast/contract/client';
+import { CommandFailure } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
-import { CommandFailure } from '../failure.ts';
 import { readSignIn, type StoredSignIn, writeSignIn } from './config-file.ts';
 
 /** Renewed a little early, so that a call does not meet the end of its token on the way. */

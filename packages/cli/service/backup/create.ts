@@ -38,7 +38,7 @@ export function createCommand(): Command {
           if (!options.wait) return options.json ? printJson(answer) : printLine(`${answer.id} ${answer.status}`);
           const backup = await waitForJob(service, answer.id, options);
           if (!('restoreJobId' in backup)) showBackup(backup, options);
-          reportEnd(backup, { json: true });
+          reportEnd(backup);
         }),
     );
 }

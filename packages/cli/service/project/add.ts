@@ -1,6 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
-import { wrongUsage } from '../../failure.ts';
+import { wrongUsage } from '../../command-failure.ts';
 import { readKeyFile } from '../key-file.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { exitCodeOfService } from '../../exit-codes.ts';
 import { printJson, printLine } from '../../output.ts';
+import { exitCodeOfService } from '../exit-code.ts';
 import { readKeyFile } from '../key-file.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectIdOf } from '../references.ts';

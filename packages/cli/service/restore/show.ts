@@ -54,6 +54,6 @@ function previewText(preview: NonNullable<Restore['preview']>): string {
 
 /** The exit code of a restore that was waited for. */
 export function reportRestoreEnd(restore: Pick<Restore, 'status' | 'error' | 'errors'>): void {
-  reportEnd(restore, { json: true });
+  reportEnd(restore);
   if (restore.status === 'failed' && restore.errors.count > 0) process.exitCode = exitCode.partlyFailed;
 }

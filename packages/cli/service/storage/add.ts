@@ -1,8 +1,8 @@
 import { storageTypes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { exitCodeOfService } from '../../exit-codes.ts';
-import { wrongUsage } from '../../failure.ts';
+import { wrongUsage } from '../../command-failure.ts';
+import { exitCodeOfService } from '../exit-code.ts';
 import { readKeyFile } from '../key-file.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';

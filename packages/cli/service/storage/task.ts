@@ -2,7 +2,7 @@ import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
 import { formatBytes, printJson, printLine } from '../../output.ts';
-import { pollJob, reportEnd } from '../jobs.ts';
+import { pollJob, printJobError, reportEnd } from '../jobs.ts';
 import { printList } from '../lists.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { storageIdOf } from '../references.ts';
@@ -58,13 +58,14 @@ async function finishTask(service: Service, started: StorageTask, options: WaitO
   const params = { storageDestinationId: started.storageDestinationId, taskId: started.id };
   const ask = () => service.client.getStorageTask({ params });
   const task = options.wait ? await pollJob(service, ask, options) : started;
-  reportEnd(task, options);
+  reportEnd(task);
   const failures = task.result?.failures ?? [];
   if (task.status === 'completed' && failures.length > 0) process.exitCode = exitCode.partlyFailed;
   if (options.json) {
     printJson(task);
     return;
   }
+  printJobError(task);
   const { failures: _failures, ...counts } = task.result ?? {};
   const result = Object.entries(counts).map(([what, count]) => `, ${what} ${count}`);
   printLine(`${task.id} ${task.status}${result.join('')}`);
