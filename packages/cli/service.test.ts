@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
@@ -13,6 +13,7 @@ import { createProgram } from './program.ts';
 import { runCommand } from './run-command.ts';
 import type { Job } from './service/jobs.ts';
 import { ProgressBoard } from './service/progress-board.ts';
+import { reportRestoreEnd } from './service/restore/show.ts';
 import { connect, signInOf } from './service/session.ts';
 
 const documents = 300;
@@ -189,6 +190,38 @@ describe('backups', () => {
     expect(over).toMatchObject({ code: 11, json: { status: 'failed', error: { code: 'READ_BUDGET_EXCEEDED' } } });
     expect((await holdfast('project', 'remove', project.json.id, '--json')).json.removed).toBe(true);
   });
+
+  test('that are damaged are told apart from good ones, and half an export is none', async () => {
+    const id = await backUp();
+    const segments = join(app.folder, 'storage', shop.organizationId, 'backups', id, 'segments');
+    const [segment] = await readdir(segments);
+    await writeFile(join(segments, segment!), 'not what was written');
+    const verified = await holdfast('backup', 'verify', id, '--wait');
+    expect([verified.code, verified.out]).toEqual([3, expect.stringMatching(/^Damaged: /)]);
+    expect((await holdfast('drill', id, '--wait')).code).toBe(3);
+    const file = join(folder, 'damaged.ndjson');
+    expect([3, 6]).toContain((await holdfast('backup', 'export', id, '-o', file)).code);
+    expect((await readdir(folder)).filter((name) => name.startsWith('damaged'))).toEqual([]);
+    expect((await holdfast('backup', 'delete', id)).code).toBe(0);
+  });
+
+  test('are followed to their end though the connection breaks on the way', async () => {
+    const { fetch } = globalThis;
+    let opened = 0;
+    const breaking = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+      const response = await fetch(input, init);
+      if (!String(input).endsWith('/events') || ++opened > 2) return response;
+      await response.body?.cancel();
+      const body = new ReadableStream({ start: (stream) => stream.error(new Error('reset')) });
+      return new Response(body, { headers: response.headers });
+    });
+    try {
+      await backUp('--collections', 'none');
+      expect(opened).toBeGreaterThan(2);
+    } finally {
+      breaking.mockRestore();
+    }
+  });
 });
 
 describe('restores', () => {
@@ -217,6 +250,23 @@ describe('restores', () => {
     expect(drill, drill.error).toMatchObject({ code: 0 });
     expect(drill.out).toMatch(/^Passed: 300 of 300 documents equal, restored in [\d.]+ s\.\n$/);
     expect((await holdfast('drill', 'list', backupId, '--json')).json.drills).toMatchObject([{ passed: true }]);
+  });
+
+  test('that fail say so, can be resumed, and differ from those that wrote a part', async () => {
+    const backupId = await backUp();
+    const [{ path }] = (await holdfast('backup', 'browse', backupId, '--prefix', 'a', '--json')).json.documents;
+    shop.firestore.control.deny({ project: 'shop', access: 'write' });
+    const failed = await holdfast('restore', backupId, '--documents', path, '--wait', '--no-safety-backup', '--json');
+    shop.firestore.control.clearAccess();
+    expect(failed).toMatchObject({ code: 9, json: { error: { code: 'RESTORE_PERMISSION_DENIED' } } });
+    const resumed = await holdfast('restore', 'resume', failed.json.id, '--wait', '--json');
+    expect(resumed).toMatchObject({ code: 0, json: { status: 'completed' } });
+
+    const before = process.exitCode;
+    const { error } = failed.json;
+    reportRestoreEnd({ status: 'failed', error, errors: { count: 2, sample: [] }, documentsRestored: 5 });
+    expect(process.exitCode).toBe(7);
+    process.exitCode = before;
   });
 });
 

@@ -53,7 +53,8 @@ function previewText(preview: NonNullable<Restore['preview']>): string {
 }
 
 /** The exit code of a restore that was waited for. */
-export function reportRestoreEnd(restore: Pick<Restore, 'status' | 'error' | 'errors'>): void {
+export function reportRestoreEnd(restore: Pick<Restore, 'status' | 'error' | 'errors' | 'documentsRestored'>): void {
   reportEnd(restore);
-  if (restore.status === 'failed' && restore.errors.count > 0) process.exitCode = exitCode.partlyFailed;
+  const isPartial = restore.errors.count > 0 && restore.documentsRestored > 0;
+  if (restore.status === 'failed' && isPartial) process.exitCode = exitCode.partlyFailed;
 }
