@@ -104,6 +104,7 @@ async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {
           name: 'Demo shop',
           sourceProjectId: database.project,
           connection: { type: 'emulator', host: firestore.address },
+          settings: { writeRampUp: false },
         },
       }),
     ({ connection }) => connection.status,
@@ -138,9 +139,20 @@ async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {
 
   await step(
     'Show what changed',
-    () => client.diffBackup({ params: { backupId: full.id }, query: { against: increment.id, limit: 200 } }),
-    ({ data: { added, removed, changed } }) =>
-      `${added.length} added, ${removed.length} removed, ${changed.length} changed on the first page`,
+    async () => {
+      const totals = { added: 0, removed: 0, changed: 0 };
+      const pages = client.pages('diffBackup', {
+        params: { backupId: full.id },
+        query: { against: increment.id, limit: 200 },
+      });
+      for await (const { data } of pages) {
+        totals.added += data.added.length;
+        totals.removed += data.removed.length;
+        totals.changed += data.changed.length;
+      }
+      return totals;
+    },
+    ({ added, removed, changed }) => `${added} added, ${removed} removed, ${changed} changed, field by field`,
   );
   await step(
     'Verify every segment',
@@ -236,10 +248,14 @@ async function fingerprint(firestore: FirestoreSandbox): Promise<{ count: number
 async function accident(firestore: FirestoreSandbox): Promise<string> {
   const { source, close } = open(firestore);
   const victims: string[] = [];
+  const overwritten: string[] = [];
   let seen = 0;
   const readTime = await source.snapshotTime();
   for await (const batch of source.scan(everything, { scope: wholeDatabase, readTime, namesOnly: true })) {
-    for (const { path } of readRecords(batch, source.database)) if (seen++ % 10 === 3) victims.push(path);
+    for (const { path } of readRecords(batch, source.database)) {
+      if (seen % 10 === 3) victims.push(path);
+      if (seen++ % 100 === 55) overwritten.push(path);
+    }
   }
   await close();
   process.env.FIRESTORE_EMULATOR_HOST = firestore.address;
@@ -247,11 +263,12 @@ async function accident(firestore: FirestoreSandbox): Promise<string> {
   const sdk = new Firestore({ projectId: database.project });
   const writer = sdk.bulkWriter({ throttling: false });
   for (const path of victims) void writer.delete(sdk.doc(path));
+  for (const path of overwritten) void writer.set(sdk.doc(path), { price: 0, note: 'migrated' }, { merge: true });
   for (let index = 0; index < 20; index++)
     void writer.set(sdk.doc(`oops/${index}`), { why: 'a loop ran once too often', index });
   await writer.close();
   await sdk.terminate();
-  return `${victims.length} documents deleted, 20 strays written`;
+  return `${victims.length} documents deleted, ${overwritten.length} changed, 20 strays written`;
 }
 
 function formatKilobytes(bytes: number | null): string {
