@@ -462,6 +462,7 @@ describe('a command line', () => {
     vi.stubEnv('HOLDFAST_TOKEN', 'nonsense');
     expect((await holdfast('project', 'list')).error).toContain('Sign in with `holdfast login`');
     expect((await holdfast('--help')).out).toContain('Exit codes:');
+    expect((await holdfast('restore', '--help')).out).toMatch(/list \[options\][\s\S]*--no-safety-backup/);
   });
 
   test('that is interrupted stops at once and leaves the job to the service', { timeout: 30_000 }, async () => {

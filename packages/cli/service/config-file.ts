@@ -1,4 +1,5 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { wrongUsage } from '../command-failure.ts';
@@ -42,16 +43,14 @@ function parse(content: string, path: string): StoredSignIn {
 /** Put in place as a whole: a reader never sees half a file, and a crash leaves the old one. */
 export async function writeSignIn(signIn: StoredSignIn, path = configPath()): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  await rm(draft, { force: true });
-  const file = await open(draft, 'wx', 0o600);
+  const draft = `${path}.${randomUUID()}`;
   try {
-    await file.writeFile(`${JSON.stringify(signIn, null, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
+    await writeFile(draft, `${JSON.stringify(signIn, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
   }
-  await rename(draft, path);
 }
 
 export async function removeSignIn(path = configPath()): Promise<void> {

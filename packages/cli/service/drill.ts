@@ -16,10 +16,7 @@ interface DrillOptions extends WaitOptions {
 type Drill = Awaited<ReturnType<Client['startDrill']>>;
 
 export function drillCommand(): Command {
-  return groupCommand('drill', 'prove a backup by a trial restore (`drill <backup>`)', [listDrills()]).addCommand(
-    startDrill(),
-    { isDefault: true },
-  );
+  return groupCommand('drill', 'prove a backup by a trial restore (`drill <backup>`)', [listDrills()], startDrill());
 }
 
 function startDrill(): Command {

@@ -15,11 +15,21 @@ export function serviceCommand(name: string, description: string): Command {
     .option('--json', 'JSON on the output instead of sentences');
 }
 
-/** A word that stands before others, such as `backup` in `backup list`. */
-export function groupCommand(name: string, description: string, commands: readonly Command[]): Command {
+/**
+ * A word that stands before others, such as `backup` in `backup list`. One of them may be left out, as in
+ * `backup <project>`: the help of the group shows its options too.
+ */
+export function groupCommand(
+  name: string,
+  description: string,
+  commands: readonly Command[],
+  usual?: Command,
+): Command {
   const group = new Command(name).description(description);
   for (const command of commands) group.addCommand(command);
-  return group;
+  if (usual === undefined) return group;
+  group.addCommand(usual, { isDefault: true });
+  return group.addHelpText('after', () => `\n${usual.helpInformation()}`);
 }
 
 export interface ListOptions extends ServiceOptions {

@@ -28,5 +28,6 @@ export function backupCommand(): Command {
     'backup',
     'back up a project (`backup <project>`), and everything about backups',
     commands,
-  ).addCommand(createCommand(), { isDefault: true });
+    createCommand(),
+  );
 }

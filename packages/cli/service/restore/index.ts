@@ -11,5 +11,6 @@ export function restoreCommand(): Command {
     'restore',
     'restore a backup (`restore <backup>`), and everything about restores',
     commands,
-  ).addCommand(startCommand(), { isDefault: true });
+    startCommand(),
+  );
 }
