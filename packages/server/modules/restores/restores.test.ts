@@ -139,7 +139,7 @@ describe('a restore', () => {
   });
 
   test('whose every write is refused ends failed and says how to go on', async () => {
-    await firestore.doc('users/ada').set({ name: 'Ada' });
+    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), { seed: 9, documents: 3000 });
     const backupId = await backUp();
     shop.firestore.control.deny({ project: 'shop', access: 'write' });
     const done = await restore({ backupId, options: { safetyBackup: false } });

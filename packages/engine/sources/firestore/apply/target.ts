@@ -134,7 +134,10 @@ class ApplyRun {
     this.#open = new WriteBatch(this.#client.database);
     const stretch: Stretch = { lastPath: batch.path(batch.count - 1), settled: false };
     this.#queue.push(stretch);
-    await this.#governor.enter(batch.count, batch.bytes, this.#signal);
+    // A request that failed for good ends the waiting of the others; what it failed with is the reason to tell.
+    await this.#governor.enter(batch.count, batch.bytes, this.#signal).catch((error: unknown) => {
+      throw this.#fatal ?? error;
+    });
     if (this.#fatal !== undefined) throw this.#fatal;
     void this.#send(batch, stretch);
     // A slow checkpoint slows the writing instead of piling up.
