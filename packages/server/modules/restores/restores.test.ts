@@ -139,7 +139,10 @@ describe('a restore', () => {
   });
 
   test('whose every write is refused ends failed and says how to go on', async () => {
-    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), { seed: 9, documents: 3000 });
+    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), {
+      seed: 9,
+      documents: 3000,
+    });
     const backupId = await backUp();
     shop.firestore.control.deny({ project: 'shop', access: 'write' });
     const done = await restore({ backupId, options: { safetyBackup: false } });
