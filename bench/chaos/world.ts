@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -34,6 +34,8 @@ export async function createWorld(options: {
   environment?: Record<string, string>;
 }): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-chaos-'));
+  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  await chmod(folder, 0o755);
   const postgres = await startEmbeddedPostgres({
     folder: join(folder, 'database'),
     log: createLogger('warn'),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -18,6 +18,8 @@ declare module 'vitest' {
 /** One real PostgreSQL for the whole test run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
+  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  await chmod(folder, 0o755);
   const log = createLogger('warn');
   const server = await startEmbeddedPostgres({ folder, log, unsafeFast: true });
   await prepareDatabase({

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,6 +17,8 @@ let server: EmbeddedPostgres | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-embedded-'));
+  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  await chmod(folder, 0o755);
 });
 afterEach(async () => {
   await server?.stop();
