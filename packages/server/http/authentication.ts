@@ -52,14 +52,17 @@ export async function admit(
 }
 
 function readCredential(request: FastifyRequest): Credential | undefined {
-  const header = request.headers.authorization;
-  if (header !== undefined) {
-    const match = /^Bearer +(\S+) *$/i.exec(header);
-    if (!match?.[1]) throw new Problem('UNAUTHORIZED', 'The Authorization header must have the form Bearer <token>.');
-    return { token: match[1], via: 'bearer' };
+  if (request.headers.authorization !== undefined) {
+    const token = bearerOf(request);
+    if (!token) throw new Problem('UNAUTHORIZED', 'The Authorization header must have the form Bearer <token>.');
+    return { token, via: 'bearer' };
   }
   const cookie = request.cookies[accessCookie];
   return cookie ? { token: cookie, via: 'cookie' } : undefined;
+}
+
+export function bearerOf(request: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
 /** A browser sends cookies along whoever makes it call; the Origin tells whether the page was ours. */

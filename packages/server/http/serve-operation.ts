@@ -2,7 +2,7 @@ import type { Operation } from '@holdfast/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerId } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
-import { type Admission, admit, requireOwnOrigin } from './authentication.ts';
+import { type Admission, admit, bearerOf, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
 import {
   type IdempotencyStore,
@@ -136,15 +136,24 @@ function createCall(
   input: CheckedInput,
   options: ServeOptions,
 ): AnyCall {
+  let signal: AbortSignal | undefined;
   return {
     operation,
-    ...admission,
-    ...input,
+    principal: admission.principal,
+    organization: admission.organization,
+    params: input.params,
+    query: input.query,
+    body: input.body,
     origin: { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null },
-    bearer: /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1],
+    get bearer() {
+      return bearerOf(request);
+    },
     cookies: request.cookies,
     requireOwnOrigin: () => requireOwnOrigin(request, options.publicOrigin()),
-    signal: abortedWhenGone(reply),
+    get signal() {
+      signal ??= abortedWhenGone(reply);
+      return signal;
+    },
     requireMatch: (etag) => requireMatch(request.headers['if-match'], etag),
   };
 }
@@ -152,9 +161,11 @@ function createCall(
 /** Listens on the answer and not on the socket, which outlives it: a kept-alive connection would gather listeners. */
 function abortedWhenGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once('close', () => {
+  const abortUnlessAnswered = () => {
     if (!reply.raw.writableFinished) controller.abort();
-  });
+  };
+  if (reply.raw.closed) abortUnlessAnswered();
+  else reply.raw.once('close', abortUnlessAnswered);
   return controller.signal;
 }
 

@@ -10,7 +10,7 @@ import fastify, {
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { Ids } from '../platform/ids.ts';
-import type { Logger } from '../platform/log.ts';
+import { type Logger, lazyChild } from '../platform/log.ts';
 import type { OrganizationAccess, Principal } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
@@ -74,6 +74,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   const app = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (_logger, bindings) => lazyChild(options.log, bindings) as FastifyBaseLogger,
     bodyLimit: bodyBytesMax,
     trustProxy: typeof options.trustProxy === 'number' ? trustHops(options.trustProxy) : options.trustProxy,
     genReqId: (request) => requestId(request.headers['x-request-id'], options.ids),

@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
@@ -34,4 +34,22 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     base: null,
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** A child logger that is made when something is logged: most requests log nothing. */
+export function lazyChild(parent: Logger, bindings: Bindings): Logger {
+  let child: Logger | undefined;
+  const made = (): Logger => {
+    child ??= parent.child(bindings);
+    return child;
+  };
+  const lazy = Object.create(parent) as Logger;
+  for (const level of levels) {
+    if (level !== 'silent' && !parent.isLevelEnabled(level)) continue;
+    lazy[level] = ((...line: Parameters<Logger['info']>) => made()[level](...line)) as Logger['info'];
+  }
+  lazy.child = ((...options: Parameters<Logger['child']>) => made().child(...options)) as Logger['child'];
+  return lazy;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../../platform/clock.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -64,7 +64,7 @@ export class AccessTokens {
 
   async verify(token: string): Promise<VerifiedToken> {
     const nowMs = this.#clock.now().getTime();
-    const mark = createHash('sha256').update(token).digest('base64');
+    const mark = hash('sha256', token, 'base64');
     const known = this.#verified.get(mark);
     if (known && known.expiresAtMs > nowMs) return known;
     const verified = read((await this.#check(token)).payload);

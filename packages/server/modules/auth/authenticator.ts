@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Plan, Role, Scope } from '@holdfast/contract';
 import type { Authenticator, Identity } from '../../http/authentication.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
+import { functionCall } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './api-key.ts';
@@ -29,6 +31,11 @@ interface KeyRow {
   used_at: Date | null;
 }
 
+const personCall = functionCall<[string, string, string | null, Date], PersonRow>(
+  'select * from holdfast_identify_person($1, $2, $3, $4)',
+);
+const keyCall = functionCall<[string, Date], KeyRow>('select * from holdfast_identify_key($1, $2)');
+
 /** How stale `lastActiveAt` and `lastUsedAt` may get before a call writes them again. */
 export const activityMs = 60_000;
 
@@ -49,6 +56,7 @@ export class DatabaseAuthenticator implements Authenticator {
   readonly #clock: Clock;
   readonly #activity: ActivityNotes;
   readonly #sessions: SessionNotes;
+  readonly #gathering = new Map<string, Promise<Identity>>();
 
   constructor(options: {
     database: Database;
@@ -64,17 +72,24 @@ export class DatabaseAuthenticator implements Authenticator {
     this.#sessions = options.sessions;
   }
 
+  /** Calls that come in at once with the same credential share one look-up; it is sent after the last of them came in. */
   identify(token: string, organizationId: string | undefined): Promise<Identity> {
-    return looksLikeApiKey(token) ? this.#identifyKey(token) : this.#identifyPerson(token, organizationId);
+    const asked = organizationId === undefined ? token : `${token} ${organizationId}`;
+    const shared = this.#gathering.get(asked);
+    if (shared) return shared;
+    const identity = nextTurn().then(() => {
+      this.#gathering.delete(asked);
+      return looksLikeApiKey(token) ? this.#identifyKey(token) : this.#identifyPerson(token, organizationId);
+    });
+    this.#gathering.set(asked, identity);
+    return identity;
   }
 
   async #identifyPerson(token: string, organizationId: string | undefined): Promise<Identity> {
     const { userId, sessionId } = await this.#tokens.verify(token);
     const now = this.#clock.now();
-    const [row] = await this.#database.call<PersonRow & { [column: string]: unknown }>(
-      'select * from holdfast_identify_person($1, $2, $3, $4)',
-      [sessionId, userId, organizationId?.slice(0, 100).replaceAll('\u0000', '') ?? null, now],
-    );
+    const asked = organizationId?.slice(0, 100).replaceAll('\u0000', '') ?? null;
+    const [row] = await this.#database.call(personCall, [sessionId, userId, asked, now]);
     if (!row) throw new Problem('UNAUTHORIZED', 'The session has ended. Sign in again.');
     if (isStale(row.used_at, now)) this.#sessions.note(sessionId);
     const principal = {
@@ -101,10 +116,7 @@ export class DatabaseAuthenticator implements Authenticator {
   async #identifyKey(token: string): Promise<Identity> {
     if (!isWellFormedApiKey(token)) throw new Problem('UNAUTHORIZED', 'The API key is not valid.');
     const now = this.#clock.now();
-    const [row] = await this.#database.call<KeyRow & { [column: string]: unknown }>(
-      'select * from holdfast_identify_key($1, $2)',
-      [hashApiKey(token), now],
-    );
+    const [row] = await this.#database.call(keyCall, [hashApiKey(token), now]);
     if (!row) throw new Problem('UNAUTHORIZED', 'The API key is not valid.');
     const principal = {
       kind: 'key',

@@ -1,22 +1,13 @@
 import { and, asc, desc, eq, gte, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
-import { type BackupTrigger, type BackupType, backupCopies, backupRanges, backups, type JobStatus } from './tables.ts';
+import { backupCopies, backupRanges, backups } from './tables.ts';
 
 export type BackupRow = typeof backups.$inferSelect;
 export type NewBackup = typeof backups.$inferInsert;
 export type CopyRow = typeof backupCopies.$inferSelect;
 export type RangeRow = typeof backupRanges.$inferSelect;
-
-export interface BackupFilters {
-  projectId?: string | undefined;
-  status?: JobStatus | undefined;
-  type?: BackupType | undefined;
-  trigger?: BackupTrigger | undefined;
-  scheduleId?: string | undefined;
-  from?: Date | undefined;
-  to?: Date | undefined;
-}
 
 /** All SQL on backups and their copies. Deleted backups are not found. */
 export const backupStore = {
@@ -34,32 +25,18 @@ export const backupStore = {
     return found(inserted);
   },
 
-  async list(
-    { orm }: Transaction,
-    organizationId: string,
-    filters: BackupFilters,
-    limit: number,
-    before: string | undefined,
-  ): Promise<BackupRow[]> {
-    const conditions = [
-      eq(backups.organizationId, organizationId),
-      isNull(backups.deletedAt),
-      filters.projectId === undefined ? undefined : eq(backups.projectId, filters.projectId),
-      filters.status === undefined ? undefined : eq(backups.status, filters.status),
-      filters.type === undefined ? undefined : eq(backups.type, filters.type),
-      filters.trigger === undefined ? undefined : eq(backups.trigger, filters.trigger),
-      filters.scheduleId === undefined ? undefined : eq(backups.scheduleId, filters.scheduleId),
-      filters.from === undefined ? undefined : gte(backups.createdAt, filters.from),
-      filters.to === undefined ? undefined : lt(backups.createdAt, filters.to),
-      before === undefined ? undefined : lt(backups.id, before),
-    ];
-    return orm
-      .select()
-      .from(backups)
-      .where(and(...conditions))
-      .orderBy(desc(backups.id))
-      .limit(limit);
-  },
+  page: pagesOf(backups, {
+    always: isNull(backups.deletedAt),
+    filters: {
+      projectId: eq(backups.projectId, sql.placeholder('projectId')),
+      status: eq(backups.status, sql.placeholder('status')),
+      type: eq(backups.type, sql.placeholder('type')),
+      trigger: eq(backups.trigger, sql.placeholder('trigger')),
+      scheduleId: eq(backups.scheduleId, sql.placeholder('scheduleId')),
+      from: gte(backups.createdAt, sql.placeholder('from')),
+      to: lt(backups.createdAt, sql.placeholder('to')),
+    },
+  }),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow> {
     const [row] = await orm.select().from(backups).where(is(organizationId, id));

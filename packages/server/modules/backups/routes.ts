@@ -14,6 +14,7 @@ export function backupHandlers(context: BackupsContext): Handlers {
   const { database, cursors } = context.platform;
 
   async function present(organizationId: string, rows: readonly BackupRow[]) {
+    if (rows.length === 0) return [];
     return database.tenant(organizationId, async (transaction) => {
       const copies = await backupStore.copies(
         transaction,
@@ -54,9 +55,7 @@ export function backupHandlers(context: BackupsContext): Handlers {
       };
       const bound = [organization.id, filters];
       const before = cursors.read('backups', bound, cursor);
-      const rows = await database.tenant(organization.id, (transaction) =>
-        backupStore.list(transaction, organization.id, filters, limit + 1, before),
-      );
+      const rows = await backupStore.page(database, organization.id, { limit: limit + 1, before, filters });
       const page = pageOf(rows, limit, (row) => cursors.write('backups', bound, row.id));
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },

@@ -1,5 +1,6 @@
-import { and, desc, eq, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { projects } from './tables.ts';
 
@@ -12,20 +13,7 @@ export const projectStore = {
     await orm.insert(projects).values(row);
   },
 
-  async list(
-    { orm }: Transaction,
-    organizationId: string,
-    limit: number,
-    before: string | undefined,
-  ): Promise<ProjectRow[]> {
-    const mine = and(eq(projects.organizationId, organizationId), isNull(projects.deletedAt));
-    return orm
-      .select()
-      .from(projects)
-      .where(before ? and(mine, lt(projects.id, before)) : mine)
-      .orderBy(desc(projects.id))
-      .limit(limit);
-  },
+  page: pagesOf(projects, { always: isNull(projects.deletedAt) }),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
     const [row] = await orm.select().from(projects).where(is(organizationId, id));

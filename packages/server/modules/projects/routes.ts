@@ -15,6 +15,7 @@ export function projectHandlers(context: ProjectsContext): Handlers {
   const { database, cursors } = context.platform;
 
   async function present(organizationId: string, rows: readonly ProjectRow[]) {
+    if (rows.length === 0) return [];
     const ids = rows.map((row) => row.id);
     const statistics = await database.tenant(organizationId, (transaction) =>
       context.dependents.statistics(transaction, organizationId, ids),
@@ -30,9 +31,7 @@ export function projectHandlers(context: ProjectsContext): Handlers {
   return {
     listProjects: async ({ organization, query }) => {
       const before = cursors.read('projects', organization.id, query.cursor);
-      const rows = await database.tenant(organization.id, (transaction) =>
-        projectStore.list(transaction, organization.id, query.limit + 1, before),
-      );
+      const rows = await projectStore.page(database, organization.id, { limit: query.limit + 1, before });
       const page = pageOf(rows, query.limit, (row) => cursors.write('projects', organization.id, row.id));
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },
@@ -68,9 +67,7 @@ export function projectHandlers(context: ProjectsContext): Handlers {
       try {
         const credentials = await context.sources.credentialsOfPerson(principal.userId);
         const found = await listGoogleProjects(context.platform.config, credentials);
-        const connected = await database.tenant(organization.id, (transaction) =>
-          projectStore.list(transaction, organization.id, 10_000, undefined),
-        );
+        const connected = await projectStore.page(database, organization.id, { limit: 10_000, before: undefined });
         const known = new Set(connected.map((row) => `${row.sourceProjectId} ${row.databaseId}`));
         const after = cursors.read('available', organization.id, query.cursor);
         const rest = found.filter((project) => after === undefined || project.sourceProjectId > after);

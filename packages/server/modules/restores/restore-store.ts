@@ -1,20 +1,12 @@
 import { and, desc, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { drills, type JobStatus, restores } from './tables.ts';
 
 export type RestoreRow = typeof restores.$inferSelect;
 export type NewRestore = typeof restores.$inferInsert;
 export type DrillRow = typeof drills.$inferSelect;
-
-export interface RestoreFilters {
-  status?: JobStatus | undefined;
-  backupId?: string | undefined;
-  projectId?: string | undefined;
-  targetProjectId?: string | undefined;
-  from?: Date | undefined;
-  to?: Date | undefined;
-}
 
 /** All SQL on restores. */
 export const restoreStore = {
@@ -23,30 +15,16 @@ export const restoreStore = {
     return found(inserted);
   },
 
-  async list(
-    { orm }: Transaction,
-    organizationId: string,
-    filters: RestoreFilters,
-    limit: number,
-    before: string | undefined,
-  ): Promise<RestoreRow[]> {
-    const conditions = [
-      eq(restores.organizationId, organizationId),
-      filters.status === undefined ? undefined : eq(restores.status, filters.status),
-      filters.backupId === undefined ? undefined : eq(restores.backupId, filters.backupId),
-      filters.projectId === undefined ? undefined : eq(restores.projectId, filters.projectId),
-      filters.targetProjectId === undefined ? undefined : eq(restores.targetProjectId, filters.targetProjectId),
-      filters.from === undefined ? undefined : gte(restores.createdAt, filters.from),
-      filters.to === undefined ? undefined : lt(restores.createdAt, filters.to),
-      before === undefined ? undefined : lt(restores.id, before),
-    ];
-    return orm
-      .select()
-      .from(restores)
-      .where(and(...conditions))
-      .orderBy(desc(restores.id))
-      .limit(limit);
-  },
+  page: pagesOf(restores, {
+    filters: {
+      status: eq(restores.status, sql.placeholder('status')),
+      backupId: eq(restores.backupId, sql.placeholder('backupId')),
+      projectId: eq(restores.projectId, sql.placeholder('projectId')),
+      targetProjectId: eq(restores.targetProjectId, sql.placeholder('targetProjectId')),
+      from: gte(restores.createdAt, sql.placeholder('from')),
+      to: lt(restores.createdAt, sql.placeholder('to')),
+    },
+  }),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow> {
     const [row] = await orm.select().from(restores).where(is(organizationId, id));

@@ -29,9 +29,7 @@ export function restoreHandlers(context: RestoresContext): Handlers {
       };
       const bound = [organization.id, filters];
       const before = cursors.read('restores', bound, cursor);
-      const rows = await database.tenant(organization.id, (transaction) =>
-        restoreStore.list(transaction, organization.id, filters, limit + 1, before),
-      );
+      const rows = await restoreStore.page(database, organization.id, { limit: limit + 1, before, filters });
       const page = pageOf(rows, limit, (row) => cursors.write('restores', bound, row.id));
       return { data: page.rows.map(presentRestore), nextCursor: page.nextCursor };
     },

@@ -18,6 +18,7 @@ export function storageHandlers(context: StorageContext): Handlers {
     database.tenant(organizationId, (transaction) => storageStore.get(transaction, organizationId, id));
 
   async function present(organizationId: string, rows: readonly DestinationRow[]) {
+    if (rows.length === 0) return [];
     return database.tenant(organizationId, async (transaction) => {
       const defaultId = await context.defaults.get(transaction, organizationId);
       const usage = await context.dependents.usage(
@@ -86,9 +87,7 @@ export function storageHandlers(context: StorageContext): Handlers {
   return {
     listStorageDestinations: async ({ organization, query }) => {
       const before = cursors.read('storage', organization.id, query.cursor);
-      const rows = await database.tenant(organization.id, (transaction) =>
-        storageStore.list(transaction, organization.id, query.limit + 1, before),
-      );
+      const rows = await storageStore.page(database, organization.id, { limit: query.limit + 1, before });
       const page = pageOf(rows, query.limit, (row) => cursors.write('storage', organization.id, row.id));
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },

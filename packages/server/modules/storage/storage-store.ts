@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { storageDestinations, storageTasks } from './tables.ts';
 
@@ -13,20 +14,7 @@ export const storageStore = {
     await orm.insert(storageDestinations).values(row);
   },
 
-  async list(
-    { orm }: Transaction,
-    organizationId: string,
-    limit: number,
-    before: string | undefined,
-  ): Promise<DestinationRow[]> {
-    const mine = and(eq(storageDestinations.organizationId, organizationId), isNull(storageDestinations.deletedAt));
-    return orm
-      .select()
-      .from(storageDestinations)
-      .where(before ? and(mine, lt(storageDestinations.id, before)) : mine)
-      .orderBy(desc(storageDestinations.id))
-      .limit(limit);
-  },
+  page: pagesOf(storageDestinations, { always: isNull(storageDestinations.deletedAt) }),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<DestinationRow> {
     const [row] = await orm.select().from(storageDestinations).where(is(organizationId, id));

@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
+import { functionCall } from '../../platform/database/statement.ts';
 import { version } from '../../version.ts';
 
 export type CheckResult = 'ok' | 'error' | 'not configured';
@@ -19,6 +20,7 @@ export interface HealthSources {
 }
 
 const checkTimeoutMs = 3000;
+const nothing = functionCall<[], unknown>('select 1');
 
 /** Without its database the service cannot work; without the rest it works with less. */
 export async function reportHealth(sources: HealthSources): Promise<HealthReport> {
@@ -32,7 +34,7 @@ export async function reportHealth(sources: HealthSources): Promise<HealthReport
 }
 
 async function checkDatabase(database: Database): Promise<CheckResult> {
-  await database.call('select 1', []);
+  await database.call(nothing, []);
   return 'ok';
 }
 

@@ -25,9 +25,7 @@ function settingsHandlers(context: WebhooksContext): Handlers {
   return {
     listWebhooks: async ({ organization, query }) => {
       const before = cursors.read('webhooks', organization.id, query.cursor);
-      const rows = await database.tenant(organization.id, (transaction) =>
-        webhookStore.list(transaction, organization.id, query.limit + 1, before),
-      );
+      const rows = await webhookStore.page(database, organization.id, { limit: query.limit + 1, before });
       const page = pageOf(rows, query.limit, (row) => cursors.write('webhooks', organization.id, row.id));
       return { data: page.rows.map((row) => presentWebhook(row, secrets)), nextCursor: page.nextCursor };
     },

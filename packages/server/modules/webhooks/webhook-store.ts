@@ -1,5 +1,6 @@
-import { and, desc, eq, lt } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { webhooks } from './tables.ts';
 
@@ -12,20 +13,7 @@ export const webhookStore = {
     return found((await orm.insert(webhooks).values(row).returning())[0]);
   },
 
-  async list(
-    { orm }: Transaction,
-    organizationId: string,
-    limit: number,
-    before: string | undefined,
-  ): Promise<WebhookRow[]> {
-    const mine = eq(webhooks.organizationId, organizationId);
-    return orm
-      .select()
-      .from(webhooks)
-      .where(before ? and(mine, lt(webhooks.id, before)) : mine)
-      .orderBy(desc(webhooks.id))
-      .limit(limit);
-  },
+  page: pagesOf(webhooks),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow> {
     return found((await orm.select().from(webhooks).where(is(organizationId, id)))[0]);

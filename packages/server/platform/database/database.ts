@@ -1,6 +1,8 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { ReadLanes } from './read-lanes.ts';
+import type { Statement } from './statement.ts';
 
 /** One transaction, wearing the role of a tenant or of the system. */
 export interface Transaction {
@@ -16,8 +18,10 @@ export interface Database {
   tenant<T>(organizationId: string, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Work across organizations: sign-in, dispatch, house-keeping. Every use is a place to look twice. */
   system<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** One read of one organization, in one round trip, under the same row-level security. */
+  read<Values, Row>(organizationId: string, statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
   /** One statement without a role: reaches only functions granted to the login, no table. */
-  call<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]>;
+  call<Values, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
   /** The pool itself, for the queue's own connection handling. */
   readonly pool: pg.Pool;
   close(): Promise<void>;
@@ -29,28 +33,43 @@ const attemptsMax = 5;
 const repeatableCodes = new Set(['40001', '40P01']);
 
 export function connectDatabase(options: { url: string; poolSize: number; log: Logger }): Database {
-  const pool = new pg.Pool({
+  const connection = {
     connectionString: options.url,
-    max: options.poolSize,
-    idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: 15_000,
     application_name: 'holdfast',
     keepAlive: true,
+  };
+  const pool = new pg.Pool({
+    ...connection,
+    max: options.poolSize,
+    idleTimeoutMillis: 30_000,
     // What a transaction asks first travels right behind its begin instead of waiting for the answer to it.
     pipeline: true,
   } as pg.PoolConfig);
-  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
+  const onBroken = (error: Error) => options.log.warn({ err: error }, 'an idle database connection broke');
+  pool.on('error', onBroken);
+  const lanes = new ReadLanes(connection, onBroken);
   return {
     pool,
     tenant: (organizationId, work) => {
-      if (!identifierPattern.test(organizationId)) throw new Error('an organization id is not well formed');
+      requireIdentifier(organizationId);
       const begin = `begin; set local role holdfast_tenant; set local holdfast.organization_id = '${organizationId}'`;
       return repeatedly(() => transact(pool, begin, organizationId, work));
     },
     system: (work) => repeatedly(() => transact(pool, 'begin; set local role holdfast_system', null, work)),
-    call: async (text, values) => (await pool.query({ text, values, name: text.slice(0, 60) })).rows,
-    close: () => pool.end(),
+    read: (organizationId, statement, values) => {
+      requireIdentifier(organizationId);
+      return lanes.read(organizationId, statement, values);
+    },
+    call: (statement, values) => lanes.read(null, statement, values),
+    close: async () => {
+      await Promise.all([lanes.close(), pool.end()]);
+    },
   };
+}
+
+function requireIdentifier(organizationId: string): void {
+  if (!identifierPattern.test(organizationId)) throw new Error('an organization id is not well formed');
 }
 
 async function transact<T>(

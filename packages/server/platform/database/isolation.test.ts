@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { organizations } from '../../modules/organizations/tables.ts';
 import { asOwner } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { functionCall } from './statement.ts';
 import { outboxEvents } from './tables.ts';
 
 let app: TestApp;
@@ -55,7 +56,9 @@ test('a row cannot be written into another tenant', async () => {
 });
 
 test('outside a transaction the service reaches no table at all', async () => {
-  await expect(app.platform.database.call('select * from organizations', [])).rejects.toThrow(/permission denied/);
+  await expect(app.platform.database.call(functionCall('select * from organizations'), [])).rejects.toThrow(
+    /permission denied/,
+  );
 });
 
 test('the organization of a transaction does not outlive it on the pooled connection', async () => {
@@ -63,7 +66,10 @@ test('the organization of a transaction does not outlive it on the pooled connec
   await database.tenant('org_A', async ({ orm }) => orm.execute(sql`select 1`));
   const settings = await Promise.all(
     Array.from({ length: 20 }, () =>
-      database.call<{ value: string | null }>("select current_setting('holdfast.organization_id', true) as value", []),
+      database.call(
+        functionCall<[], { value: string | null }>("select current_setting('holdfast.organization_id', true) as value"),
+        [],
+      ),
     ),
   );
   expect(new Set(settings.map(([row]) => row?.value ?? ''))).toEqual(new Set(['']));

@@ -1,0 +1,85 @@
+import { getTableColumns, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { organizations } from '../../modules/organizations/tables.ts';
+import { asOwner } from '../../testing/people.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { functionCall, selection } from './statement.ts';
+
+const everything = selection(getTableColumns(organizations), (select) => select.from(organizations));
+const settings = functionCall<[], { organization: string | null; role: string }>(
+  `select nullif(current_setting('holdfast.organization_id', true), '') as organization, current_user as role`,
+);
+const failing = selection(getTableColumns(organizations), (select) =>
+  select.from(organizations).where(sql`1 / (length(${organizations.id}) - length(${organizations.id})) = 1`),
+);
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+  const now = app.platform.clock.now();
+  for (const id of ['org_A', 'org_B']) {
+    await app.platform.database.tenant(id, ({ orm }) =>
+      orm
+        .insert(organizations)
+        .values({ id, name: id, slug: id.toLowerCase(), plan: 'enterprise', createdAt: now, updatedAt: now }),
+    );
+  }
+});
+afterAll(() => app.close());
+
+test('a read that forgets its where shows its own organization only, among hundreds that share the lanes', async () => {
+  const { database } = app.platform;
+  const asked = Array.from({ length: 400 }, (_, index) => (index % 3 === 0 ? 'org_A' : 'org_B'));
+  const answers = await Promise.all(asked.map((id) => database.read(id, everything, {})));
+  expect(answers.map((rows) => rows.map((row) => row.id))).toEqual(asked.map((id) => [id]));
+});
+
+test('rows come as the query builder would give them', async () => {
+  const { database } = app.platform;
+  const built = await database.tenant('org_A', ({ orm }) => orm.select().from(organizations));
+  expect(await database.read('org_A', everything, {})).toEqual(built);
+});
+
+test('role and organization end with their read', async () => {
+  const { database } = app.platform;
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      if (index % 2 === 0) return (await database.read('org_A', everything, {})).length;
+      return (await database.call(settings, []))[0];
+    }),
+  );
+  for (const answer of answers.filter((one) => typeof one === 'object')) {
+    expect(answer).toMatchObject({ organization: null, role: expect.stringMatching(/^holdfast_login_/) });
+  }
+});
+
+test('without an organization a read reaches no table', async () => {
+  const { database } = app.platform;
+  await expect(database.call(everything, {})).rejects.toThrow(/permission denied/);
+  expect(await database.read('org_A', everything, {})).toHaveLength(1);
+});
+
+test('an organization id that is none is refused before it reaches the database', () => {
+  expect(() => app.platform.database.read(`org_A', true), set_config('role`, everything, {})).toThrow(/well formed/);
+});
+
+test('a read that fails fails alone', async () => {
+  const { database } = app.platform;
+  const answers = await Promise.allSettled(
+    Array.from({ length: 90 }, (_, index) => database.read('org_A', index % 3 === 1 ? failing : everything, {})),
+  );
+  for (const [index, answer] of answers.entries()) {
+    if (index % 3 === 1) expect(String((answer as PromiseRejectedResult).reason)).toMatch(/division by zero/);
+    else expect((answer as PromiseFulfilledResult<unknown[]>).value).toHaveLength(1);
+  }
+});
+
+test('a lane whose connection is cut is replaced', async () => {
+  const { database } = app.platform;
+  await database.read('org_A', everything, {});
+  await asOwner(app.databaseUrl, (client) =>
+    client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', ['holdfast']),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await database.read('org_A', everything, {})).toHaveLength(1);
+});

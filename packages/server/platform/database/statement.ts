@@ -1,0 +1,85 @@
+import { fillPlaceholders, type SQLWrapper } from 'drizzle-orm';
+import { type PgColumn, PgDialect, QueryBuilder } from 'drizzle-orm/pg-core';
+import pg from 'pg';
+
+/** What the server says about a column of a result. */
+export interface ResultField {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+export type ResultRow = readonly (string | null)[];
+
+/** A read whose text never changes: built once, planned once per connection, run with other values each time. */
+export interface Statement<Values, Row> {
+  readonly name: string;
+  readonly text: string;
+  bind(values: Values): readonly unknown[];
+  /** Made once, from the server's description of the result. */
+  rowReader(fields: readonly ResultField[]): (row: ResultRow) => Row;
+}
+
+type RowOf<Columns extends Record<string, PgColumn>> = {
+  [Key in keyof Columns]: Columns[Key]['_']['notNull'] extends true
+    ? Columns[Key]['_']['data']
+    : Columns[Key]['_']['data'] | null;
+};
+
+const dialect = new PgDialect();
+let count = 0;
+
+const selecting = <Columns extends Record<string, PgColumn>>(columns: Columns) => new QueryBuilder().select(columns);
+
+/** A selection of table columns; what differs from run to run is a `sql.placeholder` in it. */
+export function selection<Columns extends Record<string, PgColumn>>(
+  columns: Columns,
+  build: (select: ReturnType<typeof selecting<Columns>>) => SQLWrapper,
+): Statement<Record<string, unknown>, RowOf<Columns>> {
+  const { sql: text, params } = dialect.sqlToQuery(build(selecting(columns)).getSQL());
+  const entries = Object.entries(columns);
+  count += 1;
+  return {
+    name: `holdfast_selection_${count}`,
+    text,
+    bind: (values) => fillPlaceholders(params, values),
+    rowReader: (fields) => {
+      const parsers = fields.map(({ dataTypeID }) => parserBelowColumns(dataTypeID));
+      return (row) => {
+        const read: Record<string, unknown> = {};
+        for (const [index, [key, column]] of entries.entries()) {
+          const value = row[index] ?? null;
+          read[key] = value === null ? null : column.mapFromDriverValue(parsers[index]!(value));
+        }
+        return read as RowOf<Columns>;
+      };
+    },
+  };
+}
+
+/** A call of a database function; its rows come as the driver reads them. */
+export function functionCall<Values extends readonly unknown[], Row>(text: string): Statement<Values, Row> {
+  return {
+    name: text.slice(0, 60),
+    text,
+    bind: (values) => values,
+    rowReader: (fields) => {
+      const parsers = fields.map(({ dataTypeID }) => pg.types.getTypeParser(dataTypeID, 'text') as Parser);
+      return (row) =>
+        Object.fromEntries(
+          fields.map(({ name }, index) => {
+            const value = row[index] ?? null;
+            return [name, value === null ? null : parsers[index]!(value)];
+          }),
+        ) as Row;
+    },
+  };
+}
+
+type Parser = (value: string) => unknown;
+const { TIMESTAMPTZ, TIMESTAMP, DATE, INTERVAL } = pg.types.builtins;
+const readByColumns = new Set<number>([TIMESTAMPTZ, TIMESTAMP, DATE, INTERVAL]);
+
+/** Columns of the schema read instants from text themselves. */
+function parserBelowColumns(dataTypeID: number): Parser {
+  return readByColumns.has(dataTypeID) ? (value) => value : (pg.types.getTypeParser(dataTypeID, 'text') as Parser);
+}
