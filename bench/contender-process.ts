@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ContenderName, ContenderResult, ContenderTask } from './contenders/contender.ts';
 
 /** As the command line starts it: a small nursery, because what the engine makes is short-lived bytes outside of the heap. */
-const engineFlags = ['--max-semi-space-size=8'];
+const engineFlags = ['--max-semi-space-size=2'];
 
 /** A contender in a process of its own: its garbage, its threads and its peak memory are its own. */
 export class ContenderProcess {

@@ -8,5 +8,7 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   'one-document': async () => (await import('./one-document.ts')).oneDocumentBench,
   incremental: async () => (await import('./incremental.ts')).incrementalBench,
   webhooks: async () => (await import('./webhooks.ts')).webhooksBench,
+  workers: async () => (await import('./workers.ts')).workersBench,
+  responsive: async () => (await import('./responsive/responsive.ts')).responsiveBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

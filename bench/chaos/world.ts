@@ -12,7 +12,7 @@ import {
 } from '@holdfast/sandbox';
 import { startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
 import { createLogger } from '@holdfast/server/platform/log';
-import { type Client, Cluster } from '@holdfast/server/testing/cluster';
+import { type Client, Cluster, type Session } from '@holdfast/server/testing/cluster';
 
 export const database = { project: 'chaos', database: '(default)' };
 
@@ -20,6 +20,7 @@ export const database = { project: 'chaos', database: '(default)' };
 export interface World {
   cluster: Cluster;
   client: Client;
+  session: Session;
   firestore: FirestoreSandbox;
   s3: S3Sandbox;
   projectId: string;
@@ -31,6 +32,8 @@ export interface World {
 export async function createWorld(options: {
   documents: number;
   workers: number;
+  /** Of the first process, which answers calls. */
+  roles?: string;
   environment?: Record<string, string>;
 }): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-chaos-'));
@@ -50,9 +53,10 @@ export async function createWorld(options: {
     masterKey: randomBytes(32).toString('base64'),
     ...(options.environment ? { environment: options.environment } : {}),
   });
-  await cluster.startApi();
+  await cluster.startApi(options.roles);
   for (let count = 0; count < options.workers; count++) await cluster.startWorker();
-  const client = await cluster.signIn();
+  const session = await cluster.signIn();
+  const { client } = session;
   const { accessKeyId, secretAccessKey } = SANDBOX_S3_CREDENTIAL;
   const destination = await client.createStorageDestination({
     body: {
@@ -77,6 +81,7 @@ export async function createWorld(options: {
   return {
     cluster,
     client,
+    session,
     firestore,
     s3,
     projectId: project.id,

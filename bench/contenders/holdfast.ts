@@ -7,6 +7,7 @@ import {
   restoreView,
   runBackup,
   SealPool,
+  tuneCollector,
   verifyChain,
   viewOfChain,
 } from '@holdfast/engine';
@@ -35,6 +36,7 @@ export const holdfast: Contender = async (task) => {
 };
 
 async function backUp(task: ContenderTask, store: BlobStore): Promise<{ documents: number; storedBytes: number }> {
+  tuneCollector();
   const { source, close } = connectTo(task, task.project);
   backups += 1;
   const backupId = `b${String(backups).padStart(4, '0')}-${process.pid}`;

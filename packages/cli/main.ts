@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env -S node --max-semi-space-size=2
 import { createProgram } from './program.ts';
 import { runCommand } from './run-command.ts';
 

@@ -37,6 +37,5 @@ export * from './pipeline/write-manifest.ts';
 export * from './pipeline/write-view.ts';
 export * from './ports/index.ts';
 export * from './sources/firestore/index.ts';
-export * from './sources/firestore/index.ts';
 export * from './stores/index.ts';
-export * from './stores/index.ts';
+export * from './tune-collector.ts';

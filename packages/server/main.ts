@@ -1,9 +1,11 @@
+import { tuneCollector } from '@holdfast/engine';
 import { startApp } from './app.ts';
 import { ConfigurationError, describeConfig, loadConfig } from './config.ts';
 import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
 
 /** Starts the service, or with `--print-config` shows how it would start. */
 async function main(): Promise<void> {
+  tuneCollector();
   const config = loadConfig(process.env);
   if (process.argv.includes('--print-config')) {
     process.stdout.write(`${describeConfig(config)}\n`);

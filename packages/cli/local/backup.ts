@@ -5,6 +5,7 @@ import {
   reasonNotToFollow,
   runBackup,
   type Scope,
+  tuneCollector,
   type WrittenManifest,
 } from '@holdfast/engine';
 import type { Command } from 'commander';
@@ -41,6 +42,7 @@ export function backupCommand(): Command {
 }
 
 async function backUp(session: Session, options: BackupOptions): Promise<void> {
+  tuneCollector();
   const backupId = options.id ?? newBackupId();
   if (!isOwnerId(backupId))
     throw new EngineError('VALIDATION_ERROR', 'An id has 1 to 64 of the characters A-Z a-z 0-9 _ -.');

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { EngineError } from '../ports/errors.ts';
 import { ivBytes, tagBytes } from './derive.ts';
+import { freeBytes } from './free-bytes.ts';
 
 const { subtle } = webcrypto;
 const zstdCompressAsync = promisify(zstdCompress);
@@ -95,6 +96,7 @@ export async function openBlock(objectKey: Uint8Array, given: SealedBlock): Prom
     });
   });
   const plain = await decompress(new Uint8Array(packed), using, plainLength);
+  if (using !== codec.stored) freeBytes(new Uint8Array(packed));
   if (plain.length !== plainLength)
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block has another length than it says.');
   return plain;

@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { codec, compress, openBlock, sealBlock, sha256 } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
+import { freeBytes } from '../crypto/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
 import { type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';
@@ -43,7 +44,9 @@ export async function sealSegment(
   const summary = summarize(data, position.content, context.database);
   const objectId = randomBytes(16);
   const objectKey = deriveObjectKey(context.dataKey, objectId, context.ownerId);
+  const indexPlainLength = summary.index.length;
   const packedIndex = await compress(summary.index, codec.zstd);
+  freeBytes(summary.index);
   const packedData = await compress(data, codec.zstd);
   const header: SegmentHeader = {
     content: position.content,
@@ -52,18 +55,17 @@ export async function sealSegment(
     range: position.range,
     sequence: position.sequence,
     records: summary.records,
-    indexPlainLength: summary.index.length,
+    indexPlainLength,
     indexSealedLength: packedIndex.length + tagBytes,
     dataPlainLength: data.length,
     dataSealedLength: packedData.length + tagBytes,
     annexLength: position.annex.length,
   };
   const clear = Buffer.concat([encodeSegmentHeader(header), position.annex]);
-  const bytes = joined([
-    clear,
-    await sealBlock(objectKey, 1, additionalData(clear, context.ownerId, 1), packedIndex),
-    await sealBlock(objectKey, 2, additionalData(clear, context.ownerId, 2), packedData),
-  ]);
+  const sealedIndex = await sealBlock(objectKey, 1, additionalData(clear, context.ownerId, 1), packedIndex);
+  const sealedData = await sealBlock(objectKey, 2, additionalData(clear, context.ownerId, 2), packedData);
+  const bytes = joined([clear, sealedIndex, sealedData]);
+  for (const used of [packedIndex, packedData, sealedIndex, sealedData]) freeBytes(used);
   const descriptor = describe(header, clear.length, summary, await sha256(bytes));
   return { bytes, descriptor, collections: summary.collections };
 }
@@ -129,6 +131,7 @@ export async function openSegment(
   const data = await openDataBlock(header, clear, bytes.subarray(indexEnd), context);
   const summary = summarize(data, header.content, context.database);
   assertSummary(summary, index, descriptor);
+  freeBytes(summary.index);
   return { data, index, collections: summary.collections };
 }
 

@@ -24,5 +24,6 @@ export async function scanDocuments({
     tally.documents += batch.count;
     tally.through = batch.lastPath;
     onRead(batch.count, batch.bytes.length);
+    batch.release?.();
   }
 }

@@ -1,4 +1,6 @@
+import { freeBytes } from '../crypto/free-bytes.ts';
 import type { SegmentDescriptor } from '../format/descriptor.ts';
+import type { OpenedSegment } from '../format/segment.ts';
 import { EngineError, isEngineError, throwIfCancelled } from '../ports/errors.ts';
 import type { BackupReader } from './backup-reader.ts';
 import { countsOf } from './finish-backup.ts';
@@ -54,7 +56,7 @@ export async function verifyChain(
   for (const backup of chain) {
     const check = async (descriptor: SegmentDescriptor) => {
       throwIfCancelled(options.signal);
-      await backup.read(descriptor, options.signal).then(() => undefined, note(backup.backupId, descriptor.id));
+      await backup.read(descriptor, options.signal).then(discard, note(backup.backupId, descriptor.id));
       segments += 1;
       storedBytes += descriptor.headerBytes + descriptor.indexBytes + descriptor.dataBytes;
       options.onProgress?.({ segments, segmentsTotal, bytes: storedBytes });
@@ -74,6 +76,11 @@ export async function verifyChain(
     errors,
     errorCount,
   };
+}
+
+function discard({ data, index }: OpenedSegment): void {
+  freeBytes(data);
+  freeBytes(index);
 }
 
 async function verifyBackup(

@@ -15,11 +15,13 @@ export const recordBodyBytesMax = 4 * 1024 * 1024;
 
 /** Encoded records, ascending by path (see comparePaths) within a batch and from batch to batch of one stream. */
 export interface RecordBatch {
-  /** The receiver owns the bytes from the moment it gets the batch: a producer must not write to them again. */
+  /** The receiver owns the bytes from the moment it gets the batch: a producer must not write to them again before `release`. */
   readonly bytes: Uint8Array;
   readonly count: number;
   readonly firstPath: string;
   readonly lastPath: string;
+  /** A receiver that has copied what it needs may give the bytes back to be filled anew. It need not. */
+  release?(): void;
 }
 
 /** Where one record lies; valid for the bytes it was read from. */

@@ -1,14 +1,13 @@
 export { AttemptError, type AttemptStore } from './attempt.ts';
-export { listGcsBuckets } from './gcs/buckets.ts';
+export { createGcsStore, createS3Store, listGcsBuckets, listS3Buckets } from './cloud.ts';
 export { type GcsCredentials, parseGcsKeyFile } from './gcs/credentials.ts';
-export { createGcsStore, type GcsConnection, type GcsStoreOptions } from './gcs/gcs-store.ts';
+export type { GcsConnection, GcsStoreOptions } from './gcs/gcs-store.ts';
 export { createLocalStore, type LocalStoreOptions } from './local/local-store.ts';
 export { createMemoryStore, type MemoryStoreOptions, memoryAttempts } from './memory/memory-store.ts';
 export { createStoreNetwork, type NetworkOptions, type StoreNetwork } from './network.ts';
 export { type ProbeStep, type ProbeStepName, probeStore } from './probe.ts';
 export { RETRY_DEFAULT, type RetryPolicy } from './retry.ts';
-export { listS3Buckets } from './s3/buckets.ts';
 export type { S3Connection } from './s3/client.ts';
-export { createS3Store, type S3StoreOptions } from './s3/s3-store.ts';
+export type { S3StoreOptions } from './s3/s3-store.ts';
 export { type StoreFaults, withFaults } from './with-faults.ts';
 export { withRetries } from './with-retries.ts';

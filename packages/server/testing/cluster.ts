@@ -16,6 +16,12 @@ export interface ClusterOptions {
 
 export type Client = ReturnType<typeof createClient>;
 
+export interface Session {
+  token: string;
+  organizationId: string;
+  client: Client;
+}
+
 /** The service as separate processes on one database: an API with the scheduler, and workers that can be killed. */
 export class Cluster {
   readonly #options: ClusterOptions;
@@ -28,9 +34,9 @@ export class Cluster {
     this.#options = options;
   }
 
-  async startApi(): Promise<void> {
+  async startApi(roles = 'api,scheduler'): Promise<void> {
     const ready = /^Sign in: /;
-    const { child, lines } = await this.#spawn('api,scheduler', ready);
+    const { child, lines } = await this.#spawn(roles, ready);
     this.#api = child;
     this.signInLink = lines.find((line) => ready.test(line))?.replace('Sign in: ', '') ?? '';
     this.address = new URL(this.signInLink).origin;
@@ -47,15 +53,16 @@ export class Cluster {
     return [...this.#workers];
   }
 
-  /** A client of the first owner. */
-  async signIn(): Promise<Client> {
+  /** The first owner, in their organization. */
+  async signIn(): Promise<Session> {
     const response = await fetch(this.signInLink, { redirect: 'manual' });
     const cookie = response.headers.getSetCookie().find((text) => text.startsWith('holdfast_access='));
     const token = cookie?.split(';')[0]?.slice('holdfast_access='.length);
     if (!token) throw new Error(`the sign-in link was refused (${response.status})`);
     const person = createClient({ baseUrl: this.address, token });
     const organizationId = (await person.getMe()).organizations[0]?.id;
-    return createClient({ baseUrl: this.address, token, ...(organizationId ? { organizationId } : {}) });
+    if (!organizationId) throw new Error('the first owner has no organization');
+    return { token, organizationId, client: createClient({ baseUrl: this.address, token, organizationId }) };
   }
 
   async close(): Promise<void> {

@@ -11,8 +11,12 @@ import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '.
 
 export const BATCH_BYTES_TARGET = 512 * 1024;
 
+/** Buffers that came back and wait to be filled again; more are never under way at once. */
+const FREE_MAX = 4;
+
 export class BatchBuilder {
   readonly #capacity: number;
+  readonly #free: Buffer[] = [];
   #buffer: Buffer;
   #length = 0;
   #count = 0;
@@ -60,11 +64,13 @@ export class BatchBuilder {
   /** Hands over what was gathered and starts anew; undefined when there is nothing. */
   take(): RecordBatch | undefined {
     if (this.#count === 0) return undefined;
+    const buffer = this.#buffer;
     const batch: RecordBatch = {
-      bytes: this.#buffer.subarray(0, this.#length),
+      bytes: buffer.subarray(0, this.#length),
       count: this.#count,
-      firstPath: pathOfName(nameOfDocument(this.#buffer, this.#firstStart, this.#firstEnd)),
+      firstPath: pathOfName(nameOfDocument(buffer, this.#firstStart, this.#firstEnd)),
       lastPath: pathOfName(this.lastName()),
+      release: () => this.#takeBack(buffer),
     };
     this.#buffer = EMPTY;
     this.#length = 0;
@@ -72,9 +78,15 @@ export class BatchBuilder {
     return batch;
   }
 
+  #takeBack(buffer: Buffer): void {
+    const isOurSize = buffer.length === this.#capacity;
+    if (isOurSize && this.#free.length < FREE_MAX && !this.#free.includes(buffer)) this.#free.push(buffer);
+  }
+
   /** Not from Node's pool: the receiver owns the whole buffer. */
   #grow(needed: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(this.#capacity, needed));
+    const size = Math.max(this.#capacity, needed);
+    const larger = (size === this.#capacity ? this.#free.pop() : undefined) ?? Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
   }

@@ -9,7 +9,8 @@ import { collect } from '../collect.ts';
 import { BYTES_MAX_DEFAULT, folderPrefix } from '../keys.ts';
 import { RETRY_DEFAULT, type RetryPolicy, retrying } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
-import { authClientOf, type GcsCredentials } from './credentials.ts';
+import { authClientOf } from './auth-client.ts';
+import type { GcsCredentials } from './credentials.ts';
 import { gcsError, statusOf } from './errors.ts';
 
 export interface GcsConnection {

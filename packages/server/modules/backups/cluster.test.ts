@@ -25,7 +25,7 @@ beforeAll(async () => {
   fillFast(firestore.control.database(database), { collection: 'items', documents });
   cluster = new Cluster({ databaseUrl: created.url, folder, masterKey: testMasterKey });
   await cluster.startApi();
-  client = await cluster.signIn();
+  ({ client } = await cluster.signIn());
   await client.createStorageDestination({ body: { name: 'Folder', type: 'local', path: 'storage' } });
   const project = await client.createProject({
     body: {

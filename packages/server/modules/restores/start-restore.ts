@@ -21,6 +21,9 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   const { database } = context.platform;
   const organizationId = caller.organization.id;
   if (request.backupId === undefined) {
+    await database.tenant(organizationId, (transaction) =>
+      projectStore.get(transaction, organizationId, request.projectId ?? ''),
+    );
     throw new Problem('POINT_IN_TIME_UNAVAILABLE', 'Point-in-time recovery is not switched on for this project.', {
       details: { before: null, after: null },
     });

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { createWorld, pause, type World } from '../chaos/world.ts';
+import { type Bench, figure, median } from '../figure.ts';
+import { percentile } from '../webhooks/verdict.ts';
+
+const documents = 300_000;
+const rounds = 5;
+const idleMs = 8000;
+const pauseMs = 4;
+
+/** Calls and a backup in one process: how much longer the slowest calls take while it runs. */
+export const responsiveBench: Bench = {
+  name: 'responsive',
+  about: `The slowest hundredth of GET /backups while the same process takes a backup of ${documents.toLocaleString('en-US')} documents, against the same while it does nothing else; in turns.`,
+  async run() {
+    const world = await createWorld({ documents, workers: 0, roles: 'api,worker,scheduler' });
+    const caller = new Worker(new URL('./caller.ts', import.meta.url), { workerData: callOf(world) });
+    try {
+      await backUp(world);
+      const [idle, busy]: [number[], number[]] = [[], []];
+      for (let round = 0; round < rounds; round += 1) {
+        await latencies(caller);
+        await pause(idleMs);
+        idle.push(percentile(await latencies(caller), 0.99));
+        await backUp(world);
+        busy.push(percentile(await latencies(caller), 0.99));
+      }
+      const [quiet, loaded] = [median(idle), median(busy)];
+      const details = { 'idle p99 ms': quiet, 'p99 ms during a backup': loaded };
+      return [figure('responsive', 'an idle service', loaded / quiet, 5, 'lower', details)];
+    } finally {
+      await caller.terminate();
+      await world.close();
+    }
+  },
+};
+
+function callOf({ cluster, session }: World) {
+  const headers = { authorization: `Bearer ${session.token}`, 'x-organization-id': session.organizationId };
+  return { url: `${cluster.address}/api/v1/backups`, headers, pauseMs };
+}
+
+/** What was measured since the last time. */
+async function latencies(caller: Worker): Promise<number[]> {
+  caller.postMessage('tell');
+  const [measured] = (await once(caller, 'message')) as [number[]];
+  return measured;
+}
+
+async function backUp({ client, projectId }: World): Promise<void> {
+  const started = await client.createBackup({ body: { projectId } });
+  if ('dryRun' in started) throw new Error('a backup was not started');
+  for (;;) {
+    const { status, error } = await client.getBackup({ params: { backupId: started.id } });
+    if (status === 'completed') return;
+    if (status !== 'pending' && status !== 'running') throw new Error(`the backup ${status}: ${error?.message}`);
+    await pause(100);
+  }
+}

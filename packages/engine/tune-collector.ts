@@ -1,0 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+
+/** The engine of Node 24, where the flag was found and measured; another one might not know it and complain. */
+const knownEngine = /^13\.6\./;
+
+/**
+ * For a process whose main work is moving bytes: V8 looks at its whole heap each time 32 MiB were allocated beside it,
+ * however short-lived they are, and a backup allocates that several times a second. Counting those bytes against the
+ * heap's own limit instead makes it look when memory really grows: a fifth less processor time for a backup.
+ */
+export function tuneCollector(): void {
+  if (knownEngine.test(process.versions.v8)) setFlagsFromString('--external-memory-accounted-in-global-limit');
+}
