@@ -28,7 +28,6 @@ import { type RestoreRow, restoreStore } from './restore-store.ts';
 
 type Job = RunningJob<{ organizationId: string; restoreId: string }>;
 
-const failuresMax = 5;
 const safetyPollMs = 400;
 
 interface Work {
@@ -305,7 +304,7 @@ async function handleFailure(
   if (job.signal.aborted) throw error;
   const failures = row.failures + 1;
   context.platform.log.warn({ err: reason, restoreId: row.id, failures }, 'a restore stumbled');
-  if (mayPass(reason) && failures < failuresMax) {
+  if (mayPass(reason) && failures < context.platform.config.JOB_ATTEMPTS) {
     await meter.save({ failures });
     throw reason;
   }

@@ -143,10 +143,10 @@ describe('streams that break', () => {
   test('a connection that is told to go away finishes its calls and takes no new ones', async () => {
     const { channel, sessions } = await serve((served) => {
       if (sessions.size === 1) for (const session of sessions) session.goaway(0);
-      setTimeout(() => answer(served, ['done'], { 'grpc-status': '0' }), 50);
+      setTimeout(() => answer(served, ['done'], { 'grpc-status': '0' }), 600);
     });
     const first = unary(channel);
-    await sleep(25);
+    await sleep(300);
     expect((await unary(channel)).toString()).toBe('done');
     expect((await first).toString()).toBe('done');
     expect(sessions.size).toBe(2);
