@@ -4,13 +4,16 @@ import { type Bench, figure, median } from './figure.ts';
 const documents = 300_000;
 const rounds = 3;
 const latencyMs = 2;
+/** Ranges that a worker reads at a time: what limits it is waiting for the source, as in production. */
+const rangesEach = 2;
 
 /** One worker process and two of them, in turns, on the same database, the same Firestore and the same S3. */
 export const workersBench: Bench = {
   name: 'workers',
   about: `A backup of ${documents.toLocaleString('en-US')} documents by two worker processes, against one; the source waits ${latencyMs} ms before each batch of messages, so that two cores are not the limit.`,
   async run() {
-    const world = await createWorld({ documents, workers: 1 });
+    const environment = { WORKER_CONCURRENCY: String(rangesEach) };
+    const world = await createWorld({ documents, workers: 1, environment });
     try {
       world.firestore.control.addFault({ method: 'RunQuery', batchLatencyMs: latencyMs });
       await backUp(world);

@@ -2,6 +2,7 @@ import { tuneCollector } from '@holdfast/engine';
 import { startApp } from './app.ts';
 import { ConfigurationError, describeConfig, loadConfig } from './config.ts';
 import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
+import { putHelpersBehind } from './platform/helper-threads.ts';
 
 /** Starts the service, or with `--print-config` shows how it would start. */
 async function main(): Promise<void> {
@@ -12,6 +13,7 @@ async function main(): Promise<void> {
     return;
   }
   const app = await startApp(config);
+  putHelpersBehind();
   process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
   let asked = 0;

@@ -20,76 +20,120 @@ export interface RecordSummary {
 /** Enough for the numbers of one entry, whatever they are. */
 const entryNumbersBytesMax = 40;
 
+const indexBytesAtFirst = 256 * 1024;
+
 /** In a log a path may stand several times; elsewhere once. */
 export type Order = 'paths-once' | 'paths-repeat';
 
+/** Builds the index block of document records; see DocumentSummary. */
+export function summarizeDocuments(data: Uint8Array, database: string, order: Order = 'paths-once'): RecordSummary {
+  const summary = new DocumentSummary(database, order);
+  summary.add(data, data.length);
+  return summary.finish(data);
+}
+
 /**
  * Builds the index block of document records and refuses records that are not whole, are not of this database, or do
- * not ascend. Runs on every document of every backup: no allocation per record.
+ * not ascend. Runs on every document of every backup: no allocation per record. Records may be added bit by bit while
+ * a segment fills, so that no segment holds up its process for as long as all of it takes.
  */
-export function summarizeDocuments(data: Uint8Array, database: string, order: Order = 'paths-once'): RecordSummary {
-  const prefix = Buffer.from(`${database}/documents/`, 'utf8');
-  const counter = new CollectionCounter();
-  const location: RecordLocation = { kind: recordKind.put, start: 0, bodyStart: 0, end: 0 };
-  const outline = emptyOutline();
-  let index = new Uint8Array(Math.max(4096, data.length >> 3));
-  let used = 0;
-  let records = 0;
-  let deletes = 0;
-  let previousStart = 0;
-  let previousEnd = 0;
-  let previousSeconds = 0;
-  let previousNanos = 0;
-  let firstStart = 0;
-  let firstEnd = 0;
-  for (let position = 0; position < data.length; position = location.end) {
-    if (!readRecordAt(data, position, location)) throw damaged('is not whole', records);
-    if (!outlineDocument(data, location.bodyStart, location.end, outline)) throw damaged('is no document', records);
-    if (!startsWith(data, outline.nameStart, outline.nameEnd, prefix)) throw damaged('is of another database', records);
-    const pathStart = outline.nameStart + prefix.length;
-    const pathEnd = outline.nameEnd;
-    const shared = sharedByteCount(data, previousStart, previousEnd, data, pathStart, pathEnd);
-    if (records === 0) {
-      firstStart = pathStart;
-      firstEnd = pathEnd;
-    } else {
-      const compared = comparePathBytes(data, previousStart, previousEnd, data, pathStart, pathEnd, shared);
-      const timeGoesOn =
-        outline.updateSeconds > previousSeconds ||
-        (outline.updateSeconds === previousSeconds && outline.updateNanos >= previousNanos);
-      const ascends = compared < 0 || (compared === 0 && order === 'paths-repeat' && timeGoesOn);
-      if (!ascends) throw damaged('is out of order', records);
-    }
-    const suffixLength = pathEnd - pathStart - shared;
-    if (used + suffixLength + entryNumbersBytesMax > index.length)
-      index = grown(index, used + suffixLength + entryNumbersBytesMax);
-    used = writeVarint(index, used, shared);
-    used = writeVarint(index, used, suffixLength);
-    for (let offset = pathStart + shared; offset < pathEnd; offset += 1) {
-      index[used] = data[offset]!;
-      used += 1;
-    }
-    const isDelete = location.kind === recordKind.delete;
-    used = writeVarint(index, used, (location.end - location.bodyStart) * 2 + (isDelete ? 1 : 0));
-    used = writeVarint(index, used, zigzag(outline.updateSeconds - previousSeconds));
-    used = writeVarint(index, used, outline.updateNanos);
-    if (isDelete) deletes += 1;
-    counter.show(data, pathStart, pathEnd, shared, !isDelete);
-    previousStart = pathStart;
-    previousEnd = pathEnd;
-    previousSeconds = outline.updateSeconds;
-    previousNanos = outline.updateNanos;
-    records += 1;
+export class DocumentSummary {
+  readonly #prefix: Buffer;
+  readonly #order: Order;
+  readonly #counter = new CollectionCounter();
+  readonly #location: RecordLocation = { kind: recordKind.put, start: 0, bodyStart: 0, end: 0 };
+  readonly #outline = emptyOutline();
+  #index = new Uint8Array(indexBytesAtFirst);
+  #used = 0;
+  #position = 0;
+  #records = 0;
+  #deletes = 0;
+  #previousStart = 0;
+  #previousEnd = 0;
+  #previousSeconds = 0;
+  #previousNanos = 0;
+  #firstStart = 0;
+  #firstEnd = 0;
+
+  constructor(database: string, order: Order) {
+    this.#prefix = Buffer.from(`${database}/documents/`, 'utf8');
+    this.#order = order;
   }
-  return {
-    index: index.subarray(0, used),
-    records,
-    puts: records - deletes,
-    deletes,
-    firstPath: utf8(data, firstStart, firstEnd),
-    lastPath: utf8(data, previousStart, previousEnd),
-    collections: counter.counts(),
-  };
+
+  /** Goes on to `end`; `data` are the same bytes every time, only more of them. */
+  add(data: Uint8Array, end: number): void {
+    const prefix = this.#prefix;
+    const location = this.#location;
+    const outline = this.#outline;
+    let index = this.#index;
+    let used = this.#used;
+    let records = this.#records;
+    let previousStart = this.#previousStart;
+    let previousEnd = this.#previousEnd;
+    let previousSeconds = this.#previousSeconds;
+    let previousNanos = this.#previousNanos;
+    let position = this.#position;
+    for (; position < end; position = location.end) {
+      if (!readRecordAt(data, position, location) || location.end > end) throw damaged('is not whole', records);
+      if (!outlineDocument(data, location.bodyStart, location.end, outline)) throw damaged('is no document', records);
+      if (!startsWith(data, outline.nameStart, outline.nameEnd, prefix))
+        throw damaged('is of another database', records);
+      const pathStart = outline.nameStart + prefix.length;
+      const pathEnd = outline.nameEnd;
+      const shared = sharedByteCount(data, previousStart, previousEnd, data, pathStart, pathEnd);
+      if (records === 0) {
+        this.#firstStart = pathStart;
+        this.#firstEnd = pathEnd;
+      } else {
+        const compared = comparePathBytes(data, previousStart, previousEnd, data, pathStart, pathEnd, shared);
+        const timeGoesOn =
+          outline.updateSeconds > previousSeconds ||
+          (outline.updateSeconds === previousSeconds && outline.updateNanos >= previousNanos);
+        const ascends = compared < 0 || (compared === 0 && this.#order === 'paths-repeat' && timeGoesOn);
+        if (!ascends) throw damaged('is out of order', records);
+      }
+      const suffixLength = pathEnd - pathStart - shared;
+      if (used + suffixLength + entryNumbersBytesMax > index.length)
+        index = grown(index, used + suffixLength + entryNumbersBytesMax);
+      used = writeVarint(index, used, shared);
+      used = writeVarint(index, used, suffixLength);
+      for (let offset = pathStart + shared; offset < pathEnd; offset += 1) {
+        index[used] = data[offset]!;
+        used += 1;
+      }
+      const isDelete = location.kind === recordKind.delete;
+      used = writeVarint(index, used, (location.end - location.bodyStart) * 2 + (isDelete ? 1 : 0));
+      used = writeVarint(index, used, zigzag(outline.updateSeconds - previousSeconds));
+      used = writeVarint(index, used, outline.updateNanos);
+      if (isDelete) this.#deletes += 1;
+      this.#counter.show(data, pathStart, pathEnd, shared, !isDelete);
+      previousStart = pathStart;
+      previousEnd = pathEnd;
+      previousSeconds = outline.updateSeconds;
+      previousNanos = outline.updateNanos;
+      records += 1;
+    }
+    this.#index = index;
+    this.#used = used;
+    this.#records = records;
+    this.#previousStart = previousStart;
+    this.#previousEnd = previousEnd;
+    this.#previousSeconds = previousSeconds;
+    this.#previousNanos = previousNanos;
+    this.#position = position;
+  }
+
+  finish(data: Uint8Array): RecordSummary {
+    return {
+      index: this.#index.subarray(0, this.#used),
+      records: this.#records,
+      puts: this.#records - this.#deletes,
+      deletes: this.#deletes,
+      firstPath: utf8(data, this.#firstStart, this.#firstEnd),
+      lastPath: utf8(data, this.#previousStart, this.#previousEnd),
+      collections: this.#counter.counts(),
+    };
+  }
 }
 
 /** Auth users: the body is JSON, `localId` is the path, and there are no times. */

@@ -4,7 +4,7 @@ import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import { freeBytes } from '../crypto/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
-import { type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';
+import { DocumentSummary, type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';
 import {
   decodeSegmentHeader,
   encodeSegmentHeader,
@@ -35,13 +35,22 @@ export interface SealedSegment {
   readonly collections: ReadonlyMap<string, number>;
 }
 
-/** Indexes, compresses and seals records. Draws a fresh object id, hence a fresh key, on every call. */
+/** For documents that come bit by bit; undefined where only the whole can be summarized. */
+export function summaryOf(content: SegmentContent, database: string): DocumentSummary | undefined {
+  if (content === segmentContent.authUsers) return undefined;
+  return new DocumentSummary(database, content === segmentContent.log ? 'paths-repeat' : 'paths-once');
+}
+
+/**
+ * Compresses and seals records with their index, which is built here unless the caller has done so already. Draws a
+ * fresh object id, hence a fresh key, on every call.
+ */
 export async function sealSegment(
   data: Uint8Array,
   position: SegmentPosition,
   context: SealContext,
+  summary: RecordSummary = summarize(data, position.content, context.database),
 ): Promise<SealedSegment> {
-  const summary = summarize(data, position.content, context.database);
   const objectId = randomBytes(16);
   const objectKey = deriveObjectKey(context.dataKey, objectId, context.ownerId);
   const indexPlainLength = summary.index.length;

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { SegmentDescriptor } from '../format/descriptor.ts';
+import type { RecordSummary } from '../format/index-build.ts';
 import {
   type OpenedSegment,
   openSegment,
@@ -24,8 +25,13 @@ export class SealPool {
     this.#free = atOnce;
   }
 
-  async seal(data: Uint8Array, position: SegmentPosition, context: SealContext): Promise<SealedSegment> {
-    return await this.#inTurn(() => sealSegment(data, position, context));
+  async seal(
+    data: Uint8Array,
+    position: SegmentPosition,
+    context: SealContext,
+    summary?: RecordSummary,
+  ): Promise<SealedSegment> {
+    return await this.#inTurn(() => sealSegment(data, position, context, summary));
   }
 
   async open(bytes: Uint8Array, descriptor: SegmentDescriptor, context: SealContext): Promise<OpenedSegment> {

@@ -1,5 +1,6 @@
 import type { SegmentDescriptor } from '../format/descriptor.ts';
-import type { SealContext, SegmentPosition } from '../format/segment.ts';
+import type { DocumentSummary, RecordSummary } from '../format/index-build.ts';
+import { type SealContext, type SegmentPosition, summaryOf } from '../format/segment.ts';
 import type { SegmentContent } from '../format/segment-header.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
@@ -42,12 +43,13 @@ export interface FinishedSegment {
 /** Segments of one writer being sealed or stored at a time; the buffer pool bounds all writers together. */
 const inFlightMax = 4;
 
-/** Collects batches into segments and stores them. Batches must ascend by path; that is checked when sealing. */
+/** Collects batches into segments and stores them. Batches must ascend by path; that is checked as they come. */
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
   #buffer: ArrayBuffer | undefined;
   #bytes = new Uint8Array(0);
   #used = 0;
+  #summary: DocumentSummary | undefined;
   #sequence: number;
   #inFlight = 0;
   #wake: (() => void) | undefined;
@@ -86,9 +88,11 @@ export class SegmentWriter {
     if (this.#buffer === undefined) {
       this.#buffer = await this.#options.buffers.acquire();
       this.#bytes = new Uint8Array(this.#buffer);
+      this.#summary = summaryOf(this.#options.content, this.#options.context.database);
     }
     this.#bytes.set(bytes, this.#used);
     this.#used += bytes.length;
+    this.#summary?.add(this.#bytes, this.#used);
     if (this.#used >= this.#options.segmentBytes) await this.#seal();
   }
 
@@ -99,8 +103,10 @@ export class SegmentWriter {
       });
     }
     this.#assertUnbroken();
-    const stored = this.#sealAndStore(this.#buffer!, this.#used, this.#sequence);
+    const summary = this.#summary?.finish(this.#bytes);
+    const stored = this.#sealAndStore(this.#buffer!, this.#used, this.#sequence, summary);
     this.#buffer = undefined;
+    this.#summary = undefined;
     this.#used = 0;
     this.#sequence += 1;
     this.#inFlight += 1;
@@ -108,11 +114,16 @@ export class SegmentWriter {
     this.#tail.catch(() => undefined);
   }
 
-  async #sealAndStore(buffer: ArrayBuffer, length: number, sequence: number): Promise<FinishedSegment> {
+  async #sealAndStore(
+    buffer: ArrayBuffer,
+    length: number,
+    sequence: number,
+    summary: RecordSummary | undefined,
+  ): Promise<FinishedSegment> {
     const { pool, context, content, range, buffers, store, keyOf, signal, lock } = this.#options;
     const position: SegmentPosition = { content, range, sequence, annex: new Uint8Array(0) };
     const sealed = await pool
-      .seal(new Uint8Array(buffer, 0, length), position, context)
+      .seal(new Uint8Array(buffer, 0, length), position, context, summary)
       .finally(() => buffers.release(buffer));
     await store.put(keyOf(sealed.descriptor), sealed.bytes, {
       ...(signal ? { signal } : {}),

@@ -11,7 +11,7 @@ export interface FaultRule {
   readonly message?: string;
   /** Wait before a call is served. */
   readonly latencyMs?: number;
-  /** Wait before each batch of streamed documents (some 256 KiB) is sent. */
+  /** Wait before each batch of streamed documents is sent. Batches are then 16 KiB, the frames of a server on the network. */
   readonly batchLatencyMs?: number;
   /** A stream breaks after this many documents: with `status`, or without any when `reset` is set. */
   readonly breakAfterDocuments?: number;
@@ -139,6 +139,8 @@ function faultError(status: CodeName, message?: string): RpcError {
   return new RpcError(status, message ?? MESSAGES[status] ?? `Injected ${status}.`);
 }
 
+const SLOW_BATCH_BYTES = 16 * 1024;
+
 /** A fault that strikes in the middle of a stream. */
 export class StreamFault {
   private readonly rule: FaultRule;
@@ -156,6 +158,11 @@ export class StreamFault {
     call.out.flush();
     if (this.rule.reset) call.reset();
     else throw faultError(this.rule.status ?? 'UNAVAILABLE', this.rule.message);
+  }
+
+  /** How much is sent at a time; a stream that is not slowed down sends as much as it can. */
+  get batchBytes(): number {
+    return this.rule.batchLatencyMs === undefined ? Number.POSITIVE_INFINITY : SLOW_BATCH_BYTES;
   }
 
   async delay(): Promise<void> {

@@ -133,7 +133,9 @@ class QueryStream {
     } else {
       this.send(renderDocument(version, this.plan.mask));
     }
-    return this.call.out.bytesSent !== this.bytesSeen || this.sent === this.fault?.documentsMax;
+    const { fault } = this;
+    if (fault !== null && this.call.out.pendingBytes >= fault.batchBytes) this.call.out.flush();
+    return this.call.out.bytesSent !== this.bytesSeen || this.sent === fault?.documentsMax;
   }
 
   private send(document: Buffer): void {

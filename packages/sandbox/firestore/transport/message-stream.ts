@@ -85,6 +85,11 @@ export class MessageStream {
     });
   }
 
+  /** Packed, but not handed on yet. */
+  get pendingBytes(): number {
+    return this.used;
+  }
+
   get congested(): boolean {
     return this.inFlightBytes >= IN_FLIGHT_BYTES_MAX && !this.stream.destroyed;
   }

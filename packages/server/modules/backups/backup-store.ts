@@ -1,6 +1,7 @@
-import { and, asc, desc, eq, gte, inArray, isNull, lt, sql } from 'drizzle-orm';
-import type { Transaction } from '../../platform/database/database.ts';
+import { and, asc, desc, eq, getTableColumns, gte, inArray, isNull, lt, sql } from 'drizzle-orm';
+import type { Database, Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
+import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { backupCopies, backupRanges, backups } from './tables.ts';
 
@@ -8,6 +9,18 @@ export type BackupRow = typeof backups.$inferSelect;
 export type NewBackup = typeof backups.$inferInsert;
 export type CopyRow = typeof backupCopies.$inferSelect;
 export type RangeRow = typeof backupRanges.$inferSelect;
+
+const copiesOfBackups = selection(getTableColumns(backupCopies), (select) =>
+  select
+    .from(backupCopies)
+    .where(
+      and(
+        eq(backupCopies.organizationId, sql.placeholder('organizationId')),
+        sql`${backupCopies.backupId} = any(${sql.placeholder('backupIds')})`,
+      ),
+    )
+    .orderBy(asc(backupCopies.position)),
+);
 
 /** All SQL on backups and their copies. Deleted backups are not found. */
 export const backupStore = {
@@ -142,6 +155,11 @@ export const backupStore = {
       .from(backupCopies)
       .where(and(eq(backupCopies.organizationId, organizationId), inArray(backupCopies.backupId, [...backupIds])))
       .orderBy(asc(backupCopies.position));
+  },
+
+  /** The same for a list of backups, as a read of its own. */
+  copiesOf(database: Database, organizationId: string, backupIds: readonly string[]): Promise<CopyRow[]> {
+    return database.read(organizationId, copiesOfBackups, { organizationId, backupIds });
   },
 
   /** For good, once its objects are gone. */

@@ -15,24 +15,17 @@ export function backupHandlers(context: BackupsContext): Handlers {
 
   async function present(organizationId: string, rows: readonly BackupRow[]) {
     if (rows.length === 0) return [];
-    return database.tenant(organizationId, async (transaction) => {
-      const copies = await backupStore.copies(
-        transaction,
-        organizationId,
-        rows.map((row) => row.id),
-      );
-      const destinations = await storageStore.many(transaction, organizationId, [
-        ...new Set(rows.map((row) => row.storageDestinationId)),
-      ]);
-      const byId = new Map(destinations.map((destination) => [destination.id, destination]));
-      return rows.map((row) =>
-        presentBackup(
-          row,
-          copies.filter((copy) => copy.backupId === row.id),
-          byId.get(row.storageDestinationId),
-        ),
-      );
-    });
+    const ids = rows.map((row) => row.id);
+    const destinationIds = [...new Set(rows.map((row) => row.storageDestinationId))];
+    const [copies, destinations] = await Promise.all([
+      backupStore.copiesOf(database, organizationId, ids),
+      storageStore.manyOf(database, organizationId, destinationIds),
+    ]);
+    const copiesById = Map.groupBy(copies, (copy) => copy.backupId);
+    const destinationsById = new Map(destinations.map((destination) => [destination.id, destination]));
+    return rows.map((row) =>
+      presentBackup(row, copiesById.get(row.id) ?? [], destinationsById.get(row.storageDestinationId)),
+    );
   }
 
   async function answer(organizationId: string, backupId: string) {

@@ -1,12 +1,24 @@
-import { and, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm';
-import type { Transaction } from '../../platform/database/database.ts';
+import { and, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import type { Database, Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
+import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
 import { storageDestinations, storageTasks } from './tables.ts';
 
 export type DestinationRow = typeof storageDestinations.$inferSelect;
 export type NewDestination = typeof storageDestinations.$inferInsert;
 export type TaskRow = typeof storageTasks.$inferSelect;
+
+const manyDestinations = selection(getTableColumns(storageDestinations), (select) =>
+  select
+    .from(storageDestinations)
+    .where(
+      and(
+        eq(storageDestinations.organizationId, sql.placeholder('organizationId')),
+        sql`${storageDestinations.id} = any(${sql.placeholder('ids')})`,
+      ),
+    ),
+);
 
 /** All SQL on the destinations of an organization and their tasks. */
 export const storageStore = {
@@ -32,6 +44,11 @@ export const storageStore = {
       .select()
       .from(storageDestinations)
       .where(and(eq(storageDestinations.organizationId, organizationId), inArray(storageDestinations.id, [...ids])));
+  },
+
+  /** The same as a read of its own. */
+  manyOf(database: Database, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
+    return database.read(organizationId, manyDestinations, { organizationId, ids });
   },
 
   async lock({ orm }: Transaction, organizationId: string, id: string): Promise<DestinationRow> {

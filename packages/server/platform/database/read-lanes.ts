@@ -12,7 +12,7 @@ const wearTenant = {
 
 /**
  * Reads of one statement, in one round trip each. A lane is a connection that many callers share: reads travel behind
- * each other without waiting for answers, and all that is asked in one turn of the event loop leaves in one write.
+ * each other without waiting for answers, and all that is asked in one go leaves in one write.
  * Each read is a transaction of its own: it puts on the tenant's role and organization, reads, and takes them off again.
  */
 export class ReadLanes {
@@ -147,7 +147,7 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   }
 
   submit(wire: Wire): null {
-    corkUntilNextTurn(wire.stream);
+    corkUntilDone(wire.stream);
     if (this.#organizationId !== null) {
       wire.bind({ portal: '', statement: wearTenant.name, values: [this.#organizationId], valueMapper: asText });
       wire.execute({ portal: '' });
@@ -192,11 +192,12 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
 
 const corked = new WeakSet<Duplex>();
 
-function corkUntilNextTurn(stream: Duplex): void {
+/** Until everything that runs in this go has asked what it wants to ask. */
+function corkUntilDone(stream: Duplex): void {
   if (corked.has(stream)) return;
   corked.add(stream);
   stream.cork();
-  setImmediate(() => {
+  process.nextTick(() => {
     corked.delete(stream);
     stream.uncork();
   });
@@ -206,6 +207,13 @@ function asText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') return value;
   if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return `{${value.map(asElement).join()}}`;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw new TypeError('a read takes text, numbers, instants and truth values');
+  throw new TypeError('a read takes text, numbers, instants, truth values and lists of text');
+}
+
+/** As text inside of a PostgreSQL array. */
+function asElement(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('a list in a read is a list of text');
+  return `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

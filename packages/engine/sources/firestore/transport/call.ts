@@ -20,6 +20,9 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** As much as one call may bring in before others have their turn. */
+const TURN_BYTES_MAX = 256 * 1024;
+
 export class GrpcCall {
   readonly #stream: ClientHttp2Stream;
   readonly #handlers: CallHandlers;
@@ -29,6 +32,8 @@ export class GrpcCall {
   #idle: NodeJS.Timeout | undefined;
   #ended = false;
   #paused = false;
+  #resting = false;
+  #bytesThisTurn = 0;
   #httpStatus = 200;
   #trailers: IncomingHttpHeaders | undefined;
   readonly #onAbort = () => this.#finish(new GrpcError(grpcCode.CANCELLED, 'the caller gave up'));
@@ -78,7 +83,7 @@ export class GrpcCall {
     if (!this.#paused || this.#ended) return;
     this.#paused = false;
     this.#touch();
-    this.#stream.resume();
+    if (!this.#resting) this.#stream.resume();
   }
 
   /** Ends the call without an answer; onEnd gets CANCELLED. */
@@ -119,6 +124,8 @@ export class GrpcCall {
   #onData(chunk: Buffer): void {
     if (this.#ended || this.#httpStatus !== 200) return;
     this.bytesReceived += chunk.length;
+    this.#bytesThisTurn += chunk.length;
+    if (this.#bytesThisTurn >= TURN_BYTES_MAX && !this.#resting) this.#rest();
     this.#touch();
     try {
       this.#deframer.push(chunk);
@@ -127,6 +134,17 @@ export class GrpcCall {
       return;
     }
     this.#handlers.onChunk?.();
+  }
+
+  /** Lets everything else in the process have its turn; a fast server could keep it waiting for megabytes. */
+  #rest(): void {
+    this.#resting = true;
+    this.#stream.pause();
+    setImmediate(() => {
+      this.#resting = false;
+      this.#bytesThisTurn = 0;
+      if (!this.#paused) this.#stream.resume();
+    });
   }
 
   #onStreamEnd(): void {
