@@ -17,6 +17,7 @@ const registry: Record<string, () => Promise<boolean>> = {
       runs: Number(values.runs ?? 10),
       documents: Number(values.documents),
     }),
+  fairness: async () => (await import('./fairness.ts')).chaosFairness(),
   outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };

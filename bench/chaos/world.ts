@@ -57,27 +57,10 @@ export async function createWorld(options: {
   for (let count = 0; count < options.workers; count++) await cluster.startWorker();
   const session = await cluster.signIn();
   const { client } = session;
-  const { accessKeyId, secretAccessKey } = SANDBOX_S3_CREDENTIAL;
-  const destination = await client.createStorageDestination({
-    body: {
-      name: 'Sandbox',
-      type: 's3',
-      bucket: 'chaos',
-      region: 'us-east-1',
-      endpoint: s3.endpoint,
-      forcePathStyle: true,
-      credentials: { accessKeyId, secretAccessKey },
-    },
-  });
+  const destination = await client.createStorageDestination({ body: bucketAt(s3) });
   if (destination.status !== 'connected')
     throw new Error(`the destination does not work: ${destination.error?.message}`);
-  const project = await client.createProject({
-    body: {
-      name: 'Chaos',
-      sourceProjectId: database.project,
-      connection: { type: 'emulator', host: firestore.address },
-    },
-  });
+  const project = await client.createProject({ body: projectAt(firestore, 'Chaos') });
   return {
     cluster,
     client,
@@ -93,6 +76,23 @@ export async function createWorld(options: {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+export function bucketAt({ endpoint }: S3Sandbox) {
+  const { accessKeyId, secretAccessKey } = SANDBOX_S3_CREDENTIAL;
+  return {
+    name: 'Sandbox',
+    type: 's3' as const,
+    bucket: 'chaos',
+    region: 'us-east-1',
+    endpoint,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+  };
+}
+
+export function projectAt({ address }: FirestoreSandbox, name: string) {
+  return { name, sourceProjectId: database.project, connection: { type: 'emulator' as const, host: address } };
 }
 
 export function pause(milliseconds: number): Promise<void> {

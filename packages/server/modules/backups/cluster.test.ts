@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type FirestoreSandbox, fillFast, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, Cluster } from '../../testing/cluster.ts';
+import { asOwner } from '../../testing/people.ts';
 import { testMasterKey } from '../../testing/test-app.ts';
 import { createTestDatabase } from '../../testing/test-database.ts';
 
@@ -12,6 +13,7 @@ const database = { project: 'cluster', database: '(default)' };
 
 let folder: string;
 let drop: () => Promise<void>;
+let databaseUrl: string;
 let cluster: Cluster;
 let client: Client;
 let firestore: FirestoreSandbox;
@@ -20,6 +22,7 @@ let projectId: string;
 beforeAll(async () => {
   const created = await createTestDatabase();
   drop = created.drop;
+  databaseUrl = created.url;
   folder = await mkdtemp(join(tmpdir(), 'holdfast-cluster-'));
   firestore = await startFirestoreSandbox();
   fillFast(firestore.control.database(database), { collection: 'items', documents });
@@ -49,13 +52,21 @@ async function start(): Promise<string> {
   return started.id;
 }
 
-async function until(backupId: string, isEnough: (backup: Awaited<ReturnType<Client['getBackup']>>) => boolean) {
+type Backup = Awaited<ReturnType<Client['getBackup']>>;
+type Restore = Awaited<ReturnType<Client['getRestore']>>;
+
+async function until<Job>(read: () => Promise<Job>, isEnough: (job: Job) => boolean): Promise<Job> {
   for (;;) {
-    const backup = await client.getBackup({ params: { backupId } });
-    if (isEnough(backup)) return backup;
+    const job = await read();
+    if (isEnough(job)) return job;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+const untilBackup = (backupId: string, isEnough: (backup: Backup) => boolean) =>
+  until(() => client.getBackup({ params: { backupId } }), isEnough);
+const untilRestore = (restoreJobId: string, isEnough: (restore: Restore) => boolean) =>
+  until(() => client.getRestore({ params: { restoreJobId } }), isEnough);
 
 const ended = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
 
@@ -63,17 +74,55 @@ test('a backup whose worker is killed in the middle is finished by another, whol
   firestore.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
   const victim = await cluster.startWorker();
   const backupId = await start();
-  await until(backupId, ({ status, progress }) => status === 'running' && progress.phase === 'Reading');
+  await untilBackup(backupId, ({ status, progress }) => status === 'running' && progress.phase === 'Reading');
   victim.kill('SIGKILL');
   firestore.control.clearFaults();
   await cluster.startWorker();
-  const backup = await until(backupId, ended);
+  const backup = await untilBackup(backupId, ended);
   expect(backup.error).toBeNull();
   expect(backup).toMatchObject({ status: 'completed', documentCount: documents });
   await client.verifyBackup({ params: { backupId } });
-  const { verification } = await until(
+  const { verification } = await untilBackup(
     backupId,
     (seen) => seen.verification !== null && seen.verification.status !== 'running',
   );
   expect(verification).toMatchObject({ status: 'passed', documents, errors: [] });
+}, 120_000);
+
+test('a restore whose worker is killed in the middle is finished by another, with every document once', async () => {
+  const [backup] = (await client.listBackups({ query: { status: 'completed' } })).data;
+  await client.updateProject({ params: { projectId }, body: { settings: { writeRampUp: false } } });
+  const before = await cluster.startWorker();
+  for (const worker of cluster.workers) if (worker !== before) worker.kill('SIGKILL');
+  firestore.control.clear(database);
+  firestore.control.addFault({ method: 'BatchWrite', latencyMs: 300 });
+  const { id } = await client.startRestore({ body: { backupId: backup!.id, options: { safetyBackup: false } } });
+  await untilRestore(id, ({ phase }) => phase === 'Restoring');
+  before.kill('SIGKILL');
+  firestore.control.clearFaults();
+  await cluster.startWorker();
+  const restore = await untilRestore(id, ended);
+  expect(restore).toMatchObject({ status: 'completed', error: null, errors: { count: 0 } });
+  const again = await untilBackup(await start(), ended);
+  expect(again).toMatchObject({ status: 'completed', documentCount: documents });
+}, 120_000);
+
+test('a database that is away for a while costs a backup that while and nothing else', async () => {
+  firestore.control.addFault({ method: 'RunQuery', latencyMs: 1000 });
+  const backupId = await start();
+  await untilBackup(backupId, ({ status, progress }) => status === 'running' && progress.phase === 'Reading');
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const server = new URL(databaseUrl);
+  server.pathname = '/postgres';
+  await asOwner(server.href, async (owner) => {
+    await owner.query(`alter database ${name} with allow_connections false`);
+    for (let count = 0; count < 10; count++) {
+      await owner.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await owner.query(`alter database ${name} with allow_connections true`);
+  });
+  firestore.control.clearFaults();
+  const backup = await untilBackup(backupId, ended);
+  expect(backup).toMatchObject({ status: 'completed', documentCount: documents, error: null });
 }, 120_000);

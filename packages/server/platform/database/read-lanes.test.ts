@@ -63,6 +63,13 @@ test('an organization id that is none is refused before it reaches the database'
   expect(() => app.platform.database.read(`org_A', true), set_config('role`, everything, {})).toThrow(/well formed/);
 });
 
+test('lists travel as they are, whatever their texts hold', async () => {
+  const texts = ['plain', 'with "quotes"', 'back\\slash', '{braces}', 'comma,', '', 'NULL', 'ü'];
+  const echo = functionCall<[string[]], { text: string }>('select unnest($1::text[]) as text');
+  const rows = await app.platform.database.call(echo, [texts]);
+  expect(rows.map((row) => row.text)).toEqual(texts);
+});
+
 test('a read that fails fails alone', async () => {
   const { database } = app.platform;
   const answers = await Promise.allSettled(
