@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** Asks for one page after the other at a steady pace, on a thread of its own, and tells how long each took. */
-const { url, headers, pauseMs } = workerData as {
+/** Several callers, each asking for one page after the other, on a thread of their own; tells how long each answer took. */
+const { url, headers, callers, pauseMs } = workerData as {
   url: string;
   headers: Record<string, string>;
+  callers: number;
   pauseMs: number;
 };
 let latencies: number[] = [];
@@ -21,7 +22,11 @@ parentPort?.on('message', () => {
   latencies = [];
 });
 
-for (;;) {
-  await ask();
-  await new Promise((resolve) => setTimeout(resolve, pauseMs));
+async function keepAsking(): Promise<never> {
+  for (;;) {
+    await ask();
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
 }
+
+await Promise.all(Array.from({ length: callers }, keepAsking));

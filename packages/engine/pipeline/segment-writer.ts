@@ -126,6 +126,7 @@ export class SegmentWriter {
       .seal(new Uint8Array(buffer, 0, length), position, context, summary)
       .finally(() => buffers.release(buffer));
     await store.put(keyOf(sealed.descriptor), sealed.bytes, {
+      sha256: sealed.descriptor.sha256,
       ...(signal ? { signal } : {}),
       ...(lock ? { lock } : {}),
     });

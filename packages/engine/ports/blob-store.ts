@@ -59,6 +59,8 @@ export interface PutOptions extends CallOptions {
   readonly ifMatch?: string;
   /** Object lock: nobody can remove or replace the object before `retainUntil`. */
   readonly lock?: { readonly mode: 'governance' | 'compliance'; readonly retainUntil: Date };
+  /** SHA-256 of the bytes in hexadecimal, from a caller that knows it; stores that need it do not work it out again. */
+  readonly sha256?: string;
 }
 
 export interface BlobInfo {

@@ -76,7 +76,7 @@ export class S3Attempts implements AttemptStore {
   }
 
   async #put(key: string, bytes: Uint8Array, options: PutOptions | undefined): Promise<BlobInfo> {
-    const digest = createHash('sha256').update(bytes).digest();
+    const digest = options?.sha256 ? Buffer.from(options.sha256, 'hex') : createHash('sha256').update(bytes).digest();
     const about = { ...this.address(key), Metadata: { [DIGEST_METADATA]: digest.toString('hex') }, ...lockOf(options) };
     const conditions = conditionsOf(options);
     if (bytes.length > this.#partBytes) {
@@ -88,12 +88,16 @@ export class S3Attempts implements AttemptStore {
       });
       return { key, size: bytes.length, etag, modifiedAt: this.#now() };
     }
-    const output = await this.attempt(key, options?.signal, (call) =>
-      this.client.send(
-        new PutObjectCommand({ ...about, ...conditions, Body: bytes, ...this.checksumOf(bytes, digest) }),
-        call,
-      ),
+    const command = new PutObjectCommand({ ...about, ...conditions, Body: bytes, ...this.checksumOf(bytes, digest) });
+    // The signature covers the body by its hash; the signer takes one that is already there.
+    command.middlewareStack.add(
+      (next) => (build) => {
+        (build.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = digest.toString('hex');
+        return next(build);
+      },
+      { step: 'build', name: 'knownPayloadHash' },
     );
+    const output = await this.attempt(key, options?.signal, (call) => this.client.send(command, call));
     return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.#now() };
   }
 
