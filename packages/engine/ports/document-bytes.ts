@@ -9,10 +9,13 @@ export interface DocumentOutline {
   createNanos: number;
   updateSeconds: number;
   updateNanos: number;
+  /** Whether the time of creation is wanted; most readers pass it over. */
+  readonly withCreateTime: boolean;
 }
 
-export function emptyOutline(): DocumentOutline {
-  return { nameStart: 0, nameEnd: 0, createSeconds: 0, createNanos: 0, updateSeconds: 0, updateNanos: 0 };
+export function emptyOutline(withCreateTime = true): DocumentOutline {
+  const times = { createSeconds: 0, createNanos: 0, updateSeconds: 0, updateNanos: 0 };
+  return { nameStart: 0, nameEnd: 0, ...times, withCreateTime };
 }
 
 /** Position after the varint just read by readVarint. Module state keeps the hot loop free of allocations. */
@@ -50,6 +53,21 @@ function readLongVarint(bytes: Uint8Array, offset: number): number {
   return -1;
 }
 
+const fieldsTag = 0x12;
+
+/** A length of one or two bytes; -1 when it is longer. */
+function shortLength(bytes: Uint8Array, offset: number): number {
+  const first = bytes[offset]!;
+  if (first < 0x80) {
+    cursor = offset + 1;
+    return first;
+  }
+  const second = bytes[offset + 1]!;
+  if (second >= 0x80) return -1;
+  cursor = offset + 2;
+  return (first & 0x7f) | (second << 7);
+}
+
 const twoTo64 = 2 ** 64;
 
 /** Fills `outline` from bytes[start, end); false when they are no well-formed Document with a name. */
@@ -62,6 +80,14 @@ export function outlineDocument(bytes: Uint8Array, start: number, end: number, o
   outline.updateNanos = 0;
   let position = start;
   while (position < end) {
+    // Most of a document is fields of less than 16 KiB, and what is in them is of no interest here.
+    if (bytes[position] === fieldsTag) {
+      const length = shortLength(bytes, position + 1);
+      if (length >= 0) {
+        position = cursor + length;
+        continue;
+      }
+    }
     const tag = readVarint(bytes, position);
     if (tag < 0) return false;
     const wireType = tag & 7;
@@ -73,7 +99,7 @@ export function outlineDocument(bytes: Uint8Array, start: number, end: number, o
       if (tag === 0x0a) {
         outline.nameStart = fieldStart;
         outline.nameEnd = position;
-      } else if (tag === 0x1a || tag === 0x22) {
+      } else if (tag === 0x22 || (tag === 0x1a && outline.withCreateTime)) {
         if (!readTimestamp(bytes, fieldStart, position, tag === 0x22, outline)) return false;
       }
     } else if (wireType === 0) {

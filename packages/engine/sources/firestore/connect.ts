@@ -40,6 +40,8 @@ export interface ConnectOptions {
   /** HTTP/2 connections to spread the streams over. */
   readonly connections?: number;
   readonly retry?: Partial<RetryOptions>;
+  /** As much as one call may bring in before everything else in the process has its turn; absent: no bound. */
+  readonly turnBytesMax?: number;
   /** Documents read per second; absent: unlimited. */
   readonly readRateLimit?: number;
 }
@@ -63,6 +65,7 @@ export function connectFirestore(options: ConnectOptions): ConnectedFirestore {
     credentials,
     headers: { 'google-cloud-resource-prefix': database, 'x-goog-api-client': 'gl-node/holdfast' },
     ...(options.connections === undefined ? {} : { connections: options.connections }),
+    ...(options.turnBytesMax === undefined ? {} : { turnBytesMax: options.turnBytesMax }),
   });
   const client = new FirestoreClient({
     channel,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { EngineError } from '../../ports/index.ts';
 
@@ -57,10 +57,8 @@ export async function sweepTemporary(root: string, olderThan: Date): Promise<voi
 
 /** Writes the bytes to a file of its own, flushed, and gives its path. */
 export async function writeTemporary(root: string, bytes: Uint8Array): Promise<string> {
-  const folder = join(root, TEMPORARY_FOLDER);
-  await mkdir(folder, { recursive: true });
-  const path = join(folder, randomUUID());
-  const file = await open(path, 'wx', 0o600);
+  const path = join(root, TEMPORARY_FOLDER, randomUUID());
+  const file = await openNew(path);
   try {
     for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
     await file.sync();
@@ -71,6 +69,16 @@ export async function writeTemporary(root: string, bytes: Uint8Array): Promise<s
   }
   await file.close();
   return path;
+}
+
+async function openNew(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await mkdir(dirname(path), { recursive: true });
+    return await open(path, 'wx', 0o600);
+  }
 }
 
 /** Gives the file its final name in one step. With `ifAbsent` an existing name is left alone and EEXIST thrown. */

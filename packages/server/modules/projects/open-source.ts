@@ -37,6 +37,9 @@ export interface SourceOpenerOptions {
 
 export const credentialsPurpose = (projectId: string) => `projects.credentials:${projectId}`;
 
+/** A fast source must not keep calls to this process waiting. */
+const turnBytesMax = 256 * 1024;
+
 /** Opens the database of a project with the credentials it was connected by. */
 export class SourceOpener {
   readonly #options: SourceOpenerOptions;
@@ -52,6 +55,7 @@ export class SourceOpener {
       connection: await this.#connection(project),
       endpoints: this.#options.config.GOOGLE_API_ENDPOINTS,
       retry: { attemptsMax: this.#options.config.SOURCE_RETRY_ATTEMPTS },
+      turnBytesMax,
       ...(project.readRateLimit === null ? {} : { readRateLimit: project.readRateLimit }),
     });
   }

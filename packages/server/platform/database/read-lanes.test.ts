@@ -70,6 +70,16 @@ test('lists travel as they are, whatever their texts hold', async () => {
   expect(rows.map((row) => row.text)).toEqual(texts);
 });
 
+test('a value that cannot travel is refused before anything does', async () => {
+  const { database } = app.platform;
+  const echo = functionCall<[unknown], { text: string }>('select $1::text as text');
+  const reads = Array.from({ length: 30 }, (_, index) => database.call(echo, [index % 3 === 0 ? {} : `text ${index}`]));
+  for (const [index, answer] of (await Promise.allSettled(reads)).entries()) {
+    if (index % 3 === 0) expect(answer.status).toBe('rejected');
+    else expect(answer).toMatchObject({ value: [{ text: `text ${index}` }] });
+  }
+});
+
 test('a read that fails fails alone', async () => {
   const { database } = app.platform;
   const answers = await Promise.allSettled(

@@ -104,7 +104,7 @@ interface Wire {
   readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
   parse(message: { name: string; text: string }): void;
-  bind(message: { portal: string; statement: string; values: readonly unknown[]; valueMapper: typeof asText }): void;
+  bind(message: { portal: string; statement: string; values: readonly (string | null)[] }): void;
   describe(message: { type: 'P'; name: string }): void;
   execute(message: { portal: string }): void;
   sync(): void;
@@ -121,7 +121,7 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   readonly text: string;
   readonly #organizationId: string | null;
   readonly #statement: Statement<Values, Row>;
-  readonly #values: readonly unknown[];
+  readonly #values: readonly (string | null)[];
   readonly #resolve: (rows: Row[]) => void;
   readonly #reject: (error: Error) => void;
   readonly #rows: Row[] = [];
@@ -140,7 +140,8 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
     this.text = statement.text;
     this.#organizationId = organizationId;
     this.#statement = statement;
-    this.#values = values;
+    // Before anything is on the wire: half a message would shift the answers of everybody behind it.
+    this.#values = values.map(asText);
     this.#resolve = resolve;
     this.#reject = reject;
     this.#isDressing = organizationId !== null;
@@ -149,14 +150,14 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   submit(wire: Wire): null {
     corkUntilDone(wire.stream);
     if (this.#organizationId !== null) {
-      wire.bind({ portal: '', statement: wearTenant.name, values: [this.#organizationId], valueMapper: asText });
+      wire.bind({ portal: '', statement: wearTenant.name, values: [this.#organizationId] });
       wire.execute({ portal: '' });
     }
     if (!(this.name in wire.parsedStatements) && !(this.name in wire.submittedNamedStatements)) {
       wire.parse({ name: this.name, text: this.text });
       wire.submittedNamedStatements[this.name] = this.text;
     }
-    wire.bind({ portal: '', statement: this.name, values: this.#values, valueMapper: asText });
+    wire.bind({ portal: '', statement: this.name, values: this.#values });
     if (!rowReaders.has(this.#statement)) wire.describe({ type: 'P', name: '' });
     wire.execute({ portal: '' });
     wire.sync();

@@ -18,16 +18,16 @@ export interface CallLimits {
   /** Without a byte from the server for this long while we are reading, the call is given up. */
   readonly idleTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
+  /** As much as the call may bring in before everything else in the process has its turn. */
+  readonly turnBytesMax?: number | undefined;
 }
-
-/** As much as one call may bring in before others have their turn. */
-const TURN_BYTES_MAX = 256 * 1024;
 
 export class GrpcCall {
   readonly #stream: ClientHttp2Stream;
   readonly #handlers: CallHandlers;
   readonly #deframer: Deframer;
   readonly #limits: CallLimits;
+  readonly #turnBytesMax: number;
   #deadline: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
   #ended = false;
@@ -44,6 +44,7 @@ export class GrpcCall {
     this.#stream = stream;
     this.#handlers = handlers;
     this.#limits = limits;
+    this.#turnBytesMax = limits.turnBytesMax ?? Number.POSITIVE_INFINITY;
     this.#deframer = new Deframer(handlers.onMessage);
     stream.on('response', (headers) => this.#onHeaders(headers));
     stream.on('trailers', (headers) => {
@@ -125,7 +126,7 @@ export class GrpcCall {
     if (this.#ended || this.#httpStatus !== 200) return;
     this.bytesReceived += chunk.length;
     this.#bytesThisTurn += chunk.length;
-    if (this.#bytesThisTurn >= TURN_BYTES_MAX && !this.#resting) this.#rest();
+    if (this.#bytesThisTurn >= this.#turnBytesMax && !this.#resting) this.#rest();
     this.#touch();
     try {
       this.#deframer.push(chunk);

@@ -14,6 +14,8 @@ export interface ChannelOptions {
   readonly connections?: number;
   /** Sent with every call, for routing and quota. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** See CallLimits; for a process that does something else besides. */
+  readonly turnBytesMax?: number;
 }
 
 const CONNECTIONS_DEFAULT = 4;
@@ -42,7 +44,7 @@ export class GrpcChannel {
     if (limits.timeoutMs !== undefined) headers['grpc-timeout'] = `${Math.ceil(limits.timeoutMs)}m`;
     if (limits.signal?.aborted) throw new GrpcError(grpcCode.CANCELLED, 'the caller gave up');
     const stream = await this.#leastBusy().request(headers);
-    return new GrpcCall(stream, handlers, limits);
+    return new GrpcCall(stream, handlers, { turnBytesMax: this.#options.turnBytesMax, ...limits });
   }
 
   /** One message out, one back. */
