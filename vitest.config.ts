@@ -7,5 +7,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What happens in the background takes as long as the machine is busy.
+    expect: { poll: { timeout: 15_000 } },
   },
 });
