@@ -28,6 +28,12 @@ type RowOf<Columns extends Record<string, PgColumn>> = {
 const dialect = new PgDialect();
 let count = 0;
 
+/** Never the same twice: a connection runs whatever it first learned under a name. */
+function nextName(): string {
+  count += 1;
+  return `holdfast_read_${count}`;
+}
+
 const selecting = <Columns extends Record<string, PgColumn>>(columns: Columns) => new QueryBuilder().select(columns);
 
 /** A selection of table columns; what differs from run to run is a `sql.placeholder` in it. */
@@ -37,9 +43,8 @@ export function selection<Columns extends Record<string, PgColumn>>(
 ): Statement<Record<string, unknown>, RowOf<Columns>> {
   const { sql: text, params } = dialect.sqlToQuery(build(selecting(columns)).getSQL());
   const entries = Object.entries(columns);
-  count += 1;
   return {
-    name: `holdfast_selection_${count}`,
+    name: nextName(),
     text,
     bind: (values) => fillPlaceholders(params, values),
     rowReader: (fields) => {
@@ -59,7 +64,7 @@ export function selection<Columns extends Record<string, PgColumn>>(
 /** A call of a database function; its rows come as the driver reads them. */
 export function functionCall<Values extends readonly unknown[], Row>(text: string): Statement<Values, Row> {
   return {
-    name: text.slice(0, 60),
+    name: nextName(),
     text,
     bind: (values) => values,
     rowReader: (fields) => {
