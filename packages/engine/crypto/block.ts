@@ -1,13 +1,11 @@
 import { webcrypto } from 'node:crypto';
-import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { EngineError } from '../ports/errors.ts';
 import { ivBytes, tagBytes } from './derive.ts';
 import { freeBytes } from './free-bytes.ts';
+import { runThrough } from './run-through.ts';
 
 const { subtle } = webcrypto;
-const zstdCompressAsync = promisify(zstdCompress);
-const zstdDecompressAsync = promisify(zstdDecompress);
 
 export const codec = { stored: 0, zstd: 1 } as const;
 export type Codec = (typeof codec)[keyof typeof codec];
@@ -47,7 +45,7 @@ function gcmOptions(block: BlockNumber, aad: Uint8Array): webcrypto.AesGcmParams
 export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Array> {
   if (using === codec.stored) return plain;
   const chunkSize = Math.ceil(plain.length * expectedRatio * 1.1) + outputSlackBytes;
-  const packed = await zstdCompressAsync(plain, { chunkSize, params: zstdParams });
+  const packed = await runThrough(createZstdCompress({ chunkSize, params: zstdParams }), plain);
   if (plain.length > outputSlackBytes) expectedRatio = packed.length / plain.length;
   return packed;
 }
@@ -57,7 +55,7 @@ async function decompress(packed: Uint8Array, using: Codec, plainLength: number)
   try {
     // Output that fills its room exactly makes zlib allocate the same room again, hence a little more.
     const chunkSize = plainLength + outputSlackBytes;
-    return await zstdDecompressAsync(packed, { maxOutputLength: Math.max(plainLength, 1), chunkSize });
+    return await runThrough(createZstdDecompress({ chunkSize }), packed, plainLength);
   } catch (cause) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block does not decompress.', { cause });
   }

@@ -108,11 +108,12 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
       const readTime = parts.at(-1)!.readTime;
       const onRead = options.onRead ?? (() => undefined);
       const part: PartScan = { source, plan, pathRange, readTime, after: tally.through, signal, writer, tally, onRead };
+      const counting = startCount(options, pathRange, readTime, partAfter);
       try {
         if (isIncrement) await scanChanges(part, parentViewOf(options), resumeAfter);
         else await scanDocuments(part);
-        break;
       } catch (error) {
+        counting.stop();
         if (!isEngineError(error, 'SNAPSHOT_TOO_OLD') || parts.length >= partsMax) throw error;
         documentsBeforePart = tally.documents;
         partAfter = tally.through;
@@ -120,16 +121,16 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
           start: tally.through ?? pathRange.start,
           readTime: await source.snapshotTime(signal ? { signal } : {}),
         });
+        continue;
       }
+      try {
+        await writer.finish();
+        assertCounted(await counting.counted, tally.documents - documentsBeforePart, pathRange);
+      } finally {
+        counting.stop();
+      }
+      break;
     }
-    // The source counts while the last segments are still being sealed and stored.
-    const seen = tally.documents - documentsBeforePart;
-    const [counted, finished] = await Promise.allSettled([
-      assertCount(options, pathRange, parts.at(-1)!.readTime, partAfter, seen),
-      writer.finish(),
-    ]);
-    if (finished.status === 'rejected') throw finished.reason;
-    if (counted.status === 'rejected') throw counted.reason;
   } catch (error) {
     await writer.abandon();
     throw error;
@@ -167,23 +168,31 @@ function parentViewOf({ parentView }: RunRangeOptions): View {
   return parentView;
 }
 
-/** The source's own count says whether the scan saw everything: a stream that ended early is never a complete range. */
-async function assertCount(
+/**
+ * The source's own count says whether the scan saw everything: a stream that ended early is never a complete range. It
+ * is of the same instant as the scan, so the source can work it out meanwhile.
+ */
+function startCount(
   { source, plan, signal }: RunRangeOptions,
   pathRange: PathRange,
   readTime: string,
   after: string | undefined,
-  seen: number,
-): Promise<void> {
-  const options = {
+): { readonly counted: Promise<number>; stop(): void } {
+  const stopping = new AbortController();
+  const counted = source.count(pathRange, {
     scope: plan.scope,
     readTime,
     ...(after === undefined ? {} : { after }),
-    ...(signal ? { signal } : {}),
-  };
-  const counted = await source.count(pathRange, options);
+    signal: signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal,
+  });
+  // Looked at when the scan is through; a scan that fails has its own error to tell.
+  counted.catch(() => undefined);
+  return { counted, stop: () => stopping.abort() };
+}
+
+function assertCounted(counted: number, seen: number, range: PathRange): void {
   if (counted === seen) return;
   throw new EngineError('INTEGRITY_ERROR', `The database counts ${counted} documents where ${seen} were read.`, {
-    details: { counted, seen, range: pathRange },
+    details: { counted, seen, range },
   });
 }
