@@ -107,4 +107,10 @@ async function expectState(client: RawClient, time: number, model: Model): Promi
     readTime,
   });
   expect(got.filter((response) => response.found.length > 0).length).toBe(model.size);
+  const [counted] = await client.stream('RunAggregationQuery', {
+    parent: ROOT,
+    structuredAggregationQuery: { structuredQuery, aggregations: [{ alias: 'n', count: {} }] },
+    readTime,
+  });
+  expect(decodeValue(counted!.result.aggregateFields.n)).toMatchObject({ double: model.size });
 }

@@ -18,6 +18,8 @@ export interface Aggregation {
   readonly alias: string;
   readonly path: FieldPath | null;
   add(view: DocumentView): void;
+  /** As many documents as this, whatever is in them; absent where that matters. */
+  addUnseen?(documents: number): void;
   result(): Uint8Array;
 }
 
@@ -71,7 +73,11 @@ class Count implements Aggregation {
   }
 
   add(): void {
-    if (this.upTo === null || this.count < this.upTo) this.count += 1;
+    this.addUnseen(1);
+  }
+
+  addUnseen(documents: number): void {
+    this.count = Math.min(this.count + documents, this.upTo ?? Number.POSITIVE_INFINITY);
   }
 
   result(): Uint8Array {

@@ -32,6 +32,9 @@ export class Database {
   private superseded: Superseded[] = [];
   private supersededHead = 0;
   private lastTime: Micros = 0;
+  private lastChangeTime: Micros = 0;
+  /** Documents that are listed for their history only. */
+  private deleted = 0;
   private clockOffset: Micros = 0;
   private recoveryEnabledAt: Micros | null = null;
 
@@ -104,6 +107,11 @@ export class Database {
     return entry === undefined ? null : versionAt(entry, time);
   }
 
+  /** True when exactly the documents that are listed existed at `time`: a count needs no look at their versions then. */
+  isUnchangedSince(time: Micros): boolean {
+    return this.lastChangeTime <= time && this.deleted === 0;
+  }
+
   group(collectionKey: string): SortedList<DocumentEntry> | undefined {
     return this.groups.get(collectionKey);
   }
@@ -113,6 +121,8 @@ export class Database {
     const entry = this.entries.get(key) ?? this.list({ key, newest: null });
     const previous = entry.newest;
     entry.newest = this.allocator.store(name, fields, createTime, time, previous);
+    this.lastChangeTime = time;
+    if (previous?.length === 0) this.deleted -= 1;
     if (previous !== null) this.superseded.push({ time, entry });
     return entry;
   }
@@ -121,6 +131,8 @@ export class Database {
     const entry = this.entries.get(key);
     if (entry === undefined || entry.newest === null || entry.newest.length === 0) return undefined;
     entry.newest = tombstone(time, entry.newest);
+    this.lastChangeTime = time;
+    this.deleted += 1;
     this.superseded.push({ time, entry });
     return entry;
   }
@@ -139,6 +151,7 @@ export class Database {
     for (const entry of gone) entry.newest = tombstone(time, entry.newest);
     this.committed(gone, time);
     for (const entry of this.entries.values()) this.unlist(entry);
+    this.deleted = 0;
     this.superseded = [];
     this.supersededHead = 0;
   }
@@ -174,7 +187,9 @@ export class Database {
     let version = entry.newest;
     while (version !== null && version.updateTime > horizon) version = version.previous;
     if (version !== null) version.previous = null;
-    if (version !== null && version === entry.newest && version.length === 0) this.unlist(entry);
+    if (version === null || version !== entry.newest || version.length > 0) return;
+    this.deleted -= 1;
+    this.unlist(entry);
   }
 
   private list(entry: DocumentEntry): DocumentEntry {

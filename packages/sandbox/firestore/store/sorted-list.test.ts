@@ -29,6 +29,8 @@ test('ranges come out in order, both ways, after any inserts and deletes', () =>
       const to = `k${String(high).padStart(4, '0')}`;
       const expected = inserted.filter((key) => !deleted.has(key) && key >= from && key < to).sort();
       expect(keysFrom(list, from, to)).toEqual(expected);
+      expect(list.countBetween(from, to)).toBe(expected.length);
+      expect(list.countBetween('', null)).toBe(list.size);
       expect(keysFrom(list, from, to, true)).toEqual(expected.reverse());
       expect(list.size).toBe(inserted.length - deleted.size);
     }),

@@ -58,6 +58,16 @@ export class SortedList<Item extends Keyed> {
     return { leaf: leafIndex, index: leaf === undefined ? 0 : lowerBound(leaf, key) };
   }
 
+  /** How many keys there are in [from, to), without looking at the items. */
+  countBetween(from: string, to: string | null): number {
+    if (to !== null && compareKeys(to, from) <= 0) return 0;
+    const first = this.seek(from);
+    const end = to === null ? { leaf: this.leaves.length, index: 0 } : this.seek(to);
+    let count = end.index - first.index;
+    for (let leaf = first.leaf; leaf < end.leaf; leaf += 1) count += this.leaves[leaf]!.length;
+    return count;
+  }
+
   get leafCount(): number {
     return this.leaves.length;
   }
