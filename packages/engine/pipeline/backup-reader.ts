@@ -1,5 +1,6 @@
 import { sha256 } from '../crypto/block.ts';
 import type { Envelope } from '../crypto/envelope.ts';
+import { freeBytes } from '../crypto/free-bytes.ts';
 import type { KeyRing } from '../crypto/key-ring.ts';
 import { parseDescriptor, type SegmentDescriptor } from '../format/descriptor.ts';
 import { type ManifestBody, parseManifestBody, type ShardDescriptor } from '../format/manifest-body.ts';
@@ -96,7 +97,9 @@ export class BackupReader implements Layer {
     const bytes = await this.#present(
       this.store.get(segmentKey(this.backupId, descriptor.id), signal ? { signal } : {}),
     );
-    return await this.#pool.open(bytes, descriptor, this.context);
+    const opened = await this.#pool.open(bytes, descriptor, this.context);
+    freeBytes(bytes);
+    return opened;
   }
 
   async readIndex(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {

@@ -80,6 +80,14 @@ export class View {
     }
   }
 
+  /** How many documents there are, from the names alone. */
+  async count({ signal }: ViewReadOptions = {}): Promise<number> {
+    let documents = 0;
+    const runs = mergeLayers(this.layers, wholeView, { namesOnly: true, includeDeletes: false, signal });
+    for await (const { from, to } of runs) documents += to - from;
+    return documents;
+  }
+
   /** One document's bytes: from each layer, newest first, at most one segment is read. */
   async get(path: string, { signal }: ViewReadOptions = {}): Promise<Uint8Array | undefined> {
     for (const layer of this.layers.toReversed()) {

@@ -9,7 +9,7 @@
  *   EngineError: STORAGE_UNAVAILABLE, STORAGE_PERMISSION_DENIED, STORAGE_UPLOAD_ERROR, STORAGE_NOT_FOUND or
  *   STORAGE_CONFLICT. A lost acknowledgement never makes a duplicate or a hole; in particular a conditional put whose
  *   first attempt had been stored succeeds although its repetition meets the object.
- * - A read is never shorter than asked: a truncated body is an error that was retried.
+ * - A read is never shorter than asked: a truncated body is an error that was retried. Its bytes are the caller's alone.
  * - Calls honour the signal promptly and then throw CANCELLED.
  */
 export interface BlobStore {
