@@ -24,8 +24,8 @@ export const backupBench: Bench = {
       const small = { ...task, project: 'small' };
       const whole = { collection: 'orders', count: documents };
       const rates = await race.rates([
-        { name: 'raw', task, warmUp: task, rounds: 7, documents: whole },
-        { name: 'holdfast', task, warmUp: task, rounds: 7, documents: whole },
+        { name: 'raw', task, warmUp: task, rounds: 11, documents: whole },
+        { name: 'holdfast', task, warmUp: task, rounds: 11, documents: whole },
         { name: 'sdk', task, warmUp: small, rounds: 2 },
         { name: 'firestore-export-import', task: small, rounds: 1 },
         { name: 'node-firestore-import-export', task: small, rounds: 1 },
