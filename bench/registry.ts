@@ -9,6 +9,6 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   incremental: async () => (await import('./incremental.ts')).incrementalBench,
   webhooks: async () => (await import('./webhooks.ts')).webhooksBench,
   workers: async () => (await import('./workers.ts')).workersBench,
-  responsive: async () => (await import('./responsive/responsive.ts')).responsiveBench,
+  responsive: async () => (await import('./responsive.ts')).responsiveBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
-import { createWorld, pause, type World } from '../chaos/world.ts';
-import { type Bench, figure } from '../figure.ts';
-import { percentile } from '../webhooks/verdict.ts';
+import { Callers } from '@holdfast/server/testing/callers';
+import { createWorld, pause, type World } from './chaos/world.ts';
+import { type Bench, figure } from './figure.ts';
+import { percentile } from './webhooks/verdict.ts';
 
 const documents = 300_000;
 const rounds = 5;
@@ -16,16 +15,16 @@ export const responsiveBench: Bench = {
   about: `The slowest hundredth of GET /backups, asked for by ${callers} callers at once, while the same process takes a backup of ${documents.toLocaleString('en-US')} documents, against the same while it does nothing else; in turns.`,
   async run() {
     const world = await createWorld({ documents, workers: 0, roles: 'api,worker,scheduler' });
-    const caller = new Worker(new URL('./caller.ts', import.meta.url), { workerData: callOf(world) });
+    const asking = Callers.ofBackups(world.cluster, world.session, { callers, pauseMs });
     try {
       await backUp(world);
       const [idle, busy]: [number[], number[]] = [[], []];
       for (let round = 0; round < rounds; round += 1) {
-        await latencies(caller);
+        await asking.latencies();
         await pause(idleMs);
-        idle.push(...(await latencies(caller)));
+        idle.push(...(await asking.latencies()));
         await backUp(world);
-        busy.push(...(await latencies(caller)));
+        busy.push(...(await asking.latencies()));
       }
       const [quiet, loaded] = [percentile(idle, 0.99), percentile(busy, 0.99)];
       const details = {
@@ -35,23 +34,11 @@ export const responsiveBench: Bench = {
       };
       return [figure('responsive', 'an idle service', loaded / quiet, 5, 'lower', details)];
     } finally {
-      await caller.terminate();
+      await asking.stop();
       await world.close();
     }
   },
 };
-
-function callOf({ cluster, session }: World) {
-  const headers = { authorization: `Bearer ${session.token}`, 'x-organization-id': session.organizationId };
-  return { url: `${cluster.address}/api/v1/backups`, headers, callers, pauseMs };
-}
-
-/** What was measured since the last time. */
-async function latencies(caller: Worker): Promise<number[]> {
-  caller.postMessage('tell');
-  const [measured] = (await once(caller, 'message')) as [number[]];
-  return measured;
-}
 
 async function backUp({ client, projectId }: World): Promise<void> {
   const started = await client.createBackup({ body: { projectId } });

@@ -1,12 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { CallersOptions } from './callers.ts';
 
-/** Several callers, each asking for one page after the other, on a thread of their own; tells how long each answer took. */
-const { url, headers, callers, pauseMs } = workerData as {
-  url: string;
-  headers: Record<string, string>;
-  callers: number;
-  pauseMs: number;
-};
+/** Several callers, each asking for one page after the other; tells how long each answer took. */
+const { url, headers, callers, pauseMs } = workerData as CallersOptions;
 let latencies: number[] = [];
 
 async function ask(): Promise<void> {
