@@ -1,4 +1,4 @@
-import type { EventName } from '@holdfast/contract';
+import { type EventName, simpleSamples, standardSamples } from '@holdfast/contract';
 import type { EventPayload } from '../../platform/outbox.ts';
 import { foundOrganization, signUp, type TestPerson } from '../../testing/people.ts';
 import { startTestApp, type TestApp, type TestResponse } from '../../testing/test-app.ts';
@@ -76,3 +76,22 @@ export async function startWebhookHouse(environment: Record<string, string> = {}
     },
   };
 }
+
+export const completed: EventPayload = {
+  data: standardSamples['backup.completed'],
+  simple: simpleSamples['backup.completed'],
+  metadata: { trigger: 'scheduled', scheduleId: 'sch_1' },
+  filter: { projectId: 'prj_1', trigger: 'scheduled' },
+};
+
+export const failed: EventPayload = { data: standardSamples['backup.failed'], simple: simpleSamples['backup.failed'] };
+
+export const minutes = (count: number) => count * 60_000;
+
+export function only<T>(list: T[]): T {
+  if (list.length !== 1) throw new Error(`one was expected, not ${list.length}: ${JSON.stringify(list)}`);
+  return list[0] as T;
+}
+
+let paths = 0;
+export const freshPath = () => `/hook-${++paths}`;
