@@ -64,7 +64,9 @@ export async function verifyChain(
     await verifyBackup(backup, check).catch(note(backup.backupId, null));
   }
   const documents =
-    errorCount === 0 ? await countView(chain, view, options.signal).catch(note(chain.at(-1)!.backupId, null)) : undefined;
+    errorCount === 0
+      ? await countView(chain, view, options.signal).catch(note(chain.at(-1)!.backupId, null))
+      : undefined;
   const authUsers = chain.at(-1)!.body.authUsers?.count ?? 0;
   return {
     isIntact: errorCount === 0,
