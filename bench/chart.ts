@@ -1,7 +1,7 @@
 import type { Figure } from './figure.ts';
 
 const rowHeight = 34;
-const labelWidth = 330;
+const labelWidth = 390;
 const barWidthMax = 420;
 
 /**
@@ -16,8 +16,9 @@ export function chart(figures: readonly Figure[]): string {
   const x = (score: number) => (Math.log2(Math.max(score, 0.25) * 4) / Math.log2(top * 4)) * barWidthMax;
   const height = figures.length * rowHeight + 60;
   const rows = figures.map((one, index) => row(one, x(scores[index]!), index * rowHeight + 44));
-  const promise = labelWidth + x(1);
+  const promise = (labelWidth + x(1)).toFixed(1);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${labelWidth + barWidthMax + 130}" height="${height}" font-family="system-ui, sans-serif" font-size="13">
+<title>What was reached, against what was promised: one bar per figure, longer is better</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <line x1="${promise}" y1="30" x2="${promise}" y2="${height - 16}" stroke="#444" stroke-dasharray="4 3"/>
 <text x="${promise}" y="22" text-anchor="middle" fill="#444">promised</text>

@@ -12,7 +12,7 @@ export const memoryBench: Bench = {
     const peaks = { small: await peaksFor(small), large: await peaksFor(large) };
     return (['backup', 'verify', 'restore'] as const).map((work): Figure => {
       const [few, many] = [peaks.small[work], peaks.large[work]];
-      const details = { work, peakMiB: Math.round(many / 2 ** 20), peakMiBOfSmall: Math.round(few / 2 ** 20) };
+      const details = { peakMiB: Math.round(many / 2 ** 20), peakMiBOfSmall: Math.round(few / 2 ** 20) };
       return figure(
         'memory',
         `${work} of ${small.toLocaleString('en-US')}`,

@@ -42,6 +42,7 @@ function table(figures: readonly Figure[]): string {
   return ['| Bench | Against | Ratio | Target | | Numbers |', '|---|---|---|---|---|---|', ...rows].join('\n');
 }
 
+/** `peakMiBOfSmall` as "peak MiB of small". */
 function spoken(key: string): string {
-  return key.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+  return key.replaceAll(/MiB|[A-Z]/g, (part) => ` ${part === 'MiB' ? part : part.toLowerCase()}`);
 }

@@ -21,7 +21,7 @@ interface Sides {
 export const httpBench: Bench = {
   name: 'http',
   about:
-    'a list call through authentication, row-level security, validation and rendering, against an empty Fastify route with Zod',
+    'A list call through authentication, row-level security, validation and rendering, against an empty Fastify route with Zod.',
   run: async () => {
     const server = spawn(process.execPath, [fileURLToPath(new URL('./server.ts', import.meta.url))], {
       stdio: ['ignore', 'pipe', 'inherit'],
