@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /** The engine of Node 24, where the flag was found and measured; another one might not know it and complain. */
 const knownEngine = /^13\.6\./;
@@ -10,7 +11,28 @@ const knownEngine = /^13\.6\./;
  * less processor time for a backup, and no more memory.
  */
 export function tuneCollector(): void {
-  if (!knownEngine.test(process.versions.v8)) return;
+  if (!knownEngine.test(process.versions.v8) || collectYoung !== undefined) return;
   setFlagsFromString('--external-memory-accounted-in-global-limit');
   setFlagsFromString('--heap-growing-percent=100');
+  setFlagsFromString('--expose-gc');
+  collectYoung = runInNewContext('gc') as CollectYoung;
+  setFlagsFromString('--no-expose-gc');
+}
+
+type CollectYoung = (options: { readonly type: 'minor' }) => void;
+
+const passedBytesMax = 16 * 1024 * 1024;
+let collectYoung: CollectYoung | undefined;
+let passedBytes = 0;
+
+/**
+ * Tells that this many bytes were received and are done with. What is left of them is small objects in front of large
+ * memory, and V8 sees the small ones only: it would let twice as much pile up before it looks. A look at the young takes
+ * less than a millisecond. Without `tuneCollector` nothing happens.
+ */
+export function bytesPassed(bytes: number): void {
+  passedBytes += bytes;
+  if (passedBytes < passedBytesMax) return;
+  passedBytes = 0;
+  collectYoung?.({ type: 'minor' });
 }

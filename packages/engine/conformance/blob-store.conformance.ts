@@ -83,6 +83,13 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       expect(String(Buffer.from(await store.get('reuse')))).toBe('first');
     });
 
+    test('bytes that the caller gives away arrive whole, whatever the store does with them afterwards', async () => {
+      const bytes = bytesOf(300_000);
+      const given = bytes.slice();
+      expect(await store.put('given/away', given, { isLastUse: true })).toMatchObject({ size: bytes.length });
+      expect(Buffer.compare(await store.get('given/away'), bytes)).toBe(0);
+    });
+
     test('what is not there is not found, and head says undefined', async () => {
       expect(await failure(store.get('absent/x'))).toBe('STORAGE_NOT_FOUND');
       expect(await failure(store.getRange('absent/x', 0, 1))).toBe('STORAGE_NOT_FOUND');

@@ -1,3 +1,4 @@
+import { bytesPassed } from '../tune-collector.ts';
 import type { PartScan } from './run-range.ts';
 
 /** A full backup of one stretch: bytes from the source to the writer, nothing decoded. */
@@ -25,5 +26,6 @@ export async function scanDocuments({
     tally.through = batch.lastPath;
     onRead(batch.count, batch.bytes.length);
     batch.release?.();
+    bytesPassed(batch.bytes.length);
   }
 }

@@ -127,6 +127,7 @@ export class SegmentWriter {
       .finally(() => buffers.release(buffer));
     await store.put(keyOf(sealed.descriptor), sealed.bytes, {
       sha256: sealed.descriptor.sha256,
+      isLastUse: true,
       ...(signal ? { signal } : {}),
       ...(lock ? { lock } : {}),
     });

@@ -61,6 +61,8 @@ export interface PutOptions extends CallOptions {
   readonly lock?: { readonly mode: 'governance' | 'compliance'; readonly retainUntil: Date };
   /** SHA-256 of the bytes in hexadecimal, from a caller that knows it; stores that need it do not work it out again. */
   readonly sha256?: string;
+  /** The caller is done with the bytes: a store that knows when nobody reads them any more frees them then. */
+  readonly isLastUse?: boolean;
 }
 
 export interface BlobInfo {

@@ -122,8 +122,10 @@ async function putFile(
     await unlink(temporary).catch(() => {});
     throw error;
   }
+  const { length } = bytes;
+  if (options?.isLastUse && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
   const info = await infoOf(root, key, path);
-  if (info?.size === bytes.length) return info;
+  if (info?.size === length) return info;
   // Another writer may have replaced the file already; what was written here was whole when it was published.
   return (
     info ?? Promise.reject(new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true }))

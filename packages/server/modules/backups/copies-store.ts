@@ -45,7 +45,8 @@ export class CopiesStore implements BlobStore {
 
   async #putInto(copy: Copy, key: string, bytes: Uint8Array, options: PutOptions): Promise<BlobInfo | undefined> {
     try {
-      return await copy.store.put(key, bytes, { ...options, ...(copy.lock ? { lock: copy.lock } : {}) });
+      const isLastUse = options.isLastUse === true && this.#copies.length === 1;
+      return await copy.store.put(key, bytes, { ...options, isLastUse, ...(copy.lock ? { lock: copy.lock } : {}) });
     } catch (error) {
       // A conflict is the work of another worker on the same backup, not a fault of the destination.
       if (isEngineError(error, 'CANCELLED') || isEngineError(error, 'STORAGE_CONFLICT')) throw error;
