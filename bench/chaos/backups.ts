@@ -6,7 +6,7 @@ import { createWorld, Killer, pause, type World } from './world.ts';
  */
 export async function chaosBackups(options: { runs: number; documents: number }): Promise<boolean> {
   const world = await createWorld({ documents: options.documents, workers: 2 });
-  const killer = new Killer(world.cluster, { least: 500, most: 6000 });
+  const killer = new Killer(world.cluster, { least: 200, most: 2500 });
   const tally = { completed: 0, failed: 0, wrong: 0 };
   try {
     for (let run = 1; run <= options.runs; run++) {
