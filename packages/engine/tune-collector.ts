@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** The engine of Node 24, where the flag was found and measured; another one might not know it and complain. */
+/** The engine of Node 24, where these flags were found and measured; another one might not know them and complain. */
 const knownEngine = /^13\.6\./;
 
 /**

@@ -122,14 +122,16 @@ async function putFile(
     await unlink(temporary).catch(() => {});
     throw error;
   }
-  const { length } = bytes;
-  if (options?.isLastUse && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
-  const info = await infoOf(root, key, path);
-  if (info?.size === length) return info;
   // Another writer may have replaced the file already; what was written here was whole when it was published.
-  return (
-    info ?? Promise.reject(new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true }))
-  );
+  const info = await infoOf(root, key, path);
+  if (!info) throw new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true });
+  if (options?.isLastUse) giveBack(bytes);
+  return info;
+}
+
+/** Only when no other bytes lie in the same memory. */
+function giveBack({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 async function publishNew(location: string, key: string, temporary: string, path: string): Promise<void> {

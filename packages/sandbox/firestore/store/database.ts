@@ -187,9 +187,7 @@ export class Database {
     let version = entry.newest;
     while (version !== null && version.updateTime > horizon) version = version.previous;
     if (version !== null) version.previous = null;
-    if (version === null || version !== entry.newest || version.length > 0) return;
-    this.deleted -= 1;
-    this.unlist(entry);
+    if (version !== null && version === entry.newest && version.length === 0) this.unlist(entry);
   }
 
   private list(entry: DocumentEntry): DocumentEntry {
@@ -206,7 +204,10 @@ export class Database {
   }
 
   private unlist(entry: DocumentEntry): void {
-    if (!this.entries.delete(entry.key)) return;
+    // Several of its versions may be due, and the name may have come back as another document since.
+    if (this.entries.get(entry.key) !== entry) return;
+    this.entries.delete(entry.key);
+    if (entry.newest?.length === 0) this.deleted -= 1;
     this.all.delete(entry.key);
     const group = groupOfKey(entry.key);
     const list = this.groups.get(group);
