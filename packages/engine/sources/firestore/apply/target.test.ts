@@ -154,10 +154,12 @@ describe('bytes', () => {
           readTime: await source.source.snapshotTime(),
         });
         const copied = await other.target.apply(scan, plain);
-        expect(copied.written + copied.failed).toBeGreaterThan(0);
         const strip = (stored: { path: string; content: string }[]) =>
           stored.map(({ path, content }) => ({ path, content }));
-        expect(strip(await scanAll(other))).toEqual(strip(await scanAll(source)));
+        const stored = strip(await scanAll(source));
+        // A database takes not every name that can be made up; what it took once it takes again.
+        expect(copied).toMatchObject({ written: stored.length, failed: 0 });
+        expect(strip(await scanAll(other))).toEqual(stored);
         expect(first.written + first.failed).toBe(records.length);
         await other.close();
       }),
