@@ -139,6 +139,13 @@ test('only the clock reads the time in the service', () => {
   expect(offences).toEqual([]);
 });
 
+test('private members are private to the language too', () => {
+  const offences = sources.filter((path) =>
+    /^\s+(private|protected) (?!constructor)/m.test(readFileSync(path, 'utf8')),
+  );
+  expect(offences).toEqual([]);
+});
+
 test('the project speaks of itself alone', () => {
   const words = [/\bfarm-studio\b/, /\/work\/(main|shared)/, /\bTODO\b/, /\bFIXME\b/, /\.only\(/, /"resolved": "http/];
   const offences = files

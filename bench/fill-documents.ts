@@ -8,7 +8,7 @@ import {
   encodeString,
   encodeTimestampValue,
 } from '../packages/sandbox/firestore/values/encode.ts';
-import { DOCUMENT_ENTRY, encodeFields, encodeMapValue } from '../packages/sandbox/firestore/values/fields.ts';
+import { documentEntry, encodeFields, encodeMapValue } from '../packages/sandbox/firestore/values/fields.ts';
 
 /** Numbers that look random and are the same every time (xorshift). */
 class Random {
@@ -139,5 +139,5 @@ function orderFields(random: Random, words: readonly string[], documentsRoot: st
     ['updatedAt', instant()],
     ['note', encodeString(sentence(4 + random.below(4)))],
   ]);
-  return encodeFields(fields, DOCUMENT_ENTRY);
+  return encodeFields(fields, documentEntry);
 }

@@ -6,7 +6,7 @@ import {
   type FirestoreSandbox,
   fillFast,
   type S3Sandbox,
-  SANDBOX_S3_CREDENTIAL,
+  sandboxS3Credential,
   startFirestoreSandbox,
   startS3Sandbox,
 } from '@holdfast/sandbox';
@@ -79,7 +79,7 @@ export async function createWorld(options: {
 }
 
 export function bucketAt({ endpoint }: S3Sandbox) {
-  const { accessKeyId, secretAccessKey } = SANDBOX_S3_CREDENTIAL;
+  const { accessKeyId, secretAccessKey } = sandboxS3Credential;
   return {
     name: 'Sandbox',
     type: 's3' as const,

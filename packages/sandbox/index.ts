@@ -7,7 +7,7 @@ export {
   type GcsCaller,
   type GcsSandbox,
   type GcsSandboxOptions,
-  SANDBOX_GCS_TOKEN,
+  sandboxGcsToken,
   startGcsSandbox,
 } from './gcs/server.ts';
 export {
@@ -23,7 +23,7 @@ export { Faults } from './objects/faults.ts';
 export {
   type S3Sandbox,
   type S3SandboxOptions,
-  SANDBOX_S3_CREDENTIAL,
+  sandboxS3Credential,
   startS3Sandbox,
 } from './s3/server.ts';
 export type { S3Credential } from './s3/signature/verify.ts';

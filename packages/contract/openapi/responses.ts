@@ -164,22 +164,22 @@ export class ResponseCollection {
     const good = successResponses(operation, this.schemas);
     const taken = new Set(good.map(([status]) => status));
     const bad = Object.entries(byStatus(documentedErrors(operation))).filter(([status]) => !taken.has(status));
-    const named = bad.map(([status, codes]) => [status, this.refer(codes)]);
-    return Object.fromEntries([...good, ...named, ['default', this.referToAny()]]);
+    const named = bad.map(([status, codes]) => [status, this.#refer(codes)]);
+    return Object.fromEntries([...good, ...named, ['default', this.#referToAny()]]);
   }
 
-  private refer(codes: readonly ErrorCode[]): object {
+  #refer(codes: readonly ErrorCode[]): object {
     const name = codes.map(pascal).join('Or');
-    this.components[name] ??= this.build(codes);
+    this.components[name] ??= this.#build(codes);
     return { $ref: `#/components/responses/${name}` };
   }
 
-  private referToAny(): object {
+  #referToAny(): object {
     this.components.AnyError ??= anyError();
     return { $ref: '#/components/responses/AnyError' };
   }
 
-  private build(codes: readonly ErrorCode[]): object {
+  #build(codes: readonly ErrorCode[]): object {
     const examples = Object.fromEntries(codes.map((code) => [code, errorExample(code)]));
     return {
       description: explain(codes),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FaultProfile, SANDBOX_GCS_TOKEN, startGcsSandbox, startS3Sandbox } from '@holdfast/sandbox';
+import { type FaultProfile, sandboxGcsToken, startGcsSandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { blobStoreConformance, type Candidate } from '../conformance/blob-store.conformance.ts';
 import type { AttemptStore } from './attempt.ts';
 import { createGcsStore } from './gcs/gcs-store.ts';
@@ -11,7 +11,7 @@ import { createS3Store, type S3StoreOptions } from './s3/s3-store.ts';
 import { type StoreFaults, withFaults } from './with-faults.ts';
 import { withRetries } from './with-retries.ts';
 
-const MIB = 1024 * 1024;
+const mib = 1024 * 1024;
 /** Waits short enough for a test; the number of attempts is the real one. */
 const retry = { delayMsMin: 1, delayMsMax: 20 };
 const faultProfile: FaultProfile = {
@@ -38,13 +38,13 @@ function switchable(store: AttemptStore): Pick<Candidate, 'store' | 'setFaults'>
   };
 }
 
-blobStoreConformance('memory', { largeBytes: 5 * MIB, manyObjects: 1100 }, async () => ({
+blobStoreConformance('memory', { largeBytes: 5 * mib, manyObjects: 1100 }, async () => ({
   ...switchable(memoryAttempts()),
   lockable: createMemoryStore(),
   close: async () => {},
 }));
 
-blobStoreConformance('local', { largeBytes: 5 * MIB, manyObjects: 200 }, async () => {
+blobStoreConformance('local', { largeBytes: 5 * mib, manyObjects: 200 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
   return { ...switchable(localAttempts(root)), close: async () => rmSync(root, { recursive: true }) };
 });
@@ -65,7 +65,7 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
     forcePathStyle: true,
     credentials: { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' },
     retry,
-    partBytes: 5 * MIB,
+    partBytes: 5 * mib,
   };
   const store = createS3Store({ ...options, bucket: 'locking' });
   const lockable = createS3Store({ ...options, bucket: 'locking', prefix: 'locked' });
@@ -87,14 +87,14 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
   };
 }
 
-blobStoreConformance('s3', { largeBytes: 11 * MIB, manyObjects: 1100 }, () => s3Candidate('s3'));
-blobStoreConformance('spaces', { largeBytes: 11 * MIB, manyObjects: 200 }, () => s3Candidate('spaces'));
+blobStoreConformance('s3', { largeBytes: 11 * mib, manyObjects: 1100 }, () => s3Candidate('s3'));
+blobStoreConformance('spaces', { largeBytes: 11 * mib, manyObjects: 200 }, () => s3Candidate('spaces'));
 
-blobStoreConformance('gcs', { largeBytes: 11 * MIB, manyObjects: 1100 }, async () => {
+blobStoreConformance('gcs', { largeBytes: 11 * mib, manyObjects: 1100 }, async () => {
   const sandbox = await startGcsSandbox({ buckets: ['plain'] });
   const plain = sandbox.objects.bucket('plain').settings;
   await sandbox.objects.saveBucket({ ...plain, name: 'locking', objectRetention: true });
-  const credentials = { type: 'access_token' as const, accessToken: async () => SANDBOX_GCS_TOKEN };
+  const credentials = { type: 'access_token' as const, accessToken: async () => sandboxGcsToken };
   const options = { bucket: 'plain', prefix: 'some/folder', endpoint: sandbox.endpoint, credentials, retry };
   return {
     store: createGcsStore(options),

@@ -6,7 +6,7 @@ export { createLocalStore, type LocalStoreOptions } from './local/local-store.ts
 export { createMemoryStore, type MemoryStoreOptions, memoryAttempts } from './memory/memory-store.ts';
 export { createStoreNetwork, type NetworkOptions, type StoreNetwork } from './network.ts';
 export { type ProbeStep, type ProbeStepName, probeStore } from './probe.ts';
-export { RETRY_DEFAULT, type RetryPolicy } from './retry.ts';
+export { type RetryPolicy, retryDefault } from './retry.ts';
 export type { S3Connection } from './s3/client.ts';
 export type { S3StoreOptions } from './s3/s3-store.ts';
 export { type StoreFaults, withFaults } from './with-faults.ts';

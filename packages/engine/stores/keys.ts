@@ -1,15 +1,15 @@
 import { EngineError } from '../ports/index.ts';
 
-const KEY_BYTES_MAX = 900;
-const SEGMENT = /^[A-Za-z0-9._-]+$/;
-export const BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
+const keyBytesMax = 900;
+const segmentPattern = /^[A-Za-z0-9._-]+$/;
+export const bytesMaxDefault = 64 * 1024 * 1024;
 
 /** Keys are chosen by the engine, so a bad one is refused before any store sees it: it could leave a folder. */
 export function checkKey(key: string): void {
   const isSound =
     key.length > 0 &&
-    key.length <= KEY_BYTES_MAX &&
-    key.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
+    key.length <= keyBytesMax &&
+    key.split('/').every((segment) => segmentPattern.test(segment) && segment !== '.' && segment !== '..');
   if (!isSound)
     throw new EngineError('VALIDATION_ERROR', `Not a key of this store: ${JSON.stringify(key.slice(0, 100))}`);
 }
@@ -19,8 +19,8 @@ export function checkPrefix(prefix: string): void {
   const segments = prefix.split('/');
   const isSound =
     prefix === '' ||
-    (prefix.length <= KEY_BYTES_MAX &&
-      segments.every((segment, at) => (at === segments.length - 1 && segment === '') || SEGMENT.test(segment)) &&
+    (prefix.length <= keyBytesMax &&
+      segments.every((segment, at) => (at === segments.length - 1 && segment === '') || segmentPattern.test(segment)) &&
       segments.slice(0, -1).every((segment) => segment !== '.' && segment !== '..'));
   if (!isSound)
     throw new EngineError('VALIDATION_ERROR', `Not a prefix of keys: ${JSON.stringify(prefix.slice(0, 100))}`);

@@ -18,14 +18,14 @@ export interface NetworkOptions {
   connectionsMax?: number;
 }
 
-const CONNECTIONS_MAX_DEFAULT = 32;
+const connectionsMaxDefault = 32;
 
 /**
  * A guard on host names alone could be led astray by a name that resolves differently the second time, so the check
  * sits where the connection is made and sees the very address that is dialled.
  */
 export function createStoreNetwork(options: NetworkOptions = {}): StoreNetwork {
-  const settings = { keepAlive: true, maxSockets: options.connectionsMax ?? CONNECTIONS_MAX_DEFAULT };
+  const settings = { keepAlive: true, maxSockets: options.connectionsMax ?? connectionsMaxDefault };
   const httpAgent = new HttpAgent(settings);
   const httpsAgent = new HttpsAgent(settings);
   if (options.isAllowed) for (const agent of [httpAgent, httpsAgent]) guard(agent, options.isAllowed);

@@ -10,7 +10,7 @@ export interface ProbeStep {
   error: EngineError | undefined;
 }
 
-const PROBE_BYTES = 64 * 1024;
+const probeBytes = 64 * 1024;
 
 /**
  * Does to a destination, with one small object, everything that a backup's life will do: write, read back, read a
@@ -18,7 +18,7 @@ const PROBE_BYTES = 64 * 1024;
  */
 export async function probeStore(store: BlobStore, options: CallOptions = {}): Promise<ProbeStep[]> {
   const key = `holdfast-probe-${randomUUID()}`;
-  const bytes = new Uint8Array(randomBytes(PROBE_BYTES));
+  const bytes = new Uint8Array(randomBytes(probeBytes));
   const work: [ProbeStepName, () => Promise<void>][] = [
     ['write', async () => void (await store.put(key, bytes, { ...options, ifAbsent: true }))],
     ['read', async () => expectBytes(await store.get(key, options), bytes)],

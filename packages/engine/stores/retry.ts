@@ -11,7 +11,7 @@ export interface RetryPolicy {
   budgetMs: number;
 }
 
-export const RETRY_DEFAULT: RetryPolicy = { attemptsMax: 12, delayMsMin: 100, delayMsMax: 10_000, budgetMs: 180_000 };
+export const retryDefault: RetryPolicy = { attemptsMax: 12, delayMsMin: 100, delayMsMax: 10_000, budgetMs: 180_000 };
 
 export interface RetryContext {
   policy: RetryPolicy;

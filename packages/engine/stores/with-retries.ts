@@ -2,11 +2,11 @@ import type { BlobInfo, BlobStore, CallOptions, ListOptions, PutOptions } from '
 import { isEngineError } from '../ports/index.ts';
 import { AttemptError, type AttemptStore } from './attempt.ts';
 import { checkKey, checkPrefix, checkRange } from './keys.ts';
-import { RETRY_DEFAULT, type RetryContext, type RetryPolicy, retrying } from './retry.ts';
+import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
 /** Makes a BlobStore of a store that only tries: the one place where calls are repeated and lost answers resolved. */
 export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = {}): BlobStore {
-  const whole: RetryPolicy = { ...RETRY_DEFAULT, ...policy };
+  const whole: RetryPolicy = { ...retryDefault, ...policy };
   const context = (options: CallOptions | undefined): RetryContext => ({ policy: whole, signal: options?.signal });
   return {
     location: store.location,

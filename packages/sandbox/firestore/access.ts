@@ -17,31 +17,31 @@ export type Authorize = (token: string, target: DatabaseName, access: AccessKind
 
 /** Who may do what. Everyone may do everything until told otherwise. */
 export class AccessControl {
-  private readonly authorize: Authorize | null;
-  private denyRules: DenyRule[] = [];
-  private readonly expiredTokens = new Set<string>();
+  readonly #authorize: Authorize | null;
+  #denyRules: DenyRule[] = [];
+  readonly #expiredTokens = new Set<string>();
 
   constructor(authorize: Authorize | null) {
-    this.authorize = authorize;
+    this.#authorize = authorize;
   }
 
   deny(rule: DenyRule): void {
-    this.denyRules.push(rule);
+    this.#denyRules.push(rule);
   }
 
   expireToken(token: string): void {
-    this.expiredTokens.add(token);
+    this.#expiredTokens.add(token);
   }
 
   reset(): void {
-    this.denyRules = [];
-    this.expiredTokens.clear();
+    this.#denyRules = [];
+    this.#expiredTokens.clear();
   }
 
   check(token: string, target: DatabaseName, access: AccessKind): void {
-    if (this.expiredTokens.has(token)) throw unauthenticated();
-    if (this.denyRules.some((rule) => fits(rule, token, target, access))) throw denied();
-    const answer = this.authorize?.(token, target, access) ?? 'allow';
+    if (this.#expiredTokens.has(token)) throw unauthenticated();
+    if (this.#denyRules.some((rule) => fits(rule, token, target, access))) throw denied();
+    const answer = this.#authorize?.(token, target, access) ?? 'allow';
     if (answer === 'unauthenticated') throw unauthenticated();
     if (answer === 'deny') throw denied();
   }

@@ -4,7 +4,7 @@ import type { DenyRule } from './access.ts';
 import type { Control } from './control.ts';
 import type { FaultRule, WriteQuota } from './faults/faults.ts';
 
-const BODY_BYTES_MAX = 1024 * 1024;
+const bodyBytesMax = 1024 * 1024;
 
 interface ControlRequest {
   readonly body: Record<string, unknown>;
@@ -16,7 +16,7 @@ interface ControlRequest {
 type Action = (control: Control, request: ControlRequest) => unknown;
 
 /** The control API over HTTP: each line is a method and a path, and the call it makes. */
-const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
+const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['POST /faults', (control, { body }) => control.addFault(body as FaultRule)],
   ['GET /faults', (control) => ({ hits: control.faultHits() })],
   ['DELETE /faults', (control) => control.clearFaults()],
@@ -75,7 +75,7 @@ async function answer(control: Control, request: IncomingMessage, response: Serv
     const segments = (request.url ?? '/').split('?')[0]!.split('/').slice(1).map(decodeURIComponent);
     const isDatabase = segments[0] === 'databases';
     const path = isDatabase ? 'databases' : segments.join('/');
-    const action = ACTIONS.get(`${request.method} /${path}`);
+    const action = actions.get(`${request.method} /${path}`);
     if (action === undefined || (isDatabase && segments.length !== 3)) {
       send(response, 404, { error: `No ${request.method} ${request.url}.` });
       return;
@@ -93,7 +93,7 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > BODY_BYTES_MAX) throw new RangeError('The body is too large.');
+    if (length > bodyBytesMax) throw new RangeError('The body is too large.');
     chunks.push(chunk);
   }
   return length === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>);

@@ -8,82 +8,82 @@ import type { DatabaseName } from './values/name.ts';
 
 /** The sandbox's strings: everything a test or a demo can make it do, in process. */
 export class Control {
-  private readonly sandbox: Sandbox;
+  readonly #sandbox: Sandbox;
 
   constructor(sandbox: Sandbox) {
-    this.sandbox = sandbox;
+    this.#sandbox = sandbox;
   }
 
   createDatabase(name: DatabaseName): void {
-    this.sandbox.store.createDatabase(name);
+    this.#sandbox.store.createDatabase(name);
   }
 
   /** The database itself, for bulk loading and for looking at what is stored. */
   database(name: DatabaseName): Database {
-    return this.sandbox.store.database(name);
+    return this.#sandbox.store.database(name);
   }
 
   clear(name: DatabaseName): void {
-    this.sandbox.store.findDatabase(name)?.clear();
+    this.#sandbox.store.findDatabase(name)?.clear();
   }
 
   /** Fills a database with sample documents, straight into the store. */
   loadSample(name: DatabaseName, options: SampleOptions): void {
-    loadSample(this.sandbox.store.database(name), options);
+    loadSample(this.#sandbox.store.database(name), options);
   }
 
   addFault(rule: FaultRule): void {
-    this.sandbox.faults.add(rule);
+    this.#sandbox.faults.add(rule);
   }
 
   seedFaults(seed: number): void {
-    this.sandbox.faults.seed(seed);
+    this.#sandbox.faults.seed(seed);
   }
 
   setWriteQuota(quota: WriteQuota | null): void {
-    this.sandbox.faults.setWriteQuota(quota);
+    this.#sandbox.faults.setWriteQuota(quota);
   }
 
   faultHits(): number[] {
-    return this.sandbox.faults.hits();
+    return this.#sandbox.faults.hits();
   }
 
   clearFaults(): void {
-    this.sandbox.faults.reset();
+    this.#sandbox.faults.reset();
   }
 
   deny(rule: DenyRule): void {
-    this.sandbox.access.deny(rule);
+    this.#sandbox.access.deny(rule);
   }
 
   expireToken(token: string): void {
-    this.sandbox.access.expireToken(token);
+    this.#sandbox.access.expireToken(token);
   }
 
   clearAccess(): void {
-    this.sandbox.access.reset();
+    this.#sandbox.access.reset();
   }
 
   setPointInTimeRecovery(name: DatabaseName, enabled: boolean): void {
-    this.sandbox.store.database(name).setPointInTimeRecovery(enabled);
+    this.#sandbox.store.database(name).setPointInTimeRecovery(enabled);
   }
 
   /** Moves a database's clock forward. Time never runs back: commit times only grow. */
   moveClock(name: DatabaseName, byMs: number): void {
     if (!(byMs >= 0)) throw new RangeError('The clock moves forward only.');
-    this.sandbox.store.database(name).moveClock(Math.round(byMs * 1000));
+    this.#sandbox.store.database(name).moveClock(Math.round(byMs * 1000));
   }
 
   /** Every listener is told to forget what it has and gets it all again. */
   resetListens(): void {
-    for (const reset of this.sandbox.listenResets) reset();
+    for (const reset of this.#sandbox.listenResets) reset();
   }
 
   counters(): CounterSnapshot {
-    return this.sandbox.counters.snapshot();
+    return this.#sandbox.counters.snapshot();
   }
 
   resetCounters(): void {
-    this.sandbox.counters.reset();
+    this.#sandbox.counters.reset();
   }
 }

@@ -16,38 +16,38 @@ export interface CounterSnapshot {
 
 /** What the traffic would cost in production, so that tests can hold a job to its budget. */
 export class Counters {
-  private reads = 0;
-  private writes = 0;
-  private deletes = 0;
-  private methods = new Map<string, MethodCounters>();
+  #reads = 0;
+  #writes = 0;
+  #deletes = 0;
+  #methods = new Map<string, MethodCounters>();
 
   billReads(count: number): void {
-    this.reads += count;
+    this.#reads += count;
   }
 
   billWrites(writes: number, deletes: number): void {
-    this.writes += writes;
-    this.deletes += deletes;
+    this.#writes += writes;
+    this.#deletes += deletes;
   }
 
   method(name: string): MethodCounters {
-    let counters = this.methods.get(name);
+    let counters = this.#methods.get(name);
     if (counters === undefined) {
       counters = { calls: 0, errors: 0, documents: 0, bytesSent: 0 };
-      this.methods.set(name, counters);
+      this.#methods.set(name, counters);
     }
     return counters;
   }
 
   snapshot(): CounterSnapshot {
-    const methods = Object.fromEntries([...this.methods].map(([name, counters]) => [name, { ...counters }]));
-    return { reads: this.reads, writes: this.writes, deletes: this.deletes, methods };
+    const methods = Object.fromEntries([...this.#methods].map(([name, counters]) => [name, { ...counters }]));
+    return { reads: this.#reads, writes: this.#writes, deletes: this.#deletes, methods };
   }
 
   reset(): void {
-    this.reads = 0;
-    this.writes = 0;
-    this.deletes = 0;
-    this.methods = new Map();
+    this.#reads = 0;
+    this.#writes = 0;
+    this.#deletes = 0;
+    this.#methods = new Map();
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fillFast } from '../sample-data/fill-fast.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, NAME, query, ROOT, set, setWrite } from './testing/fixtures.ts';
+import { database, fields, name, query, root, set, setWrite } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
 import type { CodeName } from './transport/status.ts';
 
@@ -69,7 +69,7 @@ test('a call past its deadline ends with DEADLINE_EXCEEDED', async () => {
 });
 
 describe('broken streams', () => {
-  beforeEach(() => fillFast(sandbox.control.database(NAME), { collection: 'plain', documents: 2000 }));
+  beforeEach(() => fillFast(sandbox.control.database(name), { collection: 'plain', documents: 2000 }));
 
   test('end with a status after n documents', async () => {
     sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 1234, status: 'DEADLINE_EXCEEDED', times: 1 });
@@ -77,7 +77,7 @@ describe('broken streams', () => {
     const conversation = client.converse('RunQuery', () => {
       received += 1;
     });
-    conversation.send({ parent: ROOT, structuredQuery: whole });
+    conversation.send({ parent: root, structuredQuery: whole });
     conversation.end();
     await expect(conversation.done).rejects.toThrow('DEADLINE_EXCEEDED');
     expect(received).toBe(1234);
@@ -107,11 +107,11 @@ test('a commit can take effect and lose its answer', async () => {
 test('above the write quota, commits fail whole and batches in part', async () => {
   sandbox.control.setWriteQuota({ documentsPerSecond: 10 });
   const writes = Array.from({ length: 15 }, (_, index) => setWrite(`q/${index}`, fields({ n: index })));
-  const { status } = await client.unary('BatchWrite', { database: DATABASE, writes });
+  const { status } = await client.unary('BatchWrite', { database: database, writes });
   const codes = status.map((each: { code: number }) => each.code);
   expect(codes.filter((code: number) => code === 0)).toHaveLength(10);
   expect(codes.filter((code: number) => code === 8)).toHaveLength(5);
-  await expect(client.unary('Commit', { database: DATABASE, writes })).rejects.toThrow('RESOURCE_EXHAUSTED');
+  await expect(client.unary('Commit', { database: database, writes })).rejects.toThrow('RESOURCE_EXHAUSTED');
 });
 
 describe('access', () => {
@@ -148,7 +148,7 @@ describe('access', () => {
     await expect(query(caller, whole)).rejects.toThrow('UNAUTHENTICATED');
     caller.token = 'good';
     await expect(query(caller, whole)).rejects.toThrow(/NOT_FOUND.*does not exist/);
-    strict.control.createDatabase(NAME);
+    strict.control.createDatabase(name);
     await query(caller, whole);
     await expect(set(caller, 'a/1', fields({ n: 1 }))).rejects.toThrow('PERMISSION_DENIED');
     caller.close();
@@ -157,13 +157,13 @@ describe('access', () => {
 });
 
 test('counters tell what the traffic would cost', async () => {
-  fillFast(sandbox.control.database(NAME), { collection: 'plain', documents: 1500 });
+  fillFast(sandbox.control.database(name), { collection: 'plain', documents: 1500 });
   await set(client, 'a/1', fields({ n: 1 }));
-  await client.unary('Commit', { database: DATABASE, writes: [{ delete: `${ROOT}/a/1` }] });
+  await client.unary('Commit', { database: database, writes: [{ delete: `${root}/a/1` }] });
   await query(client, whole);
   await query(client, { from: [{ collectionId: 'nothing' }] });
   await client.stream('RunAggregationQuery', {
-    parent: ROOT,
+    parent: root,
     structuredAggregationQuery: { structuredQuery: whole, aggregations: [{ alias: 'n', count: {} }] },
   });
   const counters = sandbox.control.counters();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { startFirestoreSandbox } from './server.ts';
-import { DATABASE, documentBytes, fields, ManualClock, NAME, ROOT, timeOf } from './testing/fixtures.ts';
+import { database, documentBytes, fields, ManualClock, name, root, timeOf } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
 import { findField, splitDocument } from './values/fields.ts';
 import { timestampFrom } from './values/timestamp.ts';
@@ -30,7 +30,7 @@ function path(id: number): string {
 }
 
 function writesOf(one: Exclude<Step, { kind: 'wait' }>): object[] {
-  if (one.kind === 'delete') return [{ delete: `${ROOT}/${path(one.id)}` }];
+  if (one.kind === 'delete') return [{ delete: `${root}/${path(one.id)}` }];
   if (one.kind === 'batch')
     return one.ids.map((id) => ({ update: documentBytes(path(id), fields({ n: one.content })) }));
   const update = documentBytes(path(one.id), fields({ n: one.content }));
@@ -60,9 +60,9 @@ test('after any sequence of writes, reads at any past time show what a simple mo
       fc.array(step, { minLength: 1, maxLength: 25 }),
       fc.infiniteStream(fc.nat(1_000)),
       async (steps, picks) => {
-        sandbox.control.clear(NAME);
+        sandbox.control.clear(name);
         clock.micros += 10;
-        const start = sandbox.control.database(NAME).currentTime();
+        const start = sandbox.control.database(name).currentTime();
         const history: { time: number; model: Model }[] = [{ time: start, model: new Map() }];
         for (const one of steps) {
           if (one.kind === 'wait') {
@@ -71,11 +71,11 @@ test('after any sequence of writes, reads at any past time show what a simple mo
           }
           const { model } = history.at(-1)!;
           const expectFailure = one.kind === 'create' && model.has(path(one.id));
-          const commit = client.unary('Commit', { database: DATABASE, writes: writesOf(one) });
+          const commit = client.unary('Commit', { database: database, writes: writesOf(one) });
           if (expectFailure) await expect(commit).rejects.toThrow('ALREADY_EXISTS');
           else history.push({ time: timeOf((await commit).commitTime), model: applyToModel(model, one) });
         }
-        const now = sandbox.control.database(NAME).currentTime();
+        const now = sandbox.control.database(name).currentTime();
         for (let read = 0; read < 6; read++) {
           const time = start + Math.floor((picks.next().value! / 1_000) * (now - start));
           const { model } = history.findLast((state) => state.time <= time)!;
@@ -93,22 +93,22 @@ test('after any sequence of writes, reads at any past time show what a simple mo
 async function expectState(client: RawClient, time: number, model: Model): Promise<void> {
   const readTime = timestampFrom(time);
   const structuredQuery = { from: [{ allDescendants: true }] };
-  const responses = await client.stream('RunQuery', { parent: ROOT, structuredQuery, readTime });
+  const responses = await client.stream('RunQuery', { parent: root, structuredQuery, readTime });
   const found = responses
     .filter((response) => response.document.length > 0)
     .map(({ document }): [string, number] => [
-      splitDocument(document).name.slice(ROOT.length + 1),
+      splitDocument(document).name.slice(root.length + 1),
       contentOf(document),
     ]);
   expect(Object.fromEntries(found)).toEqual(Object.fromEntries(model));
   const got = await client.stream('BatchGetDocuments', {
-    database: DATABASE,
-    documents: [0, 1, 2, 3, 4, 5].map((id) => `${ROOT}/${path(id)}`),
+    database: database,
+    documents: [0, 1, 2, 3, 4, 5].map((id) => `${root}/${path(id)}`),
     readTime,
   });
   expect(got.filter((response) => response.found.length > 0).length).toBe(model.size);
   const [counted] = await client.stream('RunAggregationQuery', {
-    parent: ROOT,
+    parent: root,
     structuredAggregationQuery: { structuredQuery, aggregations: [{ alias: 'n', count: {} }] },
     readTime,
   });

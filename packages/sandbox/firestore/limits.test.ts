@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ODD_IDS } from '../sample-data/edge-cases.ts';
+import { oddIds } from '../sample-data/edge-cases.ts';
 import { documentFields, value } from '../sample-data/value-builder.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, documentBytes, fields, query, ROOT, set, setWrite } from './testing/fixtures.ts';
+import { database, documentBytes, fields, query, root, set, setWrite } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
 import { WireWriter } from './values/wire.ts';
 
@@ -36,7 +36,7 @@ test('a request above 10 MiB is refused', async () => {
   const writes = Array.from({ length: 11 }, (_, index) =>
     setWrite(`big/d${index}`, fields({ s: 'x'.repeat(1_000_000) })),
   );
-  await expect(client.unary('Commit', { database: DATABASE, writes })).rejects.toThrow(
+  await expect(client.unary('Commit', { database: database, writes })).rejects.toThrow(
     /INVALID_ARGUMENT.*payload size/,
   );
   expect(await query(client, { from: [{ collectionId: 'big' }] })).toEqual([]);
@@ -67,11 +67,11 @@ test('an array directly in an array is refused, one inside a map in an array is 
   await set(client, 'arrays/yes', documentFields(['a', value.array([value.map(['m', inner])])]));
 });
 
-test.each(ODD_IDS.map((id) => [id.length > 40 ? `${id.slice(0, 4)}… (${id.length})` : id, id]))(
+test.each(oddIds.map((id) => [id.length > 40 ? `${id.slice(0, 4)}… (${id.length})` : id, id]))(
   'the odd id %j is a document id like any other',
   async (_label, id) => {
     await set(client, `odd/${id}`, fields({ n: 1 }));
-    const [got] = await client.stream('BatchGetDocuments', { database: DATABASE, documents: [`${ROOT}/odd/${id}`] });
+    const [got] = await client.stream('BatchGetDocuments', { database: database, documents: [`${root}/odd/${id}`] });
     expect(got!.found.length).toBeGreaterThan(0);
   },
 );
@@ -100,7 +100,7 @@ test.each([
   ['a string that is not UTF-8', new WireWriter().delimited(17, Uint8Array.of(0xff)).finish()],
   ['a geo point off the globe', value.geoPoint(91, 0)],
   ['a timestamp after the year 9999', value.timestampParts(253_402_300_800, 0)],
-  ['a reference to a collection', value.reference(`${ROOT}/only`)],
+  ['a reference to a collection', value.reference(`${root}/only`)],
   ['a vector without numbers', value.map(['__type__', value.string('__vector__')], ['value', value.array([])])],
   ['an array with 40,001 index entries', value.array(Array.from({ length: 40_001 }, () => value.null))],
 ])('%s is refused', async (_what, bytes) => {
@@ -115,9 +115,9 @@ test('a field given twice is refused rather than silently halved', async () => {
 describe('BatchWrite', () => {
   test('takes 500 writes and refuses 501', async () => {
     const writes = Array.from({ length: 501 }, (_, index) => setWrite(`bw/d${index}`, fields({ n: index })));
-    const { status } = await client.unary('BatchWrite', { database: DATABASE, writes: writes.slice(0, 500) });
+    const { status } = await client.unary('BatchWrite', { database: database, writes: writes.slice(0, 500) });
     expect(status.every((each: { code: number }) => each.code === 0)).toBe(true);
-    await expect(client.unary('BatchWrite', { database: DATABASE, writes })).rejects.toThrow('INVALID_ARGUMENT');
+    await expect(client.unary('BatchWrite', { database: database, writes })).rejects.toThrow('INVALID_ARGUMENT');
   });
 
   test('gives each write its own status and stores the good ones', async () => {
@@ -126,7 +126,7 @@ describe('BatchWrite', () => {
       { update: documentBytes('mixed/absent', fields({ n: 1 })), currentDocument: { exists: true } },
       setWrite('mixed/bad', documentFields(['a', value.array([value.array([])])])),
     ];
-    const { status, writeResults } = await client.unary('BatchWrite', { database: DATABASE, writes });
+    const { status, writeResults } = await client.unary('BatchWrite', { database: database, writes });
     expect(status.map((each: { code: number }) => each.code)).toEqual([0, 5, 3]);
     expect(writeResults).toHaveLength(3);
     expect(await query(client, { from: [{ collectionId: 'mixed' }] })).toEqual(['mixed/good']);
@@ -134,7 +134,7 @@ describe('BatchWrite', () => {
 
   test('refuses two writes of one document', async () => {
     const writes = [setWrite('dup/d', fields({ n: 1 })), setWrite('dup/d', fields({ n: 2 }))];
-    await expect(client.unary('BatchWrite', { database: DATABASE, writes })).rejects.toThrow('INVALID_ARGUMENT');
+    await expect(client.unary('BatchWrite', { database: database, writes })).rejects.toThrow('INVALID_ARGUMENT');
   });
 });
 
@@ -143,6 +143,6 @@ test('a commit that fails in its last write stores none of the others', async ()
     setWrite('atomic/first', fields({ n: 1 })),
     { update: documentBytes('atomic/absent', fields({ n: 1 })), currentDocument: { exists: true } },
   ];
-  await expect(client.unary('Commit', { database: DATABASE, writes })).rejects.toThrow('NOT_FOUND');
+  await expect(client.unary('Commit', { database: database, writes })).rejects.toThrow('NOT_FOUND');
   expect(await query(client, { from: [{ collectionId: 'atomic' }] })).toEqual([]);
 });

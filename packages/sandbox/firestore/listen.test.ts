@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, ManualClock, NAME, pathOf, ROOT, remove, set, timeOf } from './testing/fixtures.ts';
+import { database, fields, ManualClock, name, pathOf, remove, root, set, timeOf } from './testing/fixtures.ts';
 import { RawClient, type RawConversation, type Response } from './testing/raw-client.ts';
-import { HOUR, SECOND, timestampFrom } from './values/timestamp.ts';
+import { hour, secondMicros, timestampFrom } from './values/timestamp.ts';
 
 let clock: ManualClock;
 let sandbox: FirestoreSandbox;
@@ -19,7 +19,7 @@ afterEach(async () => {
   await sandbox.stop();
 });
 
-const CHANGES = ['NO_CHANGE', 'ADD', 'REMOVE', 'CURRENT', 'RESET'];
+const changes = ['NO_CHANGE', 'ADD', 'REMOVE', 'CURRENT', 'RESET'];
 
 /** A listener that writes down what it hears, one short line per response. */
 class Ear {
@@ -29,11 +29,11 @@ class Ear {
   token: Uint8Array = new Uint8Array(0);
 
   constructor() {
-    this.stream = client.converse('Listen', (response) => this.hear(response));
+    this.stream = client.converse('Listen', (response) => this.#hear(response));
   }
 
   add(targetId: number, target: object): this {
-    this.stream.send({ database: DATABASE, addTarget: { targetId, ...target } });
+    this.stream.send({ database: database, addTarget: { targetId, ...target } });
     return this;
   }
 
@@ -43,29 +43,29 @@ class Ear {
     return this.lines.splice(0, this.lines.indexOf('NO_CHANGE') + 1).slice(0, -1);
   }
 
-  private hear(response: Response): void {
+  #hear(response: Response): void {
     this.responses.push(response);
-    this.lines.push(this.describe(response));
+    this.lines.push(this.#describe(response));
     if (response.targetChange?.resumeToken?.length > 0) this.token = response.targetChange.resumeToken;
   }
 
-  private describe(response: Response): string {
+  #describe(response: Response): string {
     if (response.targetChange) {
       const { targetChangeType, targetIds, cause } = response.targetChange;
-      return [CHANGES[targetChangeType], ...targetIds, ...(cause ? [`cause ${cause.code}`] : [])].join(' ');
+      return [changes[targetChangeType], ...targetIds, ...(cause ? [`cause ${cause.code}`] : [])].join(' ');
     }
     if (response.documentChange) {
       const { document, targetIds, removedTargetIds } = response.documentChange;
       return [`change ${pathOf(document)}`, ...targetIds, ...removedTargetIds.map((id: number) => `-${id}`)].join(' ');
     }
-    if (response.documentDelete) return `delete ${response.documentDelete.document.slice(ROOT.length + 1)}`;
-    if (response.documentRemove) return `remove ${response.documentRemove.document.slice(ROOT.length + 1)}`;
+    if (response.documentDelete) return `delete ${response.documentDelete.document.slice(root.length + 1)}`;
+    if (response.documentRemove) return `remove ${response.documentRemove.document.slice(root.length + 1)}`;
     return `filter ${response.filter.targetId} ${response.filter.count}`;
   }
 }
 
 function collection(collectionId: string, more: object = {}): object {
-  return { query: { parent: ROOT, structuredQuery: { from: [{ collectionId }], ...more } } };
+  return { query: { parent: root, structuredQuery: { from: [{ collectionId }], ...more } } };
 }
 
 test('a listener gets what is there, then every change', async () => {
@@ -88,7 +88,7 @@ test('a document that stops matching is removed, and one document tells all its 
   expect(await ear.snapshot()).toEqual(['change a/1 1 2']);
   await set(client, 'a/1', fields({ even: 0 }));
   expect(await ear.snapshot()).toEqual(['change a/1 1 -2']);
-  ear.stream.send({ database: DATABASE, removeTarget: 1 });
+  ear.stream.send({ database: database, removeTarget: 1 });
   await set(client, 'a/1', fields({ even: 1 }));
   await ear.snapshot();
   await set(client, 'a/1', fields({ even: 3 }));
@@ -97,7 +97,7 @@ test('a document that stops matching is removed, and one document tells all its 
 });
 
 test('documents are listened to by name, whether they exist or not', async () => {
-  const ear = new Ear().add(7, { documents: { documents: [`${ROOT}/a/1`] } });
+  const ear = new Ear().add(7, { documents: { documents: [`${root}/a/1`] } });
   expect(await ear.snapshot()).toEqual(['ADD 7', 'delete a/1', 'CURRENT 7']);
   await set(client, 'a/1', fields({ n: 1 }));
   expect(await ear.snapshot()).toEqual(['change a/1 7']);
@@ -119,7 +119,7 @@ test('a resume token brings exactly what happened in between', async () => {
   const first = new Ear().add(1, collection('a'));
   await first.snapshot();
   first.stream.cancel();
-  clock.micros += SECOND;
+  clock.micros += secondMicros;
   await set(client, 'a/3', fields({ n: 1 }));
   await remove(client, 'a/1');
   const second = new Ear().add(1, { ...collection('a'), resumeToken: first.token });
@@ -140,7 +140,7 @@ test('a token that is too old resets the target and sends everything again', asy
   const first = new Ear().add(1, collection('a'));
   await first.snapshot();
   first.stream.cancel();
-  clock.micros += 2 * HOUR;
+  clock.micros += 2 * hour;
   const second = new Ear().add(1, { ...collection('a'), resumeToken: first.token });
   expect(await second.snapshot()).toEqual(['ADD 1', 'RESET 1', 'change a/1 1', 'CURRENT 1']);
   second.stream.cancel();
@@ -160,7 +160,7 @@ test('an existence filter says so when the listener’s count does not fit', asy
 test('a kindless query is refused, and the stream’s other targets live on', async () => {
   const ear = new Ear().add(1, collection('a'));
   await ear.snapshot();
-  ear.add(2, { query: { parent: ROOT, structuredQuery: { from: [{ allDescendants: true }] } } });
+  ear.add(2, { query: { parent: root, structuredQuery: { from: [{ allDescendants: true }] } } });
   await expect.poll(() => ear.lines).toContain('REMOVE 2 cause 3');
   await set(client, 'a/1', fields({ n: 1 }));
   expect(await ear.snapshot()).toContain('change a/1 1');
@@ -178,7 +178,7 @@ test('on command every listener is reset', async () => {
 
 test('a collection group is listened to across its parents', async () => {
   const group = {
-    query: { parent: ROOT, structuredQuery: { from: [{ collectionId: 'orders', allDescendants: true }] } },
+    query: { parent: root, structuredQuery: { from: [{ collectionId: 'orders', allDescendants: true }] } },
   };
   const ear = new Ear().add(1, group);
   await ear.snapshot();
@@ -194,9 +194,9 @@ test('a quiet stream hears from time to time that nothing has happened up to now
   const stream = caller.converse('Listen', ({ targetChange }) => {
     if (targetChange?.targetIds.length === 0) times.push(timeOf(targetChange.readTime));
   });
-  stream.send({ database: DATABASE, addTarget: { targetId: 1, ...collection('a') } });
+  stream.send({ database: database, addTarget: { targetId: 1, ...collection('a') } });
   await expect.poll(() => times.length).toBeGreaterThan(0);
-  clock.micros += SECOND;
+  clock.micros += secondMicros;
   await expect.poll(() => times.at(-1)).toBe(clock.micros);
   caller.destroy();
   await quick.stop();
@@ -208,5 +208,5 @@ test('a stream broken after n documents ends there', async () => {
   const ear = new Ear().add(1, collection('a'));
   await expect(ear.stream.done).rejects.toThrow('UNAVAILABLE');
   expect(ear.lines.filter((line) => line.startsWith('change'))).toHaveLength(3);
-  expect(sandbox.control.database(NAME).commitListeners.size).toBe(0);
+  expect(sandbox.control.database(name).commitListeners.size).toBe(0);
 });

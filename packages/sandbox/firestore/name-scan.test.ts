@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { value } from '../sample-data/value-builder.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, NAME, query, ROOT, setWrite } from './testing/fixtures.ts';
+import { database, fields, name, query, root, setWrite } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
 
 let sandbox: FirestoreSandbox;
@@ -98,7 +98,7 @@ function expected(paths: readonly string[], wanted: Selection): string[] {
 
 function structured(wanted: Selection): object {
   const cursor = (at: Cut | null): object | null =>
-    at === null ? null : { values: [value.reference(`${ROOT}/${at.path}`)], before: at.before };
+    at === null ? null : { values: [value.reference(`${root}/${at.path}`)], before: at.before };
   return {
     from: [{ collectionId: wanted.collection, allDescendants: wanted.allDescendants }],
     orderBy: [{ field: { fieldPath: '__name__' }, direction: wanted.descending ? 2 : 1 }],
@@ -115,13 +115,13 @@ test('any scan by name gives what plain filtering and sorting gives', async () =
       fc.uniqueArray(documentPath, { minLength: 1, maxLength: 40 }),
       fc.array(selection, { minLength: 1, maxLength: 12 }),
       async (paths, selections) => {
-        sandbox.control.clear(NAME);
+        sandbox.control.clear(name);
         await client.unary('Commit', {
-          database: DATABASE,
+          database: database,
           writes: paths.map((path) => setWrite(path, fields({ n: 1 }))),
         });
         for (const wanted of selections) {
-          const parent = wanted.parent === '' ? ROOT : `${ROOT}/${wanted.parent}`;
+          const parent = wanted.parent === '' ? root : `${root}/${wanted.parent}`;
           const found = query(client, structured(wanted), { parent });
           if (wanted.collection === '' && wanted.descending) await expect(found).rejects.toThrow('INVALID_ARGUMENT');
           else expect(await found).toEqual(expected(paths, wanted));

@@ -16,8 +16,8 @@ interface NamespaceJson {
  * calling them `bytes` makes the proto library hand them through untouched. Values therefore keep their exact
  * encoding and map entries their order (a JavaScript object would reorder keys that look like numbers).
  */
-const OPAQUE = new Set(['Value', 'Document', 'ArrayValue']);
-const NOTHING_OPAQUE: ReadonlySet<string> = new Set();
+const opaque = new Set(['Value', 'Document', 'ArrayValue']);
+const nothingOpaque: ReadonlySet<string> = new Set();
 
 function loadRoot(file: string, packagePath: readonly string[], opaque: ReadonlySet<string>): protobuf.Root {
   const require = createRequire(import.meta.url);
@@ -34,8 +34,8 @@ function makeOpaque(scope: NamespaceJson, opaque: ReadonlySet<string>): void {
   for (const nested of Object.values(scope.nested ?? {})) makeOpaque(nested, opaque);
 }
 
-const firestoreRoot = loadRoot('v1.json', ['google', 'firestore', 'v1'], OPAQUE);
-const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1'], NOTHING_OPAQUE);
+const firestoreRoot = loadRoot('v1.json', ['google', 'firestore', 'v1'], opaque);
+const adminRoot = loadRoot('admin_v1.json', ['google', 'firestore', 'admin', 'v1'], nothingOpaque);
 
 export function firestoreType(name: string): protobuf.Type {
   return firestoreRoot.lookupType(`google.firestore.v1.${name}`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillFast } from '../sample-data/fill-fast.ts';
 import { documentFields, value } from '../sample-data/value-builder.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, NAME, pathOf, query, ROOT, set, setWrite } from './testing/fixtures.ts';
+import { database, fields, name, pathOf, query, root, set, setWrite } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
 import { findField, splitDocument } from './values/fields.ts';
 import { decodeValue } from './values/value.ts';
@@ -20,7 +20,7 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-const OPERATORS = {
+const operators = {
   '<': 1,
   '<=': 2,
   '>': 3,
@@ -33,8 +33,8 @@ const OPERATORS = {
   'not-in': 10,
 };
 
-function where(fieldPath: string, op: keyof typeof OPERATORS, operand: Uint8Array): object {
-  return { fieldFilter: { field: { fieldPath }, op: OPERATORS[op], value: operand } };
+function where(fieldPath: string, op: keyof typeof operators, operand: Uint8Array): object {
+  return { fieldFilter: { field: { fieldPath }, op: operators[op], value: operand } };
 }
 
 function orderBy(fieldPath: string, direction = 1): object {
@@ -63,7 +63,7 @@ describe('filters', () => {
     await set(client, 'f/absent', fields({ other: 1 }));
   });
 
-  test.each<[string, keyof typeof OPERATORS, Uint8Array, string]>([
+  test.each<[string, keyof typeof operators, Uint8Array, string]>([
     ['equality joins integers and doubles', '==', value.double(1), 'one oneD'],
     ['equality is exact above 2^53', '==', value.integer(9007199254740993n), 'big'],
     ['a double next to it is not equal', '==', value.double(9007199254740992), ''],
@@ -122,7 +122,7 @@ describe('cursors, limits and projections', () => {
     ['a limit of zero', { limit: { value: 0 } }, ''],
     [
       'a cursor in the middle of equal values',
-      { startAt: { values: [value.integer(2), value.reference(`${ROOT}/c/d5`)], before: true } },
+      { startAt: { values: [value.integer(2), value.reference(`${root}/c/d5`)], before: true } },
       'd5 d6 d7 d8 d9',
     ],
   ])('%s', async (_promise, more, expected) => {
@@ -130,23 +130,23 @@ describe('cursors, limits and projections', () => {
   });
 
   test.each([
-    ['ascending', 1, { startAt: { values: [value.reference(`${ROOT}/c/d3`)], before: false } }, 'd4 d5 d6 d7 d8 d9'],
-    ['descending', 2, { startAt: { values: [value.reference(`${ROOT}/c/d3`)], before: true } }, 'd3 d2 d1 d0'],
-    ['descending after', 2, { startAt: { values: [value.reference(`${ROOT}/c/d3`)], before: false } }, 'd2 d1 d0'],
-    ['descending until', 2, { endAt: { values: [value.reference(`${ROOT}/c/d8`)], before: false } }, 'd9 d8'],
+    ['ascending', 1, { startAt: { values: [value.reference(`${root}/c/d3`)], before: false } }, 'd4 d5 d6 d7 d8 d9'],
+    ['descending', 2, { startAt: { values: [value.reference(`${root}/c/d3`)], before: true } }, 'd3 d2 d1 d0'],
+    ['descending after', 2, { startAt: { values: [value.reference(`${root}/c/d3`)], before: false } }, 'd2 d1 d0'],
+    ['descending until', 2, { endAt: { values: [value.reference(`${root}/c/d8`)], before: false } }, 'd9 d8'],
   ])('names cut %s', async (_promise, direction, more, expected) => {
     expect(await ids('c', { orderBy: [orderBy('__name__', direction)], ...more })).toBe(expected);
   });
 
   test('a projection returns the chosen fields alone, __name__ none at all', async () => {
     const [some] = await client.stream('RunQuery', {
-      parent: ROOT,
+      parent: root,
       structuredQuery: { from: [{ collectionId: 'c' }], select: { fields: [{ fieldPath: 'n' }] } },
     });
     expect(findField(some!.document, ['n'])).not.toBeNull();
     expect(findField(some!.document, ['text'])).toBeNull();
     const [none] = await client.stream('RunQuery', {
-      parent: ROOT,
+      parent: root,
       structuredQuery: { from: [{ collectionId: 'c' }], select: { fields: [{ fieldPath: '__name__' }] } },
     });
     expect(splitDocument(none!.document).fields).toHaveLength(0);
@@ -155,7 +155,7 @@ describe('cursors, limits and projections', () => {
   test('skipped documents are reported and billed', async () => {
     sandbox.control.resetCounters();
     const responses = await client.stream('RunQuery', {
-      parent: ROOT,
+      parent: root,
       structuredQuery: { from: [{ collectionId: 'c' }], offset: 4, limit: { value: 2 } },
     });
     expect(responses.at(-1)!.skippedResults).toBe(4);
@@ -278,9 +278,9 @@ describe('the whole database', () => {
 
 describe('partitions', () => {
   test('cut a collection group into parts that together are the whole', async () => {
-    fillFast(sandbox.control.database(NAME), { collection: 'many', documents: 5000 });
+    fillFast(sandbox.control.database(name), { collection: 'many', documents: 5000 });
     const structuredQuery = { from: [{ collectionId: 'many', allDescendants: true }], orderBy: [orderBy('__name__')] };
-    const { partitions } = await client.unary('PartitionQuery', { parent: ROOT, structuredQuery, partitionCount: 7 });
+    const { partitions } = await client.unary('PartitionQuery', { parent: root, structuredQuery, partitionCount: 7 });
     expect(partitions).toHaveLength(7);
     const cuts = [null, ...partitions, null];
     let total = 0;
@@ -296,21 +296,21 @@ describe('partitions', () => {
   test('come page by page and refuse anything but a plain collection group', async () => {
     const structuredQuery = { from: [{ collectionId: 'many', allDescendants: true }], orderBy: [orderBy('__name__')] };
     const first = await client.unary('PartitionQuery', {
-      parent: ROOT,
+      parent: root,
       structuredQuery,
       partitionCount: 5,
       pageSize: 3,
     });
     const { nextPageToken: pageToken } = first;
     const second = await client.unary('PartitionQuery', {
-      parent: ROOT,
+      parent: root,
       structuredQuery,
       partitionCount: 5,
       pageSize: 3,
       pageToken,
     });
     expect([first.partitions.length, second.partitions.length, second.nextPageToken]).toEqual([3, 2, '']);
-    const plain = { parent: ROOT, structuredQuery: { from: [{ collectionId: 'many' }] }, partitionCount: 5 };
+    const plain = { parent: root, structuredQuery: { from: [{ collectionId: 'many' }] }, partitionCount: 5 };
     await expect(client.unary('PartitionQuery', plain)).rejects.toThrow('INVALID_ARGUMENT');
   });
 });
@@ -320,7 +320,7 @@ test('aggregations count, add exactly, and average', async () => {
   await set(client, 'agg/1', documentFields(['n', value.integer(big)], ['d', value.double(0.5)]));
   await set(client, 'agg/2', documentFields(['n', value.integer(2)], ['d', value.integer(1)]));
   const [response] = await client.stream('RunAggregationQuery', {
-    parent: ROOT,
+    parent: root,
     structuredAggregationQuery: {
       structuredQuery: { from: [{ collectionId: 'agg' }] },
       aggregations: [
@@ -339,10 +339,10 @@ test('aggregations count, add exactly, and average', async () => {
 });
 
 test('a large answer arrives whole and in order while documents are written into the collection', async () => {
-  fillFast(sandbox.control.database(NAME), { collection: 'large', documents: 20_000 });
-  const reading = client.stream('RunQuery', { parent: ROOT, structuredQuery: { from: [{ collectionId: 'large' }] } });
+  fillFast(sandbox.control.database(name), { collection: 'large', documents: 20_000 });
+  const reading = client.stream('RunQuery', { parent: root, structuredQuery: { from: [{ collectionId: 'large' }] } });
   for (let n = 0; n < 20; n++) {
-    await client.unary('Commit', { database: DATABASE, writes: [setWrite(`large/d00000${n}x`, fields({ n }))] });
+    await client.unary('Commit', { database: database, writes: [setWrite(`large/d00000${n}x`, fields({ n }))] });
   }
   const paths = (await reading).map(({ document }) => pathOf(document));
   expect(paths.filter((path) => !path.endsWith('x'))).toHaveLength(20_000);
@@ -350,7 +350,7 @@ test('a large answer arrives whole and in order while documents are written into
 });
 
 test('forty readers on one connection all get the whole collection', async () => {
-  fillFast(sandbox.control.database(NAME), { collection: 'shared', documents: 3000 });
+  fillFast(sandbox.control.database(name), { collection: 'shared', documents: 3000 });
   const structuredQuery = { from: [{ collectionId: 'shared' }] };
   const counts = await Promise.all(
     Array.from({ length: 40 }, async () => (await query(client, structuredQuery)).length),

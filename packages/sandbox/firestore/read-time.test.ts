@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fillFast } from '../sample-data/fill-fast.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, ManualClock, NAME, query, ROOT, remove, set, timeOf } from './testing/fixtures.ts';
+import { database, fields, ManualClock, name, query, remove, root, set, timeOf } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
-import { DAY, HOUR, MINUTE, type Micros, SECOND, timestampFrom } from './values/timestamp.ts';
+import { day, hour, type Micros, minuteMicros, secondMicros, timestampFrom } from './values/timestamp.ts';
 
 let clock: ManualClock;
 let sandbox: FirestoreSandbox;
@@ -37,18 +37,18 @@ test('commit times grow even while the clock stands still, and reads in between 
 
 test('every read takes a read time', async () => {
   const time = await set(client, 'a/1', fields({ n: 1 }));
-  clock.micros += SECOND;
+  clock.micros += secondMicros;
   await remove(client, 'a/1');
-  expect((await client.unary('GetDocument', { name: `${ROOT}/a/1`, ...at(time) })).name).toBe(`${ROOT}/a/1`);
+  expect((await client.unary('GetDocument', { name: `${root}/a/1`, ...at(time) })).name).toBe(`${root}/a/1`);
   expect(
-    (await client.unary('ListDocuments', { parent: ROOT, collectionId: 'a', ...at(time) })).documents,
+    (await client.unary('ListDocuments', { parent: root, collectionId: 'a', ...at(time) })).documents,
   ).toHaveLength(1);
-  expect((await client.unary('ListCollectionIds', { parent: ROOT, ...at(time) })).collectionIds).toEqual(['a']);
-  expect((await client.unary('ListCollectionIds', { parent: ROOT })).collectionIds).toEqual([]);
-  const got = await client.stream('BatchGetDocuments', { database: DATABASE, documents: [`${ROOT}/a/1`], ...at(time) });
+  expect((await client.unary('ListCollectionIds', { parent: root, ...at(time) })).collectionIds).toEqual(['a']);
+  expect((await client.unary('ListCollectionIds', { parent: root })).collectionIds).toEqual([]);
+  const got = await client.stream('BatchGetDocuments', { database: database, documents: [`${root}/a/1`], ...at(time) });
   expect(got[0]!.found.length).toBeGreaterThan(0);
   const counted = await client.stream('RunAggregationQuery', {
-    parent: ROOT,
+    parent: root,
     structuredAggregationQuery: {
       structuredQuery: { from: [{ collectionId: 'a' }] },
       aggregations: [{ alias: 'n', count: {} }],
@@ -60,9 +60,9 @@ test('every read takes a read time', async () => {
 
 test('without recovery a read reaches one hour back and no further', async () => {
   const time = await set(client, 'a/1', fields({ n: 1 }));
-  clock.micros += HOUR - SECOND;
+  clock.micros += hour - secondMicros;
   expect(await query(client, everything, at(time))).toEqual(['a/1']);
-  clock.micros += 2 * SECOND;
+  clock.micros += 2 * secondMicros;
   await expect(query(client, everything, at(time))).rejects.toThrow(
     'FAILED_PRECONDITION: The requested snapshot version is too old.',
   );
@@ -70,29 +70,29 @@ test('without recovery a read reaches one hour back and no further', async () =>
 
 test('a read time in the future, or finer than a microsecond, is refused', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
-  await expect(query(client, everything, at(clock.micros + MINUTE))).rejects.toThrow(/INVALID_ARGUMENT.*future/);
-  const fine = { readTime: { ...timestampFrom(clock.micros - SECOND), nanos: 1 } };
+  await expect(query(client, everything, at(clock.micros + minuteMicros))).rejects.toThrow(/INVALID_ARGUMENT.*future/);
+  const fine = { readTime: { ...timestampFrom(clock.micros - secondMicros), nanos: 1 } };
   await expect(query(client, everything, fine)).rejects.toThrow('INVALID_ARGUMENT');
 });
 
 test('with recovery on, whole minutes of seven days can be read, and nothing else older than an hour', async () => {
-  sandbox.control.setPointInTimeRecovery(NAME, true);
+  sandbox.control.setPointInTimeRecovery(name, true);
   await set(client, 'a/1', fields({ n: 1 }));
-  const minute = Math.ceil(clock.micros / MINUTE) * MINUTE;
-  clock.micros = minute + SECOND;
+  const minute = Math.ceil(clock.micros / minuteMicros) * minuteMicros;
+  clock.micros = minute + secondMicros;
   await set(client, 'a/2', fields({ n: 1 }));
-  clock.micros += 6 * DAY;
+  clock.micros += 6 * day;
   expect(await query(client, everything, at(minute))).toEqual(['a/1']);
-  await expect(query(client, everything, at(minute + SECOND))).rejects.toThrow(/INVALID_ARGUMENT.*whole minute/);
-  clock.micros += DAY;
+  await expect(query(client, everything, at(minute + secondMicros))).rejects.toThrow(/INVALID_ARGUMENT.*whole minute/);
+  clock.micros += day;
   await expect(query(client, everything, at(minute))).rejects.toThrow('FAILED_PRECONDITION');
 });
 
 test('recovery reaches no further back than an hour before it was switched on', async () => {
   const early = await set(client, 'a/1', fields({ n: 1 }));
-  clock.micros += 3 * HOUR;
-  sandbox.control.setPointInTimeRecovery(NAME, true);
-  const minute = Math.ceil(early / MINUTE) * MINUTE;
+  clock.micros += 3 * hour;
+  sandbox.control.setPointInTimeRecovery(name, true);
+  const minute = Math.ceil(early / minuteMicros) * minuteMicros;
   await expect(query(client, everything, at(minute))).rejects.toThrow('FAILED_PRECONDITION');
 });
 
@@ -100,9 +100,9 @@ test('versions nobody can read any more are dropped, deleted documents with them
   for (let n = 0; n < 10; n++) await set(client, 'a/1', fields({ n }));
   await set(client, 'a/2', fields({ n: 1 }));
   await remove(client, 'a/2');
-  const database = sandbox.control.database(NAME);
+  const database = sandbox.control.database(name);
   expect(database.versionCount).toBe(12);
-  clock.micros += HOUR + SECOND;
+  clock.micros += hour + secondMicros;
   await set(client, 'a/3', fields({ n: 1 }));
   expect(database.versionCount).toBe(2);
   expect(database.all.size).toBe(2);
@@ -110,30 +110,30 @@ test('versions nobody can read any more are dropped, deleted documents with them
 
 test('moving a database’s clock ages its snapshots', async () => {
   const time = await set(client, 'a/1', fields({ n: 1 }));
-  sandbox.control.moveClock(NAME, 2 * 3_600_000);
+  sandbox.control.moveClock(name, 2 * 3_600_000);
   await expect(query(client, everything, at(time))).rejects.toThrow('FAILED_PRECONDITION');
   expect(await query(client, everything)).toEqual(['a/1']);
 });
 
 test('a write that changes nothing keeps the update time', async () => {
   const first = await set(client, 'a/1', fields({ n: 1 }));
-  clock.micros += SECOND;
+  clock.micros += secondMicros;
   await set(client, 'a/1', fields({ n: 1 }));
-  const document = await client.unary('GetDocument', { name: `${ROOT}/a/1` });
+  const document = await client.unary('GetDocument', { name: `${root}/a/1` });
   expect(timeOf(document.updateTime)).toBe(first);
 });
 
 test('a scan that outlives the hour fails in its middle instead of pretending', async () => {
-  fillFast(sandbox.control.database(NAME), { collection: 'plain', documents: 20_000 });
+  fillFast(sandbox.control.database(name), { collection: 'plain', documents: 20_000 });
   let received = 0;
   const stream = client.converse('RunQuery', () => {
     received += 1;
   });
   stream.pause();
-  stream.send({ parent: ROOT, structuredQuery: { from: [{ collectionId: 'plain' }] } });
+  stream.send({ parent: root, structuredQuery: { from: [{ collectionId: 'plain' }] } });
   stream.end();
   await new Promise((resolve) => setTimeout(resolve, 200));
-  clock.micros += HOUR + SECOND;
+  clock.micros += hour + secondMicros;
   stream.resume();
   await expect(stream.done).rejects.toThrow('FAILED_PRECONDITION: The requested snapshot version is too old.');
   expect(received).toBeLessThan(20_000);
@@ -142,7 +142,7 @@ test('a scan that outlives the hour fails in its middle instead of pretending', 
 test('counts stay right when documents and their history have gone, several versions of one at a time', async () => {
   const counted = async () => {
     const [answer] = await client.stream('RunAggregationQuery', {
-      parent: ROOT,
+      parent: root,
       structuredAggregationQuery: { structuredQuery: everything, aggregations: [{ alias: 'n', count: {} }] },
     });
     return answer!.result.aggregateFields.n[1] ?? 0;
@@ -150,7 +150,7 @@ test('counts stay right when documents and their history have gone, several vers
   await set(client, 'a/gone', fields({ n: 1 }));
   await set(client, 'a/gone', fields({ n: 2 }));
   await remove(client, 'a/gone');
-  clock.micros += 2 * HOUR;
+  clock.micros += 2 * hour;
   await set(client, 'a/stays', fields({ n: 1 }));
   await set(client, 'a/later', fields({ n: 1 }));
   await remove(client, 'a/later');

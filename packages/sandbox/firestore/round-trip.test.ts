@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { documentFields, value } from '../sample-data/value-builder.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 import { anyFields } from './testing/arbitraries.ts';
-import { DATABASE, documentBytes, fields, ROOT, set } from './testing/fixtures.ts';
+import { database, documentBytes, fields, root, set } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
 import { splitDocument } from './values/fields.ts';
 
@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 async function readFields(path: string): Promise<Buffer> {
-  const [response] = await client.stream('BatchGetDocuments', { database: DATABASE, documents: [`${ROOT}/${path}`] });
+  const [response] = await client.stream('BatchGetDocuments', { database: database, documents: [`${root}/${path}`] });
   return Buffer.from(splitDocument(response!.found).fields);
 }
 
@@ -41,15 +41,15 @@ test('a batch of random documents comes out of a query, a get and a listing as t
     fc.asyncProperty(fc.array(anyFields, { minLength: 1, maxLength: 20 }), async (documents) => {
       const written = documents.map((entries) => documentFields(...entries));
       const writes = written.map((content, index) => ({ update: documentBytes(`batch/d${index}`, content) }));
-      await client.unary('BatchWrite', { database: DATABASE, writes });
+      await client.unary('BatchWrite', { database: database, writes });
       const queried = await client.stream('RunQuery', {
-        parent: ROOT,
+        parent: root,
         structuredQuery: { from: [{ collectionId: 'batch' }], limit: { value: 100 } },
       });
-      const listed = await client.unary('ListDocuments', { parent: ROOT, collectionId: 'batch', pageSize: 100 });
+      const listed = await client.unary('ListDocuments', { parent: root, collectionId: 'batch', pageSize: 100 });
       const byName = new Map(listed.documents.map((bytes: Uint8Array) => [splitDocument(bytes).name, bytes]));
       for (const [index, content] of written.entries()) {
-        const name = `${ROOT}/batch/d${index}`;
+        const name = `${root}/batch/d${index}`;
         const found = queried.find((response) => splitDocument(response.document).name === name)!;
         expect(Buffer.compare(splitDocument(found.document).fields, content)).toBe(0);
         expect(Buffer.compare(byName.get(name) as Uint8Array, found.document)).toBe(0);
@@ -76,7 +76,7 @@ test('a masked update leaves the bytes of every other field alone', async () => 
   );
   await set(client, 'mask/one', before);
   await client.unary('Commit', {
-    database: DATABASE,
+    database: database,
     writes: [{ update: documentBytes('mask/one', fields({ change: 2 })), updateMask: { fieldPaths: ['change'] } }],
   });
   const after = documentFields(

@@ -11,7 +11,7 @@ import { Store } from './store/store.ts';
 import { Dispatcher } from './transport/dispatch.ts';
 import { listen } from './transport/listener.ts';
 
-const LISTEN_HEARTBEAT_MS = 5000;
+const listenHeartbeatMs = 5000;
 
 export interface FirestoreSandboxOptions {
   /** Where to listen (127.0.0.1, any free port). */
@@ -46,7 +46,7 @@ export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {
     counters: new Counters(),
     faults: new Faults(),
     listenResets: new Set(),
-    listenHeartbeatMs: options.listenHeartbeatMs ?? LISTEN_HEARTBEAT_MS,
+    listenHeartbeatMs: options.listenHeartbeatMs ?? listenHeartbeatMs,
   };
   const dispatcher = new Dispatcher(allMethods(sandbox), {
     before: (call) => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, fields, ManualClock, NAME, query, ROOT, set, setWrite } from './testing/fixtures.ts';
+import { database, fields, ManualClock, name, query, root, set, setWrite } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
-import { SECOND, timestampFrom } from './values/timestamp.ts';
+import { secondMicros, timestampFrom } from './values/timestamp.ts';
 
 let sandbox: FirestoreSandbox;
 let client: RawClient;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   client = new RawClient(sandbox.port);
 });
 
-beforeEach(() => sandbox.control.clear(NAME));
+beforeEach(() => sandbox.control.clear(name));
 
 afterAll(async () => {
   client.close();
@@ -21,17 +21,17 @@ afterAll(async () => {
 });
 
 async function begin(options: object = { readWrite: {} }): Promise<Uint8Array> {
-  return (await client.unary('BeginTransaction', { database: DATABASE, options })).transaction;
+  return (await client.unary('BeginTransaction', { database: database, options })).transaction;
 }
 
 async function read(path: string, transaction: Uint8Array): Promise<boolean> {
-  const documents = [`${ROOT}/${path}`];
-  const [response] = await client.stream('BatchGetDocuments', { database: DATABASE, documents, transaction });
+  const documents = [`${root}/${path}`];
+  const [response] = await client.stream('BatchGetDocuments', { database: database, documents, transaction });
   return response!.found.length > 0;
 }
 
 function commit(transaction: Uint8Array, ...writes: object[]): Promise<unknown> {
-  return client.unary('Commit', { database: DATABASE, transaction, writes });
+  return client.unary('Commit', { database: database, transaction, writes });
 }
 
 test('of two transactions that read and write one document, the second to commit is aborted', async () => {
@@ -76,20 +76,20 @@ test('a transaction keeps reading at the time it began', async () => {
 
 test('a read-only transaction reads at a chosen time', async () => {
   const time = await set(client, 'a/1', fields({ n: 1 }));
-  await client.unary('Commit', { database: DATABASE, writes: [{ delete: `${ROOT}/a/1` }] });
+  await client.unary('Commit', { database: database, writes: [{ delete: `${root}/a/1` }] });
   const transaction = await begin({ readOnly: { readTime: timestampFrom(time) } });
   expect(await read('a/1', transaction)).toBe(true);
 });
 
 test('a transaction that was rolled back, committed, or left alone for a minute is gone', async () => {
   const rolledBack = await begin();
-  await client.stream('Rollback', { database: DATABASE, transaction: rolledBack });
+  await client.stream('Rollback', { database: database, transaction: rolledBack });
   await expect(commit(rolledBack)).rejects.toThrow(/INVALID_ARGUMENT.*no longer valid/);
   const committed = await begin();
   await commit(committed);
   await expect(commit(committed)).rejects.toThrow('INVALID_ARGUMENT');
   const idle = await begin();
-  clock.micros += 61 * SECOND;
+  clock.micros += 61 * secondMicros;
   await expect(read('a/1', idle)).rejects.toThrow('INVALID_ARGUMENT');
 });
 
@@ -102,7 +102,7 @@ test('an aborted transaction can be begun again with its id', async () => {
 test('a read can begin the transaction it belongs to', async () => {
   const structuredQuery = { from: [{ collectionId: 'a' }] };
   const responses = await client.stream('RunQuery', {
-    parent: ROOT,
+    parent: root,
     structuredQuery,
     newTransaction: { readWrite: {} },
   });

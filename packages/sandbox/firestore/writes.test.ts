@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { documentFields, value } from '../sample-data/value-builder.ts';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { DATABASE, documentBytes, fields, pathOf, ROOT, set, setWrite, timeOf } from './testing/fixtures.ts';
+import { database, documentBytes, fields, pathOf, root, set, setWrite, timeOf } from './testing/fixtures.ts';
 import { RawClient, type Response } from './testing/raw-client.ts';
 import { type FieldPath, formatFieldPath } from './values/field-path.ts';
 import { findField, splitDocument } from './values/fields.ts';
@@ -21,18 +21,18 @@ afterAll(async () => {
 });
 
 async function fieldOf(path: string, field: FieldPath): Promise<Buffer | null> {
-  const [response] = await client.stream('BatchGetDocuments', { database: DATABASE, documents: [`${ROOT}/${path}`] });
+  const [response] = await client.stream('BatchGetDocuments', { database: database, documents: [`${root}/${path}`] });
   const found = findField(response!.found, field);
   return found === null ? null : Buffer.from(found.bytes.subarray(found.start, found.end));
 }
 
 async function commit(...writes: object[]): Promise<Response> {
-  return client.unary('Commit', { database: DATABASE, writes });
+  return client.unary('Commit', { database: database, writes });
 }
 
 describe('transforms', () => {
-  const INT64_MAX = 2n ** 63n - 1n;
-  const INT64_MIN = -(2n ** 63n);
+  const int64Max = 2n ** 63n - 1n;
+  const int64Min = -(2n ** 63n);
 
   test.each<[string, Uint8Array | null, object, Uint8Array]>([
     ['an increment of nothing is the operand', null, { increment: value.integer(5) }, value.integer(5)],
@@ -42,8 +42,8 @@ describe('transforms', () => {
       { increment: value.integer(2) },
       value.integer(9007199254740995n),
     ],
-    ['integers saturate above', value.integer(INT64_MAX), { increment: value.integer(1) }, value.integer(INT64_MAX)],
-    ['integers saturate below', value.integer(INT64_MIN), { increment: value.integer(-1) }, value.integer(INT64_MIN)],
+    ['integers saturate above', value.integer(int64Max), { increment: value.integer(1) }, value.integer(int64Max)],
+    ['integers saturate below', value.integer(int64Min), { increment: value.integer(-1) }, value.integer(int64Min)],
     ['an integer and a double make a double', value.integer(1), { increment: value.double(0.5) }, value.double(1.5)],
     ['an increment replaces what is no number', value.string('x'), { increment: value.integer(1) }, value.integer(1)],
     ['maximum keeps the larger', value.integer(3), { maximum: value.double(3.5) }, value.double(3.5)],
@@ -67,13 +67,13 @@ describe('transforms', () => {
       fieldPath: 'v',
       appendMissingElements: elements(value.double(1), value.string('b'), value.string('b')),
     };
-    const { writeResults } = await commit({ transform: { document: `${ROOT}/t/array`, fieldTransforms: [union] } });
+    const { writeResults } = await commit({ transform: { document: `${root}/t/array`, fieldTransforms: [union] } });
     expect(await fieldOf('t/array', ['v'])).toEqual(
       value.array([value.integer(1), value.string('a'), value.string('b')]),
     );
     expect(writeResults[0].transformResults.map((each: Uint8Array) => [...each])).toEqual([[...value.null]]);
     const removal = { fieldPath: 'v', removeAllFromArray: elements(value.integer(1), value.string('b')) };
-    await commit({ transform: { document: `${ROOT}/t/array`, fieldTransforms: [removal] } });
+    await commit({ transform: { document: `${root}/t/array`, fieldTransforms: [removal] } });
     expect(await fieldOf('t/array', ['v'])).toEqual(value.array([value.string('a')]));
   });
 
@@ -118,7 +118,7 @@ describe('preconditions', () => {
     const updateTime = timestampFrom(created);
     const next = documentBytes('p/d', fields({ n: 2 }));
     await commit({ update: next, currentDocument: { updateTime } });
-    await expect(commit({ delete: `${ROOT}/p/d`, currentDocument: { updateTime } })).rejects.toThrow(
+    await expect(commit({ delete: `${root}/p/d`, currentDocument: { updateTime } })).rejects.toThrow(
       'FAILED_PRECONDITION',
     );
   });
@@ -127,7 +127,7 @@ describe('preconditions', () => {
 test('a document keeps its create time until it is deleted and made again', async () => {
   const created = await set(client, 'life/d', fields({ n: 1 }));
   await set(client, 'life/d', fields({ n: 2 }));
-  const name = `${ROOT}/life/d`;
+  const name = `${root}/life/d`;
   expect(timeOf((await client.unary('GetDocument', { name })).createTime)).toBe(created);
   await commit({ delete: name });
   await expect(client.unary('GetDocument', { name })).rejects.toThrow('NOT_FOUND');
@@ -137,9 +137,9 @@ test('a document keeps its create time until it is deleted and made again', asyn
 
 test('documents are created, updated and deleted one at a time too', async () => {
   const document = documentBytes('ignored/id', fields({ n: 1 }));
-  const made = await client.unary('CreateDocument', { parent: ROOT, collectionId: 'one', document });
+  const made = await client.unary('CreateDocument', { parent: root, collectionId: 'one', document });
   expect(made.name).toMatch(/\/one\/[A-Za-z0-9]{20}$/);
-  const named = { parent: ROOT, collectionId: 'one', documentId: 'two', document };
+  const named = { parent: root, collectionId: 'one', documentId: 'two', document };
   await client.unary('CreateDocument', named);
   await expect(client.unary('CreateDocument', named)).rejects.toThrow('ALREADY_EXISTS');
   const update = {
@@ -149,13 +149,13 @@ test('documents are created, updated and deleted one at a time too', async () =>
   };
   const updated = await client.unary('UpdateDocument', update);
   expect(Object.keys(updated.fields)).toEqual(['m']);
-  await client.stream('DeleteDocument', { name: `${ROOT}/one/two` });
-  await expect(client.unary('GetDocument', { name: `${ROOT}/one/two` })).rejects.toThrow('NOT_FOUND');
+  await client.stream('DeleteDocument', { name: `${root}/one/two` });
+  await expect(client.unary('GetDocument', { name: `${root}/one/two` })).rejects.toThrow('NOT_FOUND');
 });
 
 test('a listing follows an order of its own, page by page', async () => {
   for (const [id, n] of Object.entries({ a: 2, b: 3, c: 1 })) await set(client, `sorted/${id}`, fields({ n }));
-  const request = { parent: ROOT, collectionId: 'sorted', orderBy: 'n desc', pageSize: 2 };
+  const request = { parent: root, collectionId: 'sorted', orderBy: 'n desc', pageSize: 2 };
   const first = await client.unary('ListDocuments', request);
   const second = await client.unary('ListDocuments', { ...request, pageToken: first.nextPageToken });
   const paths = [...first.documents, ...second.documents].map((bytes: Uint8Array) => pathOf(bytes));
@@ -166,11 +166,11 @@ test('a listing follows an order of its own, page by page', async () => {
 test('a write stream commits each request in order', async () => {
   const responses: Response[] = [];
   const stream = client.converse('Write', (response) => responses.push(response));
-  stream.send({ database: DATABASE });
+  stream.send({ database: database });
   await expect.poll(() => responses).toHaveLength(1);
   const { streamToken } = responses[0]!;
   stream.send({ streamToken, writes: [setWrite('ws/d', fields({ n: 1 }))] });
-  stream.send({ streamToken, writes: [{ delete: `${ROOT}/ws/d` }, setWrite('ws/e', fields({ n: 1 }))] });
+  stream.send({ streamToken, writes: [{ delete: `${root}/ws/d` }, setWrite('ws/e', fields({ n: 1 }))] });
   await expect.poll(() => responses).toHaveLength(3);
   expect(timeOf(responses[2]!.commitTime)).toBeGreaterThan(timeOf(responses[1]!.commitTime));
   stream.end();
@@ -187,7 +187,7 @@ test('a stream’s unread answers do not pile up in the server', async () => {
     const conversation = new RawClient(sandbox.port);
     const stream = conversation.converse('RunQuery', () => {});
     stream.pause();
-    stream.send({ parent: ROOT, structuredQuery: { from: [{ collectionId: 'heavy' }] } });
+    stream.send({ parent: root, structuredQuery: { from: [{ collectionId: 'heavy' }] } });
     stream.end();
     return conversation;
   });

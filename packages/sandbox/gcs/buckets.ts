@@ -3,16 +3,16 @@ import { GcsError, notImplemented } from './errors.ts';
 import type { BucketSettings } from './model.ts';
 import { bucketResource } from './resources.ts';
 
-const NAME = /^(?!goog)(?!.*(google|\.\.))(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/;
-const PAGE_MAX = 1000;
+const bucketNamePattern = /^(?!goog)(?!.*(google|\.\.))(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/;
+const pageMax = 1000;
 /** Understood because a new bucket already is that way. */
-const HARMLESS = ['name', 'location', 'storageClass', 'iamConfiguration', 'kind', 'id'];
+const harmless = ['name', 'location', 'storageClass', 'iamConfiguration', 'kind', 'id'];
 
 /** Applies what a bucket resource sets. Null removes. */
 function applySettings(base: BucketSettings, resource: Record<string, unknown>, nowMs: number): BucketSettings {
   const settings = { ...base, updatedAtMs: nowMs, metageneration: base.metageneration + 1 };
   for (const [name, value] of Object.entries(resource)) {
-    if (HARMLESS.includes(name)) continue;
+    if (harmless.includes(name)) continue;
     if (name === 'defaultEventBasedHold') settings.defaultEventBasedHold = value === true;
     else if (name === 'retentionPolicy') applyRetention(settings, value, nowMs);
     else throw notImplemented(`Field ${name} of a bucket`);
@@ -42,7 +42,7 @@ async function createBucket(call: Call): Promise<Reply> {
   const project = query.get('project');
   const name = String(resource.name ?? '');
   if (!project) throw new GcsError('required', 'Required parameter: project');
-  if (!NAME.test(name)) throw new GcsError('invalid', `Invalid bucket name: '${name}'`);
+  if (!bucketNamePattern.test(name)) throw new GcsError('invalid', `Invalid bucket name: '${name}'`);
   if (state.buckets.get(name))
     throw new GcsError(
       'conflict',
@@ -115,7 +115,7 @@ async function listBuckets(call: Call): Promise<Reply> {
   if (!project) throw new GcsError('required', 'Required parameter: project');
   const prefix = query.get('prefix') ?? '';
   const after = query.get('pageToken') ?? '';
-  const max = Math.min(integerParameter(query, 'maxResults') ?? PAGE_MAX, PAGE_MAX);
+  const max = Math.min(integerParameter(query, 'maxResults') ?? pageMax, pageMax);
   const all = [...call.state.buckets.entriesFrom(after)].filter(
     ([name, { settings }]) => name !== after && name.startsWith(prefix) && settings.project === project,
   );
@@ -130,8 +130,8 @@ async function listBuckets(call: Call): Promise<Reply> {
   };
 }
 
-const BUCKET = '/storage/v1/b/*';
-const CONDITION = ['ifMetagenerationMatch'];
+const bucket = '/storage/v1/b/*';
+const condition = ['ifMetagenerationMatch'];
 
 export const bucketOperations: Operation[] = [
   {
@@ -150,14 +150,14 @@ export const bucketOperations: Operation[] = [
     writes: true,
     run: createBucket,
   },
-  { name: 'GetBucket', method: 'GET', path: BUCKET, query: CONDITION, writes: false, run: getBucket },
-  { name: 'PatchBucket', method: 'PATCH', path: BUCKET, query: CONDITION, writes: true, run: patchBucket },
-  { name: 'DeleteBucket', method: 'DELETE', path: BUCKET, query: CONDITION, writes: true, run: deleteBucket },
+  { name: 'GetBucket', method: 'GET', path: bucket, query: condition, writes: false, run: getBucket },
+  { name: 'PatchBucket', method: 'PATCH', path: bucket, query: condition, writes: true, run: patchBucket },
+  { name: 'DeleteBucket', method: 'DELETE', path: bucket, query: condition, writes: true, run: deleteBucket },
   {
     name: 'LockRetentionPolicy',
     method: 'POST',
     path: '/storage/v1/b/*/lockRetentionPolicy',
-    query: CONDITION,
+    query: condition,
     writes: true,
     run: lockRetentionPolicy,
   },

@@ -37,13 +37,13 @@ export interface Operation {
   run(call: Call): Promise<Reply>;
 }
 
-const QUERY_ALWAYS = ['alt', 'fields', 'prettyPrint', 'projection'];
-const JSON_BYTES_MAX = 1024 * 1024;
+const queryAlways = ['alt', 'fields', 'prettyPrint', 'projection'];
+const jsonBytesMax = 1024 * 1024;
 
 /** Refuses parameters that the operation would otherwise silently ignore. */
 export function checkUnderstood(operation: Operation, query: ReadonlyMap<string, string>): void {
   for (const [name, value] of query) {
-    const known = QUERY_ALWAYS.includes(name) || operation.when?.[0] === name || operation.query?.includes(name);
+    const known = queryAlways.includes(name) || operation.when?.[0] === name || operation.query?.includes(name);
     if (!known) throw notImplemented(`Parameter ${name}=${value} of ${operation.name}`);
   }
   if (query.get('projection') === 'full') throw notImplemented('projection=full');
@@ -54,7 +54,7 @@ export async function readJson(request: AsyncIterable<Buffer>): Promise<Record<s
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    if (size > JSON_BYTES_MAX) throw new GcsError('invalid', 'The request is too large.');
+    if (size > jsonBytesMax) throw new GcsError('invalid', 'The request is too large.');
     chunks.push(chunk);
   }
   return parseJson(Buffer.concat(chunks).toString('utf8'));

@@ -2,13 +2,13 @@ import { combineCrc } from '../objects/crc.ts';
 import { type Call, integerParameter, type Operation, type Reply, readJson } from './call.ts';
 import { GcsError } from './errors.ts';
 import type { StoredObject } from './model.ts';
-import { checkPreconditions, PRECONDITIONS } from './preconditions.ts';
+import { checkPreconditions, preconditions } from './preconditions.ts';
 import { objectResource } from './resources.ts';
 import { readObjectSettings } from './settings.ts';
 import { checkName, type NewObject, placeObject } from './write-object.ts';
 
-const COMPONENTS_MAX = 32;
-const SOURCE_PRECONDITIONS = PRECONDITIONS.map((name) => name.replace(/^if/, 'ifSource'));
+const componentsMax = 32;
+const sourcePreconditions = preconditions.map((name) => name.replace(/^if/, 'ifSource'));
 
 /** A copy shares the bytes of its source; they stay until the last of them is gone. */
 async function copy(call: Call): Promise<{ placed: StoredObject; resource: Record<string, unknown> }> {
@@ -61,8 +61,8 @@ async function composeObject(call: Call): Promise<Reply> {
     name?: string;
     generation?: string;
   }[];
-  if (listed.length === 0 || listed.length > COMPONENTS_MAX)
-    throw new GcsError('invalid', `The number of source components must be 1 to ${COMPONENTS_MAX}.`);
+  if (listed.length === 0 || listed.length > componentsMax)
+    throw new GcsError('invalid', `The number of source components must be 1 to ${componentsMax}.`);
   const sources = listed.map((one) => {
     const source = state.object(bucketName, one.name ?? '');
     if (one.generation !== undefined && Number(one.generation) !== source.generation)
@@ -87,14 +87,14 @@ async function composeObject(call: Call): Promise<Reply> {
   return { status: 200, json: objectResource(placed, bucket.settings, call.baseUrl) };
 }
 
-const COPY_QUERY = ['sourceGeneration', ...PRECONDITIONS, ...SOURCE_PRECONDITIONS];
+const copyQuery = ['sourceGeneration', ...preconditions, ...sourcePreconditions];
 
 export const copyOperations: Operation[] = [
   {
     name: 'RewriteObject',
     method: 'POST',
     path: '/storage/v1/b/*/o/*/rewriteTo/b/*/o/*',
-    query: [...COPY_QUERY, 'rewriteToken', 'maxBytesRewrittenPerCall'],
+    query: [...copyQuery, 'rewriteToken', 'maxBytesRewrittenPerCall'],
     writes: true,
     run: rewriteObject,
   },
@@ -102,7 +102,7 @@ export const copyOperations: Operation[] = [
     name: 'CopyObject',
     method: 'POST',
     path: '/storage/v1/b/*/o/*/copyTo/b/*/o/*',
-    query: COPY_QUERY,
+    query: copyQuery,
     writes: true,
     run: async (call) => ({ status: 200, json: (await copy(call)).resource }),
   },
@@ -110,7 +110,7 @@ export const copyOperations: Operation[] = [
     name: 'ComposeObject',
     method: 'POST',
     path: '/storage/v1/b/*/o/*/compose',
-    query: PRECONDITIONS,
+    query: preconditions,
     writes: true,
     run: composeObject,
   },

@@ -1,5 +1,5 @@
 /** Reasons as Google gives them, each with its status. */
-const STATUS = {
+const status = {
   authError: 401,
   backendError: 500,
   conditionNotMet: 412,
@@ -20,7 +20,7 @@ const STATUS = {
   uploadCancelled: 499,
 } as const;
 
-export type GcsReason = keyof typeof STATUS;
+export type GcsReason = keyof typeof status;
 
 export class GcsError extends Error {
   readonly reason: GcsReason;
@@ -31,7 +31,7 @@ export class GcsError extends Error {
     super(message);
     this.name = 'GcsError';
     this.reason = reason;
-    this.status = STATUS[reason];
+    this.status = status[reason];
     this.headers = headers;
   }
 }

@@ -10,7 +10,7 @@ import { OAuth2Client } from 'google-auth-library';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GcsSandbox, startGcsSandbox } from './server.ts';
 
-const MIB = 1024 * 1024;
+const mib = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-gcs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -93,15 +93,15 @@ describe.each(['memory', 'disk'])('the official client against the %s sandbox', 
   });
 
   test('a large stream goes up in chunks and comes back whole', async () => {
-    const bytes = randomBytes(5 * MIB + 12_345);
+    const bytes = randomBytes(5 * mib + 12_345);
     const file = bucket.file('chunked');
     await pipeline(
-      [bytes.subarray(0, 2 * MIB), bytes.subarray(2 * MIB)],
-      file.createWriteStream({ resumable: true, chunkSize: MIB, validation: 'crc32c' }),
+      [bytes.subarray(0, 2 * mib), bytes.subarray(2 * mib)],
+      file.createWriteStream({ resumable: true, chunkSize: mib, validation: 'crc32c' }),
     );
     expect((await file.download())[0].equals(bytes)).toBe(true);
-    const [part] = await file.download({ start: MIB - 5, end: MIB + 4 });
-    expect(part.equals(bytes.subarray(MIB - 5, MIB + 5))).toBe(true);
+    const [part] = await file.download({ start: mib - 5, end: mib + 4 });
+    expect(part.equals(bytes.subarray(mib - 5, mib + 5))).toBe(true);
     expect((await file.download({ start: bytes.length - 3 }))[0].equals(bytes.subarray(-3))).toBe(true);
     expect((await failure(file.download({ start: bytes.length, end: bytes.length + 5 }))).code).toBe(416);
   });
@@ -207,7 +207,7 @@ describe('protection', () => {
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   let sandbox: GcsSandbox;
   let storage: Storage;
-  const DAY_MS = 24 * 3600 * 1000;
+  const dayMs = 24 * 3600 * 1000;
 
   beforeAll(async () => {
     sandbox = await startGcsSandbox({ now: () => nowMs });
@@ -243,7 +243,7 @@ describe('protection', () => {
 
   test('a locked retention of one object ends by itself alone; an unlocked one by say-so', async () => {
     const [bucket] = await storage.createBucket('locked', { enableObjectRetention: true });
-    const retainUntilTime = new Date(nowMs + DAY_MS).toISOString();
+    const retainUntilTime = new Date(nowMs + dayMs).toISOString();
     const file = bucket.file('x');
     await file.save('x', {
       resumable: false,
@@ -260,7 +260,7 @@ describe('protection', () => {
     expect((await failure(free.setMetadata({ retention: null }))).code).toBe(403);
     await free.setMetadata({ retention: null }, { overrideUnlockedRetention: true });
     await free.delete();
-    nowMs += DAY_MS + 1000;
+    nowMs += dayMs + 1000;
     await file.delete();
   });
 });
@@ -332,12 +332,12 @@ describe('callers, strictness and faults', () => {
   test('under errors and throttling the client with its retries still gets everything right', async () => {
     const storage = clientOf(sandbox, 'sandbox-token', true);
     sandbox.faults.set({ seed: 3, errorRate: 0.15, throttleRate: 0.1, delayRate: 0.1, delayMsMax: 5 });
-    const bytes = randomBytes(2 * MIB);
+    const bytes = randomBytes(2 * mib);
     let right = 0;
     for (let index = 0; index < 4; index++) {
       const file = storage.bucket('one').file(`faulty/${index}`);
       const saved = await failure(
-        file.save(bytes, { resumable: index % 2 === 0, chunkSize: MIB, preconditionOpts: { ifGenerationMatch: 0 } }),
+        file.save(bytes, { resumable: index % 2 === 0, chunkSize: mib, preconditionOpts: { ifGenerationMatch: 0 } }),
       );
       if (saved.code === 'no error') right++;
     }
@@ -351,7 +351,7 @@ describe('callers, strictness and faults', () => {
 test('what was acknowledged in disk mode is there after a restart, and nothing is left over', async () => {
   const where = join(folder, 'restart');
   const first = await startGcsSandbox({ folder: where, buckets: ['kept'] });
-  const bytes = randomBytes(MIB);
+  const bytes = randomBytes(mib);
   await clientOf(first).bucket('kept').file('x').save(bytes);
   await clientOf(first).bucket('kept').file('gone').save('y');
   await clientOf(first).bucket('kept').file('gone').delete();

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { SANDBOX_GCS_TOKEN, startGcsSandbox } from './server.ts';
+import { sandboxGcsToken, startGcsSandbox } from './server.ts';
 
 const { values } = parseArgs({
   options: {
@@ -8,7 +8,7 @@ const { values } = parseArgs({
     project: { type: 'string', default: 'sandbox' },
     folder: { type: 'string' },
     bucket: { type: 'string', multiple: true, default: [] },
-    token: { type: 'string', multiple: true, default: [SANDBOX_GCS_TOKEN] },
+    token: { type: 'string', multiple: true, default: [sandboxGcsToken] },
   },
 });
 

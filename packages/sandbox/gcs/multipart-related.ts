@@ -1,7 +1,7 @@
 import { GcsError } from './errors.ts';
 
-const HEADERS_BYTES_MAX = 16 * 1024;
-const METADATA_BYTES_MAX = 1024 * 1024;
+const headersBytesMax = 16 * 1024;
+const metadataBytesMax = 1024 * 1024;
 
 /**
  * Reads a `multipart/related` upload as it arrives: the first part is the object's description and is kept, the second
@@ -50,7 +50,7 @@ export class MultipartRelated {
         return undefined;
       case 'headers': {
         const end = rest.indexOf('\r\n\r\n');
-        if (end === -1) return this.#wait(rest, HEADERS_BYTES_MAX);
+        if (end === -1) return this.#wait(rest, headersBytesMax);
         const type = /^content-type:\s*(.+)$/im.exec(rest.subarray(0, end).toString('latin1'));
         if (this.#part === 2) this.mediaContentType = type?.[1]?.trim();
         this.#state = 'body';
@@ -89,7 +89,7 @@ export class MultipartRelated {
     if (this.#part === 2) media.push(bytes);
     else if (this.#part === 1) {
       this.#metadataBytes += bytes.length;
-      if (this.#metadataBytes > METADATA_BYTES_MAX) throw new GcsError('invalid', 'The metadata is too large.');
+      if (this.#metadataBytes > metadataBytesMax) throw new GcsError('invalid', 'The metadata is too large.');
       this.#metadata.push(Buffer.from(bytes));
     } else throw new GcsError('invalid', 'Malformed multipart body: it must have exactly two parts.');
   }

@@ -3,12 +3,12 @@ import { compareUtf8 } from '../objects/sorted-map.ts';
 import { type Call, integerParameter, type Operation, type Reply, readJson } from './call.ts';
 import { GcsError, notImplemented } from './errors.ts';
 import type { StoredObject } from './model.ts';
-import { checkGeneration, checkPreconditions, PRECONDITIONS } from './preconditions.ts';
+import { checkGeneration, checkPreconditions, preconditions } from './preconditions.ts';
 import { checkReplaceable, checkRetentionChange } from './protection.ts';
 import { etagOf, objectResource } from './resources.ts';
 import { readObjectSettings } from './settings.ts';
 
-const PAGE_MAX = 1000;
+const pageMax = 1000;
 
 function findObject(call: Call): StoredObject {
   const [bucketName, name] = call.names as [string, string];
@@ -104,7 +104,7 @@ async function listObjects(call: Call): Promise<Reply> {
   const prefix = query.get('prefix') ?? '';
   const delimiter = query.get('delimiter') ?? '';
   const endOffset = query.get('endOffset');
-  const max = Math.min(integerParameter(query, 'maxResults') ?? PAGE_MAX, PAGE_MAX);
+  const max = Math.min(integerParameter(query, 'maxResults') ?? pageMax, pageMax);
   if (max < 1) throw new GcsError('invalid', 'maxResults must be positive.');
   let cursor = readToken(query.get('pageToken'));
   const from = [prefix, query.get('startOffset') ?? '', cursor?.last ?? ''].sort(compareUtf8).at(-1)!;
@@ -138,8 +138,8 @@ async function listObjects(call: Call): Promise<Reply> {
   };
 }
 
-const OBJECT = '/storage/v1/b/*/o/*';
-const READ_QUERY = ['generation', ...PRECONDITIONS];
+const object = '/storage/v1/b/*/o/*';
+const readQuery = ['generation', ...preconditions];
 
 export const objectOperations: Operation[] = [
   {
@@ -150,22 +150,22 @@ export const objectOperations: Operation[] = [
     writes: false,
     run: listObjects,
   },
-  { name: 'GetObject', method: 'GET', path: OBJECT, query: READ_QUERY, writes: false, run: getObject },
+  { name: 'GetObject', method: 'GET', path: object, query: readQuery, writes: false, run: getObject },
   {
     name: 'DownloadObject',
     method: 'GET',
     path: '/download/storage/v1/b/*/o/*',
-    query: READ_QUERY,
+    query: readQuery,
     writes: false,
     run: getObject,
   },
   {
     name: 'PatchObject',
     method: 'PATCH',
-    path: OBJECT,
-    query: [...READ_QUERY, 'overrideUnlockedRetention'],
+    path: object,
+    query: [...readQuery, 'overrideUnlockedRetention'],
     writes: true,
     run: patchObject,
   },
-  { name: 'DeleteObject', method: 'DELETE', path: OBJECT, query: READ_QUERY, writes: true, run: deleteObject },
+  { name: 'DeleteObject', method: 'DELETE', path: object, query: readQuery, writes: true, run: deleteObject },
 ];

@@ -2,7 +2,7 @@ import { integerParameter } from './call.ts';
 import { GcsError } from './errors.ts';
 import type { StoredObject } from './model.ts';
 
-export const PRECONDITIONS = [
+export const preconditions = [
   'ifGenerationMatch',
   'ifGenerationNotMatch',
   'ifMetagenerationMatch',

@@ -14,8 +14,8 @@ import {
 } from './write-object.ts';
 
 /** Every chunk but the last is a multiple of this. */
-const CHUNK_UNIT_BYTES = 256 * 1024;
-const SESSIONS_MAX = 10_000;
+const chunkUnitBytes = 256 * 1024;
+const sessionsMax = 10_000;
 
 export interface SessionStart {
   bucketName: string;
@@ -48,7 +48,7 @@ export class ResumableSessions {
   readonly #sessions = new Map<string, Session>();
 
   start(start: SessionStart): string {
-    if (this.#sessions.size >= SESSIONS_MAX) throw new GcsError('backendError', 'Too many uploads are under way.');
+    if (this.#sessions.size >= sessionsMax) throw new GcsError('backendError', 'Too many uploads are under way.');
     const uploadId = randomBytes(24).toString('base64url');
     this.#sessions.set(uploadId, { ...start, pieces: [], receivedBytes: 0, isBusy: false, finished: undefined });
     return uploadId;
@@ -111,8 +111,8 @@ async function takeChunk(call: Call, session: Session, range: ChunkRange): Promi
       `The chunk begins at ${range.start}, but ${session.receivedBytes} bytes were received.`,
     );
   const isLast = range.end === undefined || range.end === (range.totalBytes ?? session.totalBytes);
-  if (!isLast && range.end! % CHUNK_UNIT_BYTES !== 0)
-    throw new GcsError('invalid', `Every chunk but the last must be a multiple of ${CHUNK_UNIT_BYTES} bytes.`);
+  if (!isLast && range.end! % chunkUnitBytes !== 0)
+    throw new GcsError('invalid', `Every chunk but the last must be a multiple of ${chunkUnitBytes} bytes.`);
   const damageAt = call.corruptAt === undefined ? undefined : Math.floor(call.corruptAt * 1000);
   const writer = call.state.contents.create();
   let size = 0;

@@ -5,7 +5,7 @@ import { GcsError, notImplemented } from './errors.ts';
 import { objectOperations } from './objects.ts';
 import { uploadOperations } from './uploads.ts';
 
-const OPERATIONS = [...bucketOperations, ...objectOperations, ...copyOperations, ...uploadOperations].map(
+const operations = [...bucketOperations, ...objectOperations, ...copyOperations, ...uploadOperations].map(
   (operation) => ({
     operation,
     pattern: new RegExp(`^${operation.path.replaceAll('*', '([^/]+)')}$`),
@@ -23,7 +23,7 @@ export function findRoute(method: string, url: string): Route {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
   const query = new Map(new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)));
-  for (const { operation, pattern } of OPERATIONS) {
+  for (const { operation, pattern } of operations) {
     const match = operation.method === method ? pattern.exec(path) : null;
     if (!match || (operation.when && query.get(operation.when[0]) !== operation.when[1])) continue;
     try {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diskCatalogue, memoryCatalogue } from '../objects/catalogue.ts';
 import { diskContents, memoryContents, readPieces } from '../objects/contents.ts';
-import { CONTROL_PATH, handleControl } from '../objects/control.ts';
+import { controlPath, handleControl } from '../objects/control.ts';
 import { type FaultPlan, type FaultProfile, Faults } from '../objects/faults.ts';
 import { sendBytes } from '../objects/send.ts';
 import { type Call, checkUnderstood, type Reply } from './call.ts';
@@ -47,9 +47,9 @@ export interface GcsSandbox {
 }
 
 /** Longer than clients keep idle connections, so that none is reused at the moment it is closed. */
-const KEEP_ALIVE_MS = 120_000;
+const keepAliveMs = 120_000;
 
-export const SANDBOX_GCS_TOKEN = 'sandbox-token';
+export const sandboxGcsToken = 'sandbox-token';
 
 export async function startGcsSandbox(options: GcsSandboxOptions = {}): Promise<GcsSandbox> {
   const { folder, host = '127.0.0.1', project = 'sandbox', now = Date.now } = options;
@@ -61,7 +61,7 @@ export async function startGcsSandbox(options: GcsSandboxOptions = {}): Promise<
     if (!state.buckets.get(name)) await state.saveBucket(newBucket(name, project, now()));
   const faults = new Faults();
   faults.set(options.faults ?? {});
-  const server = createServer({ keepAlive: true, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
+  const server = createServer({ keepAlive: true, keepAliveTimeout: keepAliveMs, requestTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, host, resolve);
@@ -104,12 +104,12 @@ class Handler {
     this.#state = state;
     this.#faults = faults;
     this.#baseUrl = baseUrl;
-    this.#callers = options.callers ?? [{ token: SANDBOX_GCS_TOKEN }];
+    this.#callers = options.callers ?? [{ token: sandboxGcsToken }];
     this.#isTokenValid = options.isTokenValid ?? (() => false);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.url === CONTROL_PATH) return handleControl(request, response, this.#faults);
+    if (request.url === controlPath) return handleControl(request, response, this.#faults);
     // A client that goes away is its own concern; without a listener it would end this process.
     request.on('error', () => {});
     response.on('error', () => {});

@@ -1,7 +1,7 @@
 import { GcsError, notImplemented } from './errors.ts';
 import type { BucketSettings, ObjectSettings } from './model.ts';
 
-const TEXTS = [
+const texts = [
   'contentType',
   'cacheControl',
   'contentDisposition',
@@ -9,9 +9,9 @@ const TEXTS = [
   'contentLanguage',
   'customTime',
 ] as const;
-const HOLDS = ['temporaryHold', 'eventBasedHold'] as const;
+const holds = ['temporaryHold', 'eventBasedHold'] as const;
 /** Sent back by clients that read the resource first; they cannot be set. */
-const OUTPUT_ONLY = [
+const outputOnly = [
   'kind',
   'id',
   'selfLink',
@@ -41,9 +41,9 @@ export function readObjectSettings(
 ): ObjectSettings {
   const settings: ObjectSettings = { ...base };
   for (const [name, value] of Object.entries(resource)) {
-    if (OUTPUT_ONLY.includes(name) || value === undefined) continue;
-    if ((TEXTS as readonly string[]).includes(name)) setText(settings, name as (typeof TEXTS)[number], value);
-    else if ((HOLDS as readonly string[]).includes(name)) settings[name as (typeof HOLDS)[number]] = value === true;
+    if (outputOnly.includes(name) || value === undefined) continue;
+    if ((texts as readonly string[]).includes(name)) setText(settings, name as (typeof texts)[number], value);
+    else if ((holds as readonly string[]).includes(name)) settings[name as (typeof holds)[number]] = value === true;
     else if (name === 'metadata') settings.metadata = readMetadata(value, base.metadata ?? {});
     else if (name === 'retention') setRetention(settings, value, bucket, nowMs);
     else if (name === 'storageClass' && value === 'STANDARD') continue;
@@ -52,7 +52,7 @@ export function readObjectSettings(
   return settings;
 }
 
-function setText(settings: ObjectSettings, name: (typeof TEXTS)[number], value: unknown): void {
+function setText(settings: ObjectSettings, name: (typeof texts)[number], value: unknown): void {
   if (value === null) delete settings[name];
   else if (typeof value === 'string') settings[name] = value;
   else throw new GcsError('invalid', `Invalid value for field ${name}.`);

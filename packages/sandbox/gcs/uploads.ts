@@ -1,7 +1,7 @@
 import { type Call, type Operation, parseJson, type Reply, readJson } from './call.ts';
 import { GcsError } from './errors.ts';
 import { MultipartRelated } from './multipart-related.ts';
-import { checkPreconditions, PRECONDITIONS } from './preconditions.ts';
+import { checkPreconditions, preconditions } from './preconditions.ts';
 import { checkReplaceable } from './protection.ts';
 import { objectResource } from './resources.ts';
 import { readObjectSettings } from './settings.ts';
@@ -107,53 +107,53 @@ async function startResumable(call: Call): Promise<Reply> {
   return { status: 200, headers: { location, 'x-guploader-uploadid': uploadId } };
 }
 
-const UPLOAD = '/upload/storage/v1/b/*/o';
-const UPLOAD_QUERY = ['name', 'uploadType', ...PRECONDITIONS];
-const CHUNK_QUERY = [...UPLOAD_QUERY, 'upload_id'];
+const upload = '/upload/storage/v1/b/*/o';
+const uploadQuery = ['name', 'uploadType', ...preconditions];
+const chunkQuery = [...uploadQuery, 'upload_id'];
 
 export const uploadOperations: Operation[] = [
   {
     name: 'UploadMedia',
     method: 'POST',
-    path: UPLOAD,
+    path: upload,
     when: ['uploadType', 'media'],
-    query: UPLOAD_QUERY,
+    query: uploadQuery,
     writes: true,
     run: (call) => uploadAtOnce(call, simpleBody(call)),
   },
   {
     name: 'UploadMultipart',
     method: 'POST',
-    path: UPLOAD,
+    path: upload,
     when: ['uploadType', 'multipart'],
-    query: UPLOAD_QUERY,
+    query: uploadQuery,
     writes: true,
     run: (call) => uploadAtOnce(call, multipartBody(call)),
   },
   {
     name: 'StartResumable',
     method: 'POST',
-    path: UPLOAD,
+    path: upload,
     when: ['uploadType', 'resumable'],
-    query: UPLOAD_QUERY,
+    query: uploadQuery,
     writes: true,
     run: startResumable,
   },
   {
     name: 'ContinueResumable',
     method: 'PUT',
-    path: UPLOAD,
+    path: upload,
     when: ['uploadType', 'resumable'],
-    query: CHUNK_QUERY,
+    query: chunkQuery,
     writes: true,
     run: (call) => call.sessions.receive(call),
   },
   {
     name: 'CancelResumable',
     method: 'DELETE',
-    path: UPLOAD,
+    path: upload,
     when: ['uploadType', 'resumable'],
-    query: CHUNK_QUERY,
+    query: chunkQuery,
     writes: true,
     run: (call) => call.sessions.cancel(call),
   },

@@ -7,7 +7,7 @@ import { checkPreconditions } from './preconditions.ts';
 import { checkReplaceable } from './protection.ts';
 import type { Bucket, GcsState } from './state.ts';
 
-const NAME_BYTES_MAX = 1024;
+const nameBytesMax = 1024;
 
 /** Digests that the client claims, in base64; each that is given must be right. */
 export interface ClaimedDigests {
@@ -27,7 +27,7 @@ export function startDigests(): Digests {
 export function checkName(name: string): void {
   const size = Buffer.byteLength(name);
   if (size === 0) throw new GcsError('required', 'Required parameter: name');
-  if (size > NAME_BYTES_MAX) throw new GcsError('invalid', 'The maximum object length is 1024 characters');
+  if (size > nameBytesMax) throw new GcsError('invalid', 'The maximum object length is 1024 characters');
   if (/[\r\n]/.test(name) || name === '.' || name === '..' || name.startsWith('.well-known/acme-challenge/'))
     throw new GcsError('invalid', 'Disallowed object name.');
 }

@@ -1,7 +1,7 @@
 import { deleteApp, initializeApp } from 'firebase-admin/app';
 import { getAuth } from 'firebase-admin/auth';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { REDACTED_HASH } from './accounts.ts';
+import { redactedHash } from './accounts.ts';
 import { type GoogleSandbox, startGoogleSandbox } from './index.ts';
 
 let sandbox: GoogleSandbox;
@@ -87,7 +87,7 @@ describe('accounts', () => {
     const users = [{ localId: 'a', email: 'a@example.com', passwordHash: 'aGFzaA==', salt: 'c2FsdA==' }];
     expect((await call('accounts:batchCreate', { users, ...scrypt })).body).not.toHaveProperty('error');
     const seen = await call('accounts:batchGet?maxResults=5', undefined, 'vic@example.com');
-    expect(seen.body.users![0]).toMatchObject({ passwordHash: REDACTED_HASH });
+    expect(seen.body.users![0]).toMatchObject({ passwordHash: redactedHash });
     expect(seen.body.users![0]).not.toHaveProperty('salt');
     expect((await call('accounts:batchCreate', { users }, 'vic@example.com')).status).toBe(403);
     const config = `${sandbox.url}/admin/v2/projects/shop/config`;

@@ -5,11 +5,11 @@ import { importAccounts } from './import-accounts.ts';
 import { GoogleError, invalidArgument, page, permissionDenied } from './respond.ts';
 import { type AuthUser, type GoogleState, type Project, type Role, userKey } from './state.ts';
 
-const BATCH_GET_MAX = 1000;
-const QUERY_MAX = 500;
-const DELETE_MAX = 1000;
+const batchGetMax = 1000;
+const queryMax = 500;
+const deleteMax = 1000;
 /** What production sends instead of a hash to callers without `firebaseauth.configs.getHashConfig`. */
-export const REDACTED_HASH = Buffer.from('REDACTED').toString('base64');
+export const redactedHash = Buffer.from('REDACTED').toString('base64');
 
 export interface AccountCall {
   readonly state: GoogleState;
@@ -22,8 +22,8 @@ export interface AccountCall {
 
 type Handler = (call: AccountCall) => unknown;
 
-const READS: Record<string, Handler> = { batchGet, query: queryAccounts, lookup };
-const WRITES: Record<string, Handler> = {
+const reads: Record<string, Handler> = { batchGet, query: queryAccounts, lookup };
+const writes: Record<string, Handler> = {
   batchCreate: importAccounts,
   batchDelete,
   delete: deleteAccount,
@@ -34,16 +34,16 @@ const WRITES: Record<string, Handler> = {
 /** `verb` is what follows `accounts:`; empty for a plain create. */
 export function handleAccounts(verb: string, method: string, call: AccountCall): unknown {
   const wantedMethod = verb === 'batchGet' ? 'GET' : 'POST';
-  const handler = READS[verb] ?? WRITES[verb];
+  const handler = reads[verb] ?? writes[verb];
   if (handler === undefined || method !== wantedMethod) throw new GoogleError(404, 'NOT_FOUND', 'Not Found');
-  if (call.role !== 'owner' && READS[verb] === undefined) throw permissionDenied();
+  if (call.role !== 'owner' && reads[verb] === undefined) throw permissionDenied();
   return handler(call);
 }
 
 function batchGet(call: AccountCall): unknown {
   const users = tenantUsers(call).sort((a, b) => (a.localId < b.localId ? -1 : 1));
   const token = call.query.get('nextPageToken') ?? call.query.get('pageToken');
-  const { items, nextPageToken } = page(users, call.query.get('maxResults') ?? '20', token, BATCH_GET_MAX);
+  const { items, nextPageToken } = page(users, call.query.get('maxResults') ?? '20', token, batchGetMax);
   const shown = items.map((user) => present(user, call.role));
   // Like production: no `users` key at all when there is nobody.
   return {
@@ -76,8 +76,8 @@ function queryAccounts(call: AccountCall): unknown {
       ),
   );
   if (call.body.returnUserInfo === false) return { recordsCount: String(matching.length) };
-  const limit = Number(call.body.limit ?? QUERY_MAX);
-  if (!(limit >= 1 && limit <= QUERY_MAX)) throw invalidArgument('INVALID_LIMIT');
+  const limit = Number(call.body.limit ?? queryMax);
+  if (!(limit >= 1 && limit <= queryMax)) throw invalidArgument('INVALID_LIMIT');
   const key = call.body.sortBy === 'USER_EMAIL' ? 'email' : 'localId';
   matching.sort((a, b) => (String(a[key] ?? '') < String(b[key] ?? '') ? -1 : 1));
   if (call.body.order === 'DESC') matching.reverse();
@@ -124,7 +124,7 @@ function deleteAccount(call: AccountCall): unknown {
 
 function batchDelete(call: AccountCall): unknown {
   const ids = Array.isArray(call.body.localIds) ? (call.body.localIds as string[]) : [];
-  if (ids.length === 0 || ids.length > DELETE_MAX) throw invalidArgument('LOCAL_ID_LIST_EXCEEDS_LIMIT');
+  if (ids.length === 0 || ids.length > deleteMax) throw invalidArgument('LOCAL_ID_LIST_EXCEEDS_LIMIT');
   const errors: unknown[] = [];
   ids.forEach((localId, index) => {
     const key = userKey(call.tenantId, localId);
@@ -172,7 +172,7 @@ function present(user: AuthUser, role: Role): AuthUser {
   if (providers.length > 0) shown.providerUserInfo = providers;
   else delete shown.providerUserInfo;
   if (user.passwordHash && role !== 'owner') {
-    shown.passwordHash = REDACTED_HASH;
+    shown.passwordHash = redactedHash;
     delete shown.salt;
   }
   return shown;

@@ -9,7 +9,7 @@ import type { OAuthClient, Person, ProjectSeed } from './state.ts';
 
 type Action = (control: GoogleSandboxControl, body: Record<string, unknown>) => unknown;
 
-const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
+const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['PUT /faults', (control, { faults }) => control.setFaults((faults as Fault[] | undefined) ?? [])],
   ['DELETE /faults', (control) => control.setFaults([])],
   ['POST /people', (control, body) => control.state.addPerson(body as Partial<Person>)],
@@ -54,7 +54,7 @@ export async function serveGoogleControl(
 }
 
 async function answer(control: GoogleSandboxControl, request: IncomingMessage): Promise<unknown> {
-  const action = ACTIONS.get(`${request.method} ${request.url}`);
+  const action = actions.get(`${request.method} ${request.url}`);
   const body = await readBody(request);
   if (action === undefined) throw new GoogleError(404, 'NOT_FOUND', `No ${request.method} ${request.url}.`);
   return action(control, parseJsonObject(body));

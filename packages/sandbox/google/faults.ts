@@ -16,7 +16,7 @@ export interface Fault {
   readonly probability?: number;
 }
 
-const ERRORS: Partial<Record<FaultKind, [number, string, string]>> = {
+const errors: Partial<Record<FaultKind, [number, string, string]>> = {
   unauthenticated: [401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.'],
   permission_denied: [403, 'PERMISSION_DENIED', 'The caller does not have permission'],
   throttled: [429, 'RESOURCE_EXHAUSTED', 'Quota exceeded.'],
@@ -45,7 +45,7 @@ export class Faults {
       if (fault.probability !== undefined && Math.random() >= fault.probability) continue;
       entry.left -= 1;
       if (fault.kind === 'drop') throw new DropConnection();
-      const error = ERRORS[fault.kind];
+      const error = errors[fault.kind];
       if (error !== undefined) throw new GoogleError(...error);
       await new Promise((resolve) => setTimeout(resolve, fault.latencyMs ?? 100));
     }

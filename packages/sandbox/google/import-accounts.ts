@@ -4,10 +4,10 @@ import type { AccountCall } from './accounts.ts';
 import { invalidArgument } from './respond.ts';
 import { type AuthUser, userKey } from './state.ts';
 
-const USERS_MAX = 1000;
-const LOCAL_ID_LENGTH_MAX = 128;
-const CLAIMS_LENGTH_MAX = 1000;
-const RESERVED_CLAIMS = [
+const usersMax = 1000;
+const localIdLengthMax = 128;
+const claimsLengthMax = 1000;
+const reservedClaims = [
   'acr',
   'amr',
   'at_hash',
@@ -26,7 +26,7 @@ const RESERVED_CLAIMS = [
   'firebase',
   'user_id',
 ];
-const HASH_ALGORITHMS: Record<string, readonly string[]> = {
+const hashAlgorithms: Record<string, readonly string[]> = {
   SCRYPT: ['signerKey', 'rounds', 'memoryCost'],
   STANDARD_SCRYPT: ['cpuMemCost', 'parallelization', 'blockSize', 'dkLen'],
   HMAC_SHA512: ['signerKey'],
@@ -46,7 +46,7 @@ export function importAccounts(call: AccountCall): unknown {
   const { body } = call;
   const users = Array.isArray(body.users) ? (body.users as AuthUser[]) : [];
   if (users.length === 0) throw invalidArgument('MISSING_USER_ACCOUNT');
-  if (users.length > USERS_MAX)
+  if (users.length > usersMax)
     throw invalidArgument(
       'MAXIMUM_USER_COUNT_EXCEEDED : The maximum allowed number of users to import has been exceeded.',
     );
@@ -63,7 +63,7 @@ export function importAccounts(call: AccountCall): unknown {
 
 function checkHashParameters(body: Record<string, unknown>): void {
   if (body.hashAlgorithm === undefined) throw invalidArgument('MISSING_HASH_ALGORITHM');
-  const needed = HASH_ALGORITHMS[String(body.hashAlgorithm)];
+  const needed = hashAlgorithms[String(body.hashAlgorithm)];
   if (needed === undefined) throw invalidArgument('INVALID_HASH_ALGORITHM');
   for (const name of needed) {
     if (body[name] === undefined) throw invalidArgument(`INVALID_HASH_PARAMETER : ${name} is missing`);
@@ -83,7 +83,7 @@ function refuseDuplicates(users: readonly AuthUser[]): void {
 
 function whatIsWrong(call: AccountCall, user: AuthUser): string | undefined {
   if (!user.localId) return 'localId is missing';
-  if (user.localId.length > LOCAL_ID_LENGTH_MAX) return 'localId is too long';
+  if (user.localId.length > localIdLengthMax) return 'localId is too long';
   if (user.email !== undefined && !/^[^@\s]+@[^@\s]+$/.test(user.email)) return 'email is invalid';
   if (user.phoneNumber !== undefined && !/^\+\d{4,15}$/.test(user.phoneNumber)) return 'phone number format is invalid';
   if (user.tenantId !== undefined && user.tenantId !== call.tenantId)
@@ -106,12 +106,12 @@ function isEmailTaken(call: AccountCall, { email, localId }: AuthUser): boolean 
 
 function whatIsWrongWithClaims(customAttributes: string | undefined): string | undefined {
   if (customAttributes === undefined || customAttributes === '') return undefined;
-  if (customAttributes.length > CLAIMS_LENGTH_MAX) return 'Custom claims provided are too large.';
+  if (customAttributes.length > claimsLengthMax) return 'Custom claims provided are too large.';
   try {
     const claims: unknown = JSON.parse(customAttributes);
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
       return 'Invalid custom claims provided.';
-    if (RESERVED_CLAIMS.some((name) => Object.hasOwn(claims, name)))
+    if (reservedClaims.some((name) => Object.hasOwn(claims, name)))
       return 'Custom claims provided include a reserved claim.';
     return undefined;
   } catch {

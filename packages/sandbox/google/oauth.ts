@@ -6,9 +6,9 @@ import { OAuthError } from './respond.ts';
 import type { GoogleState, OAuthClient } from './state.ts';
 import type { AuthorizationCode, Grant, TokenStore } from './tokens.ts';
 
-const CODE_SECONDS = 600;
-const JWT_SECONDS_MAX = 3600;
-const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+const codeSeconds = 600;
+const jwtSecondsMax = 3600;
+const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 export interface OAuthDependencies {
   readonly state: GoogleState;
@@ -45,7 +45,7 @@ export function authorize(dependencies: OAuthDependencies, query: URLSearchParam
     codeChallenge: query.get('code_challenge') ?? undefined,
     codeChallengeMethod: query.get('code_challenge_method') ?? undefined,
     offline: query.get('access_type') === 'offline',
-    expiresAtMs: state.now() + CODE_SECONDS * 1000,
+    expiresAtMs: state.now() + codeSeconds * 1000,
   };
   target.searchParams.set('code', tokens.issueCode(code));
   target.searchParams.set('scope', scope);
@@ -70,7 +70,7 @@ export function exchangeToken(
   const grantType = form.get('grant_type');
   if (grantType === 'authorization_code') return exchangeCode(dependencies, form, basic);
   if (grantType === 'refresh_token') return exchangeRefresh(dependencies, form, basic);
-  if (grantType === JWT_BEARER) return exchangeJwt(dependencies, form.get('assertion') ?? '');
+  if (grantType === jwtBearer) return exchangeJwt(dependencies, form.get('assertion') ?? '');
   throw new OAuthError('unsupported_grant_type', `Invalid grant_type: ${grantType ?? ''}`);
 }
 
@@ -140,7 +140,7 @@ function exchangeJwt(dependencies: OAuthDependencies, assertion: string): unknow
     typeof exp !== 'number' ||
     exp < nowSeconds ||
     iat > nowSeconds + 300 ||
-    exp - iat > JWT_SECONDS_MAX
+    exp - iat > jwtSecondsMax
   ) {
     throw new OAuthError(
       'invalid_grant',

@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import type { GoogleState, Person } from './state.ts';
 import type { AuthorizationCode } from './tokens.ts';
 
-const ID_TOKEN_SECONDS = 3600;
+const idTokenSeconds = 3600;
 
 export class OidcIssuer {
   readonly url: string;
@@ -53,7 +53,7 @@ export class OidcIssuer {
       ...userInfo(person, code.scope),
       ...(code.nonce === undefined ? {} : { nonce: code.nonce }),
       iat: issuedSeconds,
-      exp: issuedSeconds + ID_TOKEN_SECONDS,
+      exp: issuedSeconds + idTokenSeconds,
     };
     const header = { alg: 'RS256', kid: this.#jwk.kid, typ: 'JWT' };
     const signed = `${encodePart(header)}.${encodePart(claims)}`;

@@ -3,9 +3,9 @@
 import { GoogleError, page, permissionDenied } from './respond.ts';
 import type { DatabaseSeed, GoogleState, Project } from './state.ts';
 
-const PAGE_SIZE_MAX = 100;
-const HOUR_MS = 3_600_000;
-const WEEK_MS = 7 * 24 * HOUR_MS;
+const pageSizeMax = 100;
+const hourMs = 3_600_000;
+const weekMs = 7 * 24 * hourMs;
 
 /** Projects the caller can see, by id: a project they have no role in does not show. */
 function visibleProjects(state: GoogleState, email: string): Project[] {
@@ -18,7 +18,7 @@ export function listFirebaseProjects(state: GoogleState, email: string, query: U
     visibleProjects(state, email),
     query.get('pageSize'),
     query.get('pageToken'),
-    PAGE_SIZE_MAX,
+    pageSizeMax,
   );
   const results = items.map((project) => ({
     name: `projects/${project.projectId}`,
@@ -37,7 +37,7 @@ export function listResourceProjects(state: GoogleState, email: string, query: U
     visibleProjects(state, email),
     query.get('pageSize'),
     query.get('pageToken'),
-    PAGE_SIZE_MAX,
+    pageSizeMax,
   );
   const projects = items.map((project) => ({
     projectNumber: project.projectNumber,
@@ -52,7 +52,7 @@ export function listResourceProjects(state: GoogleState, email: string, query: U
 export function searchResourceProjects(state: GoogleState, email: string, query: URLSearchParams): unknown {
   const wanted = searchTerms(query.get('query') ?? '');
   const matching = visibleProjects(state, email).filter((project) => wanted(project));
-  const { items, nextPageToken } = page(matching, query.get('pageSize'), query.get('pageToken'), PAGE_SIZE_MAX);
+  const { items, nextPageToken } = page(matching, query.get('pageSize'), query.get('pageToken'), pageSizeMax);
   const projects = items.map((project) => ({
     name: `projects/${project.projectNumber}`,
     projectId: project.projectId,
@@ -105,7 +105,7 @@ export function getDatabase(state: GoogleState, project: Project, databaseId: st
 
 function presentDatabase(state: GoogleState, project: Project, database: DatabaseSeed): unknown {
   const createTime = database.createTime ?? project.createTime;
-  const retentionMs = database.pointInTimeRecovery === true ? WEEK_MS : HOUR_MS;
+  const retentionMs = database.pointInTimeRecovery === true ? weekMs : hourMs;
   const earliestMs = Math.max(state.now() - retentionMs, Date.parse(createTime));
   return {
     name: `projects/${project.projectId}/databases/${database.databaseId}`,

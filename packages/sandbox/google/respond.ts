@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-const BODY_BYTES_MAX = 10 * 1024 * 1024;
+const bodyBytesMax = 10 * 1024 * 1024;
 
 /** An error in the form `{"error": {code, message, status}}`. */
 export class GoogleError extends Error {
@@ -74,7 +74,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) throw invalidArgument('Request payload size exceeds the limit: 10485760 bytes.');
+    if (bytes > bodyBytesMax) throw invalidArgument('Request payload size exceeds the limit: 10485760 bytes.');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

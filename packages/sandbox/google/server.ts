@@ -26,7 +26,7 @@ import {
   sendJson,
   unauthenticated,
 } from './respond.ts';
-import { EMULATOR_OWNER, type GoogleSeed, GoogleState, type ServiceAccountKey, userKey } from './state.ts';
+import { emulatorOwner, type GoogleSeed, GoogleState, type ServiceAccountKey, userKey } from './state.ts';
 import { type AccessToken, TokenStore } from './tokens.ts';
 
 export interface GoogleSandboxOptions extends GoogleSeed {
@@ -205,7 +205,7 @@ function callApi(
 /** `Bearer owner` is the emulators' key to everything; any other token must be a live one of ours. */
 function authenticate(context: Context, request: IncomingMessage): { email: string; scope: string } {
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
-  if (token === EMULATOR_OWNER) return { email: EMULATOR_OWNER, scope: 'openid email profile' };
+  if (token === emulatorOwner) return { email: emulatorOwner, scope: 'openid email profile' };
   const known = token === undefined ? undefined : context.tokens.access(token);
   if (known === undefined) throw unauthenticated();
   return known;

@@ -174,12 +174,12 @@ export class GoogleState {
 
   /** What an identity may do in a project. An emulator's `owner` token may do everything. */
   role(project: Project, email: string): Role {
-    if (email === EMULATOR_OWNER || project.grants === undefined) return 'owner';
+    if (email === emulatorOwner || project.grants === undefined) return 'owner';
     return project.grants[email] ?? 'none';
   }
 }
 
-export const EMULATOR_OWNER = 'owner';
+export const emulatorOwner = 'owner';
 
 export function userKey(tenantId: string | undefined, localId: string): string {
   return `${tenantId ?? ''}/${localId}`;

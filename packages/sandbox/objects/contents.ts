@@ -44,7 +44,7 @@ class Counts {
 }
 
 /** Below this a piece is one buffer of its own, so that a small object does not hold a network buffer alive. */
-const SMALL_BYTES = 64 * 1024;
+const smallBytes = 64 * 1024;
 
 export function memoryContents(): Contents {
   const pieces = new Map<string, Uint8Array[]>();
@@ -61,7 +61,7 @@ export function memoryContents(): Contents {
         },
         async finish() {
           const piece = { id: randomUUID(), size };
-          pieces.set(piece.id, size < SMALL_BYTES ? [Buffer.concat(chunks)] : chunks);
+          pieces.set(piece.id, size < smallBytes ? [Buffer.concat(chunks)] : chunks);
           counts.retain(piece);
           return piece;
         },

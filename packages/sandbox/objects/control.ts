@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkFaultProfile, type Faults } from './faults.ts';
 
 /** No bucket can have this name, so the control calls live on the same port as the store. */
-export const CONTROL_PATH = '/_sandbox/faults';
-const BODY_BYTES_MAX = 64 * 1024;
+export const controlPath = '/_sandbox/faults';
+const bodyBytesMax = 64 * 1024;
 
 /** `GET` shows the profile and the counts, `PUT` replaces the profile, `DELETE` ends all faults. */
 export async function handleControl(request: IncomingMessage, response: ServerResponse, faults: Faults): Promise<void> {
@@ -26,7 +26,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > BODY_BYTES_MAX) throw new Error('the profile is too large');
+    if (size > bodyBytesMax) throw new Error('the profile is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

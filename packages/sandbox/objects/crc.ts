@@ -1,9 +1,9 @@
 // CRC-32C and CRC-64/NVME have no native form in Node, so they are computed here, eight bytes at a step.
 
-const SLICES = 8;
+const slices = 8;
 
 function reflectedTables32(polynomial: number): Int32Array {
-  const tables = new Int32Array(SLICES * 256);
+  const tables = new Int32Array(slices * 256);
   for (let byte = 0; byte < 256; byte++) {
     let crc = byte;
     for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
@@ -16,11 +16,11 @@ function reflectedTables32(polynomial: number): Int32Array {
   return tables;
 }
 
-const CRC32C_TABLES = reflectedTables32(0x82f63b78);
+const crc32cTables = reflectedTables32(0x82f63b78);
 
 /** Continues a CRC-32C; the first call passes 0. */
 export function crc32c(bytes: Uint8Array, previous = 0): number {
-  const t = CRC32C_TABLES;
+  const t = crc32cTables;
   const length = bytes.length;
   let crc = ~previous;
   let at = 0;
@@ -40,20 +40,20 @@ export function crc32c(bytes: Uint8Array, previous = 0): number {
   return ~crc >>> 0;
 }
 
-const CRC64_POLYNOMIAL = 0x9a6c9329ac4bc9b5n;
-const CRC64_LOW = new Int32Array(SLICES * 256);
-const CRC64_HIGH = new Int32Array(SLICES * 256);
+const crc64Polynomial = 0x9a6c9329ac4bc9b5n;
+const crc64Low = new Int32Array(slices * 256);
+const crc64High = new Int32Array(slices * 256);
 for (let byte = 0; byte < 256; byte++) {
   let crc = BigInt(byte);
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1n ? (crc >> 1n) ^ CRC64_POLYNOMIAL : crc >> 1n;
-  CRC64_LOW[byte] = Number(crc & 0xffffffffn) | 0;
-  CRC64_HIGH[byte] = Number(crc >> 32n) | 0;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1n ? (crc >> 1n) ^ crc64Polynomial : crc >> 1n;
+  crc64Low[byte] = Number(crc & 0xffffffffn) | 0;
+  crc64High[byte] = Number(crc >> 32n) | 0;
 }
-for (let index = 256; index < CRC64_LOW.length; index++) {
-  const low = CRC64_LOW[index - 256]!;
-  const high = CRC64_HIGH[index - 256]!;
-  CRC64_LOW[index] = (low >>> 8) ^ (high << 24) ^ CRC64_LOW[low & 255]!;
-  CRC64_HIGH[index] = (high >>> 8) ^ CRC64_HIGH[low & 255]!;
+for (let index = 256; index < crc64Low.length; index++) {
+  const low = crc64Low[index - 256]!;
+  const high = crc64High[index - 256]!;
+  crc64Low[index] = (low >>> 8) ^ (high << 24) ^ crc64Low[low & 255]!;
+  crc64High[index] = (high >>> 8) ^ crc64High[low & 255]!;
 }
 
 /** A running CRC-64/NVME, kept as two 32-bit halves because BigInt arithmetic per byte is far too slow. */
@@ -62,8 +62,8 @@ export class Crc64Nvme {
   #high = -1;
 
   update(bytes: Uint8Array): void {
-    const low = CRC64_LOW;
-    const high = CRC64_HIGH;
+    const low = crc64Low;
+    const high = crc64High;
     const length = bytes.length;
     let crcLow = this.#low;
     let crcHigh = this.#high;
@@ -109,12 +109,12 @@ function multiply(a: bigint, b: bigint, width: bigint, polynomial: bigint): bigi
   return product;
 }
 
-const POLYNOMIALS = { CRC32: 0xedb88320n, CRC32C: 0x82f63b78n, CRC64NVME: CRC64_POLYNOMIAL } as const;
-export type CrcName = keyof typeof POLYNOMIALS;
+const polynomials = { CRC32: 0xedb88320n, CRC32C: 0x82f63b78n, CRC64NVME: crc64Polynomial } as const;
+export type CrcName = keyof typeof polynomials;
 
 /** The CRC of two runs of bytes put together, from the CRC of each and the length of the second. */
 export function combineCrc(name: CrcName, first: Buffer, second: Buffer, secondBytes: number): Buffer {
-  const polynomial = POLYNOMIALS[name];
+  const polynomial = polynomials[name];
   const width = BigInt(first.length * 8);
   let power = 1n << (width - 2n);
   let shift = 1n << (width - 1n);

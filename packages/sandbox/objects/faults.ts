@@ -39,7 +39,7 @@ export type FaultCounts = Record<
   number
 >;
 
-const RATES = [
+const rates = [
   'errorRate',
   'throttleRate',
   'lostAckRate',
@@ -48,7 +48,7 @@ const RATES = [
   'corruptReadRate',
   'corruptWriteRate',
 ] as const;
-const AMOUNTS = ['seed', 'delayMsMin', 'delayMsMax', 'harmedMax'] as const;
+const amounts = ['seed', 'delayMsMin', 'delayMsMax', 'harmedMax'] as const;
 
 /** A small seeded generator (mulberry32): good enough to choose victims, and the same everywhere. */
 export function seededRandom(seed: number): () => number {
@@ -66,9 +66,9 @@ export function checkFaultProfile(value: unknown): FaultProfile {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new TypeError('a profile is an object');
   for (const [name, amount] of Object.entries(value)) {
-    if ((RATES as readonly string[]).includes(name)) {
+    if ((rates as readonly string[]).includes(name)) {
       if (typeof amount !== 'number' || !(amount >= 0 && amount <= 1)) throw new TypeError(`${name} must be 0 to 1`);
-    } else if ((AMOUNTS as readonly string[]).includes(name)) {
+    } else if ((amounts as readonly string[]).includes(name)) {
       if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`${name} must be a whole number`);
     } else if (name === 'operations') {
       if (!Array.isArray(amount) || amount.some((item) => typeof item !== 'string'))

@@ -1,7 +1,7 @@
 import { createChecksum } from '../objects/checksum.ts';
 import type { Piece } from '../objects/contents.ts';
 import { notImplemented, S3Error } from './errors.ts';
-import { CHECKSUM_ALGORITHMS } from './model.ts';
+import { checksumAlgorithms } from './model.ts';
 import { type IncomingPayload, type ReceivedPayload, receiveDocument } from './payload.ts';
 import type { Bucket, S3State } from './state.ts';
 import { parseXml, type XmlNode } from './xml.ts';
@@ -43,7 +43,7 @@ export interface Operation {
   run(call: Call): Promise<Reply>;
 }
 
-const HEADERS_ALWAYS = [
+const headersAlways = [
   'x-amz-date',
   'x-amz-content-sha256',
   'x-amz-security-token',
@@ -55,7 +55,7 @@ const HEADERS_ALWAYS = [
 
 /** Some clients send the checksum of the nothing that their request carries; it must be right like any other. */
 function checkEmptyChecksum(name: string, value: string | undefined): boolean {
-  const algorithm = CHECKSUM_ALGORITHMS.find((one) => name === `x-amz-checksum-${one.toLowerCase()}`);
+  const algorithm = checksumAlgorithms.find((one) => name === `x-amz-checksum-${one.toLowerCase()}`);
   if (!algorithm) return false;
   if (createChecksum(algorithm).digest().toString('base64') !== value)
     throw new S3Error('BadDigest', `The ${algorithm} you specified did not match the calculated checksum.`);
@@ -71,7 +71,7 @@ export function checkUnderstood(operation: Operation, call: Pick<Call, 'query' |
   }
   const isEmpty = Number(call.headers['content-length'] ?? 0) === 0 && call.headers['transfer-encoding'] === undefined;
   for (const name of Object.keys(call.headers)) {
-    if (!name.startsWith('x-amz-') || HEADERS_ALWAYS.includes(name)) continue;
+    if (!name.startsWith('x-amz-') || headersAlways.includes(name)) continue;
     const known = operation.headers?.some((one) =>
       one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : one === name,
     );

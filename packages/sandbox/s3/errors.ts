@@ -1,7 +1,7 @@
 import { element, type XmlNode } from './xml.ts';
 
 /** Every code this server can answer, with the status and the sentence that S3 gives. */
-const CATALOGUE = {
+const catalogue = {
   AccessControlListNotSupported: [400, 'The bucket does not allow ACLs'],
   AccessDenied: [403, 'Access Denied'],
   AuthorizationHeaderMalformed: [400, 'The authorization header is malformed.'],
@@ -66,7 +66,7 @@ const CATALOGUE = {
   XAmzContentSHA256Mismatch: [400, "The provided 'x-amz-content-sha256' header does not match what was computed."],
 } as const satisfies Record<string, readonly [number, string]>;
 
-export type S3ErrorCode = keyof typeof CATALOGUE;
+export type S3ErrorCode = keyof typeof catalogue;
 
 export class S3Error extends Error {
   readonly code: S3ErrorCode;
@@ -81,10 +81,10 @@ export class S3Error extends Error {
     details: Record<string, string> = {},
     headers: Record<string, string> = {},
   ) {
-    super(message ?? CATALOGUE[code][1]);
+    super(message ?? catalogue[code][1]);
     this.name = 'S3Error';
     this.code = code;
-    this.status = CATALOGUE[code][0];
+    this.status = catalogue[code][0];
     this.details = details;
     this.headers = headers;
   }

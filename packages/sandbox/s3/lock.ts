@@ -2,7 +2,7 @@ import { S3Error } from './errors.ts';
 import type { BucketSettings, ObjectVersion, Retention } from './model.ts';
 
 type Headers = Readonly<Record<string, string | undefined>>;
-const DAY_MS = 24 * 3600 * 1000;
+const dayMs = 24 * 3600 * 1000;
 
 export interface RequestedLock {
   retention?: Retention;
@@ -43,7 +43,7 @@ export function parseRetention(mode: string, until: string, nowMs: number): Rete
 function defaultRetention(bucket: BucketSettings, nowMs: number): Retention | undefined {
   const rule = bucket.defaultRetention;
   if (!rule) return undefined;
-  const until = new Date(nowMs + (rule.days ?? 0) * DAY_MS);
+  const until = new Date(nowMs + (rule.days ?? 0) * dayMs);
   until.setUTCFullYear(until.getUTCFullYear() + (rule.years ?? 0));
   return { mode: rule.mode, untilMs: until.getTime() };
 }

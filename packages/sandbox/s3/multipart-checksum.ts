@@ -2,8 +2,8 @@ import { createChecksum } from '../objects/checksum.ts';
 import { type CrcName, combineCrc } from '../objects/crc.ts';
 import { S3Error } from './errors.ts';
 import {
-  CHECKSUM_ALGORITHMS,
   type ChecksumAlgorithm,
+  checksumAlgorithms,
   type ObjectChecksum,
   type Upload,
   type UploadedPart,
@@ -23,7 +23,7 @@ export function chosenChecksum(headers: Headers): Pick<Upload, 'checksumAlgorith
       );
     return {};
   }
-  if (!CHECKSUM_ALGORITHMS.includes(algorithm))
+  if (!checksumAlgorithms.includes(algorithm))
     throw new S3Error(
       'InvalidRequest',
       'Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]',
@@ -57,7 +57,7 @@ export function multipartChecksum(upload: Upload, parts: readonly UploadedPart[]
 
 /** The checksum that the completing request claims for the whole object must be the computed one. */
 export function checkClaimedChecksum(headers: Headers, checksum: ObjectChecksum | undefined): void {
-  for (const algorithm of CHECKSUM_ALGORITHMS) {
+  for (const algorithm of checksumAlgorithms) {
     const claimed = headers[`x-amz-checksum-${algorithm.toLowerCase()}`];
     if (claimed === undefined) continue;
     if (checksum?.algorithm !== algorithm)

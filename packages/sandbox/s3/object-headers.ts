@@ -4,12 +4,12 @@ import type { ObjectChecksum, ObjectHeaders, ObjectVersion } from './model.ts';
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-const SYSTEM = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
-const USER_PREFIX = 'x-amz-meta-';
-const USER_BYTES_MAX = 2048;
+const systemHeaders = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
+const userPrefix = 'x-amz-meta-';
+const userBytesMax = 2048;
 
 /** x-amz-* headers that writing operations understand in common. */
-export const WRITE_HEADERS = [
+export const writeHeaders = [
   'x-amz-meta-*',
   'x-amz-acl',
   'x-amz-storage-class',
@@ -17,7 +17,7 @@ export const WRITE_HEADERS = [
   'x-amz-object-lock-retain-until-date',
   'x-amz-object-lock-legal-hold',
 ];
-export const CHECKSUM_HEADERS = [
+export const checksumHeaderNames = [
   'x-amz-checksum-crc32',
   'x-amz-checksum-crc32c',
   'x-amz-checksum-crc64nvme',
@@ -32,18 +32,18 @@ export function readObjectHeaders(headers: Headers): ObjectHeaders {
   const storageClass = headers['x-amz-storage-class'];
   if (storageClass !== undefined && storageClass !== 'STANDARD') throw notImplemented(`Storage class ${storageClass}`);
   const system: Record<string, string> = {};
-  for (const name of SYSTEM) {
+  for (const name of systemHeaders) {
     const value = name === 'content-encoding' ? withoutChunked(headers[name]) : headers[name];
     if (value) system[name] = value;
   }
   const user: Record<string, string> = {};
   let userBytes = 0;
   for (const [name, value] of Object.entries(headers)) {
-    if (!name.startsWith(USER_PREFIX) || value === undefined) continue;
-    user[name.slice(USER_PREFIX.length)] = value;
-    userBytes += Buffer.byteLength(name.slice(USER_PREFIX.length)) + Buffer.byteLength(value);
+    if (!name.startsWith(userPrefix) || value === undefined) continue;
+    user[name.slice(userPrefix.length)] = value;
+    userBytes += Buffer.byteLength(name.slice(userPrefix.length)) + Buffer.byteLength(value);
   }
-  if (userBytes > USER_BYTES_MAX) throw new S3Error('MetadataTooLarge');
+  if (userBytes > userBytesMax) throw new S3Error('MetadataTooLarge');
   return { contentType: headers['content-type'] ?? 'binary/octet-stream', system, user };
 }
 
@@ -78,7 +78,7 @@ export function describeObject(version: ObjectVersion, keepsVersions: boolean): 
     'accept-ranges': 'bytes',
     ...versionHeader(version, keepsVersions),
   };
-  for (const [name, value] of Object.entries(version.headers.user)) described[`${USER_PREFIX}${name}`] = value;
+  for (const [name, value] of Object.entries(version.headers.user)) described[`${userPrefix}${name}`] = value;
   if (version.retention) {
     described['x-amz-object-lock-mode'] = version.retention.mode;
     described['x-amz-object-lock-retain-until-date'] = new Date(version.retention.untilMs).toISOString();

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Checksum, createChecksum } from '../objects/checksum.ts';
 import { S3Error } from './errors.ts';
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from './model.ts';
+import { type ChecksumAlgorithm, checksumAlgorithms } from './model.ts';
 import { ChunkDecoder } from './signature/chunks.ts';
 import { equal, type VerifiedSignature } from './signature/verify.ts';
 
-export const OBJECT_BYTES_MAX = 5 * 1024 ** 3;
-const DOCUMENT_BYTES_MAX = 2 * 1024 * 1024;
+export const objectBytesMax = 5 * 1024 ** 3;
+const documentBytesMax = 2 * 1024 * 1024;
 
 export interface ReceivedPayload {
   size: number;
@@ -69,7 +69,7 @@ export async function receiveDocument(payload: IncomingPayload): Promise<{ text:
   let size = 0;
   const received = await receivePayload(payload, (bytes) => {
     size += bytes.length;
-    if (size > DOCUMENT_BYTES_MAX) throw new S3Error('MaxMessageLengthExceeded');
+    if (size > documentBytesMax) throw new S3Error('MaxMessageLengthExceeded');
     chunks.push(bytes);
     return undefined;
   });
@@ -88,7 +88,7 @@ interface PayloadPlan {
 function planPayload({ headers, signature, ignoreChecksumHeaders }: IncomingPayload): PayloadPlan {
   const streaming = signature.payloadHash.startsWith('STREAMING-');
   const size = payloadSize(headers, streaming);
-  if (size > OBJECT_BYTES_MAX) throw new S3Error('EntityTooLarge', undefined, { ProposedSize: String(size) });
+  if (size > objectBytesMax) throw new S3Error('EntityTooLarge', undefined, { ProposedSize: String(size) });
   const plan: PayloadPlan = { size };
   if (streaming) plan.decoder = chunkDecoder(signature, headers);
   else if (/^[0-9a-f]{64}$/.test(signature.payloadHash)) plan.sha256 = signature.payloadHash;
@@ -138,7 +138,7 @@ function chunkDecoder(signature: VerifiedSignature, headers: IncomingPayload['he
 
 function announcedChecksum(headers: IncomingPayload['headers']): Pick<PayloadPlan, 'algorithm' | 'checksum'> {
   const trailer = headers['x-amz-trailer']?.toLowerCase() ?? '';
-  const announced = CHECKSUM_ALGORITHMS.filter((name) => {
+  const announced = checksumAlgorithms.filter((name) => {
     const header = `x-amz-checksum-${name.toLowerCase()}`;
     return headers[header] !== undefined || trailer.split(',').some((one) => one.trim() === header);
   });
@@ -149,7 +149,7 @@ function announcedChecksum(headers: IncomingPayload['headers']): Pick<PayloadPla
       'Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.',
     );
   const named = headers['x-amz-sdk-checksum-algorithm'];
-  if (named && !CHECKSUM_ALGORITHMS.includes(named as ChecksumAlgorithm))
+  if (named && !checksumAlgorithms.includes(named as ChecksumAlgorithm))
     throw new S3Error('InvalidRequest', 'Value for x-amz-sdk-checksum-algorithm header is invalid.');
   if (named && algorithm !== named)
     throw new S3Error(

@@ -9,7 +9,7 @@ import { objectOperations } from './operations/objects.ts';
 import { partOperations } from './operations/parts.ts';
 import { uploadOperations } from './operations/uploads.ts';
 
-const OPERATIONS: readonly Operation[] = [
+const operations: readonly Operation[] = [
   ...bucketOperations,
   ...objectOperations,
   ...copyOperations,
@@ -62,7 +62,7 @@ function parseQuery(text: string): [string, string][] {
 export function findOperation(method: string, address: Address, headers: Readonly<Record<string, unknown>>): Operation {
   const level = address.bucketName === '' ? 'service' : address.key === '' ? 'bucket' : 'object';
   const names = new Set(address.query.map(([name]) => name));
-  const candidates = OPERATIONS.filter(
+  const candidates = operations.filter(
     (one) =>
       one.method === method &&
       one.level === level &&

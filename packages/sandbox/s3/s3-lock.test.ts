@@ -21,7 +21,7 @@ describe('object lock', () => {
   let nowMs = Date.parse('2026-01-01T00:00:00Z');
   let sandbox: S3Sandbox;
   let s3: S3Client;
-  const DAY_MS = 24 * 3600 * 1000;
+  const dayMs = 24 * 3600 * 1000;
 
   beforeAll(async () => {
     sandbox = await startS3Sandbox({ now: () => nowMs });
@@ -39,7 +39,7 @@ describe('object lock', () => {
         Bucket,
         Key,
         Body: Key,
-        ...(ObjectLockMode && { ObjectLockMode, ObjectLockRetainUntilDate: new Date(nowMs + DAY_MS) }),
+        ...(ObjectLockMode && { ObjectLockMode, ObjectLockRetainUntilDate: new Date(nowMs + dayMs) }),
       }),
     );
   const remove = (Key: string, VersionId: string | undefined, BypassGovernanceRetention?: boolean) =>
@@ -62,7 +62,7 @@ describe('object lock', () => {
     expect((await failure(shortened)).name).toBe('AccessDenied');
     const head = await s3.send(new HeadObjectCommand({ Bucket, Key: 'c', VersionId }));
     expect(head.ObjectLockMode).toBe('COMPLIANCE');
-    nowMs += DAY_MS + 1000;
+    nowMs += dayMs + 1000;
     s3.config.systemClockOffset = nowMs - Date.now();
     expect((await remove('c', VersionId)).name).toBe('no error');
   });
@@ -71,7 +71,7 @@ describe('object lock', () => {
     const { VersionId } = await put('g', 'GOVERNANCE');
     expect((await remove('g', VersionId)).name).toBe('AccessDenied');
     const { Retention } = await s3.send(new GetObjectRetentionCommand({ Bucket, Key: 'g', VersionId }));
-    expect(Retention).toEqual({ Mode: 'GOVERNANCE', RetainUntilDate: new Date(nowMs + DAY_MS) });
+    expect(Retention).toEqual({ Mode: 'GOVERNANCE', RetainUntilDate: new Date(nowMs + dayMs) });
     expect((await remove('g', VersionId, true)).name).toBe('no error');
   });
 
@@ -99,7 +99,7 @@ describe('object lock', () => {
     );
     const { VersionId } = await put('d');
     const { Retention } = await s3.send(new GetObjectRetentionCommand({ Bucket, Key: 'd', VersionId }));
-    expect(Retention?.RetainUntilDate).toEqual(new Date(nowMs + 3 * DAY_MS));
+    expect(Retention?.RetainUntilDate).toEqual(new Date(nowMs + 3 * dayMs));
   });
 
   test('a bucket without object lock refuses locks', async () => {
@@ -110,7 +110,7 @@ describe('object lock', () => {
         Key: 'x',
         Body: Buffer.alloc(0),
         ObjectLockMode: 'GOVERNANCE',
-        ObjectLockRetainUntilDate: new Date(nowMs + DAY_MS),
+        ObjectLockRetainUntilDate: new Date(nowMs + dayMs),
       }),
     );
     expect((await failure(locked)).name).toBe('InvalidRequest');

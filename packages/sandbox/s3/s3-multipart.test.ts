@@ -19,7 +19,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type S3Sandbox, startS3Sandbox } from './server.ts';
-import { bodyOf, clientOf, failure, MIB } from './testing.ts';
+import { bodyOf, clientOf, failure, mib } from './testing.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-s3-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -39,24 +39,24 @@ describe.each(['memory', 'disk'])('multipart uploads in the %s sandbox', (mode) 
   });
 
   test('lib-storage uploads a large stream in parts, checksums and all', async () => {
-    const bytes = randomBytes(12 * MIB + 17);
-    const Body = Readable.from([bytes.subarray(0, 7 * MIB), bytes.subarray(7 * MIB)]);
+    const bytes = randomBytes(12 * mib + 17);
+    const Body = Readable.from([bytes.subarray(0, 7 * mib), bytes.subarray(7 * mib)]);
     const done = await new Upload({
       client: s3,
       params: { Bucket, Key: 'large', Body, ContentType: 'x/y' },
-      partSize: 5 * MIB,
+      partSize: 5 * mib,
     }).done();
     expect(done.ETag).toMatch(/-3"$/);
     const got = await s3.send(new GetObjectCommand({ Bucket, Key: 'large' }));
     expect(got.ContentType).toBe('x/y');
     expect((await bodyOf(got)).equals(bytes)).toBe(true);
     const across = await s3.send(
-      new GetObjectCommand({ Bucket, Key: 'large', Range: `bytes=${5 * MIB - 3}-${5 * MIB + 3}` }),
+      new GetObjectCommand({ Bucket, Key: 'large', Range: `bytes=${5 * mib - 3}-${5 * mib + 3}` }),
     );
-    expect(await bodyOf(across)).toEqual(bytes.subarray(5 * MIB - 3, 5 * MIB + 4));
+    expect(await bodyOf(across)).toEqual(bytes.subarray(5 * mib - 3, 5 * mib + 4));
     const part = await s3.send(new GetObjectCommand({ Bucket, Key: 'large', PartNumber: 3 }));
     expect(part.PartsCount).toBe(3);
-    expect((await bodyOf(part)).equals(bytes.subarray(10 * MIB))).toBe(true);
+    expect((await bodyOf(part)).equals(bytes.subarray(10 * mib))).toBe(true);
   });
 
   test('multipart uploads are listed, checked part by part, and can be aborted', async () => {
@@ -68,7 +68,7 @@ describe.each(['memory', 'disk'])('multipart uploads in the %s sandbox', (mode) 
       new UploadPartCommand({ ...target, PartNumber: 1, Body: randomBytes(1000), ChecksumAlgorithm: 'CRC32' }),
     );
     const big = await s3.send(
-      new UploadPartCommand({ ...target, PartNumber: 2, Body: randomBytes(5 * MIB), ChecksumAlgorithm: 'CRC32' }),
+      new UploadPartCommand({ ...target, PartNumber: 2, Body: randomBytes(5 * mib), ChecksumAlgorithm: 'CRC32' }),
     );
     const parts = [
       { PartNumber: 1, ETag: small.ETag, ChecksumCRC32: small.ChecksumCRC32 },
@@ -102,7 +102,7 @@ describe.each(['memory', 'disk'])('multipart uploads in the %s sandbox', (mode) 
   });
 
   test('a full-object CRC of a multipart upload is that of the whole', async () => {
-    const bytes = randomBytes(5 * MIB + 1000);
+    const bytes = randomBytes(5 * mib + 1000);
     const whole = await s3.send(
       new PutObjectCommand({ Bucket, Key: 'whole', Body: bytes, ChecksumAlgorithm: 'CRC32C' }),
     );
@@ -116,7 +116,7 @@ describe.each(['memory', 'disk'])('multipart uploads in the %s sandbox', (mode) 
     );
     const target = { Bucket, Key: 'full', UploadId };
     const Parts: { PartNumber: number; ETag: string | undefined }[] = [];
-    for (const [index, Body] of [bytes.subarray(0, 5 * MIB), bytes.subarray(5 * MIB)].entries()) {
+    for (const [index, Body] of [bytes.subarray(0, 5 * mib), bytes.subarray(5 * mib)].entries()) {
       const part = await s3.send(
         new UploadPartCommand({ ...target, PartNumber: index + 1, Body, ChecksumAlgorithm: 'CRC32C' }),
       );
@@ -140,9 +140,9 @@ describe.each(['memory', 'disk'])('multipart uploads in the %s sandbox', (mode) 
 test('what was acknowledged in disk mode is there after a restart, and nothing is left over', async () => {
   const where = join(folder, 'restart');
   const first = await startS3Sandbox({ folder: where, buckets: ['kept'] });
-  const bytes = randomBytes(6 * MIB);
+  const bytes = randomBytes(6 * mib);
   const s3 = clientOf(first);
-  await new Upload({ client: s3, params: { Bucket: 'kept', Key: 'large', Body: bytes }, partSize: 5 * MIB }).done();
+  await new Upload({ client: s3, params: { Bucket: 'kept', Key: 'large', Body: bytes }, partSize: 5 * mib }).done();
   await s3.send(new PutObjectCommand({ Bucket: 'kept', Key: 'gone', Body: 'x' }));
   await s3.send(new DeleteObjectCommand({ Bucket: 'kept', Key: 'gone' }));
   await first.stop();

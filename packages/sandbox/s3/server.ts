@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diskCatalogue, memoryCatalogue } from '../objects/catalogue.ts';
 import { diskContents, memoryContents, readPieces } from '../objects/contents.ts';
-import { CONTROL_PATH, handleControl } from '../objects/control.ts';
+import { controlPath, handleControl } from '../objects/control.ts';
 import { type FaultPlan, type FaultProfile, Faults } from '../objects/faults.ts';
 import { sendBytes } from '../objects/send.ts';
 import { type Call, checkUnderstood, type Reply } from './call.ts';
@@ -42,9 +42,9 @@ export interface S3Sandbox {
 }
 
 /** Longer than clients keep idle connections, so that none is reused at the moment it is closed. */
-const KEEP_ALIVE_MS = 120_000;
+const keepAliveMs = 120_000;
 
-export const SANDBOX_S3_CREDENTIAL: S3Credential = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' };
+export const sandboxS3Credential: S3Credential = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' };
 
 export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3Sandbox> {
   const { folder, host = '127.0.0.1', region = 'us-east-1', now = Date.now } = options;
@@ -57,14 +57,14 @@ export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3
       await state.saveBucket({ name, region, createdAtMs: now(), versioning: 'Off', objectLock: false });
   const faults = new Faults();
   faults.set(options.faults ?? {});
-  const server = createServer({ keepAlive: true, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
+  const server = createServer({ keepAlive: true, keepAliveTimeout: keepAliveMs, requestTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
   const endpoint = `http://${host}:${port}`;
-  const credentials = options.credentials ?? [SANDBOX_S3_CREDENTIAL];
+  const credentials = options.credentials ?? [sandboxS3Credential];
   const hostSuffixes = options.hostSuffixes ?? ['s3.localhost', 'localhost'];
   const handler = new Handler({ state, faults, credentials, region, now, endpoint, hostSuffixes });
   server.on('request', (request, response) => void handler.handle(request, response));
@@ -96,7 +96,7 @@ class Handler {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.url === CONTROL_PATH) return handleControl(request, response, this.#options.faults);
+    if (request.url === controlPath) return handleControl(request, response, this.#options.faults);
     const requestId = randomBytes(8).toString('hex').toUpperCase();
     response.setHeader('x-amz-request-id', requestId);
     response.setHeader('x-amz-id-2', randomBytes(24).toString('base64'));

@@ -1,7 +1,7 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import type { S3Sandbox } from './server.ts';
 
-export const MIB = 1024 * 1024;
+export const mib = 1024 * 1024;
 
 /** The official client, told where the sandbox is and nothing else. */
 export function clientOf(sandbox: S3Sandbox, config: S3ClientConfig = {}): S3Client {

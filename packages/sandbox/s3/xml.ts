@@ -5,8 +5,8 @@ export interface XmlNode {
   children: XmlNode[];
 }
 
-const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
-const DEPTH_MAX = 16;
+const s3Namespace = 'http://s3.amazonaws.com/doc/2006-03-01/';
+const depthMax = 16;
 
 export function element(name: string, content: string | number | boolean | XmlNode[] = ''): XmlNode {
   return Array.isArray(content) ? { name, text: '', children: content } : { name, text: String(content), children: [] };
@@ -18,7 +18,7 @@ export function optional(name: string, content: string | number | boolean | unde
 }
 
 export function renderXml(root: XmlNode): string {
-  const namespace = root.name === 'Error' ? '' : ` xmlns="${NAMESPACE}"`;
+  const namespace = root.name === 'Error' ? '' : ` xmlns="${s3Namespace}"`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n${renderNode(root, namespace)}`;
 }
 
@@ -65,14 +65,14 @@ export function parseXml(source: string): XmlNode | undefined {
       const node: XmlNode = { name, text: '', children: [] };
       current.children.push(node);
       if (!selfClosing) open.push(node);
-      if (open.length > DEPTH_MAX) return undefined;
+      if (open.length > depthMax) return undefined;
     }
   }
   const [document, ...others] = root.children;
   return open.length === 1 && others.length === 0 && root.text.trim() === '' ? document : undefined;
 }
 
-const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 function unescapeXml(text: string): string | undefined {
   let valid = true;
@@ -84,7 +84,7 @@ function unescapeXml(text: string): string | undefined {
         ? codePoint <= 0x10ffff
           ? String.fromCodePoint(codePoint)
           : undefined
-        : ENTITIES[entity];
+        : entities[entity];
     if (end === '' || character === undefined) valid = false;
     return character ?? '';
   });

@@ -3,7 +3,7 @@ import type { SampleDocument } from './generate.ts';
 import { documentFields, value } from './value-builder.ts';
 import { autoId, moment, personName, sentence } from './words.ts';
 
-const MESSAGES_PER_ROOM = 12;
+const messagesPerRoom = 12;
 
 /**
  * A chat room with messages and reactions. Every fourth room was deleted and left its messages behind: its document is
@@ -16,7 +16,7 @@ export function* chatDocuments(
 ): Generator<SampleDocument, void, undefined> {
   const room = `rooms/room ${round}`;
   if (round % 4 !== 3) yield { path: room, fields: roomFields(random) };
-  for (let index = 0; index < MESSAGES_PER_ROOM; index++) {
+  for (let index = 0; index < messagesPerRoom; index++) {
     const message = `${room}/messages/${autoId(random)}`;
     yield { path: message, fields: messageFields(root, random, room) };
     if (random.next() < 0.3) yield { path: `${message}/reactions/${autoId(random)}`, fields: reactionFields(random) };

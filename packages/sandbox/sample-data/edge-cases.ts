@@ -1,15 +1,15 @@
-import { SECOND } from '../firestore/values/timestamp.ts';
+import { secondMicros } from '../firestore/values/timestamp.ts';
 import type { SampleDocument } from './generate.ts';
 import { documentFields, value } from './value-builder.ts';
 
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
-const ID_BYTES_MAX = 1500;
-const MAP_DEPTH = 20;
-const COLLECTION_DEPTH = 12;
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+const idBytesMax = 1500;
+const mapDepth = 20;
+const collectionDepth = 12;
 
 /** Ids that break tools which split on the wrong character, sort by the wrong rule, or escape too little. */
-export const ODD_IDS: readonly string[] = [
+export const oddIds: readonly string[] = [
   '__id7__',
   '__id10__',
   '__id9223372036854775807__',
@@ -33,8 +33,8 @@ export const ODD_IDS: readonly string[] = [
   '🔥🧯',
   '\u{10ffff}',
   '\uffee',
-  'x'.repeat(ID_BYTES_MAX),
-  'é'.repeat(ID_BYTES_MAX / 2),
+  'x'.repeat(idBytesMax),
+  'é'.repeat(idBytesMax / 2),
 ];
 
 /** Documents that every honest copy of a database must carry over unchanged. `root` is the database's documents root. */
@@ -46,20 +46,20 @@ export function edgeCases(root: string): SampleDocument[] {
     { path: 'edge/containers', fields: containers() },
     { path: 'edge/names', fields: fieldNames() },
     { path: 'edge/empty', fields: Buffer.alloc(0) },
-    { path: 'edge/deep', fields: documentFields(['deep', nested(MAP_DEPTH)]) },
-    ...ODD_IDS.map((id, index) => ({ path: `odd ids/${id}`, fields: documentFields(['n', value.integer(index)]) })),
-    ...ODD_IDS.slice(0, 8).map((id) => ({
+    { path: 'edge/deep', fields: documentFields(['deep', nested(mapDepth)]) },
+    ...oddIds.map((id, index) => ({ path: `odd ids/${id}`, fields: documentFields(['n', value.integer(index)]) })),
+    ...oddIds.slice(0, 8).map((id) => ({
       path: `missing/${id}/below/here`,
       fields: documentFields(['id', value.string(id)]),
     })),
-    { path: deepPath(), fields: documentFields(['depth', value.integer(COLLECTION_DEPTH)]) },
+    { path: deepPath(), fields: documentFields(['depth', value.integer(collectionDepth)]) },
   ];
 }
 
 function numbers(): Buffer {
   return documentFields(
-    ['int64Max', value.integer(INT64_MAX)],
-    ['int64Min', value.integer(INT64_MIN)],
+    ['int64Max', value.integer(int64Max)],
+    ['int64Min', value.integer(int64Min)],
     ['aboveSafe', value.integer(9007199254740993n)],
     ['zero', value.integer(0)],
     ['negativeOne', value.integer(-1)],
@@ -100,7 +100,7 @@ function timestamps(): Buffer {
     ['last', value.timestampParts(253_402_300_799, 999_999_000)],
     ['epoch', value.timestamp(0)],
     ['beforeEpoch', value.timestamp(-1)],
-    ['micros', value.timestamp(1_700_000_000 * SECOND + 123_456)],
+    ['micros', value.timestamp(1_700_000_000 * secondMicros + 123_456)],
   );
 }
 
@@ -143,5 +143,5 @@ function nested(depth: number): Uint8Array {
 
 /** A document below many subcollections of which no other document exists. */
 function deepPath(): string {
-  return Array.from({ length: COLLECTION_DEPTH }, (_, level) => `deep${level}/d${level}`).join('/');
+  return Array.from({ length: collectionDepth }, (_, level) => `deep${level}/d${level}`).join('/');
 }

@@ -9,8 +9,8 @@ import {
   encodeString,
   encodeTimestampValue,
 } from '../firestore/values/encode.ts';
-import { DOCUMENT_ENTRY, encodeFields, encodeMapValue } from '../firestore/values/fields.ts';
-import { DAY, SECOND } from '../firestore/values/timestamp.ts';
+import { documentEntry, encodeFields, encodeMapValue } from '../firestore/values/fields.ts';
+import { day, secondMicros } from '../firestore/values/timestamp.ts';
 import { varintBytes } from '../firestore/values/wire.ts';
 
 export interface FillOptions {
@@ -19,15 +19,14 @@ export interface FillOptions {
   readonly seed?: number;
 }
 
-const VARIANTS = 512;
-const ID_DIGITS = 9;
-const LOAD_BATCH = 10_000;
+const variantCount = 512;
+const idDigits = 9;
+const loadBatch = 10_000;
 /** Where the number stands in an encoded field `n`: behind the entry, its key and the tag of an integer. */
-const NUMBER_OFFSET = 8;
-const EPOCH = 1_700_000_000 * SECOND;
-const WORDS = 'lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore'.split(
-  ' ',
-);
+const numberOffset = 8;
+const epoch = 1_700_000_000 * secondMicros;
+const wordList =
+  'lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore'.split(' ');
 
 /**
  * Fills a collection with plain documents of about 600 bytes, straight into the store: a million in a few seconds.
@@ -36,7 +35,7 @@ const WORDS = 'lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiu
  */
 export function fillFast(database: Database, options: FillOptions): void {
   const random = new Random(options.seed ?? 1);
-  const contents = Array.from({ length: VARIANTS }, () => plainFields(random));
+  const contents = Array.from({ length: variantCount }, () => plainFields(random));
   const name = Buffer.from(`${database.documentsRoot}/${options.collection}/${idOf(0)}`);
   const time = database.nextCommitTime();
   let variants: Buffer[] = [];
@@ -49,10 +48,10 @@ export function fillFast(database: Database, options: FillOptions): void {
     }
     const id = idOf(index);
     name.write(id, name.length - id.length, 'latin1');
-    const fields = variants[index % VARIANTS]!;
+    const fields = variants[index % variantCount]!;
     patchNumber(fields, index);
     changed.push(database.put(`${options.collection}\u0000${id}`, name, fields, time, time));
-    if (changed.length < LOAD_BATCH) continue;
+    if (changed.length < loadBatch) continue;
     database.committed(changed, time);
     changed = [];
   }
@@ -60,27 +59,27 @@ export function fillFast(database: Database, options: FillOptions): void {
 }
 
 function idOf(index: number): string {
-  return `d${String(index).padStart(ID_DIGITS, '0')}`;
+  return `d${String(index).padStart(idDigits, '0')}`;
 }
 
 function numberField(index: number): Buffer {
-  return encodeFields(new Map([['n', encodeInteger(index)]]), DOCUMENT_ENTRY);
+  return encodeFields(new Map([['n', encodeInteger(index)]]), documentEntry);
 }
 
 /** Writes another number of the same encoded length into fields that start with `n`. */
 function patchNumber(fields: Buffer, number: number): void {
-  let at = NUMBER_OFFSET;
+  let at = numberOffset;
   let rest = number;
   for (; rest >= 0x80; rest >>>= 7) fields[at++] = (rest & 0x7f) | 0x80;
   fields[at] = rest;
 }
 
 function plainFields(random: Random): Buffer {
-  const sentence = (words: number): string => Array.from({ length: words }, () => random.pick(WORDS)).join(' ');
-  const at = EPOCH + random.below(365) * DAY + random.below(86_400) * SECOND;
+  const sentence = (words: number): string => Array.from({ length: words }, () => random.pick(wordList)).join(' ');
+  const at = epoch + random.below(365) * day + random.below(86_400) * secondMicros;
   const customer = new Map<string, Uint8Array>([
     ['name', encodeString(sentence(2))],
-    ['email', encodeString(`${random.pick(WORDS)}.${random.below(10_000)}@example.com`)],
+    ['email', encodeString(`${random.pick(wordList)}.${random.below(10_000)}@example.com`)],
   ]);
   const fields = new Map<string, Uint8Array>([
     ['title', encodeString(sentence(6))],
@@ -89,8 +88,8 @@ function plainFields(random: Random): Buffer {
     ['quantity', encodeInteger(random.below(50))],
     ['paid', encodeBoolean(random.next() < 0.8)],
     ['createdAt', encodeTimestampValue(at)],
-    ['tags', encodeArray([random.pick(WORDS), random.pick(WORDS), random.pick(WORDS)].map(encodeString))],
+    ['tags', encodeArray([random.pick(wordList), random.pick(wordList), random.pick(wordList)].map(encodeString))],
     ['customer', encodeMapValue(customer)],
   ]);
-  return encodeFields(fields, DOCUMENT_ENTRY);
+  return encodeFields(fields, documentEntry);
 }

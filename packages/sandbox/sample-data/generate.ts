@@ -22,7 +22,7 @@ export interface SampleOptions {
   readonly edgeCases?: boolean;
 }
 
-const LOAD_BATCH = 5000;
+const loadBatch = 5000;
 
 /**
  * A sample database as a stream, the same for the same seed: first the edge cases, then shop and chat documents in
@@ -52,7 +52,7 @@ export function loadSample(database: Database, options: SampleOptions): void {
   let changed: DocumentEntry[] = [];
   for (const { path, fields } of sampleDocuments(root, options)) {
     changed.push(database.put(keyFromPath(path), Buffer.from(`${root}/${path}`), fields, time, time));
-    if (changed.length < LOAD_BATCH) continue;
+    if (changed.length < loadBatch) continue;
     database.committed(changed, time);
     changed = [];
   }

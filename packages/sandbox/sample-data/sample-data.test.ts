@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from '../firestore/server.ts';
-import { DATABASE, documentBytes, NAME, ROOT } from '../firestore/testing/fixtures.ts';
+import { database, documentBytes, name, root } from '../firestore/testing/fixtures.ts';
 import { RawClient } from '../firestore/testing/raw-client.ts';
 import { splitDocument } from '../firestore/values/fields.ts';
 import { fillFast } from './fill-fast.ts';
@@ -21,21 +21,21 @@ afterAll(async () => {
 
 test('the same seed gives the same database, another seed another one', () => {
   const take = (seed: number): string[] =>
-    [...sampleDocuments(ROOT, { documents: 500, seed })].map(
+    [...sampleDocuments(root, { documents: 500, seed })].map(
       ({ path, fields }) => path + Buffer.from(fields).toString('hex'),
     );
   expect(take(1)).toEqual(take(1));
   expect(take(1)).not.toEqual(take(2));
-  expect(new Set([...sampleDocuments(ROOT, { documents: 5000 })].map(({ path }) => path)).size).toBe(5000);
+  expect(new Set([...sampleDocuments(root, { documents: 5000 })].map(({ path }) => path)).size).toBe(5000);
 });
 
 test('every sample document passes the server’s own strict checks', async () => {
-  const documents = [...sampleDocuments(ROOT, { documents: 1500 })];
+  const documents = [...sampleDocuments(root, { documents: 1500 })];
   for (let start = 0; start < documents.length; start += 500) {
     const writes = documents
       .slice(start, start + 500)
       .map(({ path, fields }) => ({ update: documentBytes(path, fields) }));
-    const { status } = await client.unary('BatchWrite', { database: DATABASE, writes });
+    const { status } = await client.unary('BatchWrite', { database: database, writes });
     expect(status.filter((each: { code: number }) => each.code !== 0)).toEqual([]);
   }
 });
@@ -62,9 +62,9 @@ test('loading straight into the store and writing through the API give the same 
 });
 
 test('the fast fill gives documents of about 600 bytes that are all different', async () => {
-  fillFast(sandbox.control.database(NAME), { collection: 'fast', documents: 3000 });
+  fillFast(sandbox.control.database(name), { collection: 'fast', documents: 3000 });
   const responses = await client.stream('RunQuery', {
-    parent: ROOT,
+    parent: root,
     structuredQuery: { from: [{ collectionId: 'fast' }] },
   });
   const sizes = responses.map(({ document }) => document.length);

@@ -3,8 +3,8 @@ import type { SampleDocument } from './generate.ts';
 import { documentFields, value } from './value-builder.ts';
 import { autoId, bytes, city, moment, numbers, personName, productName, sentence } from './words.ts';
 
-const CUSTOMERS_PER_ROUND = 5;
-const STATUSES = ['placed', 'paid', 'shipped', 'delivered', 'returned'];
+const customersPerRound = 5;
+const statuses = ['placed', 'paid', 'shipped', 'delivered', 'returned'];
 
 /** Some products with reviews, then customers with orders and the events of those orders. */
 export function* shopDocuments(
@@ -17,7 +17,7 @@ export function* shopDocuments(
   for (let count = random.below(3); count > 0; count--) {
     yield { path: `${product}/reviews/${autoId(random)}`, fields: reviewFields(random) };
   }
-  for (let index = 0; index < CUSTOMERS_PER_ROUND; index++) yield* customer(root, random, product);
+  for (let index = 0; index < customersPerRound; index++) yield* customer(root, random, product);
 }
 
 function* customer(root: string, random: Random, product: string): Generator<SampleDocument, void, undefined> {
@@ -85,7 +85,7 @@ function orderFields(root: string, random: Random, customerPath: string, product
   return documentFields(
     ['customer', value.reference(`${root}/${customerPath}`)],
     ['items', value.array(items)],
-    ['status', value.string(random.pick(STATUSES))],
+    ['status', value.string(random.pick(statuses))],
     ['note', value.string(sentence(random, random.below(20)))],
     ['placedAt', value.timestamp(moment(random))],
   );
@@ -93,7 +93,7 @@ function orderFields(root: string, random: Random, customerPath: string, product
 
 function eventFields(random: Random): Buffer {
   return documentFields(
-    ['kind', value.string(random.pick(STATUSES))],
+    ['kind', value.string(random.pick(statuses))],
     ['at', value.timestamp(moment(random))],
     ['payload', value.bytes(bytes(random, 16))],
   );

@@ -8,9 +8,9 @@ import {
   encodeReference,
   encodeString,
   encodeTimestampValue,
-  NULL_VALUE,
+  nullValue,
 } from '../firestore/values/encode.ts';
-import { DOCUMENT_ENTRY, encodeFields, encodeMapValue, type FieldMap } from '../firestore/values/fields.ts';
+import { documentEntry, encodeFields, encodeMapValue, type FieldMap } from '../firestore/values/fields.ts';
 import { encodeTimestampParts, type Micros } from '../firestore/values/timestamp.ts';
 import { WireWriter } from '../firestore/values/wire.ts';
 
@@ -19,7 +19,7 @@ export type Entries = readonly (readonly [string, Uint8Array])[];
 
 /** Short names for the values samples are made of; each gives an encoded Firestore value. */
 export const value = {
-  null: NULL_VALUE,
+  null: nullValue,
   boolean: encodeBoolean,
   integer: encodeInteger,
   double: encodeDouble,
@@ -47,5 +47,5 @@ function toMap(entries: Entries): FieldMap {
 
 /** The field entries of a document, as a Write's document carries them. */
 export function documentFields(...entries: Entries): Buffer {
-  return encodeFields(toMap(entries), DOCUMENT_ENTRY);
+  return encodeFields(toMap(entries), documentEntry);
 }

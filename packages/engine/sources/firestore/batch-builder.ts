@@ -9,10 +9,10 @@ import {
 } from '../../ports/index.ts';
 import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from './wire.ts';
 
-export const BATCH_BYTES_TARGET = 512 * 1024;
+export const batchBytesTarget = 512 * 1024;
 
 /** Buffers that came back and wait to be filled again; more are never under way at once. */
-const FREE_MAX = 4;
+const freeMax = 4;
 
 export class BatchBuilder {
   readonly #capacity: number;
@@ -25,9 +25,9 @@ export class BatchBuilder {
   #lastStart = 0;
   #lastEnd = 0;
 
-  constructor(capacity = BATCH_BYTES_TARGET) {
+  constructor(capacity = batchBytesTarget) {
     this.#capacity = capacity;
-    this.#buffer = EMPTY;
+    this.#buffer = empty;
   }
 
   get count(): number {
@@ -72,7 +72,7 @@ export class BatchBuilder {
       lastPath: pathOfName(this.lastName()),
       release: () => this.#takeBack(buffer),
     };
-    this.#buffer = EMPTY;
+    this.#buffer = empty;
     this.#length = 0;
     this.#count = 0;
     return batch;
@@ -80,7 +80,7 @@ export class BatchBuilder {
 
   #takeBack(buffer: Buffer): void {
     const isOurSize = buffer.length === this.#capacity;
-    if (isOurSize && this.#free.length < FREE_MAX && !this.#free.includes(buffer)) this.#free.push(buffer);
+    if (isOurSize && this.#free.length < freeMax && !this.#free.includes(buffer)) this.#free.push(buffer);
   }
 
   /** Not from Node's pool: the receiver owns the whole buffer. */
@@ -92,8 +92,8 @@ export class BatchBuilder {
   }
 }
 
-const EMPTY = Buffer.alloc(0);
-const NAME_TAG = 0x0a;
+const empty = Buffer.alloc(0);
+const nameTag = 0x0a;
 
 /** Reads the name (field 1) of a serialized Document. */
 export function nameOfDocument(bytes: Buffer, start: number, end: number): string {
@@ -101,7 +101,7 @@ export function nameOfDocument(bytes: Buffer, start: number, end: number): strin
   while (position < end) {
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
-    if (tag === NAME_TAG) {
+    if (tag === nameTag) {
       const length = readLength(bytes, contentAt, end);
       return bytes.toString('utf8', endOfVarint(), endOfVarint() + length);
     }

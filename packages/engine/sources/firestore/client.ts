@@ -6,7 +6,7 @@ import { Retrier, type RetryOptions, retryDefaults } from './retry.ts';
 import type { GrpcChannel } from './transport/channel.ts';
 import { GrpcError } from './transport/status.ts';
 
-const UNARY_TIMEOUT_MS = 60_000;
+const unaryTimeoutMs = 60_000;
 
 export interface ClientOptions {
   readonly channel: GrpcChannel;
@@ -60,7 +60,7 @@ export class FirestoreClient {
     routing: string,
     message: Uint8Array,
     signal: AbortSignal | undefined,
-    timeoutMs = UNARY_TIMEOUT_MS,
+    timeoutMs = unaryTimeoutMs,
   ): Promise<Buffer> {
     const retrier = this.retrier(signal);
     for (;;) {
@@ -76,7 +76,7 @@ export class FirestoreClient {
 
   /** A server-streaming call with few, small answers, collected; repeated from the start when it breaks. */
   async collect(path: string, routing: string, message: Uint8Array, limits: CollectLimits): Promise<Buffer[]> {
-    const { signal, giveUpOn, timeoutMs = UNARY_TIMEOUT_MS } = limits;
+    const { signal, giveUpOn, timeoutMs = unaryTimeoutMs } = limits;
     const retrier = this.retrier(signal);
     for (;;) {
       try {

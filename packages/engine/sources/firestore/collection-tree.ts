@@ -22,14 +22,14 @@ export interface CollectionNode {
   readonly subcollections: readonly { readonly id: string; readonly documentCount: number }[];
 }
 
-const SAMPLES = 10;
-const COLLECTIONS_AT_ONCE = 4;
+const samples = 10;
+const collectionsAtOnce = 4;
 
 export async function collectionTree(client: FirestoreClient, options: ReadOptions): Promise<CollectionNode[]> {
   try {
     const roots: string[] = [];
     for await (const path of listCollectionIds(client, '', options)) roots.push(path);
-    return await mapLimited(roots, COLLECTIONS_AT_ONCE, (path) => describe(client, path, options));
+    return await mapLimited(roots, collectionsAtOnce, (path) => describe(client, path, options));
   } catch (error) {
     throw sourceFailure(error);
   }
@@ -58,7 +58,7 @@ async function idsBelow(
 ): Promise<string[]> {
   const ids = new Set<string>();
   const within: PathRange = subtreeOf(path);
-  const cuts = await partitionCutsIfOffered(client, path, SAMPLES, options);
+  const cuts = await partitionCutsIfOffered(client, path, samples, options);
   const inside = cuts.filter((cut) => intersect({ start: cut, end: null }, within) !== undefined);
   for (const from of [undefined, ...inside]) {
     const names = await samplePaths(client, part, from === undefined ? options : { ...options, from });

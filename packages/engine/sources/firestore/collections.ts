@@ -6,7 +6,7 @@ import { sourceFailure } from './failures.ts';
 import { messages, methods } from './protos.ts';
 import { timestampMessage } from './query.ts';
 
-const PAGE_SIZE = 300;
+const pageSize = 300;
 
 export async function* listCollectionIds(
   client: FirestoreClient,
@@ -17,7 +17,7 @@ export async function* listCollectionIds(
   do {
     const request = messages.listCollectionIdsRequest.encode({
       parent: client.name(parentPath),
-      pageSize: PAGE_SIZE,
+      pageSize: pageSize,
       pageToken,
       readTime: timestampMessage(options.readTime),
     });

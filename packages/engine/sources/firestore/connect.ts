@@ -12,7 +12,7 @@ import {
   accessTokenCredentials,
   type Credentials,
   emulatorCredentials,
-  OAUTH_ORIGIN,
+  googleOauthOrigin,
   type RefreshTokenGrant,
   refreshTokenCredentials,
   type ServiceAccountKey,
@@ -54,12 +54,12 @@ export interface ConnectedFirestore {
   close(): Promise<void>;
 }
 
-const FIRESTORE_ORIGIN = 'https://firestore.googleapis.com';
-const IDENTITY_ORIGIN = 'https://identitytoolkit.googleapis.com';
+const firestoreOrigin = 'https://firestore.googleapis.com';
+const identityOrigin = 'https://identitytoolkit.googleapis.com';
 
 export function connectFirestore(options: ConnectOptions): ConnectedFirestore {
   const database = `projects/${options.projectId}/databases/${options.databaseId ?? '(default)'}`;
-  const credentials = credentialsOf(options.connection, options.endpoints?.oauth2 ?? OAUTH_ORIGIN);
+  const credentials = credentialsOf(options.connection, options.endpoints?.oauth2 ?? googleOauthOrigin);
   const channel = new GrpcChannel({
     origin: originOf(options),
     credentials,
@@ -74,7 +74,7 @@ export function connectFirestore(options: ConnectOptions): ConnectedFirestore {
     ...(options.readRateLimit === undefined ? {} : { readRateLimit: options.readRateLimit }),
   });
   const accounts = new AccountsClient({
-    origin: options.endpoints?.identitytoolkit ?? IDENTITY_ORIGIN,
+    origin: options.endpoints?.identitytoolkit ?? identityOrigin,
     projectId: options.projectId,
     credentials,
     retry: client.retry,
@@ -91,7 +91,7 @@ export function connectFirestore(options: ConnectOptions): ConnectedFirestore {
 
 function originOf(options: ConnectOptions): string {
   if (options.connection.type === 'emulator') return `http://${options.connection.host}`;
-  return options.endpoints?.firestore ?? FIRESTORE_ORIGIN;
+  return options.endpoints?.firestore ?? firestoreOrigin;
 }
 
 function credentialsOf(connection: FirestoreConnection, oauthOrigin: string): Credentials {

@@ -17,10 +17,10 @@ import { scanRange } from './scan.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
-const TIMEOUT_MS = 120_000;
+const timeoutMs = 120_000;
 /** Pieces a count is cut into when the whole takes the database too long. */
-const PIECES = 16;
-const PIECES_AT_ONCE = 4;
+const pieces = 16;
+const piecesAtOnce = 4;
 
 export async function countRange(
   client: FirestoreClient,
@@ -58,7 +58,7 @@ async function countPart(client: FirestoreClient, part: QueryPart, options: Read
   } catch (error) {
     if (!(error instanceof GrpcError) || error.code !== grpcCode.DEADLINE_EXCEEDED) throw error;
     const pieces = await cutApart(client, part, options);
-    const counts = await mapLimited(pieces, PIECES_AT_ONCE, (piece) => count(piece));
+    const counts = await mapLimited(pieces, piecesAtOnce, (piece) => count(piece));
     return counts.reduce((sum, each) => sum + each, 0);
   }
 }
@@ -66,7 +66,7 @@ async function countPart(client: FirestoreClient, part: QueryPart, options: Read
 async function cutApart(client: FirestoreClient, part: QueryPart, options: ReadOptions): Promise<QueryPart[]> {
   const groups = [...(await discoverGroups(client, options))];
   const cuts = (
-    await mapLimited(groups, PIECES_AT_ONCE, (id) => partitionCutsIfOffered(client, id, PIECES, options))
+    await mapLimited(groups, piecesAtOnce, (id) => partitionCutsIfOffered(client, id, pieces, options))
   ).flat();
   const within = { start: part.start?.path ?? null, end: part.end?.path ?? null };
   const isOwn = (path: string): boolean =>
@@ -75,7 +75,7 @@ async function cutApart(client: FirestoreClient, part: QueryPart, options: ReadO
   const own = cuts
     .filter((path) => isOwn(path) && rangeContains(within, path) && path !== within.start)
     .sort(comparePaths);
-  const step = Math.max(1, Math.floor(own.length / PIECES));
+  const step = Math.max(1, Math.floor(own.length / pieces));
   const chosen = [...new Set(own)].filter((_, index) => index % step === 0);
   const bounds = [part.start, ...chosen.map((path) => ({ path, inclusive: true }))];
   return bounds.map((start, index) => {
@@ -105,7 +105,7 @@ export async function countQuery(
     structuredAggregationQuery: { structuredQuery: query, aggregations: [{ alias: 'count', count: {} }] },
     readTime: timestampMessage(options.readTime),
   });
-  const limits = { signal: options.signal, timeoutMs: TIMEOUT_MS, giveUpOn };
+  const limits = { signal: options.signal, timeoutMs: timeoutMs, giveUpOn };
   const answers = await client.collect(methods.runAggregationQuery, client.routing('parent'), request, limits);
   for (const bytes of answers) {
     const answer = messages.runAggregationQueryResponse.decode(bytes) as {

@@ -14,9 +14,9 @@ import { messages, methods } from './protos.ts';
 import { structuredQuery } from './query.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
-const HOUR_MS = 3_600_000;
-const PROBE_TIMEOUT_MS = 15_000;
-const PROBE_ATTEMPTS_MAX = 3;
+const hourMs = 3_600_000;
+const probeTimeoutMs = 15_000;
+const probeAttemptsMax = 3;
 
 export interface DatabaseInfo {
   readonly database: string;
@@ -56,7 +56,7 @@ export async function databaseInfo(client: FirestoreClient, options: SourceCallO
   const request = messages.getDatabaseRequest.encode({ name: client.database });
   try {
     const routing = client.routing('name');
-    const bytes = await client.unary(methods.getDatabase, routing, request, options.signal, PROBE_TIMEOUT_MS);
+    const bytes = await client.unary(methods.getDatabase, routing, request, options.signal, probeTimeoutMs);
     const database = messages.database.decode(bytes) as {
       locationId?: string;
       pointInTimeRecoveryEnablement?: string;
@@ -88,7 +88,7 @@ export async function databaseInfo(client: FirestoreClient, options: SourceCallO
 }
 
 function anHourAgo(): Instant {
-  return instantFromDate(new Date(Date.now() - HOUR_MS));
+  return instantFromDate(new Date(Date.now() - hourMs));
 }
 
 export type ProbeResult =
@@ -98,7 +98,7 @@ export type ProbeResult =
 /** Tells apart what a person would mend differently: the credentials, the ids, or nothing but time. */
 export async function probe(client: FirestoreClient, options: SourceCallOptions = {}): Promise<ProbeResult> {
   // Somebody waits for the answer: a few attempts, not the patience of a night's work.
-  const retry = { ...client.retry, attemptsMax: Math.min(PROBE_ATTEMPTS_MAX, client.retry.attemptsMax) };
+  const retry = { ...client.retry, attemptsMax: Math.min(probeAttemptsMax, client.retry.attemptsMax) };
   const impatient = new FirestoreClient({ channel: client.channel, database: client.database, retry });
   try {
     const info = await databaseInfo(impatient, options);

@@ -12,12 +12,12 @@ import { eachPath } from './records.ts';
 import type { QueryPart } from './scope.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
-const PARTITION_PAGE_SIZE = 300;
+const partitionPageSize = 300;
 /** Names looked at per place; each is one billed read. */
-const NAMES_PER_SAMPLE = 30;
-const SAMPLES_PER_GROUP = 8;
-const GROUPS_MAX = 2_000;
-const GROUPS_AT_ONCE = 8;
+const namesPerSample = 30;
+const samplesPerGroup = 8;
+const groupsMax = 2_000;
+const groupsAtOnce = 8;
 
 /** `users/ada/orders/7` passes through the collections `users` and `orders`. */
 export function collectionIdsOnPath(path: string): string[] {
@@ -41,7 +41,7 @@ async function partitionCuts(
         orderBy: [{ field: { fieldPath: '__name__' }, direction: 'ASCENDING' }],
       },
       partitionCount: count,
-      pageSize: PARTITION_PAGE_SIZE,
+      pageSize: partitionPageSize,
       pageToken,
       readTime: timestampMessage(options.readTime),
     });
@@ -63,7 +63,7 @@ export async function samplePaths(
   options: ReadOptions & { readonly limit?: number; readonly from?: string },
 ): Promise<string[]> {
   const start = options.from === undefined ? part.start : { path: options.from, inclusive: true };
-  const limit = options.limit ?? NAMES_PER_SAMPLE;
+  const limit = options.limit ?? namesPerSample;
   const request = messages.runQueryRequest.encode({
     parent: parentName(client, part),
     structuredQuery: structuredQuery(client, { ...part, start }, { namesOnly: true, limit }),
@@ -94,22 +94,22 @@ export async function discoverGroups(client: FirestoreClient, options: ReadOptio
   const groups = new Set<string>();
   let open: string[] = [];
   const add = (id: string): void => {
-    if (groups.has(id) || groups.size >= GROUPS_MAX) return;
+    if (groups.has(id) || groups.size >= groupsMax) return;
     groups.add(id);
     open.push(id);
   };
   for await (const id of listCollectionIds(client, '', options)) add(id);
-  for (const id of await sampleIds(client, ROOT, options)) add(id);
+  for (const id of await sampleIds(client, root, options)) add(id);
   while (open.length > 0) {
     const round = open;
     open = [];
-    const found = await mapLimited(round, GROUPS_AT_ONCE, (id) => idsAround(client, id, options));
+    const found = await mapLimited(round, groupsAtOnce, (id) => idsAround(client, id, options));
     for (const id of found.flat()) add(id);
   }
   return groups;
 }
 
-const ROOT: QueryPart = { collection: null, start: null, end: null };
+const root: QueryPart = { collection: null, start: null, end: null };
 
 /** Ids on the first paths of a query, or on those from a position on. */
 export async function sampleIds(
@@ -123,14 +123,14 @@ export async function sampleIds(
 async function idsAround(client: FirestoreClient, id: string, options: ReadOptions): Promise<string[]> {
   const ids: string[] = [];
   for (const from of await samplePositions(client, id, options)) {
-    ids.push(...(await sampleIds(client, ROOT, { ...options, from })));
+    ids.push(...(await sampleIds(client, root, { ...options, from })));
   }
   return ids;
 }
 
 /** Places spread over a group: its first document as a root collection, and partition cuts. */
 async function samplePositions(client: FirestoreClient, id: string, options: ReadOptions): Promise<string[]> {
-  const cuts = await partitionCutsIfOffered(client, id, SAMPLES_PER_GROUP, options);
+  const cuts = await partitionCutsIfOffered(client, id, samplesPerGroup, options);
   const [first] = await samplePaths(client, { collection: id, start: null, end: null }, { ...options, limit: 1 });
   return first === undefined ? cuts : [first, ...cuts];
 }

@@ -4,7 +4,7 @@ import { EngineError, type EngineErrorCode } from '../../ports/index.ts';
 import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
 
 /** "The requested snapshot version is too old.", or, with PITR, a time that only whole minutes can still reach. */
-const TOO_OLD = /too old|older than|whole minute|no longer available/i;
+const tooOld = /too old|older than|whole minute|no longer available/i;
 
 const sourceCodes: Readonly<Record<number, EngineErrorCode>> = {
   [grpcCode.PERMISSION_DENIED]: 'SOURCE_AUTH_ERROR',
@@ -41,6 +41,6 @@ function translate(error: unknown, codes: Readonly<Record<number, EngineErrorCod
 
 function codeOf(error: GrpcError, codes: Readonly<Record<number, EngineErrorCode>>): EngineErrorCode {
   const aboutTime = error.code === grpcCode.FAILED_PRECONDITION || error.code === grpcCode.INVALID_ARGUMENT;
-  if (aboutTime && TOO_OLD.test(error.message)) return 'SNAPSHOT_TOO_OLD';
+  if (aboutTime && tooOld.test(error.message)) return 'SNAPSHOT_TOO_OLD';
   return codes[error.code] ?? 'SOURCE_UNAVAILABLE';
 }

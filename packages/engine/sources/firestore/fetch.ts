@@ -1,7 +1,7 @@
 /** Reads named documents as of one instant, a few groups at a time, and hands them over in the order asked. */
 
 import { type ReadOptions, type RecordBatch, recordKind } from '../../ports/index.ts';
-import { BATCH_BYTES_TARGET, BatchBuilder, nameOfDocument } from './batch-builder.ts';
+import { BatchBuilder, batchBytesTarget, nameOfDocument } from './batch-builder.ts';
 import type { FirestoreClient } from './client.ts';
 import { encodeGoneDocument } from './encode-document.ts';
 import { sourceFailure } from './failures.ts';
@@ -11,31 +11,31 @@ import { throwIfAborted } from './retry.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 import { endOfVarint, readLength, readTag, skipField } from './wire.ts';
 
-const GROUP_NAMES_MAX = 500;
-const GROUP_NAMES_FIRST = 64;
+const groupNamesMax = 500;
+const groupNamesFirst = 64;
 /** Groups shrink when documents are large, so that an answer stays about this size. */
-const GROUP_BYTES_TARGET = 4 * 1024 * 1024;
-const GROUPS_AT_ONCE = 4;
-const IDLE_TIMEOUT_MS = 60_000;
-const FOUND_TAG = 0x0a;
-const MISSING_TAG = 0x12;
+const groupBytesTarget = 4 * 1024 * 1024;
+const groupsAtOnce = 4;
+const idleTimeoutMs = 60_000;
+const foundTag = 0x0a;
+const missingTag = 0x12;
 
 export async function* fetchDocuments(
   client: FirestoreClient,
   paths: readonly string[],
   options: ReadOptions,
 ): AsyncGenerator<RecordBatch, void> {
-  const builder = new BatchBuilder(BATCH_BYTES_TARGET);
+  const builder = new BatchBuilder(batchBytesTarget);
   // A reader that leaves early leaves no requests behind.
   const left = new AbortController();
   const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
   const running: { names: string[]; found: Promise<Map<string, Buffer>> }[] = [];
   let next = 0;
-  let groupSize = GROUP_NAMES_FIRST;
+  let groupSize = groupNamesFirst;
   try {
     while (next < paths.length || running.length > 0) {
       throwIfAborted(options.signal);
-      while (running.length < GROUPS_AT_ONCE && next < paths.length) {
+      while (running.length < groupsAtOnce && next < paths.length) {
         const names = paths.slice(next, next + groupSize).map((path) => client.name(path));
         next += names.length;
         const found = fetchGroup(client, names, { ...options, signal });
@@ -66,7 +66,7 @@ function sizeOfNextGroup(found: ReadonlyMap<string, Buffer>, names: number): num
   let bytes = 0;
   for (const body of found.values()) bytes += body.length;
   const perName = Math.max(1, bytes / names);
-  return Math.min(GROUP_NAMES_MAX, Math.max(1, Math.floor(GROUP_BYTES_TARGET / perName)));
+  return Math.min(groupNamesMax, Math.max(1, Math.floor(groupBytesTarget / perName)));
 }
 
 /** Asks again for what a broken stream left out. */
@@ -118,7 +118,7 @@ function fetchOnce(
       },
       onEnd: (error: GrpcError | undefined) => (error === undefined ? resolve() : reject(error)),
     };
-    const limits = { idleTimeoutMs: IDLE_TIMEOUT_MS, signal: options.signal };
+    const limits = { idleTimeoutMs: idleTimeoutMs, signal: options.signal };
     client.channel.open(methods.batchGetDocuments, client.routing('database'), handlers, limits).then((call) => {
       call.send(request);
       call.halfClose();
@@ -132,10 +132,10 @@ function settleOne(bytes: Buffer, start: number, end: number, settle: Settle): n
   while (position < end) {
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
-    if (tag === FOUND_TAG || tag === MISSING_TAG) {
+    if (tag === foundTag || tag === missingTag) {
       const length = readLength(bytes, contentAt, end);
       const from = endOfVarint();
-      if (tag === MISSING_TAG) settle(bytes.toString('utf8', from, from + length), undefined);
+      if (tag === missingTag) settle(bytes.toString('utf8', from, from + length), undefined);
       else settle(nameOfDocument(bytes, from, from + length), Buffer.from(bytes.subarray(from, from + length)));
       return 1;
     }

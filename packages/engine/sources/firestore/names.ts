@@ -4,7 +4,7 @@ import type { PathRange } from '../../ports/index.ts';
 import { comparePaths } from '../../ports/index.ts';
 
 /** Sorts before every other id, so `users/` + this is the position before all documents of `users`. */
-const SMALLEST_ID = '__id-9223372036854775808__';
+const smallestId = '__id-9223372036854775808__';
 
 function segmentCount(path: string): number {
   let count = 1;
@@ -18,26 +18,26 @@ export function isCollectionPath(path: string): boolean {
 
 /** Queries take only document names as bounds; a collection's path stands for the position before its documents. */
 export function positionOf(path: string): string {
-  return segmentCount(path) % 2 === 1 ? `${path}/${SMALLEST_ID}` : path;
+  return segmentCount(path) % 2 === 1 ? `${path}/${smallestId}` : path;
 }
 
 /** No collection id sorts before a single zero character, so this lies between a document and all below it. */
-const BEHIND = `/\0/${SMALLEST_ID}`;
+const behind = `/\0/${smallestId}`;
 
 /** The position right behind a document, before its own descendants. */
 export function positionBehind(documentPath: string): string {
-  return segmentCount(documentPath) % 2 === 1 ? positionOf(documentPath) : documentPath + BEHIND;
+  return segmentCount(documentPath) % 2 === 1 ? positionOf(documentPath) : documentPath + behind;
 }
 
 /** The document a position made by positionBehind lies behind; undefined for any other position. */
 export function documentBefore(position: string): string | undefined {
-  return position.endsWith(BEHIND) ? position.slice(0, -BEHIND.length) : undefined;
+  return position.endsWith(behind) ? position.slice(0, -behind.length) : undefined;
 }
 
 /** All that lies in a collection and below its documents, and nothing else. */
 export function subtreeOf(collectionPath: string): { start: string; end: string } {
   // No id is smaller than one with a zero character appended, so this is where the next collection could begin.
-  return { start: `${collectionPath}/${SMALLEST_ID}`, end: `${collectionPath}\0/${SMALLEST_ID}` };
+  return { start: `${collectionPath}/${smallestId}`, end: `${collectionPath}\0/${smallestId}` };
 }
 
 export function collectionIdOf(collectionPath: string): string {

@@ -10,11 +10,11 @@ import { positionOf } from './names.ts';
 import { queryPartsOf } from './scope.ts';
 
 /** More cuts are asked for than needed, so that ranges made of several collections can be balanced. */
-const CUTS_PER_RANGE = 4;
-const CUTS_PER_GROUP_MAX = 1_000;
-const COUNTS_AT_ONCE = 8;
+const cutsPerRange = 4;
+const cutsPerGroupMax = 1_000;
+const countsAtOnce = 8;
 /** Below this many documents a second stream costs more than it brings. */
-const DOCUMENTS_PER_RANGE_MIN = 2_000;
+const documentsPerRangeMin = 2_000;
 
 interface Cut {
   readonly path: string;
@@ -45,13 +45,13 @@ export async function planRanges(client: FirestoreClient, request: PlanRequest):
 async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<Cut[]> {
   const options: ReadOptions = { readTime: request.readTime, ...(request.signal ? { signal: request.signal } : {}) };
   const groups = [...(await discoverGroups(client, options))];
-  const counts = await mapLimited(groups, COUNTS_AT_ONCE, (id) => countGroup(client, id, options));
+  const counts = await mapLimited(groups, countsAtOnce, (id) => countGroup(client, id, options));
   const total = counts.reduce((sum, count) => sum + count, 0);
-  if (total < 2 * DOCUMENTS_PER_RANGE_MIN) return [];
+  if (total < 2 * documentsPerRangeMin) return [];
   const cuts: Cut[] = [];
   for (const [index, id] of groups.entries()) {
     const share = counts[index]! / total;
-    const wanted = Math.min(CUTS_PER_GROUP_MAX, Math.floor(share * request.targetRanges * CUTS_PER_RANGE));
+    const wanted = Math.min(cutsPerGroupMax, Math.floor(share * request.targetRanges * cutsPerRange));
     if (wanted < 1) continue;
     const paths = await partitionCutsIfOffered(client, id, wanted, options);
     for (const path of paths) cuts.push({ path, weight: counts[index]! / (paths.length + 1) });

@@ -11,11 +11,11 @@ import type { GrpcCall } from './transport/call.ts';
 import type { GrpcError } from './transport/status.ts';
 import { endOfVarint, readLength, readTag, skipField } from './wire.ts';
 
-const DOCUMENT_TAG = 0x0a;
+const documentTag = 0x0a;
 /** Batches that lie ready before the stream is paused. */
-const READY_MAX = 2;
+const readyMax = 2;
 /** Servers end long queries themselves; a silent one is given up and continued elsewhere. */
-const IDLE_TIMEOUT_MS = 60_000;
+const idleTimeoutMs = 60_000;
 
 export class QueryStream {
   readonly #client: FirestoreClient;
@@ -41,7 +41,7 @@ export class QueryStream {
         const batch = this.#ready.shift();
         if (batch !== undefined) {
           yield batch;
-          if (this.#ready.length < READY_MAX) this.#call?.resume();
+          if (this.#ready.length < readyMax) this.#call?.resume();
         } else if (this.#ended) break;
         else {
           await new Promise<void>((resolve) => {
@@ -60,7 +60,7 @@ export class QueryStream {
     const handlers = {
       onMessage: (bytes: Buffer, start: number, end: number) => this.#onMessage(bytes, start, end),
       onChunk: () => {
-        if (this.#ready.length >= READY_MAX) this.#call?.pause();
+        if (this.#ready.length >= readyMax) this.#call?.pause();
         if (this.#ready.length > 0) this.#notify();
       },
       onEnd: (error: GrpcError | undefined) => {
@@ -69,7 +69,7 @@ export class QueryStream {
         this.#notify();
       },
     };
-    const limits = { idleTimeoutMs: IDLE_TIMEOUT_MS, signal };
+    const limits = { idleTimeoutMs: idleTimeoutMs, signal };
     this.#call = await this.#client.channel.open(methods.runQuery, this.#client.routing('parent'), handlers, limits);
     this.#call.send(request);
     this.#call.halfClose();
@@ -81,7 +81,7 @@ export class QueryStream {
     while (position < end) {
       const tag = readTag(bytes, position);
       const contentAt = endOfVarint();
-      if (tag !== DOCUMENT_TAG) {
+      if (tag !== documentTag) {
         position = skipField(bytes, tag, contentAt, end);
         continue;
       }

@@ -5,14 +5,14 @@ import { comparePaths, everything, isEngineError, type Scope, wholeDatabase } fr
 import type { ConnectedFirestore } from './connect.ts';
 import { collect, fields, scanAll, startTestBench, storedIn, type TestBench, write } from './testing/bench.ts';
 
-const DOCUMENTS = 5_000;
+const documents = 5_000;
 const name = { project: 'big', database: '(default)' };
 let bench: TestBench;
 let big: ConnectedFirestore;
 
 beforeAll(async () => {
   bench = await startTestBench();
-  fillFast(bench.sandbox.control.database(name), { collection: 'items', documents: DOCUMENTS });
+  fillFast(bench.sandbox.control.database(name), { collection: 'items', documents: documents });
   big = bench.connect({ projectId: 'big' });
 });
 afterAll(() => bench.stop());
@@ -111,7 +111,7 @@ describe('what a scan holds', () => {
   test('a count that takes the database too long is taken in pieces, and is exact', async () => {
     const readTime = await big.source.snapshotTime();
     bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
-    expect(await big.source.count(everything, { scope: wholeDatabase, readTime })).toBe(DOCUMENTS);
+    expect(await big.source.count(everything, { scope: wholeDatabase, readTime })).toBe(documents);
     bench.sandbox.control.clearFaults();
     bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
     const own = { collections: ['items'], includeSubcollections: false, excludeCollections: [] };
@@ -148,8 +148,8 @@ describe('through faults', () => {
     const readTime = await big.source.snapshotTime();
     bench.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 321, ...fault });
     const stored = await scanAll(big, { readTime });
-    expect(stored).toHaveLength(DOCUMENTS);
-    expect(new Set(pathsOf(stored)).size).toBe(DOCUMENTS);
+    expect(stored).toHaveLength(documents);
+    expect(new Set(pathsOf(stored)).size).toBe(documents);
     expect(bench.sandbox.control.faultHits()[0]).toBeGreaterThan(10);
   });
 
@@ -233,7 +233,7 @@ describe('with restraint', () => {
     const readTime = await limited.source.snapshotTime();
     const startedMs = performance.now();
     const stored = await scanAll(limited, { readTime });
-    expect(stored).toHaveLength(DOCUMENTS);
+    expect(stored).toHaveLength(documents);
     expect(performance.now() - startedMs).toBeGreaterThan(900);
   });
 
@@ -242,7 +242,7 @@ describe('with restraint', () => {
     const readTime = await counted.source.snapshotTime();
     const before = counted.source.usage.documentsRead;
     await scanAll(counted, { readTime });
-    expect(counted.source.usage.documentsRead - before).toBe(DOCUMENTS);
+    expect(counted.source.usage.documentsRead - before).toBe(documents);
   });
 });
 

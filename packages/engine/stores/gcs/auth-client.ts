@@ -1,9 +1,9 @@
 import { type AuthClient, gaxios, JWT, OAuth2Client, UserRefreshClient } from 'google-auth-library';
 import type { GcsCredentials } from './credentials.ts';
 
-const SCOPES = ['https://www.googleapis.com/auth/devstorage.full_control'];
+const scopes = ['https://www.googleapis.com/auth/devstorage.full_control'];
 /** How long a token from outside is used before it is asked for again. */
-const OUTSIDE_TOKEN_MS = 60_000;
+const outsideTokenMs = 60_000;
 
 /** `tokenUrl` replaces Google's token address, for the sandbox. */
 export function authClientOf(credentials: GcsCredentials, tokenUrl?: string): AuthClient {
@@ -12,7 +12,7 @@ export function authClientOf(credentials: GcsCredentials, tokenUrl?: string): Au
       return new JWT({
         email: credentials.clientEmail,
         key: credentials.privateKey,
-        scopes: SCOPES,
+        scopes: scopes,
         ...(tokenUrl !== undefined && { transporter: transporterTo(tokenUrl) }),
       });
     case 'authorized_user':
@@ -26,7 +26,7 @@ export function authClientOf(credentials: GcsCredentials, tokenUrl?: string): Au
       const client = new OAuth2Client();
       client.refreshHandler = async () => ({
         access_token: await credentials.accessToken(),
-        expiry_date: Date.now() + OUTSIDE_TOKEN_MS + client.eagerRefreshThresholdMillis,
+        expiry_date: Date.now() + outsideTokenMs + client.eagerRefreshThresholdMillis,
       });
       return client;
     }

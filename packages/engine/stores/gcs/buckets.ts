@@ -1,5 +1,5 @@
 import { abortable } from '../abortable.ts';
-import { RETRY_DEFAULT, type RetryPolicy, retrying } from '../retry.ts';
+import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
 import { gcsError } from './errors.ts';
 import { createGcsClient, type GcsConnection } from './gcs-store.ts';
 
@@ -9,7 +9,7 @@ export async function listGcsBuckets(
   options: { signal?: AbortSignal; retry?: Partial<RetryPolicy> } = {},
 ): Promise<string[]> {
   const client = createGcsClient(connection);
-  const policy = { ...RETRY_DEFAULT, ...options.retry };
+  const policy = { ...retryDefault, ...options.retry };
   const [buckets] = await retrying({ policy, signal: options.signal }, () =>
     abortable(client.getBuckets(), options.signal).catch((error) => {
       throw gcsError(error, 'gs', '');

@@ -8,10 +8,10 @@ interface ServiceError extends Error {
   response?: { status?: number; data?: { error?: unknown } };
 }
 
-const THROTTLED = ['rateLimitExceeded', 'userRateLimitExceeded'];
-const PROTECTED = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
+const throttled = ['rateLimitExceeded', 'userRateLimitExceeded'];
+const lockReasons = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 /** The token server's way of saying that the consent or the key is no longer good. */
-const REFUSED_GRANTS = ['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_scope', 'deleted_client'];
+const refusedGrants = ['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_scope', 'deleted_client'];
 
 /** Says in the port's words what the service or the network said in theirs. */
 export function gcsError(error: unknown, location: string, key: string): Error {
@@ -23,10 +23,10 @@ export function gcsError(error: unknown, location: string, key: string): Error {
   const details = { key, code: reason ?? (error as ServiceError).code ?? error.name, ...(status && { status }) };
   const options = { cause: error, details };
   const message = `${location}: ${reason ?? status ?? error.name}: ${error.message.slice(0, 500)}`;
-  if (status === 429 || (reason !== undefined && THROTTLED.includes(reason)))
+  if (status === 429 || (reason !== undefined && throttled.includes(reason)))
     return new AttemptError('STORAGE_UNAVAILABLE', message, { ...options, retry: true, throttled: true });
-  if (status === 403 && reason !== undefined && PROTECTED.includes(reason)) return locked(location, [key], error);
-  if (status === 401 || status === 403 || (reason !== undefined && REFUSED_GRANTS.includes(reason)))
+  if (status === 403 && reason !== undefined && lockReasons.includes(reason)) return locked(location, [key], error);
+  if (status === 401 || status === 403 || (reason !== undefined && refusedGrants.includes(reason)))
     return new AttemptError('STORAGE_PERMISSION_DENIED', message, options);
   if (status === 404 && /bucket does not exist/i.test(error.message))
     return new AttemptError('STORAGE_NOT_FOUND', message, options);

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type GcsSandbox, SANDBOX_GCS_TOKEN, startGcsSandbox } from '@holdfast/sandbox';
+import { type GcsSandbox, sandboxGcsToken, startGcsSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EngineError, isEngineError } from '../../ports/index.ts';
 import { probeStore } from '../probe.ts';
@@ -16,7 +16,7 @@ describe('a Cloud Storage store', () => {
   beforeAll(async () => {
     sandbox = await startGcsSandbox({
       buckets: ['one', 'two'],
-      callers: [{ token: SANDBOX_GCS_TOKEN }, { token: 'reader', deny: ['UploadMultipart'] }],
+      callers: [{ token: sandboxGcsToken }, { token: 'reader', deny: ['UploadMultipart'] }],
       isTokenValid: (token) => token.startsWith('granted-'),
     });
   });
@@ -27,7 +27,7 @@ describe('a Cloud Storage store', () => {
     bucket: 'one',
     projectId: 'sandbox',
     endpoint: sandbox.endpoint,
-    credentials: withToken(SANDBOX_GCS_TOKEN),
+    credentials: withToken(sandboxGcsToken),
     retry: { attemptsMax: 4, delayMsMin: 1, delayMsMax: 3 },
     ...more,
   });
@@ -78,7 +78,7 @@ describe('a Cloud Storage store', () => {
   test('an object composed by others, which has no MD5, is verified all the same', async () => {
     const store = createGcsStore(options());
     const info = await store.put('part', bytes);
-    const headers = { authorization: `Bearer ${SANDBOX_GCS_TOKEN}` };
+    const headers = { authorization: `Bearer ${sandboxGcsToken}` };
     const body = JSON.stringify({ sourceObjects: [{ name: 'part' }, { name: 'part', generation: info.etag }] });
     await fetch(`${sandbox.endpoint}/storage/v1/b/one/o/whole/compose`, { method: 'POST', headers, body });
     expect(Buffer.from(await store.get('whole')).toString()).toBe('contentcontent');

@@ -6,8 +6,8 @@ import { EngineError, throwIfCancelled } from '../../ports/index.ts';
 import { abortable } from '../abortable.ts';
 import { type AttemptStore, damagedInTransit, endsBefore, locked, tooLarge } from '../attempt.ts';
 import { collect } from '../collect.ts';
-import { BYTES_MAX_DEFAULT, folderPrefix } from '../keys.ts';
-import { RETRY_DEFAULT, type RetryPolicy, retrying } from '../retry.ts';
+import { bytesMaxDefault, folderPrefix } from '../keys.ts';
+import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
 import { authClientOf } from './auth-client.ts';
 import type { GcsCredentials } from './credentials.ts';
@@ -29,8 +29,8 @@ export interface GcsStoreOptions extends GcsConnection {
   retry?: Partial<RetryPolicy>;
 }
 
-const CALL_TIMEOUT_MS = 120_000;
-const DELETES_IN_FLIGHT = 16;
+const callTimeoutMs = 120_000;
+const deletesInFlight = 16;
 
 export function createGcsStore(options: GcsStoreOptions): BlobStore {
   return withRetries(new GcsAttempts(options), options.retry);
@@ -45,7 +45,7 @@ export function createGcsClient(connection: GcsConnection): Storage {
     ...(projectId !== undefined && { projectId }),
     ...(endpoint !== undefined && { apiEndpoint: endpoint, useAuthWithCustomEndpoint: true }),
     retryOptions: { autoRetry: false },
-    timeout: CALL_TIMEOUT_MS,
+    timeout: callTimeoutMs,
   });
 }
 
@@ -58,7 +58,7 @@ export class GcsAttempts implements AttemptStore {
   constructor(options: GcsStoreOptions) {
     this.#bucket = createGcsClient(options).bucket(options.bucket);
     this.#prefix = folderPrefix(options.prefix);
-    this.#retryPolicy = { ...RETRY_DEFAULT, ...options.retry };
+    this.#retryPolicy = { ...retryDefault, ...options.retry };
     this.location = `gs://${options.bucket}/${this.#prefix}`;
   }
 
@@ -69,7 +69,7 @@ export class GcsAttempts implements AttemptStore {
         // One request, whole or not at all: our objects are some MiB, and a repeated request is simpler than a session.
         resumable: false,
         validation: false,
-        timeout: CALL_TIMEOUT_MS,
+        timeout: callTimeoutMs,
         metadata: {
           contentType: 'application/octet-stream',
           md5Hash: md5Of(bytes),
@@ -85,7 +85,7 @@ export class GcsAttempts implements AttemptStore {
   }
 
   async get(key: string, options?: GetOptions): Promise<Uint8Array> {
-    const bytesMax = options?.bytesMax ?? BYTES_MAX_DEFAULT;
+    const bytesMax = options?.bytesMax ?? bytesMaxDefault;
     return this.#attempt(key, options?.signal, async () => {
       const { bytes, hashes } = await this.#download(key, options?.signal, (size) => {
         if (size > bytesMax) throw tooLarge(this.location, key, size, bytesMax);
@@ -144,7 +144,7 @@ export class GcsAttempts implements AttemptStore {
     const work = async () => {
       for (const key of queue) if (!(await this.#remove(key, options?.signal))) kept.push(key);
     };
-    await Promise.all(Array.from({ length: Math.min(DELETES_IN_FLIGHT, keys.length) }, work));
+    await Promise.all(Array.from({ length: Math.min(deletesInFlight, keys.length) }, work));
     if (kept.length > 0) throw locked(this.location, kept.sort());
   }
 

@@ -5,7 +5,7 @@ import { dirname, join, sep } from 'node:path';
 import { EngineError } from '../../ports/index.ts';
 
 /** Files under construction; never listed, and swept when they are old. */
-export const TEMPORARY_FOLDER = '.holdfast-tmp';
+export const temporaryFolder = '.holdfast-tmp';
 
 export function errorCode(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
@@ -48,7 +48,7 @@ export async function assertInside(root: string, path: string): Promise<void> {
 
 /** Removes what processes that died left under construction. */
 export async function sweepTemporary(root: string, olderThan: Date): Promise<void> {
-  const folder = join(root, TEMPORARY_FOLDER);
+  const folder = join(root, temporaryFolder);
   for (const name of await readdir(folder).catch(() => [])) {
     const stats = await stat(join(folder, name)).catch(() => undefined);
     if (stats && stats.mtime < olderThan) await unlink(join(folder, name)).catch(() => {});
@@ -57,7 +57,7 @@ export async function sweepTemporary(root: string, olderThan: Date): Promise<voi
 
 /** Writes the bytes to a file of its own, flushed, and gives its path. */
 export async function writeTemporary(root: string, bytes: Uint8Array): Promise<string> {
-  const path = join(root, TEMPORARY_FOLDER, randomUUID());
+  const path = join(root, temporaryFolder, randomUUID());
   const file = await openNew(path);
   try {
     for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;

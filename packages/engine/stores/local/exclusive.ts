@@ -3,17 +3,17 @@ import { mkdir, open, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AttemptError } from '../attempt.ts';
-import { errorCode, TEMPORARY_FOLDER } from './durable-file.ts';
+import { errorCode, temporaryFolder } from './durable-file.ts';
 
-const WAIT_MS_MAX = 20_000;
+const waitMsMax = 20_000;
 /** A holder needs milliseconds; one that was watched for this long without a change died. */
-const STALE_MS = 5000;
+const staleMs = 5000;
 
 /** Runs one at a time per key, across all processes that share the folder. */
 export async function exclusively<Result>(root: string, key: string, run: () => Promise<Result>): Promise<Result> {
   const name = `${createHash('sha256').update(key).digest('hex')}.lock`;
-  const path = join(root, TEMPORARY_FOLDER, name);
-  await mkdir(join(root, TEMPORARY_FOLDER), { recursive: true });
+  const path = join(root, temporaryFolder, name);
+  await mkdir(join(root, temporaryFolder), { recursive: true });
   await acquire(path, key);
   try {
     return await run();
@@ -25,7 +25,7 @@ export async function exclusively<Result>(root: string, key: string, run: () => 
 async function acquire(path: string, key: string): Promise<void> {
   const startedAtMs = performance.now();
   let watched = { mark: '', sinceMs: startedAtMs };
-  while (performance.now() - startedAtMs < WAIT_MS_MAX) {
+  while (performance.now() - startedAtMs < waitMsMax) {
     try {
       await (await open(path, 'wx')).close();
       return;
@@ -35,7 +35,7 @@ async function acquire(path: string, key: string): Promise<void> {
     const stats = await stat(path, { bigint: true }).catch(() => undefined);
     const mark = stats ? `${stats.ino}-${stats.mtimeNs}` : '';
     if (mark !== watched.mark) watched = { mark, sinceMs: performance.now() };
-    if (mark !== '' && performance.now() - watched.sinceMs > STALE_MS) await unlink(path).catch(() => {});
+    if (mark !== '' && performance.now() - watched.sinceMs > staleMs) await unlink(path).catch(() => {});
     else await sleep(2 + Math.random() * 10);
   }
   throw new AttemptError('STORAGE_UNAVAILABLE', `Another writer holds ${key}.`, { retry: true });

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BlobStore, isEngineError } from '../../ports/index.ts';
-import { TEMPORARY_FOLDER } from './durable-file.ts';
+import { temporaryFolder } from './durable-file.ts';
 import { createLocalStore } from './local-store.ts';
 
 const bytes = new TextEncoder().encode('content');
@@ -39,7 +39,7 @@ describe('a local store', () => {
   test('keeps each object as a file of its name, and nothing beside it', async () => {
     await store.put('a/b/c.seg', bytes);
     expect(readFileSync(join(root, 'a/b/c.seg'), 'utf8')).toBe('content');
-    expect(readdirSync(join(root, TEMPORARY_FOLDER))).toEqual([]);
+    expect(readdirSync(join(root, temporaryFolder))).toEqual([]);
   });
 
   test('never follows a link out of its folder, neither to read nor to write nor to list', async () => {
@@ -70,8 +70,8 @@ describe('a local store', () => {
   });
 
   test('its own working folder is no place for keys', async () => {
-    expect(await failure(store.put(`${TEMPORARY_FOLDER}/x`, bytes))).toBe('VALIDATION_ERROR');
-    expect(await failure(store.get(`${TEMPORARY_FOLDER}/x`))).toBe('VALIDATION_ERROR');
+    expect(await failure(store.put(`${temporaryFolder}/x`, bytes))).toBe('VALIDATION_ERROR');
+    expect(await failure(store.get(`${temporaryFolder}/x`))).toBe('VALIDATION_ERROR');
   });
 
   test('a key that is a folder of others is refused clearly', async () => {
@@ -82,14 +82,14 @@ describe('a local store', () => {
 
   test('what dead processes left unfinished is swept when it is old, and a dead lock does not block for ever', async () => {
     const old = new Date(Date.now() - 48 * 3600 * 1000);
-    for (const name of ['abandoned', 'fresh']) writeFileSync(join(root, TEMPORARY_FOLDER, name), 'half');
-    utimesSync(join(root, TEMPORARY_FOLDER, 'abandoned'), old, old);
+    for (const name of ['abandoned', 'fresh']) writeFileSync(join(root, temporaryFolder, name), 'half');
+    utimesSync(join(root, temporaryFolder, 'abandoned'), old, old);
     await createLocalStore({ root });
-    expect(readdirSync(join(root, TEMPORARY_FOLDER))).toEqual(['fresh']);
+    expect(readdirSync(join(root, temporaryFolder))).toEqual(['fresh']);
     const { etag } = await store.put('locked-by-the-dead', bytes);
     const { createHash } = await import('node:crypto');
     const name = `${createHash('sha256').update('locked-by-the-dead').digest('hex')}.lock`;
-    writeFileSync(join(root, TEMPORARY_FOLDER, name), '');
+    writeFileSync(join(root, temporaryFolder, name), '');
     await store.put('locked-by-the-dead', bytes, { ifMatch: etag });
   });
 });

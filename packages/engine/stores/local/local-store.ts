@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
 import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
-import { BYTES_MAX_DEFAULT } from '../keys.ts';
+import { bytesMaxDefault } from '../keys.ts';
 import type { RetryPolicy } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
 import {
@@ -14,7 +14,7 @@ import {
   makeFolders,
   publish,
   sweepTemporary,
-  TEMPORARY_FOLDER,
+  temporaryFolder,
   writeTemporary,
 } from './durable-file.ts';
 import { exclusively } from './exclusive.ts';
@@ -28,21 +28,21 @@ export interface LocalStoreOptions {
 }
 
 /** No put takes this long; an unfinished file that is older belongs to nobody. */
-const ABANDONED_MS = 24 * 3600 * 1000;
+const abandonedMs = 24 * 3600 * 1000;
 
 /** A folder as a store: each key is a file, written beside, flushed, and put in place in one step. */
 export async function createLocalStore(options: LocalStoreOptions): Promise<BlobStore> {
   const { retry, now = () => new Date() } = options;
   await mkdir(options.root, { recursive: true });
   const root = await realpath(options.root);
-  await sweepTemporary(root, new Date(now().getTime() - ABANDONED_MS));
+  await sweepTemporary(root, new Date(now().getTime() - abandonedMs));
   return withRetries(localAttempts(root), retry);
 }
 
 export function localAttempts(root: string): AttemptStore {
   const location = `file://${root}`;
   const pathOf = (key: string) => {
-    if (key.split('/')[0] === TEMPORARY_FOLDER)
+    if (key.split('/')[0] === temporaryFolder)
       throw new EngineError('VALIDATION_ERROR', `The name ${key} is reserved.`);
     return join(root, key);
   };
@@ -52,7 +52,7 @@ export function localAttempts(root: string): AttemptStore {
       translated(location, key, () => putFile(root, location, key, pathOf(key), bytes, options)),
     async get(key, options) {
       return reading(root, location, key, pathOf(key), options?.signal, async (file, info) => {
-        const bytesMax = options?.bytesMax ?? BYTES_MAX_DEFAULT;
+        const bytesMax = options?.bytesMax ?? bytesMaxDefault;
         if (info.size > bytesMax) throw tooLarge(location, key, info.size, bytesMax);
         return readFully(location, file, key, 0, info.size);
       });

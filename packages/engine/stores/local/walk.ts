@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, TEMPORARY_FOLDER } from './durable-file.ts';
+import { errorCode, temporaryFolder } from './durable-file.ts';
 
 /** Keys below the root that start with the prefix, ascending by bytes, behind `after`; one folder in memory at a time. */
 export async function* walk(root: string, prefix: string, after: string): AsyncGenerator<string> {
@@ -25,7 +25,7 @@ async function namesIn(root: string, folder: string): Promise<string[]> {
   try {
     const entries = await readdir(join(root, folder), { withFileTypes: true });
     return entries
-      .filter((entry) => (entry.isFile() || entry.isDirectory()) && !(folder === '' && entry.name === TEMPORARY_FOLDER))
+      .filter((entry) => (entry.isFile() || entry.isDirectory()) && !(folder === '' && entry.name === temporaryFolder))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
       .sort();
   } catch (error) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
 import { type AttemptStore, conflict, endsBefore, locked, notFound, tooLarge } from '../attempt.ts';
-import { BYTES_MAX_DEFAULT } from '../keys.ts';
+import { bytesMaxDefault } from '../keys.ts';
 import { withRetries } from '../with-retries.ts';
 
 export interface MemoryStoreOptions {
@@ -45,7 +45,7 @@ export function memoryAttempts({ name = 'memory', now = () => new Date() }: Memo
     async get(key, get) {
       throwIfCancelled(get?.signal);
       const { bytes } = find(key);
-      const bytesMax = get?.bytesMax ?? BYTES_MAX_DEFAULT;
+      const bytesMax = get?.bytesMax ?? bytesMaxDefault;
       if (bytes.length > bytesMax) throw tooLarge(location, key, bytes.length, bytesMax);
       return bytes.slice();
     },

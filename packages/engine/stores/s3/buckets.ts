@@ -1,9 +1,9 @@
 import { ListBucketsCommand } from '@aws-sdk/client-s3';
-import { RETRY_DEFAULT, type RetryPolicy, retrying } from '../retry.ts';
+import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
 import { createS3Client, type S3Connection } from './client.ts';
 import { s3Error } from './errors.ts';
 
-const BUCKETS_MAX = 10_000;
+const bucketsMax = 10_000;
 
 /** The buckets that the credentials can see, by name, for a form that offers them. */
 export async function listS3Buckets(
@@ -11,7 +11,7 @@ export async function listS3Buckets(
   options: { signal?: AbortSignal; retry?: Partial<RetryPolicy> } = {},
 ): Promise<string[]> {
   const { client, network } = createS3Client(connection);
-  const policy = { ...RETRY_DEFAULT, ...options.retry };
+  const policy = { ...retryDefault, ...options.retry };
   const call = options.signal ? { abortSignal: options.signal } : {};
   const names: string[] = [];
   try {
@@ -24,7 +24,7 @@ export async function listS3Buckets(
       );
       for (const { Name } of page.Buckets ?? []) if (Name !== undefined) names.push(Name);
       ContinuationToken = page.ContinuationToken;
-    } while (ContinuationToken !== undefined && names.length < BUCKETS_MAX);
+    } while (ContinuationToken !== undefined && names.length < bucketsMax);
     return names.sort();
   } finally {
     client.destroy();

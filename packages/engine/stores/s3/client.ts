@@ -12,13 +12,13 @@ export interface S3Connection {
   network?: StoreNetwork;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const IDLE_TIMEOUT_MS = 60_000;
-const REGION = /^[a-z0-9-]{1,40}$/;
+const connectTimeoutMs = 10_000;
+const idleTimeoutMs = 60_000;
+const region = /^[a-z0-9-]{1,40}$/;
 
 /** A client that tries once: repeating is the business of `withRetries`, which knows what a lost answer means. */
 export function createS3Client(connection: S3Connection): { client: S3Client; network: StoreNetwork } {
-  if (!REGION.test(connection.region))
+  if (!region.test(connection.region))
     throw new EngineError('VALIDATION_ERROR', `Not a region: ${JSON.stringify(connection.region.slice(0, 50))}`);
   const endpoint = endpointOf(connection);
   const network = connection.network ?? createStoreNetwork();
@@ -35,8 +35,8 @@ export function createS3Client(connection: S3Connection): { client: S3Client; ne
     requestHandler: {
       httpAgent: network.httpAgent,
       httpsAgent: network.httpsAgent,
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: IDLE_TIMEOUT_MS,
+      connectionTimeout: connectTimeoutMs,
+      socketTimeout: idleTimeoutMs,
     },
   });
   return { client, network };

@@ -8,7 +8,7 @@ import { isEngineError } from '../../ports/index.ts';
 import { AttemptError, locked } from '../attempt.ts';
 import type { S3Attempts } from './s3-store.ts';
 
-const BATCH = 1000;
+const batchKeysMax = 1000;
 
 /**
  * Removes for good. Where the bucket keeps versions, a plain delete would only hide the object and say nothing of locks,
@@ -22,13 +22,13 @@ export async function removeObjects(
   const keepsVersions = await bucketKeepsVersions(store, signal);
   const refused = new Map<string, string>();
   const sorted = [...new Set(keys)].sort();
-  for (let at = 0; at < sorted.length; at += BATCH) {
-    const batch = sorted.slice(at, at + BATCH);
+  for (let at = 0; at < sorted.length; at += batchKeysMax) {
+    const batch = sorted.slice(at, at + batchKeysMax);
     const objects = keepsVersions
       ? await versionsOf(store, batch, signal)
       : batch.map((key) => ({ Key: store.address(key).Key }));
-    for (let from = 0; from < objects.length; from += BATCH)
-      for (const [key, reason] of await removeBatch(store, objects.slice(from, from + BATCH), signal))
+    for (let from = 0; from < objects.length; from += batchKeysMax)
+      for (const [key, reason] of await removeBatch(store, objects.slice(from, from + batchKeysMax), signal))
         refused.set(key, reason);
   }
   if (refused.size > 0) throw refusal(store, refused);

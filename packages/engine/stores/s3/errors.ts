@@ -7,9 +7,9 @@ interface ServiceError extends Error {
 }
 
 /** Refusals that say: not now. */
-const THROTTLED = ['SlowDown', 'Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'TooManyRequests'];
+const throttled = ['SlowDown', 'Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'TooManyRequests'];
 /** What was sent is not what arrived; it was not stored. */
-const DAMAGED_UPLOAD = [
+const damagedUpload = [
   'BadDigest',
   'XAmzContentSHA256Mismatch',
   'XAmzContentChecksumMismatch',
@@ -17,7 +17,7 @@ const DAMAGED_UPLOAD = [
   'RequestTimeout',
 ];
 /** The service asks to try again: a racing writer, or a clock that the client has by now corrected. */
-const PASSING = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeTooSkewed'];
+const passing = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeTooSkewed'];
 
 /** Says in the port's words what the service or the network said in theirs. */
 export function s3Error(error: unknown, location: string, key: string): Error {
@@ -35,18 +35,18 @@ export function s3Error(error: unknown, location: string, key: string): Error {
   };
   const options = { cause: error, details };
   const at = `${location}: ${code}`;
-  if (THROTTLED.includes(code) || status === 429)
+  if (throttled.includes(code) || status === 429)
     return new AttemptError('STORAGE_UNAVAILABLE', `${at}, the storage asks for fewer requests.`, {
       ...options,
       retry: true,
       throttled: true,
     });
-  if (DAMAGED_UPLOAD.includes(code))
+  if (damagedUpload.includes(code))
     return new AttemptError('STORAGE_UPLOAD_ERROR', `${at}, the bytes of ${key} did not arrive as sent.`, {
       ...options,
       retry: true,
     });
-  if (PASSING.includes(code))
+  if (passing.includes(code))
     return new AttemptError('STORAGE_UNAVAILABLE', `${at}, try again.`, { ...options, retry: true });
   if (status === 404 && code === 'NoSuchBucket')
     return new AttemptError('STORAGE_NOT_FOUND', `${at}, there is no such bucket.`, options);

@@ -19,8 +19,8 @@ interface PartsPlan {
   signal: AbortSignal | undefined;
 }
 
-const PARTS_IN_FLIGHT = 4;
-const PARTS_MAX = 10_000;
+const partsInFlight = 4;
+const partsMax = 10_000;
 
 /**
  * Uploads in parts, each repeated on its own, and gives the etag. Nothing is visible before the last request; when that
@@ -53,7 +53,7 @@ async function uploadParts(
   bytes: Uint8Array,
   plan: PartsPlan & { upload: UploadAddress },
 ): Promise<CompletedPart[]> {
-  const partBytes = Math.max(plan.partBytes, Math.ceil(bytes.length / PARTS_MAX));
+  const partBytes = Math.max(plan.partBytes, Math.ceil(bytes.length / partsMax));
   const count = Math.ceil(bytes.length / partBytes);
   const parts: CompletedPart[] = new Array(count);
   const stop = new AbortController();
@@ -67,7 +67,7 @@ async function uploadParts(
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(PARTS_IN_FLIGHT, count) }, work));
+    await Promise.all(Array.from({ length: Math.min(partsInFlight, count) }, work));
   } catch (error) {
     stop.abort();
     throw error;

@@ -8,7 +8,7 @@ import { createS3Client } from './client.ts';
 import { createS3Store, type S3StoreOptions } from './s3-store.ts';
 
 const bytes = new TextEncoder().encode('content');
-const MIB = 1024 * 1024;
+const mib = 1024 * 1024;
 const keys: S3Credential[] = [
   { accessKeyId: 'full', secretAccessKey: 'f' },
   { accessKeyId: 'no-delete', secretAccessKey: 'n', deny: ['DeleteObjects'] },
@@ -30,7 +30,7 @@ describe('an S3 store', () => {
     forcePathStyle: true,
     credentials: { accessKeyId: 'full', secretAccessKey: 'f' },
     retry: { attemptsMax: 6, delayMsMin: 1, delayMsMax: 3 },
-    partBytes: 5 * MIB,
+    partBytes: 5 * mib,
     ...more,
   });
   const failure = async (promise: Promise<unknown>) => {
@@ -116,7 +116,7 @@ describe('an S3 store', () => {
 
   test('large objects go up in parts, and a lost answer to the last request is found out', async () => {
     const store = createS3Store(options());
-    const large = new Uint8Array(12 * MIB).fill(3);
+    const large = new Uint8Array(12 * mib).fill(3);
     sandbox.faults.set({ lostAckRate: 1, operations: ['CompleteMultipartUpload'], harmedMax: 1 });
     const info = await store.put('large', large, { ifAbsent: true });
     expect(sandbox.faults.counts.lostAcks).toBe(1);
@@ -125,7 +125,7 @@ describe('an S3 store', () => {
     expect(Buffer.compare(await store.get('large'), large)).toBe(0);
     const uploads = sandbox.objects.bucket('one').uploads;
     expect(uploads.size).toBe(0);
-    const other = await failure(store.put('large', new Uint8Array(12 * MIB), { ifAbsent: true }));
+    const other = await failure(store.put('large', new Uint8Array(12 * mib), { ifAbsent: true }));
     expect([other.code, uploads.size]).toEqual(['STORAGE_CONFLICT', 0]);
   });
 
@@ -134,7 +134,7 @@ describe('an S3 store', () => {
     sandbox.faults.set({ delayRate: 1, delayMsMin: 200, delayMsMax: 200, operations: ['UploadPart'] });
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 100);
-    const error = await failure(store.put('stopped', new Uint8Array(12 * MIB), { signal: controller.signal }));
+    const error = await failure(store.put('stopped', new Uint8Array(12 * mib), { signal: controller.signal }));
     sandbox.faults.clear();
     expect(error.code).toBe('CANCELLED');
     expect(await store.head('stopped')).toBeUndefined();

@@ -12,9 +12,9 @@ import type { BlobInfo, BlobStore, CallOptions, GetOptions, ListOptions, PutOpti
 import { throwIfCancelled } from '../../ports/index.ts';
 import { AttemptError, type AttemptStore, conflict, damagedInTransit, endsBefore, tooLarge } from '../attempt.ts';
 import { collect } from '../collect.ts';
-import { BYTES_MAX_DEFAULT, folderPrefix } from '../keys.ts';
+import { bytesMaxDefault, folderPrefix } from '../keys.ts';
 import type { StoreNetwork } from '../network.ts';
-import { RETRY_DEFAULT, type RetryPolicy } from '../retry.ts';
+import { type RetryPolicy, retryDefault } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
 import { createS3Client, type S3Connection } from './client.ts';
 import { removeObjects } from './delete.ts';
@@ -33,9 +33,9 @@ export interface S3StoreOptions extends S3Connection {
 }
 
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
-const PART_BYTES_DEFAULT = 16 * 1024 * 1024;
+const partBytesDefault = 16 * 1024 * 1024;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
-export const DIGEST_METADATA = 'sha256';
+export const digestMetadata = 'sha256';
 
 export function createS3Store(options: S3StoreOptions): BlobStore {
   return withRetries(new S3Attempts(options), options.retry);
@@ -58,9 +58,9 @@ export class S3Attempts implements AttemptStore {
     this.#network = network;
     this.bucket = options.bucket;
     this.kind = options.kind;
-    this.retryPolicy = { ...RETRY_DEFAULT, ...options.retry };
+    this.retryPolicy = { ...retryDefault, ...options.retry };
     this.#prefix = folderPrefix(options.prefix);
-    this.#partBytes = options.partBytes ?? PART_BYTES_DEFAULT;
+    this.#partBytes = options.partBytes ?? partBytesDefault;
     this.#now = options.now ?? (() => new Date());
     this.location = `${options.kind}://${options.bucket}/${this.#prefix}`;
   }
@@ -77,7 +77,7 @@ export class S3Attempts implements AttemptStore {
 
   async #put(key: string, bytes: Uint8Array, options: PutOptions | undefined): Promise<BlobInfo> {
     const digest = options?.sha256 ? Buffer.from(options.sha256, 'hex') : createHash('sha256').update(bytes).digest();
-    const about = { ...this.address(key), Metadata: { [DIGEST_METADATA]: digest.toString('hex') }, ...lockOf(options) };
+    const about = { ...this.address(key), Metadata: { [digestMetadata]: digest.toString('hex') }, ...lockOf(options) };
     const conditions = conditionsOf(options);
     if (bytes.length > this.#partBytes) {
       const etag = await putInParts(this, key, bytes, {
@@ -102,7 +102,7 @@ export class S3Attempts implements AttemptStore {
   }
 
   async get(key: string, options?: GetOptions): Promise<Uint8Array> {
-    const bytesMax = options?.bytesMax ?? BYTES_MAX_DEFAULT;
+    const bytesMax = options?.bytesMax ?? bytesMaxDefault;
     return this.attempt(key, options?.signal, async (call) => {
       const output = await this.client.send(new GetObjectCommand(this.address(key)), call);
       const size = output.ContentLength ?? 0;
@@ -111,7 +111,7 @@ export class S3Attempts implements AttemptStore {
         throw tooLarge(this.location, key, size, bytesMax);
       }
       const bytes = await this.#body(key, output, size, options?.signal);
-      const claimed = output.Metadata?.[DIGEST_METADATA];
+      const claimed = output.Metadata?.[digestMetadata];
       if (claimed !== undefined && claimed !== createHash('sha256').update(bytes).digest('hex'))
         throw damagedInTransit(this.location, key);
       return bytes;
@@ -180,7 +180,7 @@ export class S3Attempts implements AttemptStore {
   async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {
     const output = await this.#describe(key, options);
     if (!output || output.ContentLength !== bytes.length) return undefined;
-    if (output.Metadata?.[DIGEST_METADATA] !== createHash('sha256').update(bytes).digest('hex')) return undefined;
+    if (output.Metadata?.[digestMetadata] !== createHash('sha256').update(bytes).digest('hex')) return undefined;
     const until = options?.lock?.retainUntil;
     if (until && !(output.ObjectLockRetainUntilDate && output.ObjectLockRetainUntilDate >= wholeSecond(until)))
       return undefined;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from '../server.ts';
-import { fields, ManualClock, NAME, query, set, timeOf } from '../testing/fixtures.ts';
+import { fields, ManualClock, name, query, set, timeOf } from '../testing/fixtures.ts';
 import { RawClient } from '../testing/raw-client.ts';
-import { HOUR } from '../values/timestamp.ts';
+import { hour } from '../values/timestamp.ts';
 
 let sandbox: FirestoreSandbox;
 let client: RawClient;
@@ -42,15 +42,15 @@ test('gRPC lists databases and tells how far back each can be read', async () =>
     'projects/demo/databases/(default)',
     'projects/demo/databases/second',
   ]);
-  clock.micros += 5 * HOUR;
+  clock.micros += 5 * hour;
   const before = await client.unary('GetDatabase', { name: 'projects/demo/databases/second' });
-  expect(timeOf(before.earliestVersionTime)).toBe(clock.micros - HOUR);
+  expect(timeOf(before.earliestVersionTime)).toBe(clock.micros - hour);
   expect(before.pointInTimeRecoveryEnablement).toBe(2);
   sandbox.control.setPointInTimeRecovery({ project: 'demo', database: 'second' }, true);
-  clock.micros += 5 * HOUR;
+  clock.micros += 5 * hour;
   const after = await client.unary('GetDatabase', { name: 'projects/demo/databases/second' });
   expect(after.pointInTimeRecoveryEnablement).toBe(1);
-  expect(timeOf(after.earliestVersionTime)).toBe(clock.micros - 6 * HOUR);
+  expect(timeOf(after.earliestVersionTime)).toBe(clock.micros - 6 * hour);
 });
 
 test('REST on the same port says the same', async () => {
@@ -88,7 +88,7 @@ test('the control API over HTTP does what the object does', async () => {
   expect(await control('GET', '/faults')).toEqual({ hits: [1] });
   await control('DELETE', '/faults');
   await control('PATCH', '/databases/demo/(default)', { pointInTimeRecovery: true, moveClockMs: 1000 });
-  expect(sandbox.control.database(NAME).pointInTimeRecovery).toBe(true);
+  expect(sandbox.control.database(name).pointInTimeRecovery).toBe(true);
   await control('POST', '/databases/sample/(default)', { documents: 200, seed: 3 });
   expect(sandbox.control.database({ project: 'sample', database: '(default)' }).documentCount).toBe(200);
   expect(await control('GET', '/counters')).toHaveProperty('reads');

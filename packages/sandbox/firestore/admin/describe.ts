@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../store/database.ts';
 import { databaseRoot } from '../values/name.ts';
-import { DAY, HOUR, type Micros, SECOND } from '../values/timestamp.ts';
+import { day, hour, type Micros, secondMicros } from '../values/timestamp.ts';
 
 /** What FirestoreAdmin tells about a database. */
 export interface DatabaseDescription {
@@ -29,7 +29,7 @@ export function describeDatabase(database: Database): DatabaseDescription {
     createTime: database.createTime,
     earliestVersionTime: database.earliestVersionTime(),
     pointInTimeRecovery: database.pointInTimeRecovery,
-    versionRetentionSeconds: (database.pointInTimeRecovery ? 7 * DAY : HOUR) / SECOND,
+    versionRetentionSeconds: (database.pointInTimeRecovery ? 7 * day : hour) / secondMicros,
     locationId: 'nam5',
   };
 }

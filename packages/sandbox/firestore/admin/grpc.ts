@@ -10,11 +10,11 @@ const listRequest = adminType('ListDatabasesRequest');
 const listResponse = adminType('ListDatabasesResponse');
 const getRequest = adminType('GetDatabaseRequest');
 const databaseType = adminType('Database');
-const FIRESTORE_NATIVE = 1;
-const OPTIMISTIC = 1;
-const STANDARD = 1;
-const RECOVERY_ENABLED = 1;
-const RECOVERY_DISABLED = 2;
+const firestoreNative = 1;
+const optimistic = 1;
+const standard = 1;
+const recoveryEnabled = 1;
+const recoveryDisabled = 2;
 
 export function listDatabasesMethod(sandbox: Sandbox): UnaryMethod {
   return {
@@ -44,11 +44,11 @@ function message(database: Database): object {
     createTime: timestampFrom(description.createTime),
     updateTime: timestampFrom(description.createTime),
     locationId: description.locationId,
-    type: FIRESTORE_NATIVE,
-    concurrencyMode: OPTIMISTIC,
-    databaseEdition: STANDARD,
+    type: firestoreNative,
+    concurrencyMode: optimistic,
+    databaseEdition: standard,
     versionRetentionPeriod: { seconds: description.versionRetentionSeconds },
     earliestVersionTime: timestampFrom(description.earliestVersionTime),
-    pointInTimeRecoveryEnablement: description.pointInTimeRecovery ? RECOVERY_ENABLED : RECOVERY_DISABLED,
+    pointInTimeRecoveryEnablement: description.pointInTimeRecovery ? recoveryEnabled : recoveryDisabled,
   };
 }

@@ -7,11 +7,11 @@ import { isoFrom } from '../values/timestamp.ts';
 import { findForAdmin, listForAdmin } from './databases.ts';
 import { describeDatabase } from './describe.ts';
 
-const LIST = /^\/v1\/(projects\/[^/]+)\/databases$/;
-const GET = /^\/v1\/(projects\/[^/]+\/databases\/[^/]+)$/;
-const CLEAR = /^\/emulator\/v1\/(projects\/[^/]+\/databases\/[^/]+)\/documents$/;
+const list = /^\/v1\/(projects\/[^/]+)\/databases$/;
+const databasePath = /^\/v1\/(projects\/[^/]+\/databases\/[^/]+)$/;
+const clear = /^\/emulator\/v1\/(projects\/[^/]+\/databases\/[^/]+)\/documents$/;
 
-const HTTP_STATUS: Partial<Record<CodeName, number>> = {
+const httpStatus: Partial<Record<CodeName, number>> = {
   INVALID_ARGUMENT: 400,
   FAILED_PRECONDITION: 400,
   UNAUTHENTICATED: 401,
@@ -30,18 +30,18 @@ export function answerRest(sandbox: Sandbox, request: IncomingMessage, response:
     else sendJson(response, 200, answer);
   } catch (error) {
     const status = asRpcError(error);
-    sendJson(response, HTTP_STATUS[status.codeName] ?? 500, errorBody(status));
+    sendJson(response, httpStatus[status.codeName] ?? 500, errorBody(status));
   }
 }
 
 function route(sandbox: Sandbox, request: IncomingMessage): object | null {
   const path = decodeURIComponent((request.url ?? '/').split('?')[0]!);
   const token = (request.headers.authorization ?? '').replace(/^Bearer +/i, '');
-  const listed = request.method === 'GET' ? LIST.exec(path) : null;
+  const listed = request.method === 'GET' ? list.exec(path) : null;
   if (listed !== null) return { databases: listForAdmin(sandbox, token, listed[1]!).map(describeJson) };
-  const got = request.method === 'GET' ? GET.exec(path) : null;
+  const got = request.method === 'GET' ? databasePath.exec(path) : null;
   if (got !== null) return describeJson(findForAdmin(sandbox, token, got[1]!));
-  const cleared = request.method === 'DELETE' ? CLEAR.exec(path) : null;
+  const cleared = request.method === 'DELETE' ? clear.exec(path) : null;
   if (cleared !== null) {
     sandbox.store.findDatabase(parseDatabaseName(cleared[1]!))?.clear();
     return {};
@@ -69,7 +69,7 @@ function describeJson(database: Database): object {
 }
 
 function errorBody(status: RpcError): object {
-  const code = HTTP_STATUS[status.codeName] ?? 500;
+  const code = httpStatus[status.codeName] ?? 500;
   return { error: { code, status: status.codeName, message: status.message } };
 }
 

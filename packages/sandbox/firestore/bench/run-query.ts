@@ -10,7 +10,7 @@ import { frame } from '../transport/framing.ts';
  */
 const documents = Number(process.argv[2] ?? 1_000_000);
 const rounds = Number(process.argv[3] ?? 5);
-const WINDOW_BYTES = 64 * 1024 * 1024;
+const windowBytes = 64 * 1024 * 1024;
 
 interface Report {
   port: number;
@@ -33,10 +33,10 @@ async function usage(): Promise<Usage> {
 }
 
 const session = connect(`http://127.0.0.1:${report.port}`, {
-  settings: { initialWindowSize: WINDOW_BYTES, maxFrameSize: 1024 * 1024 },
+  settings: { initialWindowSize: windowBytes, maxFrameSize: 1024 * 1024 },
 });
 await once(session, 'connect');
-session.setLocalWindowSize(WINDOW_BYTES);
+session.setLocalWindowSize(windowBytes);
 
 const request = frame(
   encodeMessage(firestoreType('RunQueryRequest'), {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../transport/call.ts';
-import { CODE, type CodeName, RpcError } from '../transport/status.ts';
+import { type CodeName, grpcCode, RpcError } from '../transport/status.ts';
 import { Random } from './random.ts';
 
 export interface FaultRule {
@@ -36,7 +36,7 @@ export interface WriteQuota {
   readonly documentsPerSecond: number;
 }
 
-const MESSAGES: Partial<Record<CodeName, string>> = {
+const messages: Partial<Record<CodeName, string>> = {
   ABORTED: 'Too much contention on these documents. Please try again.',
   RESOURCE_EXHAUSTED: 'Quota exceeded.',
   UNAVAILABLE: 'The service is currently unavailable.',
@@ -47,44 +47,44 @@ const MESSAGES: Partial<Record<CodeName, string>> = {
 
 /** Misbehaviour on command, the same one again for the same seed. */
 export class Faults {
-  private rules: ArmedRule[] = [];
-  private random = new Random(1);
-  private quota: WriteQuota | null = null;
-  private quotaTokens = 0;
-  private quotaFilledAtMs = 0;
+  #rules: ArmedRule[] = [];
+  #random = new Random(1);
+  #quota: WriteQuota | null = null;
+  #quotaTokens = 0;
+  #quotaFilledAtMs = 0;
 
   add(rule: FaultRule): void {
-    if (rule.status !== undefined && !(rule.status in CODE)) throw new TypeError(`Unknown status ${rule.status}.`);
-    this.rules.push({ rule, hits: 0, seen: 0 });
+    if (rule.status !== undefined && !(rule.status in grpcCode)) throw new TypeError(`Unknown status ${rule.status}.`);
+    this.#rules.push({ rule, hits: 0, seen: 0 });
   }
 
   seed(seed: number): void {
-    this.random = new Random(seed);
+    this.#random = new Random(seed);
   }
 
   /** Writes above this rate are answered with RESOURCE_EXHAUSTED; null lifts the quota. */
   setWriteQuota(quota: WriteQuota | null): void {
-    this.quota = quota;
-    this.quotaTokens = quota?.documentsPerSecond ?? 0;
-    this.quotaFilledAtMs = performance.now();
+    this.#quota = quota;
+    this.#quotaTokens = quota?.documentsPerSecond ?? 0;
+    this.#quotaFilledAtMs = performance.now();
   }
 
   reset(): void {
-    this.rules = [];
+    this.#rules = [];
     this.setWriteQuota(null);
   }
 
   /** How often each rule has hit, in the order they were added. */
   hits(): number[] {
-    return this.rules.map(({ hits }) => hits);
+    return this.#rules.map(({ hits }) => hits);
   }
 
   /** Before a call is served: waits, or throws the status it shall end with. */
   async before(call: Call): Promise<void> {
-    for (const armed of this.rules) {
+    for (const armed of this.#rules) {
       const { rule } = armed;
       if (isStreamRule(rule) || rule.afterEffect) continue;
-      if (!this.strikes(armed, call.method)) continue;
+      if (!this.#strikes(armed, call.method)) continue;
       if (rule.latencyMs !== undefined) await sleep(rule.latencyMs);
       if (rule.reset) call.reset();
       else if (rule.status !== undefined) throw faultError(rule.status, rule.message);
@@ -93,39 +93,39 @@ export class Faults {
 
   /** After a call has taken effect and before its answer leaves. */
   afterEffect(call: Call): void {
-    for (const armed of this.rules) {
-      if (!armed.rule.afterEffect || !this.strikes(armed, call.method)) continue;
+    for (const armed of this.#rules) {
+      if (!armed.rule.afterEffect || !this.#strikes(armed, call.method)) continue;
       throw faultError(armed.rule.status ?? 'UNAVAILABLE', armed.rule.message);
     }
   }
 
   /** What shall happen to the stream of this call, decided once. */
   streamFault(call: Call): StreamFault | null {
-    for (const armed of this.rules) {
-      if (isStreamRule(armed.rule) && this.strikes(armed, call.method)) return new StreamFault(armed.rule);
+    for (const armed of this.#rules) {
+      if (isStreamRule(armed.rule) && this.#strikes(armed, call.method)) return new StreamFault(armed.rule);
     }
     return null;
   }
 
   /** Takes `count` writes from the quota and says how many of them it covers. */
   admitWrites(count: number): number {
-    if (this.quota === null) return count;
+    if (this.#quota === null) return count;
     const now = performance.now();
-    const refill = ((now - this.quotaFilledAtMs) / 1000) * this.quota.documentsPerSecond;
-    this.quotaFilledAtMs = now;
-    this.quotaTokens = Math.min(this.quota.documentsPerSecond, this.quotaTokens + refill);
-    const admitted = Math.min(count, Math.floor(this.quotaTokens));
-    this.quotaTokens -= admitted;
+    const refill = ((now - this.#quotaFilledAtMs) / 1000) * this.#quota.documentsPerSecond;
+    this.#quotaFilledAtMs = now;
+    this.#quotaTokens = Math.min(this.#quota.documentsPerSecond, this.#quotaTokens + refill);
+    const admitted = Math.min(count, Math.floor(this.#quotaTokens));
+    this.#quotaTokens -= admitted;
     return admitted;
   }
 
-  private strikes(armed: ArmedRule, method: string): boolean {
+  #strikes(armed: ArmedRule, method: string): boolean {
     const { rule } = armed;
     if (rule.method !== undefined && rule.method !== method) return false;
     if (rule.times !== undefined && armed.hits >= rule.times) return false;
     armed.seen += 1;
     if (armed.seen <= (rule.skip ?? 0)) return false;
-    if (rule.probability !== undefined && this.random.next() >= rule.probability) return false;
+    if (rule.probability !== undefined && this.#random.next() >= rule.probability) return false;
     armed.hits += 1;
     return true;
   }
@@ -136,36 +136,36 @@ function isStreamRule(rule: FaultRule): boolean {
 }
 
 function faultError(status: CodeName, message?: string): RpcError {
-  return new RpcError(status, message ?? MESSAGES[status] ?? `Injected ${status}.`);
+  return new RpcError(status, message ?? messages[status] ?? `Injected ${status}.`);
 }
 
-const SLOW_BATCH_BYTES = 16 * 1024;
+const slowBatchBytes = 16 * 1024;
 
 /** A fault that strikes in the middle of a stream. */
 export class StreamFault {
-  private readonly rule: FaultRule;
+  readonly #rule: FaultRule;
 
   constructor(rule: FaultRule) {
-    this.rule = rule;
+    this.#rule = rule;
   }
 
   get documentsMax(): number {
-    return this.rule.breakAfterDocuments ?? Number.POSITIVE_INFINITY;
+    return this.#rule.breakAfterDocuments ?? Number.POSITIVE_INFINITY;
   }
 
   /** Breaks the stream: resets it, or throws the status it ends with. */
   strike(call: Call): void {
     call.out.flush();
-    if (this.rule.reset) call.reset();
-    else throw faultError(this.rule.status ?? 'UNAVAILABLE', this.rule.message);
+    if (this.#rule.reset) call.reset();
+    else throw faultError(this.#rule.status ?? 'UNAVAILABLE', this.#rule.message);
   }
 
   /** How much is sent at a time; a stream that is not slowed down sends as much as it can. */
   get batchBytes(): number {
-    return this.rule.batchLatencyMs === undefined ? Number.POSITIVE_INFINITY : SLOW_BATCH_BYTES;
+    return this.#rule.batchLatencyMs === undefined ? Number.POSITIVE_INFINITY : slowBatchBytes;
   }
 
   async delay(): Promise<void> {
-    if (this.rule.batchLatencyMs !== undefined) await sleep(this.rule.batchLatencyMs);
+    if (this.#rule.batchLatencyMs !== undefined) await sleep(this.#rule.batchLatencyMs);
   }
 }

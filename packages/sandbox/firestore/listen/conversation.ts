@@ -19,9 +19,9 @@ interface ListenRequest {
 }
 
 const requestType = firestoreType('ListenRequest');
-const TARGETS_MAX = 100;
+const targetsMax = 100;
 /** Commits that touch no target are passed on as mere progress at most this often. */
-const PROGRESS_MS = 1000;
+const progressIntervalMs = 1000;
 
 export function listenMethod(sandbox: Sandbox): BidiMethod {
   return { kind: 'bidi', open: (call) => new ListenConversation(sandbox, call) };
@@ -32,186 +32,186 @@ export function listenMethod(sandbox: Sandbox): BidiMethod {
  * so quick successive writes of a document reach a slow listener as one change, as in production.
  */
 class ListenConversation implements Conversation {
-  private readonly sandbox: Sandbox;
-  private readonly call: Call;
-  private database: Database | null = null;
-  private readonly targets = new Map<number, ListenTarget>();
-  private dirty = new Set<DocumentEntry>();
-  private flushQueued = false;
-  private work: Promise<void> = Promise.resolve();
-  private heartbeat: NodeJS.Timeout | null = null;
-  private progressAtMs = 0;
-  private readonly sender: ListenSender;
-  private readonly onCommit: CommitListener = (entries) => {
-    for (const entry of entries) this.dirty.add(entry);
-    this.queueFlush();
+  readonly #sandbox: Sandbox;
+  readonly #call: Call;
+  #database: Database | null = null;
+  readonly #targets = new Map<number, ListenTarget>();
+  #dirty = new Set<DocumentEntry>();
+  #flushQueued = false;
+  #work: Promise<void> = Promise.resolve();
+  #heartbeat: NodeJS.Timeout | null = null;
+  #progressAtMs = 0;
+  readonly #sender: ListenSender;
+  readonly #onCommit: CommitListener = (entries) => {
+    for (const entry of entries) this.#dirty.add(entry);
+    this.#queueFlush();
   };
-  private readonly onReset = (): void => {
-    void this.enqueue(async () => {
-      for (const target of this.targets.values()) await this.restart(target);
-      this.sendSnapshotTime();
+  readonly #onReset = (): void => {
+    void this.#enqueue(async () => {
+      for (const target of this.#targets.values()) await this.#restart(target);
+      this.#sendSnapshotTime();
     });
   };
 
   constructor(sandbox: Sandbox, call: Call) {
-    this.sandbox = sandbox;
-    this.call = call;
-    this.sender = new ListenSender(sandbox, call);
+    this.#sandbox = sandbox;
+    this.#call = call;
+    this.#sender = new ListenSender(sandbox, call);
   }
 
   async message(bytes: Buffer): Promise<void> {
     const request = requestType.decode(bytes) as unknown as ListenRequest;
-    this.database ??= this.open(request);
-    if (request.targetChange === 'addTarget') await this.enqueue(() => this.add(request.addTarget!));
+    this.#database ??= this.#open(request);
+    if (request.targetChange === 'addTarget') await this.#enqueue(() => this.#add(request.addTarget!));
     else if (request.targetChange === 'removeTarget')
-      await this.enqueue(async () => this.remove(request.removeTarget!));
+      await this.#enqueue(async () => this.#remove(request.removeTarget!));
   }
 
   end(): void {
-    if (this.heartbeat !== null) clearInterval(this.heartbeat);
-    this.database?.commitListeners.delete(this.onCommit);
-    this.sandbox.listenResets.delete(this.onReset);
-    this.targets.clear();
+    if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
+    this.#database?.commitListeners.delete(this.#onCommit);
+    this.#sandbox.listenResets.delete(this.#onReset);
+    this.#targets.clear();
   }
 
-  private open(request: ListenRequest): Database {
-    const database = openDatabase(this.sandbox, this.call, parseDatabaseName(request.database), 'read');
-    database.commitListeners.add(this.onCommit);
-    this.sandbox.listenResets.add(this.onReset);
-    this.heartbeat = setInterval(() => this.queueFlush(), this.sandbox.listenHeartbeatMs);
-    this.heartbeat.unref();
+  #open(request: ListenRequest): Database {
+    const database = openDatabase(this.#sandbox, this.#call, parseDatabaseName(request.database), 'read');
+    database.commitListeners.add(this.#onCommit);
+    this.#sandbox.listenResets.add(this.#onReset);
+    this.#heartbeat = setInterval(() => this.#queueFlush(), this.#sandbox.listenHeartbeatMs);
+    this.#heartbeat.unref();
     return database;
   }
 
   /** One thing at a time: a flush never runs into the middle of a target's first snapshot. */
-  private enqueue(task: () => Promise<void>): Promise<void> {
-    const run = this.work.then(() => (this.call.closed ? undefined : task()));
-    this.work = run.catch((error: unknown) => {
+  #enqueue(task: () => Promise<void>): Promise<void> {
+    const run = this.#work.then(() => (this.#call.closed ? undefined : task()));
+    this.#work = run.catch((error: unknown) => {
       this.end();
-      this.call.fail(error);
+      this.#call.fail(error);
     });
-    return this.work;
+    return this.#work;
   }
 
-  private queueFlush(): void {
-    if (this.flushQueued) return;
-    this.flushQueued = true;
+  #queueFlush(): void {
+    if (this.#flushQueued) return;
+    this.#flushQueued = true;
     setImmediate(() => {
-      void this.enqueue(() => this.flush());
+      void this.#enqueue(() => this.#flush());
     });
   }
 
-  private async add(message: TargetMessage): Promise<void> {
-    message.targetId ||= this.freeTargetId();
+  async #add(message: TargetMessage): Promise<void> {
+    message.targetId ||= this.#freeTargetId();
     const { targetId } = message;
-    if (this.targets.has(targetId)) throw invalid(`Target id ${targetId} is in use already.`);
+    if (this.#targets.has(targetId)) throw invalid(`Target id ${targetId} is in use already.`);
     let target: ListenTarget;
     let since: Micros | null;
     try {
-      if (this.targets.size >= TARGETS_MAX) throw invalid(`A stream takes at most ${TARGETS_MAX} targets.`);
-      target = planTarget(this.database!, message);
-      since = this.startTime(message);
+      if (this.#targets.size >= targetsMax) throw invalid(`A stream takes at most ${targetsMax} targets.`);
+      target = planTarget(this.#database!, message);
+      since = this.#startTime(message);
     } catch (error) {
       // A bad target ends alone, the stream and its other targets go on.
       const { code, message: reason } = asRpcError(error);
-      this.sender.removed(targetId, { code, message: reason });
-      this.sender.flush();
+      this.#sender.removed(targetId, { code, message: reason });
+      this.#sender.flush();
       return;
     }
-    this.targets.set(targetId, target);
-    this.sender.added(targetId);
-    if (since === null) await this.sendFirst(target);
-    else if (this.reaches(since)) await this.resume(target, since, message.expectedCount?.value ?? null);
-    else await this.restart(target);
-    this.sendSnapshotTime();
-    if (message.once) this.remove(targetId);
+    this.#targets.set(targetId, target);
+    this.#sender.added(targetId);
+    if (since === null) await this.#sendFirst(target);
+    else if (this.#reaches(since)) await this.#resume(target, since, message.expectedCount?.value ?? null);
+    else await this.#restart(target);
+    this.#sendSnapshotTime();
+    if (message.once) this.#remove(targetId);
   }
 
-  private freeTargetId(): number {
+  #freeTargetId(): number {
     let id = 1;
-    while (this.targets.has(id)) id += 1;
+    while (this.#targets.has(id)) id += 1;
     return id;
   }
 
-  private startTime(message: TargetMessage): Micros | null {
+  #startTime(message: TargetMessage): Micros | null {
     if (message.resumeType === 'readTime') {
       const time = microsFrom(message.readTime!);
-      if (time > this.database!.currentTime()) throw invalid('read_time cannot be in the future.');
+      if (time > this.#database!.currentTime()) throw invalid('read_time cannot be in the future.');
       return time;
     }
     const token = message.resumeType === 'resumeToken' ? message.resumeToken! : null;
     return token === null || token.length === 0 ? null : decodeResumeToken(token);
   }
 
-  private reaches(time: Micros): boolean {
+  #reaches(time: Micros): boolean {
     try {
-      this.database!.checkStillReadable(time);
+      this.#database!.checkStillReadable(time);
       return true;
     } catch {
       return false;
     }
   }
 
-  private remove(targetId: number): void {
-    if (!this.targets.delete(targetId)) throw invalid(`Target id ${targetId} is not in use.`);
-    this.sender.removed(targetId);
-    this.sender.flush();
+  #remove(targetId: number): void {
+    if (!this.#targets.delete(targetId)) throw invalid(`Target id ${targetId} is not in use.`);
+    this.#sender.removed(targetId);
+    this.#sender.flush();
   }
 
   /** Tells the listener to forget what it has of a target, and sends it all again. */
-  private async restart(target: ListenTarget): Promise<void> {
-    this.sender.reset(target.id);
-    await this.sendFirst(target);
+  async #restart(target: ListenTarget): Promise<void> {
+    this.#sender.reset(target.id);
+    await this.#sendFirst(target);
   }
 
-  private async sendFirst(target: ListenTarget): Promise<void> {
-    const time = this.database!.currentTime();
+  async #sendFirst(target: ListenTarget): Promise<void> {
+    const time = this.#database!.currentTime();
     let sent = 0;
     for (const { version } of target.members(time)) {
-      await this.sender.member(target.id, version);
+      await this.#sender.member(target.id, version);
       sent += 1;
-      if (this.sender.closed) return;
+      if (this.#sender.closed) return;
     }
-    for (const name of target.missing(time)) this.sender.missing(target.id, name, time);
-    this.sandbox.counters.billReads(Math.max(1, sent));
-    this.becomeCurrent(target, time);
+    for (const name of target.missing(time)) this.#sender.missing(target.id, name, time);
+    this.#sandbox.counters.billReads(Math.max(1, sent));
+    this.#becomeCurrent(target, time);
   }
 
   /** Sends what has happened to a target since the listener last heard of it. */
-  private async resume(target: ListenTarget, since: Micros, expectedCount: number | null): Promise<void> {
-    const database = this.database!;
+  async #resume(target: ListenTarget, since: Micros, expectedCount: number | null): Promise<void> {
+    const database = this.#database!;
     const time = database.currentTime();
     target.readTime = since;
-    await this.sendEvents(new Map([[target, target.events(allEntries(database), time)]]), time);
+    await this.#sendEvents(new Map([[target, target.events(allEntries(database), time)]]), time);
     if (expectedCount !== null && expectedCount !== [...target.members(since)].length) {
-      this.sender.filter(target.id, [...target.members(time)].length);
+      this.#sender.filter(target.id, [...target.members(time)].length);
     }
-    this.becomeCurrent(target, time);
+    this.#becomeCurrent(target, time);
   }
 
-  private becomeCurrent(target: ListenTarget, time: Micros): void {
+  #becomeCurrent(target: ListenTarget, time: Micros): void {
     target.readTime = time;
     target.current = true;
-    this.sender.current(target.id, time);
+    this.#sender.current(target.id, time);
   }
 
-  private async flush(): Promise<void> {
-    this.flushQueued = false;
-    await this.sender.ready();
-    const { dirty } = this;
-    this.dirty = new Set();
-    const time = this.database!.currentTime();
+  async #flush(): Promise<void> {
+    this.#flushQueued = false;
+    await this.#sender.ready();
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    const time = this.#database!.currentTime();
     const events = new Map<ListenTarget, Map<DocumentEntry, 'changed' | 'removed'>>();
-    for (const target of this.targets.values()) events.set(target, target.events(dirty, time));
-    await this.sendEvents(events, time);
-    for (const target of this.targets.values()) target.readTime = time;
+    for (const target of this.#targets.values()) events.set(target, target.events(dirty, time));
+    await this.#sendEvents(events, time);
+    for (const target of this.#targets.values()) target.readTime = time;
     const touched = [...events.values()].some((changes) => changes.size > 0);
-    const progressMs = Math.min(PROGRESS_MS, this.sandbox.listenHeartbeatMs);
-    if (touched || performance.now() - this.progressAtMs >= progressMs) this.sendSnapshotTime(time);
+    const progressMs = Math.min(progressIntervalMs, this.#sandbox.listenHeartbeatMs);
+    if (touched || performance.now() - this.#progressAtMs >= progressMs) this.#sendSnapshotTime(time);
   }
 
   /** Sends each document once, with all the targets it entered, changed in or left. */
-  private async sendEvents(
+  async #sendEvents(
     events: ReadonlyMap<ListenTarget, ReadonlyMap<DocumentEntry, 'changed' | 'removed'>>,
     time: Micros,
   ): Promise<void> {
@@ -224,21 +224,21 @@ class ListenConversation implements Conversation {
       }
     }
     for (const [entry, ids] of byEntry) {
-      await this.sender.event(this.database!.documentsRoot, entry, ids, time);
-      if (this.sender.closed) return;
+      await this.#sender.event(this.#database!.documentsRoot, entry, ids, time);
+      if (this.#sender.closed) return;
     }
-    this.sandbox.counters.billReads(byEntry.size);
+    this.#sandbox.counters.billReads(byEntry.size);
   }
 
-  private sendSnapshotTime(time: Micros = this.lowestReadTime()): void {
-    this.progressAtMs = performance.now();
-    const allCurrent = [...this.targets.values()].every((target) => target.current);
-    if (allCurrent && this.targets.size > 0) this.sender.snapshot(time);
-    this.sender.flush();
+  #sendSnapshotTime(time: Micros = this.#lowestReadTime()): void {
+    this.#progressAtMs = performance.now();
+    const allCurrent = [...this.#targets.values()].every((target) => target.current);
+    if (allCurrent && this.#targets.size > 0) this.#sender.snapshot(time);
+    this.#sender.flush();
   }
 
-  private lowestReadTime(): Micros {
-    return Math.min(...[...this.targets.values()].map((target) => target.readTime ?? 0));
+  #lowestReadTime(): Micros {
+    return Math.min(...[...this.#targets.values()].map((target) => target.readTime ?? 0));
   }
 }
 

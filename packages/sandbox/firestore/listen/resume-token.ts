@@ -1,16 +1,16 @@
 import { invalid } from '../transport/status.ts';
 import type { Micros } from '../values/timestamp.ts';
 
-const TOKEN_BYTES = 8;
+const tokenBytes = 8;
 
 /** A resume token is the snapshot time it was given out for. */
 export function encodeResumeToken(time: Micros): Buffer {
-  const token = Buffer.alloc(TOKEN_BYTES);
+  const token = Buffer.alloc(tokenBytes);
   token.writeBigUInt64BE(BigInt(time));
   return token;
 }
 
 export function decodeResumeToken(token: Uint8Array): Micros {
-  if (token.length !== TOKEN_BYTES) throw invalid('The resume token is not one of ours.');
+  if (token.length !== tokenBytes) throw invalid('The resume token is not one of ours.');
   return Number(Buffer.from(token).readBigUInt64BE());
 }

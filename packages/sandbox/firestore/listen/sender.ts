@@ -8,7 +8,7 @@ import { type Micros, timestampFrom } from '../values/timestamp.ts';
 import { encodeResumeToken } from './resume-token.ts';
 
 const responseType = firestoreType('ListenResponse');
-const CHANGE = { NO_CHANGE: 0, ADD: 1, REMOVE: 2, CURRENT: 3, RESET: 4 } as const;
+const change = { NO_CHANGE: 0, ADD: 1, REMOVE: 2, CURRENT: 3, RESET: 4 } as const;
 
 /** The targets a document entered or changed in, and those it left. */
 export interface EventTargets {
@@ -18,59 +18,59 @@ export interface EventTargets {
 
 /** Says to a listener what there is to say, one response each, no faster than it is heard. */
 export class ListenSender {
-  private readonly call: Call;
-  private readonly fault: StreamFault | null;
-  private documentsSent = 0;
+  readonly #call: Call;
+  readonly #fault: StreamFault | null;
+  #documentsSent = 0;
 
   constructor(sandbox: Sandbox, call: Call) {
-    this.call = call;
-    this.fault = sandbox.faults.streamFault(call);
+    this.#call = call;
+    this.#fault = sandbox.faults.streamFault(call);
   }
 
   get closed(): boolean {
-    return this.call.closed;
+    return this.#call.closed;
   }
 
   ready(): Promise<void> {
-    return this.call.out.ready();
+    return this.#call.out.ready();
   }
 
   flush(): void {
-    this.call.out.flush();
+    this.#call.out.flush();
   }
 
   added(targetId: number): void {
-    this.change(CHANGE.ADD, [targetId]);
+    this.#change(change.ADD, [targetId]);
   }
 
   removed(targetId: number, cause?: { code: number; message: string }): void {
-    this.change(CHANGE.REMOVE, [targetId], cause === undefined ? {} : { cause });
+    this.#change(change.REMOVE, [targetId], cause === undefined ? {} : { cause });
   }
 
   reset(targetId: number): void {
-    this.change(CHANGE.RESET, [targetId]);
+    this.#change(change.RESET, [targetId]);
   }
 
   current(targetId: number, time: Micros): void {
-    this.change(CHANGE.CURRENT, [targetId], snapshotOf(time));
+    this.#change(change.CURRENT, [targetId], snapshotOf(time));
   }
 
   /** A change without targets is a promise about all of them: everything up to this time has been sent. */
   snapshot(time: Micros): void {
-    this.change(CHANGE.NO_CHANGE, [], snapshotOf(time));
+    this.#change(change.NO_CHANGE, [], snapshotOf(time));
   }
 
   filter(targetId: number, count: number): void {
-    this.send({ filter: { targetId, count } });
+    this.#send({ filter: { targetId, count } });
   }
 
   missing(targetId: number, document: string, time: Micros): void {
-    this.send({ documentDelete: { document, removedTargetIds: [targetId], readTime: timestampFrom(time) } });
+    this.#send({ documentDelete: { document, removedTargetIds: [targetId], readTime: timestampFrom(time) } });
   }
 
   async member(targetId: number, version: Version): Promise<void> {
-    this.send({ documentChange: { document: versionBytes(version), targetIds: [targetId] } });
-    await this.countDocument();
+    this.#send({ documentChange: { document: versionBytes(version), targetIds: [targetId] } });
+    await this.#countDocument();
   }
 
   async event(documentsRoot: string, entry: DocumentEntry, targets: EventTargets, time: Micros): Promise<void> {
@@ -80,30 +80,30 @@ export class ListenSender {
       removedTargetIds: targets.removed,
       readTime: timestampFrom(time),
     };
-    if (version === null) this.send({ documentDelete: gone });
-    else if (targets.changed.length === 0) this.send({ documentRemove: gone });
+    if (version === null) this.#send({ documentDelete: gone });
+    else if (targets.changed.length === 0) this.#send({ documentRemove: gone });
     else {
       const { changed: targetIds, removed: removedTargetIds } = targets;
-      this.send({ documentChange: { document: versionBytes(version), targetIds, removedTargetIds } });
+      this.#send({ documentChange: { document: versionBytes(version), targetIds, removedTargetIds } });
     }
-    await this.countDocument();
+    await this.#countDocument();
   }
 
-  private async countDocument(): Promise<void> {
-    this.documentsSent += 1;
-    if (this.fault !== null) {
-      if (this.documentsSent >= this.fault.documentsMax) this.fault.strike(this.call);
-      await this.fault.delay();
+  async #countDocument(): Promise<void> {
+    this.#documentsSent += 1;
+    if (this.#fault !== null) {
+      if (this.#documentsSent >= this.#fault.documentsMax) this.#fault.strike(this.#call);
+      await this.#fault.delay();
     }
-    if (this.call.out.congested) await this.call.out.ready();
+    if (this.#call.out.congested) await this.#call.out.ready();
   }
 
-  private change(targetChangeType: number, targetIds: readonly number[], more: object = {}): void {
-    this.send({ targetChange: { targetChangeType, targetIds, ...more } });
+  #change(targetChangeType: number, targetIds: readonly number[], more: object = {}): void {
+    this.#send({ targetChange: { targetChangeType, targetIds, ...more } });
   }
 
-  private send(response: object): void {
-    this.call.out.send(encodeMessage(responseType, response));
+  #send(response: object): void {
+    this.#call.out.send(encodeMessage(responseType, response));
   }
 }
 

@@ -53,15 +53,15 @@ class QueryTarget implements ListenTarget {
   readonly id: number;
   readTime: Micros | null = null;
   current = false;
-  private readonly plan: QueryPlan;
+  readonly #plan: QueryPlan;
 
   constructor(plan: QueryPlan, id: number) {
-    this.plan = plan;
+    this.#plan = plan;
     this.id = id;
   }
 
   members(time: Micros): DocumentView[] {
-    return runWhole(this.plan, time).views;
+    return runWhole(this.#plan, time).views;
   }
 
   missing(): readonly string[] {
@@ -71,17 +71,17 @@ class QueryTarget implements ListenTarget {
   events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
     const events = new Map<DocumentEntry, 'changed' | 'removed'>();
     for (const entry of entries) {
-      const before = this.memberAt(entry, this.readTime ?? 0);
-      const after = this.memberAt(entry, time);
+      const before = this.#memberAt(entry, this.readTime ?? 0);
+      const after = this.#memberAt(entry, time);
       if (after !== null && after !== before) events.set(entry, 'changed');
       else if (after === null && before !== null) events.set(entry, 'removed');
     }
     return events;
   }
 
-  private memberAt(entry: DocumentEntry, time: Micros): Version | null {
+  #memberAt(entry: DocumentEntry, time: Micros): Version | null {
     const version = versionAt(entry, time);
-    return version !== null && belongs(this.plan, { entry, version }) ? version : null;
+    return version !== null && belongs(this.#plan, { entry, version }) ? version : null;
   }
 }
 
@@ -90,15 +90,15 @@ class LimitTarget implements ListenTarget {
   readonly id: number;
   readTime: Micros | null = null;
   current = false;
-  private readonly plan: QueryPlan;
+  readonly #plan: QueryPlan;
 
   constructor(plan: QueryPlan, id: number) {
-    this.plan = plan;
+    this.#plan = plan;
     this.id = id;
   }
 
   members(time: Micros): DocumentView[] {
-    return runWhole(this.plan, time).views;
+    return runWhole(this.#plan, time).views;
   }
 
   missing(): readonly string[] {
@@ -122,20 +122,20 @@ class DocumentsTarget implements ListenTarget {
   readonly id: number;
   readTime: Micros | null = null;
   current = false;
-  private readonly database: Database;
-  private readonly names: ReadonlyMap<string, string>;
+  readonly #database: Database;
+  readonly #names: ReadonlyMap<string, string>;
 
   constructor(database: Database, message: TargetMessage) {
-    this.database = database;
+    this.#database = database;
     this.id = message.targetId;
-    this.names = new Map(message.documents!.documents.map((name) => [parseDocumentName(name).key, name]));
-    if (this.names.size === 0) throw invalid('The target names no documents.');
+    this.#names = new Map(message.documents!.documents.map((name) => [parseDocumentName(name).key, name]));
+    if (this.#names.size === 0) throw invalid('The target names no documents.');
   }
 
   members(time: Micros): DocumentView[] {
     const views: DocumentView[] = [];
-    for (const key of this.names.keys()) {
-      const entry = this.database.entry(key);
+    for (const key of this.#names.keys()) {
+      const entry = this.#database.entry(key);
       const version = entry === undefined ? null : versionAt(entry, time);
       if (entry !== undefined && version !== null) views.push({ entry, version });
     }
@@ -143,13 +143,13 @@ class DocumentsTarget implements ListenTarget {
   }
 
   missing(time: Micros): readonly string[] {
-    return [...this.names].filter(([key]) => this.database.read(key, time) === null).map(([, name]) => name);
+    return [...this.#names].filter(([key]) => this.#database.read(key, time) === null).map(([, name]) => name);
   }
 
   events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
     const events = new Map<DocumentEntry, 'changed' | 'removed'>();
     for (const entry of entries) {
-      if (!this.names.has(entry.key)) continue;
+      if (!this.#names.has(entry.key)) continue;
       const before = versionAt(entry, this.readTime ?? 0);
       const after = versionAt(entry, time);
       if (after !== null && after !== before) events.set(entry, 'changed');

@@ -1,7 +1,7 @@
 import { invalid } from '../transport/status.ts';
-import { encodeDouble, encodeInteger, NULL_VALUE } from '../values/encode.ts';
+import { encodeDouble, encodeInteger, nullValue } from '../values/encode.ts';
 import { type FieldPath, isNamePath, parseFieldPath } from '../values/field-path.ts';
-import { type NumberValue, RANK } from '../values/value.ts';
+import { type NumberValue, rank } from '../values/value.ts';
 import { type DocumentView, valueAt } from './document-view.ts';
 import type { FieldReferenceMessage } from './messages.ts';
 
@@ -23,14 +23,14 @@ export interface Aggregation {
   result(): Uint8Array;
 }
 
-const AGGREGATIONS_MAX = 5;
-const ALIAS_BYTES_MAX = 1500;
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
+const aggregationsMax = 5;
+const aliasBytesMax = 1500;
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
 
 export function planAggregations(messages: readonly AggregationMessage[], documentsRoot: string): Aggregation[] {
   if (messages.length === 0) throw invalid('An aggregation query needs at least one aggregation.');
-  if (messages.length > AGGREGATIONS_MAX) throw invalid(`The maximum number of aggregations is ${AGGREGATIONS_MAX}.`);
+  if (messages.length > aggregationsMax) throw invalid(`The maximum number of aggregations is ${aggregationsMax}.`);
   const aggregations = messages.map((message, index) =>
     planAggregation(message, message.alias === '' ? `field_${index + 1}` : message.alias, documentsRoot),
   );
@@ -41,7 +41,7 @@ export function planAggregations(messages: readonly AggregationMessage[], docume
 }
 
 function planAggregation(message: AggregationMessage, alias: string, documentsRoot: string): Aggregation {
-  if (Buffer.byteLength(alias) > ALIAS_BYTES_MAX) throw invalid('The alias of an aggregation is too long.');
+  if (Buffer.byteLength(alias) > aliasBytesMax) throw invalid('The alias of an aggregation is too long.');
   switch (message.operator) {
     case 'count':
       return new Count(alias, message.count!.upTo === null ? null : Number(message.count!.upTo.value));
@@ -63,13 +63,13 @@ function fieldOf(reference: FieldReferenceMessage | null): FieldPath {
 class Count implements Aggregation {
   readonly alias: string;
   readonly path = null;
-  private readonly upTo: number | null;
-  private count = 0;
+  readonly #upTo: number | null;
+  #count = 0;
 
   constructor(alias: string, upTo: number | null) {
     if (upTo !== null && !(upTo > 0)) throw invalid('up_to must be greater than zero.');
     this.alias = alias;
-    this.upTo = upTo;
+    this.#upTo = upTo;
   }
 
   add(): void {
@@ -77,11 +77,11 @@ class Count implements Aggregation {
   }
 
   addUnseen(documents: number): void {
-    this.count = Math.min(this.count + documents, this.upTo ?? Number.POSITIVE_INFINITY);
+    this.#count = Math.min(this.#count + documents, this.#upTo ?? Number.POSITIVE_INFINITY);
   }
 
   result(): Uint8Array {
-    return encodeInteger(this.count);
+    return encodeInteger(this.#count);
   }
 }
 
@@ -89,40 +89,40 @@ class Count implements Aggregation {
 class Sum implements Aggregation {
   readonly alias: string;
   readonly path: FieldPath;
-  private readonly documentsRoot: string;
-  private readonly average: boolean;
-  private integers = 0n;
-  private doubles = 0;
-  private hasDoubles = false;
-  private count = 0;
+  readonly #documentsRoot: string;
+  readonly #average: boolean;
+  #integers = 0n;
+  #doubles = 0;
+  #hasDoubles = false;
+  #count = 0;
 
   constructor(alias: string, path: FieldPath, documentsRoot: string, average: boolean) {
     this.alias = alias;
     this.path = path;
-    this.documentsRoot = documentsRoot;
-    this.average = average;
+    this.#documentsRoot = documentsRoot;
+    this.#average = average;
   }
 
   add(view: DocumentView): void {
-    const value = valueAt(view, this.path, this.documentsRoot);
-    if (value?.rank !== RANK.number) return;
-    this.count += 1;
-    this.addNumber(value);
+    const value = valueAt(view, this.path, this.#documentsRoot);
+    if (value?.rank !== rank.number) return;
+    this.#count += 1;
+    this.#addNumber(value);
   }
 
-  private addNumber(value: NumberValue): void {
+  #addNumber(value: NumberValue): void {
     if (value.isInteger) {
-      this.integers += value.exact ?? BigInt(value.double);
+      this.#integers += value.exact ?? BigInt(value.double);
     } else {
-      this.hasDoubles = true;
-      this.doubles += value.double;
+      this.#hasDoubles = true;
+      this.#doubles += value.double;
     }
   }
 
   result(): Uint8Array {
-    const sum = this.doubles + Number(this.integers);
-    if (this.average) return this.count === 0 ? NULL_VALUE : encodeDouble(sum / this.count);
-    const fits = this.integers >= INT64_MIN && this.integers <= INT64_MAX;
-    return this.hasDoubles || !fits ? encodeDouble(sum) : encodeInteger(this.integers);
+    const sum = this.#doubles + Number(this.#integers);
+    if (this.#average) return this.#count === 0 ? nullValue : encodeDouble(sum / this.#count);
+    const fits = this.#integers >= int64Min && this.#integers <= int64Max;
+    return this.#hasDoubles || !fits ? encodeDouble(sum) : encodeInteger(this.#integers);
   }
 }

@@ -1,12 +1,12 @@
 import { invalid } from '../transport/status.ts';
 import { type FieldPath, formatFieldPath, isNamePath, parseFieldPath } from '../values/field-path.ts';
 import { compareValues, isNaNValue, valuesEqual } from '../values/order.ts';
-import { decodeValue, RANK, type Value } from '../values/value.ts';
+import { decodeValue, rank, type Value } from '../values/value.ts';
 import { type DocumentView, valueAt } from './document-view.ts';
-import { COMPOSITE, type FieldReferenceMessage, type FilterMessage, OPERATOR, UNARY } from './messages.ts';
+import { composite, type FieldReferenceMessage, type FilterMessage, fieldOperator, unary } from './messages.ts';
 
-const DISJUNCTIONS_MAX = 30;
-const NOT_IN_MAX = 10;
+const disjunctionsMax = 30;
+const notInMax = 10;
 
 export type Matcher = (view: DocumentView) => boolean;
 
@@ -36,11 +36,11 @@ export function compileFilter(message: FilterMessage, documentsRoot: string): Co
 }
 
 function compileComposite(message: { op: number; filters: FilterMessage[] }, documentsRoot: string): Condition {
-  if (message.op !== COMPOSITE.AND && message.op !== COMPOSITE.OR)
+  if (message.op !== composite.AND && message.op !== composite.OR)
     throw invalid('A composite filter names no operator.');
   if (message.filters.length === 0) throw invalid('A composite filter needs at least one filter.');
   const conditions = message.filters.map((filter) => compileFilter(filter, documentsRoot));
-  return { kind: message.op === COMPOSITE.AND ? 'and' : 'or', conditions };
+  return { kind: message.op === composite.AND ? 'and' : 'or', conditions };
 }
 
 function compileField(
@@ -63,10 +63,10 @@ function compileField(
 
 /** A filter on __name__ compares with documents of the same database. */
 function checkNameOperand(operand: Value, operator: number, documentsRoot: string): void {
-  const many = operator === OPERATOR.IN || operator === OPERATOR.NOT_IN;
-  const names = many && operand.rank === RANK.array ? operand.elements : [operand];
+  const many = operator === fieldOperator.IN || operator === fieldOperator.NOT_IN;
+  const names = many && operand.rank === rank.array ? operand.elements : [operand];
   for (const name of names) {
-    if (name.rank !== RANK.reference) throw invalid('__key__ filter value must be a Key');
+    if (name.rank !== rank.reference) throw invalid('__key__ filter value must be a Key');
     if (!name.name.startsWith(`${documentsRoot}/`)) {
       throw invalid(`A filter on __name__ holds a document of another database: "${name.name}".`);
     }
@@ -77,7 +77,11 @@ function checkNameOperand(operand: Value, operator: number, documentsRoot: strin
 }
 
 function isInequality(operator: number): boolean {
-  return operator <= OPERATOR.GREATER_THAN_OR_EQUAL || operator === OPERATOR.NOT_EQUAL || operator === OPERATOR.NOT_IN;
+  return (
+    operator <= fieldOperator.GREATER_THAN_OR_EQUAL ||
+    operator === fieldOperator.NOT_EQUAL ||
+    operator === fieldOperator.NOT_IN
+  );
 }
 
 function fieldTest(operator: number, operand: Value, path: FieldPath): (value: Value | null) => boolean {
@@ -85,43 +89,43 @@ function fieldTest(operator: number, operand: Value, path: FieldPath): (value: V
   const sameType = (value: Value | null): value is Value =>
     value !== null && value.rank === operand.rank && !isNaNValue(value) && !isNaNValue(operand);
   switch (operator) {
-    case OPERATOR.LESS_THAN:
+    case fieldOperator.LESS_THAN:
       return (value) => sameType(value) && compareValues(value, operand) < 0;
-    case OPERATOR.LESS_THAN_OR_EQUAL:
+    case fieldOperator.LESS_THAN_OR_EQUAL:
       return (value) => sameType(value) && compareValues(value, operand) <= 0;
-    case OPERATOR.GREATER_THAN:
+    case fieldOperator.GREATER_THAN:
       return (value) => sameType(value) && compareValues(value, operand) > 0;
-    case OPERATOR.GREATER_THAN_OR_EQUAL:
+    case fieldOperator.GREATER_THAN_OR_EQUAL:
       return (value) => sameType(value) && compareValues(value, operand) >= 0;
-    case OPERATOR.EQUAL:
+    case fieldOperator.EQUAL:
       return (value) => value !== null && valuesEqual(value, operand);
-    case OPERATOR.NOT_EQUAL:
-      return (value) => value !== null && value.rank !== RANK.null && !valuesEqual(value, operand);
+    case fieldOperator.NOT_EQUAL:
+      return (value) => value !== null && value.rank !== rank.null && !valuesEqual(value, operand);
     default:
       return listTest(operator, operand, path);
   }
 }
 
 function listTest(operator: number, operand: Value, path: FieldPath): (value: Value | null) => boolean {
-  if (operator === OPERATOR.ARRAY_CONTAINS) {
-    return (value) => value?.rank === RANK.array && value.elements.some((element) => valuesEqual(element, operand));
+  if (operator === fieldOperator.ARRAY_CONTAINS) {
+    return (value) => value?.rank === rank.array && value.elements.some((element) => valuesEqual(element, operand));
   }
   const field = formatFieldPath(path);
-  if (operand.rank !== RANK.array) throw invalid(`The filter on ${field} needs an array as its value.`);
+  if (operand.rank !== rank.array) throw invalid(`The filter on ${field} needs an array as its value.`);
   const { elements } = operand;
   if (elements.length === 0) throw invalid(`The filter on ${field} needs a non-empty array.`);
-  const max = operator === OPERATOR.NOT_IN ? NOT_IN_MAX : DISJUNCTIONS_MAX;
+  const max = operator === fieldOperator.NOT_IN ? notInMax : disjunctionsMax;
   if (elements.length > max) throw invalid(`The filter on ${field} supports up to ${max} elements in its value.`);
   const within = (value: Value): boolean => elements.some((element) => valuesEqual(element, value));
   switch (operator) {
-    case OPERATOR.IN:
+    case fieldOperator.IN:
       return (value) => value !== null && within(value);
-    case OPERATOR.NOT_IN: {
-      const hasNull = elements.some((element) => element.rank === RANK.null);
-      return (value) => !hasNull && value !== null && value.rank !== RANK.null && !within(value);
+    case fieldOperator.NOT_IN: {
+      const hasNull = elements.some((element) => element.rank === rank.null);
+      return (value) => !hasNull && value !== null && value.rank !== rank.null && !within(value);
     }
-    case OPERATOR.ARRAY_CONTAINS_ANY:
-      return (value) => value?.rank === RANK.array && value.elements.some(within);
+    case fieldOperator.ARRAY_CONTAINS_ANY:
+      return (value) => value?.rank === rank.array && value.elements.some(within);
     default:
       throw invalid(`The filter on ${field} names no operator.`);
   }
@@ -129,11 +133,11 @@ function listTest(operator: number, operand: Value, path: FieldPath): (value: Va
 
 function compileUnary(message: { field?: FieldReferenceMessage | null; op: number }): FieldCondition {
   const path = parseFieldPath(message.field?.fieldPath ?? '');
-  const isNot = message.op === UNARY.IS_NOT_NAN || message.op === UNARY.IS_NOT_NULL;
+  const isNot = message.op === unary.IS_NOT_NAN || message.op === unary.IS_NOT_NULL;
   return {
     kind: 'field',
     path,
-    operator: isNot ? OPERATOR.NOT_EQUAL : OPERATOR.EQUAL,
+    operator: isNot ? fieldOperator.NOT_EQUAL : fieldOperator.EQUAL,
     operand: null,
     isInequality: isNot,
     test: unaryTest(message.op),
@@ -142,14 +146,14 @@ function compileUnary(message: { field?: FieldReferenceMessage | null; op: numbe
 
 function unaryTest(operator: number): (value: Value | null) => boolean {
   switch (operator) {
-    case UNARY.IS_NAN:
+    case unary.IS_NAN:
       return (value) => value !== null && isNaNValue(value);
-    case UNARY.IS_NULL:
-      return (value) => value?.rank === RANK.null;
-    case UNARY.IS_NOT_NAN:
-      return (value) => value !== null && value.rank !== RANK.null && !isNaNValue(value);
-    case UNARY.IS_NOT_NULL:
-      return (value) => value !== null && value.rank !== RANK.null;
+    case unary.IS_NULL:
+      return (value) => value?.rank === rank.null;
+    case unary.IS_NOT_NAN:
+      return (value) => value !== null && value.rank !== rank.null && !isNaNValue(value);
+    case unary.IS_NOT_NULL:
+      return (value) => value !== null && value.rank !== rank.null;
     default:
       throw invalid('A unary filter names no operator.');
   }

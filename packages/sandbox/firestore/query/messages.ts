@@ -36,8 +36,8 @@ export interface StructuredQueryMessage {
   findNearest: FindNearestMessage | null;
 }
 
-export const COMPOSITE = { AND: 1, OR: 2 } as const;
-export const OPERATOR = {
+export const composite = { AND: 1, OR: 2 } as const;
+export const fieldOperator = {
   LESS_THAN: 1,
   LESS_THAN_OR_EQUAL: 2,
   GREATER_THAN: 3,
@@ -49,5 +49,5 @@ export const OPERATOR = {
   ARRAY_CONTAINS_ANY: 9,
   NOT_IN: 10,
 } as const;
-export const UNARY = { IS_NAN: 2, IS_NULL: 3, IS_NOT_NAN: 4, IS_NOT_NULL: 5 } as const;
-export const DIRECTION = { ASCENDING: 1, DESCENDING: 2 } as const;
+export const unary = { IS_NAN: 2, IS_NULL: 3, IS_NOT_NAN: 4, IS_NOT_NULL: 5 } as const;
+export const sortDirection = { ASCENDING: 1, DESCENDING: 2 } as const;

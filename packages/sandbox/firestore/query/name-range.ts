@@ -1,9 +1,9 @@
 import { invalid } from '../transport/status.ts';
 import { isNamePath } from '../values/field-path.ts';
-import { AFTER_SEPARATOR, compareKeys, keyFromPath, SEPARATOR } from '../values/key.ts';
+import { afterSeparator, compareKeys, keyFromPath, separator } from '../values/key.ts';
 import type { Value } from '../values/value.ts';
 import type { Condition, FieldCondition } from './filter.ts';
-import { OPERATOR } from './messages.ts';
+import { fieldOperator } from './messages.ts';
 import type { CursorPosition, Scope } from './plan.ts';
 
 /** Keys in [from, to); a null `to` is unbounded. */
@@ -12,7 +12,7 @@ export interface NameRange {
   readonly to: string | null;
 }
 
-const EVERYTHING: NameRange = { from: '', to: null };
+const everything: NameRange = { from: '', to: null };
 
 export function intersect(left: NameRange, right: NameRange): NameRange {
   const tos = [left.to, right.to].filter((to) => to !== null).sort(compareKeys);
@@ -25,10 +25,10 @@ export function rangeOfScope(scope: Scope): NameRange {
     collectionKey !== null && !allDescendants
       ? parentKey === ''
         ? collectionKey
-        : parentKey + SEPARATOR + collectionKey
+        : parentKey + separator + collectionKey
       : parentKey;
-  if (prefix === '') return EVERYTHING;
-  return { from: prefix + SEPARATOR, to: prefix + AFTER_SEPARATOR };
+  if (prefix === '') return everything;
+  return { from: prefix + separator, to: prefix + afterSeparator };
 }
 
 /** Turns comparisons of __name__ that every match must meet into a range; what remains must still be tested. */
@@ -36,7 +36,7 @@ export function rangeOfFilters(
   conditions: readonly Condition[],
   documentsRoot: string,
 ): { range: NameRange; rest: Condition[] } {
-  let range = EVERYTHING;
+  let range = everything;
   const rest: Condition[] = [];
   for (const condition of conditions) {
     const bounds = condition.kind === 'field' ? rangeOfComparison(condition, documentsRoot) : null;
@@ -50,16 +50,16 @@ function rangeOfComparison(condition: FieldCondition, documentsRoot: string): Na
   if (!isNamePath(condition.path) || condition.operand?.rank !== 6) return null;
   const key = keyOfReference(condition.operand.name, documentsRoot);
   switch (condition.operator) {
-    case OPERATOR.LESS_THAN:
+    case fieldOperator.LESS_THAN:
       return { from: '', to: key };
-    case OPERATOR.LESS_THAN_OR_EQUAL:
-      return { from: '', to: key + SEPARATOR };
-    case OPERATOR.GREATER_THAN:
-      return { from: key + SEPARATOR, to: null };
-    case OPERATOR.GREATER_THAN_OR_EQUAL:
+    case fieldOperator.LESS_THAN_OR_EQUAL:
+      return { from: '', to: key + separator };
+    case fieldOperator.GREATER_THAN:
+      return { from: key + separator, to: null };
+    case fieldOperator.GREATER_THAN_OR_EQUAL:
       return { from: key, to: null };
-    case OPERATOR.EQUAL:
-      return { from: key, to: key + SEPARATOR };
+    case fieldOperator.EQUAL:
+      return { from: key, to: key + separator };
     default:
       return null;
   }
@@ -85,7 +85,7 @@ function boundKey(cursor: CursorPosition | null, descending: boolean, documentsR
   const value: Value | undefined = cursor?.values[0];
   if (cursor === null || value?.rank !== 6) return null;
   const key = keyOfReference(value.name, documentsRoot);
-  return cursor.before !== descending ? key : key + SEPARATOR;
+  return cursor.before !== descending ? key : key + separator;
 }
 
 function keyOfReference(name: string, documentsRoot: string): string {

@@ -1,13 +1,13 @@
 import { invalid } from '../transport/status.ts';
 import { type FieldPath, parseFieldPath } from '../values/field-path.ts';
-import { decodeValue, RANK, type Value } from '../values/value.ts';
+import { decodeValue, rank, type Value } from '../values/value.ts';
 import { type DocumentView, valueAt } from './document-view.ts';
 import type { FindNearestMessage } from './messages.ts';
 
-const LIMIT_MAX = 1000;
-const EUCLIDEAN = 1;
-const COSINE = 2;
-const DOT_PRODUCT = 3;
+const limitMax = 1000;
+const euclidean = 1;
+const cosine = 2;
+const dotProduct = 3;
 
 export interface NearestPlan {
   readonly path: FieldPath;
@@ -27,8 +27,8 @@ export function planNearest(message: FindNearestMessage): NearestPlan {
   const vector = message.queryVector === null ? null : numbersOf(decodeValue(message.queryVector));
   if (vector === null || vector.length === 0) throw invalid('find_nearest needs a query vector.');
   const limit = message.limit?.value ?? 0;
-  if (limit < 1 || limit > LIMIT_MAX) throw invalid(`The limit of find_nearest must be from 1 to ${LIMIT_MAX}.`);
-  if (message.distanceMeasure < EUCLIDEAN || message.distanceMeasure > DOT_PRODUCT) {
+  if (limit < 1 || limit > limitMax) throw invalid(`The limit of find_nearest must be from 1 to ${limitMax}.`);
+  if (message.distanceMeasure < euclidean || message.distanceMeasure > dotProduct) {
     throw invalid('find_nearest names no distance measure.');
   }
   return {
@@ -46,31 +46,31 @@ export function findNearest(views: Iterable<DocumentView>, plan: NearestPlan, do
   const neighbours: Neighbour[] = [];
   for (const view of views) {
     const value = valueAt(view, plan.path, documentsRoot);
-    const vector = value?.rank === RANK.vector ? numbersOf(value) : null;
+    const vector = value?.rank === rank.vector ? numbersOf(value) : null;
     if (vector === null || vector.length !== plan.vector.length) continue;
     const distance = distanceBetween(vector, plan.vector, plan.measure);
     if (withinThreshold(distance, plan)) neighbours.push({ view, distance });
   }
   // A dot product grows with likeness, the other two measures shrink.
-  const sign = plan.measure === DOT_PRODUCT ? -1 : 1;
+  const sign = plan.measure === dotProduct ? -1 : 1;
   neighbours.sort((left, right) => sign * (left.distance - right.distance));
   return neighbours.slice(0, plan.limit);
 }
 
 function withinThreshold(distance: number, plan: NearestPlan): boolean {
   if (plan.threshold === null) return true;
-  return plan.measure === DOT_PRODUCT ? distance >= plan.threshold : distance <= plan.threshold;
+  return plan.measure === dotProduct ? distance >= plan.threshold : distance <= plan.threshold;
 }
 
 function numbersOf(value: Value): number[] | null {
-  if (value.rank !== RANK.vector && value.rank !== RANK.array) return null;
-  const numbers = value.elements.map((element) => (element.rank === RANK.number ? element.double : Number.NaN));
+  if (value.rank !== rank.vector && value.rank !== rank.array) return null;
+  const numbers = value.elements.map((element) => (element.rank === rank.number ? element.double : Number.NaN));
   return numbers.some(Number.isNaN) ? null : numbers;
 }
 
 function distanceBetween(left: readonly number[], right: readonly number[], measure: number): number {
-  if (measure === DOT_PRODUCT) return dot(left, right);
-  if (measure === COSINE) return 1 - dot(left, right) / Math.sqrt(dot(left, left) * dot(right, right));
+  if (measure === dotProduct) return dot(left, right);
+  if (measure === cosine) return 1 - dot(left, right) / Math.sqrt(dot(left, left) * dot(right, right));
   return Math.sqrt(left.reduce((sum, value, index) => sum + (value - right[index]!) ** 2, 0));
 }
 

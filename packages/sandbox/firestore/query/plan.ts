@@ -1,16 +1,16 @@
 import type { Database } from '../store/database.ts';
 import { invalid } from '../transport/status.ts';
-import { type FieldPath, formatFieldPath, isNamePath, NAME_FIELD, parseFieldPath } from '../values/field-path.ts';
+import { type FieldPath, formatFieldPath, isNamePath, nameField, parseFieldPath } from '../values/field-path.ts';
 import { segmentKey } from '../values/key.ts';
 import { checkCollectionId, type ResourceName } from '../values/name.ts';
 import { compareText } from '../values/order.ts';
-import { decodeValue, RANK, type Value } from '../values/value.ts';
+import { decodeValue, rank, type Value } from '../values/value.ts';
 import { type Condition, compileFilter, conjuncts, fieldConditions, type Matcher, matcherOf } from './filter.ts';
-import { type CursorMessage, DIRECTION, OPERATOR, type StructuredQueryMessage } from './messages.ts';
+import { type CursorMessage, fieldOperator, type StructuredQueryMessage, sortDirection } from './messages.ts';
 import { intersect, type NameRange, rangeOfCursors, rangeOfFilters, rangeOfScope } from './name-range.ts';
 import { type NearestPlan, planNearest } from './nearest.ts';
 
-const DISJUNCTIONS_MAX = 30;
+const disjunctionsMax = 30;
 
 export interface Order {
   readonly path: FieldPath;
@@ -94,19 +94,19 @@ function planScope(parent: ResourceName, query: StructuredQueryMessage): Scope {
 function checkConditions(condition: Condition | null): void {
   if (condition === null) return;
   const arrays = conjuncts(condition).filter(
-    (part) => part.kind === 'field' && part.operator === OPERATOR.ARRAY_CONTAINS,
+    (part) => part.kind === 'field' && part.operator === fieldOperator.ARRAY_CONTAINS,
   );
   if (arrays.length > 1) throw invalid('A maximum of 1 ARRAY_CONTAINS filter is allowed per disjunction.');
-  if (disjunctions(condition) > DISJUNCTIONS_MAX) {
-    throw invalid(`The query has more than ${DISJUNCTIONS_MAX} disjunctions in its disjunctive normal form.`);
+  if (disjunctions(condition) > disjunctionsMax) {
+    throw invalid(`The query has more than ${disjunctionsMax} disjunctions in its disjunctive normal form.`);
   }
 }
 
 /** The number of disjunctions after expanding to disjunctive normal form, which production limits. */
 function disjunctions(condition: Condition): number {
   if (condition.kind === 'field') {
-    const expands = condition.operator === OPERATOR.IN || condition.operator === OPERATOR.ARRAY_CONTAINS_ANY;
-    return expands && condition.operand?.rank === RANK.array ? condition.operand.elements.length : 1;
+    const expands = condition.operator === fieldOperator.IN || condition.operator === fieldOperator.ARRAY_CONTAINS_ANY;
+    return expands && condition.operand?.rank === rank.array ? condition.operand.elements.length : 1;
   }
   const counts = condition.conditions.map(disjunctions);
   return condition.kind === 'or'
@@ -128,7 +128,7 @@ function checkKindless(scope: Scope, condition: Condition | null, orders: readon
 function planOrders(query: StructuredQueryMessage, condition: Condition | null): Order[] {
   const orders: Order[] = query.orderBy.map((order) => ({
     path: parseFieldPath(order.field?.fieldPath ?? ''),
-    descending: order.direction === DIRECTION.DESCENDING,
+    descending: order.direction === sortDirection.DESCENDING,
   }));
   const named = new Set(orders.map((order) => formatFieldPath(order.path)));
   if (named.size !== orders.length) throw invalid('order_by names a field twice.');
@@ -136,7 +136,7 @@ function planOrders(query: StructuredQueryMessage, condition: Condition | null):
   for (const path of inequalityPaths(condition)) {
     if (!named.has(formatFieldPath(path))) orders.push({ path, descending });
   }
-  if (!orders.some((order) => isNamePath(order.path))) orders.push({ path: [NAME_FIELD], descending });
+  if (!orders.some((order) => isNamePath(order.path))) orders.push({ path: [nameField], descending });
   return orders;
 }
 
@@ -154,7 +154,7 @@ function planCursor(cursor: CursorMessage | null, orders: readonly Order[], what
   if (cursor.values.length > orders.length) throw invalid(`${what} has more values than the query has orders.`);
   const values = cursor.values.map((bytes) => decodeValue(bytes));
   values.forEach((value, index) => {
-    if (isNamePath(orders[index]!.path) && value.rank !== RANK.reference) {
+    if (isNamePath(orders[index]!.path) && value.rank !== rank.reference) {
       throw invalid(`${what} must give a reference for __name__.`);
     }
   });

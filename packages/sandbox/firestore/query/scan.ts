@@ -1,7 +1,7 @@
 import { type DocumentEntry, versionAt } from '../store/document.ts';
 import type { Cursor } from '../store/sorted-list.ts';
 import { isNamePath } from '../values/field-path.ts';
-import { SEPARATOR } from '../values/key.ts';
+import { separator } from '../values/key.ts';
 import { compareValues } from '../values/order.ts';
 import type { Micros } from '../values/timestamp.ts';
 import type { Value } from '../values/value.ts';
@@ -15,57 +15,57 @@ interface Ranked {
 }
 
 /** Documents looked at between two pauses. */
-const STEP_DOCUMENTS = 16_384;
+const stepDocuments = 16_384;
 
 /** The scan is not over, but others shall have a turn of the event loop: call `next` again after it. */
-export const PAUSE = Symbol('pause');
+export const pause = Symbol('pause');
 
 /**
  * Walks the documents a plan's scope and range select at one time, in name order, without order or limit. The store may
  * change meanwhile: versions at `time` stay.
  */
 export class NameScan {
-  private readonly plan: QueryPlan;
-  private readonly time: Micros;
-  private readonly cursor: Cursor<DocumentEntry> | null;
+  readonly #plan: QueryPlan;
+  readonly #time: Micros;
+  readonly #cursor: Cursor<DocumentEntry> | null;
   /** Where a child's own id starts in its key, when only direct children count; -1 when all descendants do. */
-  private readonly idStart: number;
-  private steps = 0;
+  readonly #idStart: number;
+  #steps = 0;
   scanned = 0;
 
   constructor(plan: QueryPlan, time: Micros) {
-    this.plan = plan;
-    this.time = time;
+    this.#plan = plan;
+    this.#time = time;
     const { scope, database, range } = plan;
     const list = scope.collectionKey === null ? database.all : database.group(scope.collectionKey);
     const descending = plan.nameOrdered && plan.orders[0]!.descending;
-    this.cursor = list?.cursor(range.from, range.to, descending) ?? null;
+    this.#cursor = list?.cursor(range.from, range.to, descending) ?? null;
     const parentLength = scope.parentKey === '' ? 0 : scope.parentKey.length + 1;
-    this.idStart = scope.allDescendants ? -1 : parentLength;
+    this.#idStart = scope.allDescendants ? -1 : parentLength;
   }
 
-  next(): DocumentView | typeof PAUSE | undefined {
-    if (this.cursor === null) return undefined;
-    for (; this.steps < STEP_DOCUMENTS; this.steps++) {
-      const entry = this.cursor.next();
+  next(): DocumentView | typeof pause | undefined {
+    if (this.#cursor === null) return undefined;
+    for (; this.#steps < stepDocuments; this.#steps++) {
+      const entry = this.#cursor.next();
       if (entry === undefined) return undefined;
-      if (this.idStart !== -1 && !this.isDirectChild(entry.key)) continue;
-      const version = versionAt(entry, this.time);
+      if (this.#idStart !== -1 && !this.#isDirectChild(entry.key)) continue;
+      const version = versionAt(entry, this.#time);
       if (version === null) continue;
       this.scanned += 1;
       const view = { entry, version };
-      if (this.plan.matches === null || this.plan.matches(view)) {
-        this.steps += 1;
+      if (this.#plan.matches === null || this.#plan.matches(view)) {
+        this.#steps += 1;
         return view;
       }
     }
-    this.steps = 0;
-    return PAUSE;
+    this.#steps = 0;
+    return pause;
   }
 
-  private isDirectChild(key: string): boolean {
-    const afterCollection = key.indexOf(SEPARATOR, this.idStart);
-    return key.indexOf(SEPARATOR, afterCollection + 1) === -1;
+  #isDirectChild(key: string): boolean {
+    const afterCollection = key.indexOf(separator, this.#idStart);
+    return key.indexOf(separator, afterCollection + 1) === -1;
   }
 }
 
@@ -74,7 +74,7 @@ export function belongs(plan: QueryPlan, view: DocumentView): boolean {
   const { key } = view.entry;
   const { range, scope, database } = plan;
   if (key < range.from || (range.to !== null && key >= range.to)) return false;
-  const parts = key.slice(scope.parentKey === '' ? 0 : scope.parentKey.length + 1).split(SEPARATOR);
+  const parts = key.slice(scope.parentKey === '' ? 0 : scope.parentKey.length + 1).split(separator);
   if (!scope.allDescendants && parts.length !== 2) return false;
   if (scope.collectionKey !== null && parts.at(-2) !== scope.collectionKey) return false;
   if (plan.matches !== null && !plan.matches(view)) return false;
@@ -101,7 +101,7 @@ export function nearestMatches(plan: QueryPlan, views: Iterable<DocumentView>): 
 export function runWhole(plan: QueryPlan, time: Micros): { views: DocumentView[]; scanned: number } {
   const scan = new NameScan(plan, time);
   const found: DocumentView[] = [];
-  for (let view = scan.next(); view !== undefined; view = scan.next()) if (view !== PAUSE) found.push(view);
+  for (let view = scan.next(); view !== undefined; view = scan.next()) if (view !== pause) found.push(view);
   const ordered = plan.nearest !== null ? nearestMatches(plan, found).map(({ view }) => view) : inOrder(plan, found);
   const to = plan.limit === null ? undefined : plan.offset + plan.limit;
   return { views: ordered.slice(plan.offset, to), scanned: scan.scanned };

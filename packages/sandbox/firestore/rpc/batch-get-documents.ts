@@ -15,8 +15,8 @@ interface BatchGetDocumentsRequest extends ConsistencyMessage {
 
 const requestType = firestoreType('BatchGetDocumentsRequest');
 const responseType = firestoreType('BatchGetDocumentsResponse');
-const FOUND_TAG = 0x0a;
-const READ_TIME_FIELD = 4;
+const foundTag = 0x0a;
+const readTimeField = 4;
 
 export function batchGetDocumentsMethod(sandbox: Sandbox): ServerStreamMethod {
   return {
@@ -30,7 +30,7 @@ export function batchGetDocumentsMethod(sandbox: Sandbox): ServerStreamMethod {
       if (foreign !== undefined) throw invalid(`Document "${foreign.text}" is not in database "${request.database}".`);
       const { time, transaction, begun } = openSnapshot(database, request);
       if (begun) call.out.send(encodeMessage(responseType, { transaction: transaction!.id }));
-      const tail = timestampField(READ_TIME_FIELD, time);
+      const tail = timestampField(readTimeField, time);
       const fault = sandbox.faults.streamFault(call);
       let sent = 0;
       for (const { text, name } of names) {
@@ -42,7 +42,7 @@ export function batchGetDocumentsMethod(sandbox: Sandbox): ServerStreamMethod {
           call.out.send(encodeMessage(responseType, { missing: text, readTime: timestampFrom(time) }));
         } else {
           const document = renderDocument(version, mask);
-          call.out.appendField(FOUND_TAG, document, 0, document.length, tail);
+          call.out.appendField(foundTag, document, 0, document.length, tail);
         }
         sent += 1;
         if (call.out.congested) await call.out.ready();

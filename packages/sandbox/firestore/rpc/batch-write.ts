@@ -10,7 +10,7 @@ import {
   type WriteResultMessage,
 } from '../store/write.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
-import { asRpcError, CODE, invalid } from '../transport/status.ts';
+import { asRpcError, grpcCode, invalid } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
 import type { Micros } from '../values/timestamp.ts';
 
@@ -21,9 +21,9 @@ interface StatusMessage {
 
 const requestType = firestoreType('BatchWriteRequest');
 const responseType = firestoreType('BatchWriteResponse');
-const WRITES_MAX = 500;
-const OK: StatusMessage = { code: CODE.OK };
-const OVER_QUOTA: StatusMessage = { code: CODE.RESOURCE_EXHAUSTED, message: 'Quota exceeded.' };
+const writesMax = 500;
+const ok: StatusMessage = { code: grpcCode.OK };
+const overQuota: StatusMessage = { code: grpcCode.RESOURCE_EXHAUSTED, message: 'Quota exceeded.' };
 
 export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
   return {
@@ -34,11 +34,13 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
         writes: WriteMessage[];
       };
       const database = openDatabase(sandbox, call, parseDatabaseName(name), 'write');
-      if (writes.length > WRITES_MAX) throw invalid(`Maximum ${WRITES_MAX} writes allowed per request.`);
+      if (writes.length > writesMax) throw invalid(`Maximum ${writesMax} writes allowed per request.`);
       const prepared = writes.map((write) => prepareWrite(database, write));
       checkDistinct(prepared);
       const response = writeEach(sandbox, database, prepared);
-      sandbox.counters.method(call.method).documents += response.status.filter(({ code }) => code === CODE.OK).length;
+      sandbox.counters.method(call.method).documents += response.status.filter(
+        ({ code }) => code === grpcCode.OK,
+      ).length;
       sandbox.faults.afterEffect(call);
       return encodeMessage(responseType, response);
     },
@@ -57,8 +59,8 @@ function writeEach(
   const writeResults: WriteResultMessage[] = [];
   const status: StatusMessage[] = [];
   writes.forEach((write, index) => {
-    const outcome = index < admitted ? writeOne(database, write, time, changed) : { result: {}, status: OVER_QUOTA };
-    if (outcome.status === OK)
+    const outcome = index < admitted ? writeOne(database, write, time, changed) : { result: {}, status: overQuota };
+    if (outcome.status === ok)
       sandbox.counters.billWrites(
         Number(write.message.operation !== 'delete'),
         Number(write.message.operation === 'delete'),
@@ -80,7 +82,7 @@ function writeOne(
     const batch = new WriteBatch(database, time);
     const result = batch.stage(write);
     changed.push(...batch.install());
-    return { result, status: OK };
+    return { result, status: ok };
   } catch (error) {
     const { code, message } = asRpcError(error);
     return { result: {}, status: { code, message } };

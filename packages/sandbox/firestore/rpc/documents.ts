@@ -18,9 +18,9 @@ const createRequest = firestoreType('CreateDocumentRequest');
 const updateRequest = firestoreType('UpdateDocumentRequest');
 const deleteRequest = firestoreType('DeleteDocumentRequest');
 
-const ID_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-const ID_LENGTH = 20;
-const EMPTY = new Uint8Array(0);
+const idAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const idLength = 20;
+const empty = new Uint8Array(0);
 
 interface GetDocumentRequest extends ConsistencyMessage {
   name: string;
@@ -112,7 +112,7 @@ export function deleteDocumentMethod(sandbox: Sandbox): UnaryMethod {
       const { currentDocument } = request;
       commitWrites(sandbox, database, [{ operation: 'delete', delete: request.name, currentDocument }]);
       sandbox.faults.afterEffect(call);
-      return EMPTY;
+      return empty;
     },
   };
 }
@@ -132,5 +132,5 @@ function writeAndShow(
 }
 
 function randomId(): string {
-  return Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]!).join('');
+  return Array.from({ length: idLength }, () => idAlphabet[randomInt(idAlphabet.length)]!).join('');
 }

@@ -3,7 +3,7 @@ import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { Database } from '../store/database.ts';
 import { versionAt } from '../store/document.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
-import { AFTER_SEPARATOR, SEPARATOR, segmentsFromKey } from '../values/key.ts';
+import { afterSeparator, segmentsFromKey, separator } from '../values/key.ts';
 import { parseParentName } from '../values/name.ts';
 import type { Micros, TimestampMessage } from '../values/timestamp.ts';
 import { decodePageToken, encodePageToken } from './page-token.ts';
@@ -18,7 +18,7 @@ interface ListCollectionIdsRequest extends ConsistencyMessage {
 
 const requestType = firestoreType('ListCollectionIdsRequest');
 const responseType = firestoreType('ListCollectionIdsResponse');
-const PAGE_SIZE_MAX = 65_535;
+const pageSizeMax = 65_535;
 
 export function listCollectionIdsMethod(sandbox: Sandbox): UnaryMethod {
   return {
@@ -29,7 +29,7 @@ export function listCollectionIdsMethod(sandbox: Sandbox): UnaryMethod {
       const database = openDatabase(sandbox, call, parent, 'read');
       const { time } = openSnapshot(database, request);
       const after = decodePageToken(request.pageToken);
-      const pageSize = request.pageSize > 0 ? Math.min(request.pageSize, PAGE_SIZE_MAX) : PAGE_SIZE_MAX;
+      const pageSize = request.pageSize > 0 ? Math.min(request.pageSize, pageSizeMax) : pageSizeMax;
       const ids = collectionKeys(database, parent.key, time, after, pageSize + 1);
       const page = ids.slice(0, pageSize);
       sandbox.counters.billReads(1);
@@ -52,16 +52,16 @@ export function collectionKeys(
   after: string | null,
   countMax: number,
 ): string[] {
-  const prefix = parentKey === '' ? '' : parentKey + SEPARATOR;
-  const to = parentKey === '' ? null : parentKey + AFTER_SEPARATOR;
+  const prefix = parentKey === '' ? '' : parentKey + separator;
+  const to = parentKey === '' ? null : parentKey + afterSeparator;
   const cursor = database.all.cursor(prefix, to);
-  if (after !== null) cursor.skipTo(prefix + after + AFTER_SEPARATOR);
+  if (after !== null) cursor.skipTo(prefix + after + afterSeparator);
   const keys: string[] = [];
   for (let entry = cursor.next(); entry !== undefined && keys.length < countMax; entry = cursor.next()) {
     if (versionAt(entry, time) === null) continue;
-    const key = entry.key.slice(prefix.length, entry.key.indexOf(SEPARATOR, prefix.length));
+    const key = entry.key.slice(prefix.length, entry.key.indexOf(separator, prefix.length));
     keys.push(key);
-    cursor.skipTo(prefix + key + AFTER_SEPARATOR);
+    cursor.skipTo(prefix + key + afterSeparator);
   }
   return keys;
 }

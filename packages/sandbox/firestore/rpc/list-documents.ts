@@ -1,5 +1,5 @@
 import { encodeMessage, firestoreType } from '../protos.ts';
-import { DIRECTION, type StructuredQueryMessage } from '../query/messages.ts';
+import { type StructuredQueryMessage, sortDirection } from '../query/messages.ts';
 import { planQuery } from '../query/plan.ts';
 import { runWhole } from '../query/scan.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
@@ -8,7 +8,7 @@ import { type Version, versionAt } from '../store/document.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
 import { invalid } from '../transport/status.ts';
 import type { FieldPath } from '../values/field-path.ts';
-import { AFTER_SEPARATOR, pathFromKey, SEPARATOR, segmentKey } from '../values/key.ts';
+import { afterSeparator, pathFromKey, segmentKey, separator } from '../values/key.ts';
 import { checkCollectionId, parseParentName, type ResourceName } from '../values/name.ts';
 import type { Micros } from '../values/timestamp.ts';
 import { WireWriter } from '../values/wire.ts';
@@ -34,8 +34,8 @@ interface Listed {
 
 const requestType = firestoreType('ListDocumentsRequest');
 const responseType = firestoreType('ListDocumentsResponse');
-const PAGE_SIZE_DEFAULT = 300;
-const PAGE_SIZE_MAX = 65_535;
+const pageSizeDefault = 300;
+const pageSizeMax = 65_535;
 
 export function listDocumentsMethod(sandbox: Sandbox): UnaryMethod {
   return {
@@ -47,7 +47,7 @@ export function listDocumentsMethod(sandbox: Sandbox): UnaryMethod {
       if (request.collectionId !== '') checkCollectionId(request.collectionId);
       if (request.showMissing && request.orderBy !== '') throw invalid('show_missing may not be used with order_by.');
       const snapshot = openSnapshot(database, request);
-      const pageSize = request.pageSize > 0 ? Math.min(request.pageSize, PAGE_SIZE_MAX) : PAGE_SIZE_DEFAULT;
+      const pageSize = request.pageSize > 0 ? Math.min(request.pageSize, pageSizeMax) : pageSizeDefault;
       const { page, nextPageToken } =
         request.orderBy === ''
           ? pageByName(database, parent, request, snapshot.time, pageSize)
@@ -94,11 +94,11 @@ function children(
   after: string | null,
   countMax: number,
 ): Listed[] {
-  const base = parentKey === '' ? '' : parentKey + SEPARATOR;
-  const within = collectionId === '' ? base : base + segmentKey(collectionId) + SEPARATOR;
-  const to = within === '' ? null : within.slice(0, -1) + AFTER_SEPARATOR;
+  const base = parentKey === '' ? '' : parentKey + separator;
+  const within = collectionId === '' ? base : base + segmentKey(collectionId) + separator;
+  const to = within === '' ? null : within.slice(0, -1) + afterSeparator;
   const cursor = database.all.cursor(within, to);
-  if (after !== null) cursor.skipTo(after + AFTER_SEPARATOR);
+  if (after !== null) cursor.skipTo(after + afterSeparator);
   const found: Listed[] = [];
   for (let entry = cursor.next(); entry !== undefined && found.length < countMax; entry = cursor.next()) {
     const version = versionAt(entry, time);
@@ -106,15 +106,15 @@ function children(
     const key = childKey(entry.key, base.length);
     if (key === entry.key) found.push({ key, version });
     else if (showMissing) found.push({ key, version: null });
-    if (key !== entry.key || showMissing) cursor.skipTo(key + AFTER_SEPARATOR);
+    if (key !== entry.key || showMissing) cursor.skipTo(key + afterSeparator);
   }
   return found;
 }
 
 /** The first two segments below the parent: the child a key is or lies under. */
 function childKey(key: string, baseLength: number): string {
-  const idStart = key.indexOf(SEPARATOR, baseLength) + 1;
-  const end = key.indexOf(SEPARATOR, idStart);
+  const idStart = key.indexOf(separator, baseLength) + 1;
+  const end = key.indexOf(separator, idStart);
   return end === -1 ? key : key.slice(0, end);
 }
 
@@ -148,6 +148,6 @@ function parseOrderBy(text: string): StructuredQueryMessage['orderBy'] {
     const [fieldPath, direction = 'asc', ...rest] = part.trim().split(/\s+/);
     if (!fieldPath || rest.length > 0 || !/^(asc|desc)$/i.test(direction)) throw invalid(`Invalid order_by "${text}".`);
     const descending = direction.toLowerCase() === 'desc';
-    return { field: { fieldPath }, direction: descending ? DIRECTION.DESCENDING : DIRECTION.ASCENDING };
+    return { field: { fieldPath }, direction: descending ? sortDirection.DESCENDING : sortDirection.ASCENDING };
   });
 }

@@ -13,29 +13,29 @@ import { runAggregationQueryMethod } from './run-aggregation-query.ts';
 import { runQueryMethod } from './run-query.ts';
 import { writeMethod } from './write.ts';
 
-const FIRESTORE = '/google.firestore.v1.Firestore/';
-const ADMIN = '/google.firestore.admin.v1.FirestoreAdmin/';
+const firestore = '/google.firestore.v1.Firestore/';
+const admin = '/google.firestore.admin.v1.FirestoreAdmin/';
 
 /** Every RPC the sandbox offers, by its HTTP/2 path. */
 export function allMethods(sandbox: Sandbox): Map<string, Method> {
   return new Map<string, Method>([
-    [`${FIRESTORE}GetDocument`, getDocumentMethod(sandbox)],
-    [`${FIRESTORE}ListDocuments`, listDocumentsMethod(sandbox)],
-    [`${FIRESTORE}CreateDocument`, createDocumentMethod(sandbox)],
-    [`${FIRESTORE}UpdateDocument`, updateDocumentMethod(sandbox)],
-    [`${FIRESTORE}DeleteDocument`, deleteDocumentMethod(sandbox)],
-    [`${FIRESTORE}BatchGetDocuments`, batchGetDocumentsMethod(sandbox)],
-    [`${FIRESTORE}BeginTransaction`, beginTransactionMethod(sandbox)],
-    [`${FIRESTORE}Commit`, commitMethod(sandbox)],
-    [`${FIRESTORE}Rollback`, rollbackMethod(sandbox)],
-    [`${FIRESTORE}RunQuery`, runQueryMethod(sandbox)],
-    [`${FIRESTORE}RunAggregationQuery`, runAggregationQueryMethod(sandbox)],
-    [`${FIRESTORE}PartitionQuery`, partitionQueryMethod(sandbox)],
-    [`${FIRESTORE}ListCollectionIds`, listCollectionIdsMethod(sandbox)],
-    [`${FIRESTORE}BatchWrite`, batchWriteMethod(sandbox)],
-    [`${FIRESTORE}Write`, writeMethod(sandbox)],
-    [`${FIRESTORE}Listen`, listenMethod(sandbox)],
-    [`${ADMIN}ListDatabases`, listDatabasesMethod(sandbox)],
-    [`${ADMIN}GetDatabase`, getDatabaseMethod(sandbox)],
+    [`${firestore}GetDocument`, getDocumentMethod(sandbox)],
+    [`${firestore}ListDocuments`, listDocumentsMethod(sandbox)],
+    [`${firestore}CreateDocument`, createDocumentMethod(sandbox)],
+    [`${firestore}UpdateDocument`, updateDocumentMethod(sandbox)],
+    [`${firestore}DeleteDocument`, deleteDocumentMethod(sandbox)],
+    [`${firestore}BatchGetDocuments`, batchGetDocumentsMethod(sandbox)],
+    [`${firestore}BeginTransaction`, beginTransactionMethod(sandbox)],
+    [`${firestore}Commit`, commitMethod(sandbox)],
+    [`${firestore}Rollback`, rollbackMethod(sandbox)],
+    [`${firestore}RunQuery`, runQueryMethod(sandbox)],
+    [`${firestore}RunAggregationQuery`, runAggregationQueryMethod(sandbox)],
+    [`${firestore}PartitionQuery`, partitionQueryMethod(sandbox)],
+    [`${firestore}ListCollectionIds`, listCollectionIdsMethod(sandbox)],
+    [`${firestore}BatchWrite`, batchWriteMethod(sandbox)],
+    [`${firestore}Write`, writeMethod(sandbox)],
+    [`${firestore}Listen`, listenMethod(sandbox)],
+    [`${admin}ListDatabases`, listDatabasesMethod(sandbox)],
+    [`${admin}GetDatabase`, getDatabaseMethod(sandbox)],
   ]);
 }

@@ -1,7 +1,7 @@
 import { encodeMessage, firestoreType } from '../protos.ts';
 import type { StructuredQueryMessage } from '../query/messages.ts';
 import { planQuery, type QueryPlan } from '../query/plan.ts';
-import { NameScan, PAUSE } from '../query/scan.ts';
+import { NameScan, pause } from '../query/scan.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
 import { invalid } from '../transport/status.ts';
@@ -23,7 +23,7 @@ interface PartitionQueryRequest extends ConsistencyMessage {
 const requestType = firestoreType('PartitionQueryRequest');
 const responseType = firestoreType('PartitionQueryResponse');
 /** Production does not split below this many documents. */
-const PARTITION_DOCUMENTS_MIN = 128;
+const partitionDocumentsMin = 128;
 
 export function partitionQueryMethod(sandbox: Sandbox): UnaryMethod {
   return {
@@ -69,7 +69,7 @@ function checkPartitionable(plan: QueryPlan, query: StructuredQueryMessage): voi
 function partitionKeys(plan: QueryPlan, time: Micros, count: number): string[] {
   const scan = new NameScan(plan, time);
   const keys: string[] = [];
-  for (let view = scan.next(); view !== undefined; view = scan.next()) if (view !== PAUSE) keys.push(view.entry.key);
-  const parts = Math.min(count + 1, Math.max(1, Math.floor(keys.length / PARTITION_DOCUMENTS_MIN)));
+  for (let view = scan.next(); view !== undefined; view = scan.next()) if (view !== pause) keys.push(view.entry.key);
+  const parts = Math.min(count + 1, Math.max(1, Math.floor(keys.length / partitionDocumentsMin)));
   return Array.from({ length: parts - 1 }, (_, index) => keys[Math.floor(((index + 1) * keys.length) / parts)]!);
 }

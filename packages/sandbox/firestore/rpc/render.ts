@@ -1,7 +1,7 @@
 import { encodeDocument, type Version, versionBytes } from '../store/document.ts';
 import { encodeDouble } from '../values/encode.ts';
 import { type FieldPath, parseFieldPath } from '../values/field-path.ts';
-import { DOCUMENT_ENTRY, encodeFields, parseFields, projectFields, setField, splitDocument } from '../values/fields.ts';
+import { documentEntry, encodeFields, parseFields, projectFields, setField, splitDocument } from '../values/fields.ts';
 import { encodeTimestamp, type Micros } from '../values/timestamp.ts';
 import { WireWriter } from '../values/wire.ts';
 
@@ -30,9 +30,9 @@ export function renderNeighbour(
   distance: number,
 ): Buffer {
   const { name, fields } = splitDocument(renderDocument(version, mask));
-  const map = parseFields(fields, DOCUMENT_ENTRY);
+  const map = parseFields(fields, documentEntry);
   setField(map, field, encodeDouble(distance));
-  return encodeDocument(Buffer.from(name), encodeFields(map, DOCUMENT_ENTRY), version.createTime, version.updateTime);
+  return encodeDocument(Buffer.from(name), encodeFields(map, documentEntry), version.createTime, version.updateTime);
 }
 
 /** An encoded timestamp field, to follow a document in a response. */

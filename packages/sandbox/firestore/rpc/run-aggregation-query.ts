@@ -5,7 +5,7 @@ import { type DocumentView, valueAt } from '../query/document-view.ts';
 import { type ExplainOptionsMessage, executionStats, planSummary } from '../query/explain.ts';
 import type { StructuredQueryMessage } from '../query/messages.ts';
 import { planQuery, type QueryPlan } from '../query/plan.ts';
-import { NameScan, nearestMatches, PAUSE, sortMatches } from '../query/scan.ts';
+import { NameScan, nearestMatches, pause, sortMatches } from '../query/scan.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { ServerStreamMethod } from '../transport/dispatch.ts';
 import { invalid } from '../transport/status.ts';
@@ -27,7 +27,7 @@ interface RunAggregationQueryRequest extends ConsistencyMessage {
 const requestType = firestoreType('RunAggregationQueryRequest');
 const responseType = firestoreType('RunAggregationQueryResponse');
 /** Aggregations are billed as one read per this many index entries. */
-const ENTRIES_PER_READ = 1000;
+const entriesPerRead = 1000;
 
 export function runAggregationQueryMethod(sandbox: Sandbox): ServerStreamMethod {
   return {
@@ -49,7 +49,7 @@ export function runAggregationQueryMethod(sandbox: Sandbox): ServerStreamMethod 
       if (begun) call.out.send(encodeMessage(responseType, { transaction: transaction!.id }));
       transaction?.noteQuery({ fingerprint: (at) => fingerprint(plan, at) });
       const counted = countFromIndex(plan, time, aggregations) ?? (await aggregate(plan, time, aggregations));
-      const reads = Math.max(1, Math.ceil(counted / ENTRIES_PER_READ));
+      const reads = Math.max(1, Math.ceil(counted / entriesPerRead));
       sandbox.counters.billReads(reads);
       call.out.send(
         encodeMessage(responseType, {
@@ -99,7 +99,7 @@ async function aggregate(plan: QueryPlan, time: Micros, aggregations: readonly A
   const collected: DocumentView[] = [];
   const straight = plan.nameOrdered && plan.nearest === null;
   for (let view = scan.next(); view !== undefined; view = scan.next()) {
-    if (view === PAUSE) await turn();
+    if (view === pause) await turn();
     else if (!straight) collected.push(view);
     else if (!take(view)) return counted;
   }

@@ -5,7 +5,7 @@ import type { DocumentView } from '../query/document-view.ts';
 import { type ExplainOptionsMessage, executionStats, planSummary } from '../query/explain.ts';
 import type { StructuredQueryMessage } from '../query/messages.ts';
 import { planQuery, type QueryPlan } from '../query/plan.ts';
-import { NameScan, nearestMatches, PAUSE, runWhole, sortMatches } from '../query/scan.ts';
+import { NameScan, nearestMatches, pause, runWhole, sortMatches } from '../query/scan.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { Call } from '../transport/call.ts';
 import type { ServerStreamMethod } from '../transport/dispatch.ts';
@@ -23,8 +23,8 @@ interface RunQueryRequest extends ConsistencyMessage {
 
 const requestType = firestoreType('RunQueryRequest');
 const responseType = firestoreType('RunQueryResponse');
-const DOCUMENT_TAG = 0x0a;
-const READ_TIME_FIELD = 3;
+const documentTag = 0x0a;
+const readTimeField = 3;
 
 export function runQueryMethod(sandbox: Sandbox): ServerStreamMethod {
   return {
@@ -47,129 +47,139 @@ export function runQueryMethod(sandbox: Sandbox): ServerStreamMethod {
 
 /** Sends the results of one query, as fast as the caller takes them. */
 class QueryStream {
-  private readonly sandbox: Sandbox;
-  private readonly call: Call;
-  private readonly plan: QueryPlan;
-  private readonly snapshot: Snapshot;
-  private readonly explain: boolean;
-  private readonly fault: StreamFault | null;
-  private readonly tail: Buffer;
-  private readonly startedAtMs = performance.now();
-  private skipped = 0;
-  private sent = 0;
-  private bytesSeen = 0;
+  readonly #sandbox: Sandbox;
+  readonly #call: Call;
+  readonly #plan: QueryPlan;
+  readonly #snapshot: Snapshot;
+  readonly #explain: boolean;
+  readonly #fault: StreamFault | null;
+  readonly #tail: Buffer;
+  readonly #startedAtMs = performance.now();
+  #skipped = 0;
+  #sent = 0;
+  #bytesSeen = 0;
   /** With explain, the last document is held back: the metrics travel in its message. */
-  private held: { document: Buffer } | null = null;
+  #held: { document: Buffer } | null = null;
 
   constructor(sandbox: Sandbox, call: Call, plan: QueryPlan, snapshot: Snapshot, explain: boolean) {
-    this.sandbox = sandbox;
-    this.call = call;
-    this.plan = plan;
-    this.snapshot = snapshot;
-    this.explain = explain;
-    this.fault = sandbox.faults.streamFault(call);
-    this.tail = timestampField(READ_TIME_FIELD, snapshot.time);
+    this.#sandbox = sandbox;
+    this.#call = call;
+    this.#plan = plan;
+    this.#snapshot = snapshot;
+    this.#explain = explain;
+    this.#fault = sandbox.faults.streamFault(call);
+    this.#tail = timestampField(readTimeField, snapshot.time);
   }
 
   async run(): Promise<void> {
-    const { plan, snapshot } = this;
-    this.announce();
+    const plan = this.#plan;
+    const snapshot = this.#snapshot;
+    this.#announce();
     if (snapshot.transaction !== null) {
       snapshot.transaction.noteQuery({ fingerprint: (time) => fingerprint(plan, time) });
     }
     const scan = new NameScan(plan, snapshot.time);
-    if (plan.nearest !== null) await this.sendNearest(scan);
-    else if (plan.nameOrdered) await this.sendStraight(scan);
-    else await this.sendAll(sortMatches(plan, await collect(scan, this.call)));
-    if (this.call.closed) return;
-    this.close();
+    if (plan.nearest !== null) await this.#sendNearest(scan);
+    else if (plan.nameOrdered) await this.#sendStraight(scan);
+    else await this.#sendAll(sortMatches(plan, await collect(scan, this.#call)));
+    if (this.#call.closed) return;
+    this.#close();
   }
 
-  private announce(): void {
-    const { transaction, begun } = this.snapshot;
-    if (begun) this.call.out.send(encodeMessage(responseType, { transaction: transaction!.id }));
+  #announce(): void {
+    const { transaction, begun } = this.#snapshot;
+    if (begun) this.#call.out.send(encodeMessage(responseType, { transaction: transaction!.id }));
   }
 
-  private async sendStraight(scan: NameScan): Promise<void> {
-    for (let view = scan.next(); view !== undefined && !this.full; view = scan.next()) {
-      if (view === PAUSE) await turn();
-      else if (this.offer(view)) await this.breathe();
-      if (this.call.closed) return;
+  async #sendStraight(scan: NameScan): Promise<void> {
+    for (let view = scan.next(); view !== undefined && !this.#full; view = scan.next()) {
+      if (view === pause) await turn();
+      else if (this.#offer(view)) await this.#breathe();
+      if (this.#call.closed) return;
     }
   }
 
-  private async sendAll(views: readonly DocumentView[]): Promise<void> {
+  async #sendAll(views: readonly DocumentView[]): Promise<void> {
     for (const view of views) {
-      if (this.full) return;
-      if (this.offer(view)) await this.breathe();
-      if (this.call.closed) return;
+      if (this.#full) return;
+      if (this.#offer(view)) await this.#breathe();
+      if (this.#call.closed) return;
     }
   }
 
-  private async sendNearest(scan: NameScan): Promise<void> {
-    const { nearest, mask } = this.plan;
-    for (const { view, distance } of nearestMatches(this.plan, await collect(scan, this.call))) {
+  async #sendNearest(scan: NameScan): Promise<void> {
+    const { nearest, mask } = this.#plan;
+    for (const { view, distance } of nearestMatches(this.#plan, await collect(scan, this.#call))) {
       const field = nearest!.resultField;
-      this.send(
+      this.#send(
         field === null ? renderDocument(view.version, mask) : renderNeighbour(view.version, mask, field, distance),
       );
     }
   }
 
-  private get full(): boolean {
-    return this.plan.limit !== null && this.sent >= this.plan.limit;
+  get #full(): boolean {
+    return this.#plan.limit !== null && this.#sent >= this.#plan.limit;
   }
 
   /** Sends a match unless the offset swallows it; says whether it is time to look after the caller. */
-  private offer(view: DocumentView): boolean {
-    if (this.skipped < this.plan.offset) {
-      this.skipped += 1;
+  #offer(view: DocumentView): boolean {
+    if (this.#skipped < this.#plan.offset) {
+      this.#skipped += 1;
       return false;
     }
     const { version } = view;
-    if (this.plan.mask === null && !this.explain) {
-      this.call.out.appendField(DOCUMENT_TAG, version.slab, version.offset, version.offset + version.length, this.tail);
-      this.sent += 1;
+    if (this.#plan.mask === null && !this.#explain) {
+      this.#call.out.appendField(
+        documentTag,
+        version.slab,
+        version.offset,
+        version.offset + version.length,
+        this.#tail,
+      );
+      this.#sent += 1;
     } else {
-      this.send(renderDocument(version, this.plan.mask));
+      this.#send(renderDocument(version, this.#plan.mask));
     }
-    const { fault } = this;
-    if (fault !== null && this.call.out.pendingBytes >= fault.batchBytes) this.call.out.flush();
-    return this.call.out.bytesSent !== this.bytesSeen || this.sent === fault?.documentsMax;
+    const fault = this.#fault;
+    if (fault !== null && this.#call.out.pendingBytes >= fault.batchBytes) this.#call.out.flush();
+    return this.#call.out.bytesSent !== this.#bytesSeen || this.#sent === fault?.documentsMax;
   }
 
-  private send(document: Buffer): void {
-    this.sent += 1;
-    const next = this.explain ? this.held?.document : document;
-    if (this.explain) this.held = { document };
-    if (next !== undefined) this.call.out.appendField(DOCUMENT_TAG, next, 0, next.length, this.tail);
+  #send(document: Buffer): void {
+    this.#sent += 1;
+    const next = this.#explain ? this.#held?.document : document;
+    if (this.#explain) this.#held = { document };
+    if (next !== undefined) this.#call.out.appendField(documentTag, next, 0, next.length, this.#tail);
   }
 
   /** Between two chunks: faults strike, the caller may fall behind, the snapshot may grow too old. */
-  private async breathe(): Promise<void> {
-    const { out } = this.call;
-    if (this.fault !== null) {
-      if (this.sent >= this.fault.documentsMax) this.fault.strike(this.call);
-      await this.fault.delay();
+  async #breathe(): Promise<void> {
+    const { out } = this.#call;
+    if (this.#fault !== null) {
+      if (this.#sent >= this.#fault.documentsMax) this.#fault.strike(this.#call);
+      await this.#fault.delay();
     }
-    this.bytesSeen = out.bytesSent;
+    this.#bytesSeen = out.bytesSent;
     if (out.congested) await out.ready();
-    this.plan.database.checkStillReadable(this.snapshot.time);
+    this.#plan.database.checkStillReadable(this.#snapshot.time);
   }
 
-  private close(): void {
-    const { sandbox, call, sent, skipped } = this;
-    if (this.fault !== null && this.fault.documentsMax <= sent) this.fault.strike(call);
+  #close(): void {
+    const sandbox = this.#sandbox;
+    const call = this.#call;
+    const sent = this.#sent;
+    const skipped = this.#skipped;
+    if (this.#fault !== null && this.#fault.documentsMax <= sent) this.#fault.strike(call);
     const reads = Math.max(1, sent + skipped);
     sandbox.counters.billReads(reads);
     sandbox.counters.method(call.method).documents += sent;
-    const readTime = timestampFrom(this.snapshot.time);
-    if (this.explain) {
+    const readTime = timestampFrom(this.#snapshot.time);
+    if (this.#explain) {
       const explainMetrics = {
-        planSummary: planSummary(this.plan),
-        executionStats: executionStats(sent, reads, this.startedAtMs),
+        planSummary: planSummary(this.#plan),
+        executionStats: executionStats(sent, reads, this.#startedAtMs),
       };
-      call.out.send(encodeMessage(responseType, { document: this.held?.document, readTime, explainMetrics }));
+      call.out.send(encodeMessage(responseType, { document: this.#held?.document, readTime, explainMetrics }));
     } else if (sent === 0 || skipped > 0) {
       call.out.send(encodeMessage(responseType, { readTime, skippedResults: skipped }));
     }
@@ -179,7 +189,7 @@ class QueryStream {
 async function collect(scan: NameScan, call: Call): Promise<DocumentView[]> {
   const found: DocumentView[] = [];
   for (let view = scan.next(); view !== undefined; view = scan.next()) {
-    if (view === PAUSE) await turn();
+    if (view === pause) await turn();
     else found.push(view);
     if (call.closed) return [];
   }

@@ -26,49 +26,49 @@ export function writeMethod(sandbox: Sandbox): BidiMethod {
 
 /** A write stream: a handshake names the database, then each request commits its writes in order. */
 class WriteConversation implements Conversation {
-  private readonly sandbox: Sandbox;
-  private readonly call: Call;
-  private database: Database | null = null;
-  private responses = 0;
+  readonly #sandbox: Sandbox;
+  readonly #call: Call;
+  #database: Database | null = null;
+  #responses = 0;
 
   constructor(sandbox: Sandbox, call: Call) {
-    this.sandbox = sandbox;
-    this.call = call;
+    this.#sandbox = sandbox;
+    this.#call = call;
   }
 
   message(bytes: Buffer): void {
     const request = requestType.decode(bytes) as unknown as WriteRequest;
-    if (this.database === null) this.open(request);
-    else this.write(this.database, request);
-    this.call.out.flush();
+    if (this.#database === null) this.#open(request);
+    else this.#write(this.#database, request);
+    this.#call.out.flush();
   }
 
   end(): void {
-    this.database = null;
+    this.#database = null;
   }
 
-  private open(request: WriteRequest): void {
+  #open(request: WriteRequest): void {
     if (request.writes.length > 0) throw invalid('The first request of a write stream must hold no writes.');
-    this.database = openDatabase(this.sandbox, this.call, parseDatabaseName(request.database), 'write');
+    this.#database = openDatabase(this.#sandbox, this.#call, parseDatabaseName(request.database), 'write');
     const streamId = request.streamId === '' ? randomUUID() : request.streamId;
-    this.call.out.send(encodeMessage(responseType, { streamId, streamToken: this.nextToken() }));
+    this.#call.out.send(encodeMessage(responseType, { streamId, streamToken: this.#nextToken() }));
   }
 
-  private write(database: Database, request: WriteRequest): void {
+  #write(database: Database, request: WriteRequest): void {
     if (request.streamToken.length === 0) throw invalid('A request of a write stream must carry its stream token.');
-    const { results, time } = commitWrites(this.sandbox, database, request.writes);
-    this.sandbox.counters.method(this.call.method).documents += results.length;
-    this.call.out.send(
+    const { results, time } = commitWrites(this.#sandbox, database, request.writes);
+    this.#sandbox.counters.method(this.#call.method).documents += results.length;
+    this.#call.out.send(
       encodeMessage(responseType, {
-        streamToken: this.nextToken(),
+        streamToken: this.#nextToken(),
         writeResults: results,
         commitTime: timestampFrom(time),
       }),
     );
   }
 
-  private nextToken(): Buffer {
-    this.responses += 1;
-    return Buffer.from(String(this.responses));
+  #nextToken(): Buffer {
+    this.#responses += 1;
+    return Buffer.from(String(this.#responses));
   }
 }

@@ -20,10 +20,10 @@ export interface DocumentEntry {
   newest: Version | null;
 }
 
-const SLAB_BYTES = 1024 * 1024;
-const OWN_SLAB_BYTES = 64 * 1024;
-const NOTHING = Buffer.alloc(0);
-const NAME_TAG = 0x0a;
+const slabBytes = 1024 * 1024;
+const ownSlabBytes = 64 * 1024;
+const nothing = Buffer.alloc(0);
+const nameTag = 0x0a;
 
 /** The document's version as of `time`, or null when there was none then. */
 export function versionAt(entry: DocumentEntry, time: Micros): Version | null {
@@ -37,13 +37,13 @@ export function versionBytes(version: Version): Buffer {
 }
 
 export function tombstone(time: Micros, previous: Version | null): Version {
-  return { slab: NOTHING, offset: 0, length: 0, createTime: time, updateTime: time, previous };
+  return { slab: nothing, offset: 0, length: 0, createTime: time, updateTime: time, previous };
 }
 
 /** Packs documents into slabs: a million small buffers would cost more memory than the documents in them. */
 export class SlabAllocator {
-  private slab = NOTHING;
-  private used = 0;
+  #slab = nothing;
+  #used = 0;
 
   /** Encodes a document straight into a slab: its name, its field entries exactly as written, its times. */
   store(
@@ -55,9 +55,9 @@ export class SlabAllocator {
   ): Version {
     const times = encodedTimes(createTime, updateTime);
     const length = 1 + varintBytes(name.length) + name.length + fields.length + times.length;
-    const { slab, offset } = this.place(length);
+    const { slab, offset } = this.#place(length);
     let at = offset;
-    slab[at++] = NAME_TAG;
+    slab[at++] = nameTag;
     for (let rest = name.length; ; rest >>>= 7) {
       if (rest < 0x80) {
         slab[at++] = rest;
@@ -71,15 +71,15 @@ export class SlabAllocator {
     return { slab, offset, length, createTime, updateTime, previous };
   }
 
-  private place(length: number): { slab: Buffer; offset: number } {
-    if (length > OWN_SLAB_BYTES) return { slab: Buffer.allocUnsafeSlow(length), offset: 0 };
-    if (this.used + length > this.slab.length) {
-      this.slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-      this.used = 0;
+  #place(length: number): { slab: Buffer; offset: number } {
+    if (length > ownSlabBytes) return { slab: Buffer.allocUnsafeSlow(length), offset: 0 };
+    if (this.#used + length > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(slabBytes);
+      this.#used = 0;
     }
-    const offset = this.used;
-    this.used += length;
-    return { slab: this.slab, offset };
+    const offset = this.#used;
+    this.#used += length;
+    return { slab: this.#slab, offset };
   }
 }
 
@@ -95,7 +95,7 @@ export function encodeDocument(name: Uint8Array, fields: Uint8Array, createTime:
 let lastTimes: { createTime: Micros; updateTime: Micros; bytes: Buffer } = {
   createTime: -1,
   updateTime: -1,
-  bytes: NOTHING,
+  bytes: nothing,
 };
 
 /** The two time fields of a Document. Loading writes many documents with the same times, so the last pair is kept. */

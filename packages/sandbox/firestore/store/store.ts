@@ -11,21 +11,21 @@ export interface StoreOptions {
 
 /** All projects and their databases. */
 export class Store {
-  private readonly options: StoreOptions;
-  private readonly databases = new Map<string, Database>();
+  readonly #options: StoreOptions;
+  readonly #databases = new Map<string, Database>();
 
   constructor(options: StoreOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   get strict(): boolean {
-    return this.options.strictDatabases;
+    return this.#options.strictDatabases;
   }
 
   database(name: DatabaseName): Database {
-    const found = this.databases.get(`${name.project}/${name.database}`);
+    const found = this.#databases.get(`${name.project}/${name.database}`);
     if (found !== undefined) return found;
-    if (!this.options.strictDatabases) return this.createDatabase(name);
+    if (!this.#options.strictDatabases) return this.createDatabase(name);
     throw new RpcError(
       'NOT_FOUND',
       `The database ${name.database} does not exist for project ${name.project}. Please create it first.`,
@@ -33,19 +33,19 @@ export class Store {
   }
 
   findDatabase(name: DatabaseName): Database | undefined {
-    return this.databases.get(`${name.project}/${name.database}`);
+    return this.#databases.get(`${name.project}/${name.database}`);
   }
 
   createDatabase(name: DatabaseName): Database {
     const key = `${name.project}/${name.database}`;
-    const existing = this.databases.get(key);
+    const existing = this.#databases.get(key);
     if (existing !== undefined) return existing;
-    const database = new Database({ project: name.project, database: name.database }, this.options.clock);
-    this.databases.set(key, database);
+    const database = new Database({ project: name.project, database: name.database }, this.#options.clock);
+    this.#databases.set(key, database);
     return database;
   }
 
   listDatabases(project: string): Database[] {
-    return [...this.databases.values()].filter((database) => database.name.project === project);
+    return [...this.#databases.values()].filter((database) => database.name.project === project);
   }
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { invalid, RpcError } from '../transport/status.ts';
-import { MINUTE, type Micros, SECOND } from '../values/timestamp.ts';
+import { type Micros, minuteMicros, secondMicros } from '../values/timestamp.ts';
 import type { Database } from './database.ts';
 import { versionAt } from './document.ts';
 
-const LIFETIME: Micros = 270 * SECOND;
-const IDLE: Micros = MINUTE;
-const TRANSACTIONS_MAX = 10_000;
+const lifetime: Micros = 270 * secondMicros;
+const idle: Micros = minuteMicros;
+const transactionsMax = 10_000;
 
 /** A query read in a transaction: asked again at commit, to see whether its answer still holds. */
 export interface ReadQuery {
@@ -23,8 +23,8 @@ export class Transaction {
   readonly readTime: Micros;
   readonly startedAt: Micros;
   lastUsedAt: Micros;
-  private readonly keys = new Set<string>();
-  private readonly queries: ReadQuery[] = [];
+  readonly #keys = new Set<string>();
+  readonly #queries: ReadQuery[] = [];
 
   constructor(readOnly: boolean, readTime: Micros, now: Micros) {
     this.id = randomBytes(16);
@@ -35,19 +35,19 @@ export class Transaction {
   }
 
   noteDocument(key: string): void {
-    if (!this.readOnly) this.keys.add(key);
+    if (!this.readOnly) this.#keys.add(key);
   }
 
   noteQuery(query: ReadQuery): void {
-    if (!this.readOnly) this.queries.push(query);
+    if (!this.readOnly) this.#queries.push(query);
   }
 
   checkUnchanged(database: Database, now: Micros): void {
-    for (const key of this.keys) {
+    for (const key of this.#keys) {
       const entry = database.entry(key);
       if (entry !== undefined && versionAt(entry, this.readTime) !== versionAt(entry, now)) throw contention();
     }
-    for (const query of this.queries) {
+    for (const query of this.#queries) {
       if (query.fingerprint(this.readTime) !== query.fingerprint(now)) throw contention();
     }
   }
@@ -59,41 +59,41 @@ function contention(): RpcError {
 
 /** The open transactions of one database. */
 export class Transactions {
-  private readonly database: Database;
-  private readonly open = new Map<string, Transaction>();
+  readonly #database: Database;
+  readonly #open = new Map<string, Transaction>();
 
   constructor(database: Database) {
-    this.database = database;
+    this.#database = database;
   }
 
   begin(readOnly: boolean, readTime: Micros | null): Transaction {
-    this.expire();
-    if (this.open.size >= TRANSACTIONS_MAX) throw new RpcError('RESOURCE_EXHAUSTED', 'Too many open transactions.');
-    const time = readTime ?? this.database.currentTime();
-    const transaction = new Transaction(readOnly, time, this.database.now());
-    this.open.set(transaction.id.toString('hex'), transaction);
+    this.#expire();
+    if (this.#open.size >= transactionsMax) throw new RpcError('RESOURCE_EXHAUSTED', 'Too many open transactions.');
+    const time = readTime ?? this.#database.currentTime();
+    const transaction = new Transaction(readOnly, time, this.#database.now());
+    this.#open.set(transaction.id.toString('hex'), transaction);
     return transaction;
   }
 
   use(id: Uint8Array): Transaction {
-    this.expire();
-    const transaction = this.open.get(Buffer.from(id).toString('hex'));
+    this.#expire();
+    const transaction = this.#open.get(Buffer.from(id).toString('hex'));
     if (transaction === undefined) throw invalid('The referenced transaction has expired or is no longer valid.');
-    transaction.lastUsedAt = this.database.now();
+    transaction.lastUsedAt = this.#database.now();
     return transaction;
   }
 
   /** Ends a transaction; it cannot be used again. */
   close(id: Uint8Array): Transaction {
     const transaction = this.use(id);
-    this.open.delete(transaction.id.toString('hex'));
+    this.#open.delete(transaction.id.toString('hex'));
     return transaction;
   }
 
-  private expire(): void {
-    const now = this.database.now();
-    for (const [id, transaction] of this.open) {
-      if (now - transaction.startedAt > LIFETIME || now - transaction.lastUsedAt > IDLE) this.open.delete(id);
+  #expire(): void {
+    const now = this.#database.now();
+    for (const [id, transaction] of this.#open) {
+      if (now - transaction.startedAt > lifetime || now - transaction.lastUsedAt > idle) this.#open.delete(id);
     }
   }
 }

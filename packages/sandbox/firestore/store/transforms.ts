@@ -5,18 +5,18 @@ import {
   encodeDouble,
   encodeInteger,
   encodeTimestampValue,
-  NULL_VALUE,
+  nullValue,
   splitElements,
 } from '../values/encode.ts';
 import { parseFieldPath } from '../values/field-path.ts';
 import { type FieldMap, getField, setField } from '../values/fields.ts';
 import { compareValues, valuesEqual } from '../values/order.ts';
 import type { Micros } from '../values/timestamp.ts';
-import { decodeValue, type NumberValue, RANK, type Value } from '../values/value.ts';
+import { decodeValue, type NumberValue, rank, type Value } from '../values/value.ts';
 
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
-const REQUEST_TIME = 1;
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+const requestTime = 1;
 
 export interface FieldTransformMessage {
   fieldPath: string;
@@ -45,7 +45,7 @@ function transformed(
 ): { stored: Uint8Array; result: Uint8Array } {
   switch (transform.transformType) {
     case 'setToServerValue':
-      if (transform.setToServerValue !== REQUEST_TIME) throw invalid('Unknown server value.');
+      if (transform.setToServerValue !== requestTime) throw invalid('Unknown server value.');
       return same(encodeTimestampValue(time));
     case 'increment':
       return same(increment(current, transform.increment!));
@@ -54,9 +54,9 @@ function transformed(
     case 'minimum':
       return same(extreme(current, transform.minimum!, -1));
     case 'appendMissingElements':
-      return { stored: union(current, transform.appendMissingElements!), result: NULL_VALUE };
+      return { stored: union(current, transform.appendMissingElements!), result: nullValue };
     case 'removeAllFromArray':
-      return { stored: without(current, transform.removeAllFromArray!), result: NULL_VALUE };
+      return { stored: without(current, transform.removeAllFromArray!), result: nullValue };
     default:
       throw invalid(`The transform of ${transform.fieldPath} names no operation.`);
   }
@@ -68,13 +68,13 @@ function same(value: Uint8Array): { stored: Uint8Array; result: Uint8Array } {
 
 function numberOperand(bytes: Uint8Array): NumberValue {
   const value = decodeValue(bytes);
-  if (value.rank !== RANK.number) throw invalid('The operand of a numeric transform must be a number.');
+  if (value.rank !== rank.number) throw invalid('The operand of a numeric transform must be a number.');
   return value;
 }
 
 function numberOf(bytes: Uint8Array | null): NumberValue | null {
   const value = bytes === null ? null : decodeValue(bytes);
-  return value?.rank === RANK.number ? value : null;
+  return value?.rank === rank.number ? value : null;
 }
 
 /** Integers saturate at the ends of int64; an integer and a double make a double. */
@@ -84,8 +84,8 @@ function increment(current: Uint8Array | null, operand: Uint8Array): Uint8Array 
   if (from === null) return operand;
   if (!from.isInteger || !by.isInteger) return encodeDouble(from.double + by.double);
   const sum = (from.exact ?? BigInt(from.double)) + (by.exact ?? BigInt(by.double));
-  if (sum > INT64_MAX) return encodeInteger(INT64_MAX);
-  if (sum < INT64_MIN) return encodeInteger(INT64_MIN);
+  if (sum > int64Max) return encodeInteger(int64Max);
+  if (sum < int64Min) return encodeInteger(int64Min);
   return encodeInteger(sum);
 }
 

@@ -1,6 +1,6 @@
 import { invalid, RpcError } from '../transport/status.ts';
 import { type FieldPath, isNamePath, parseFieldPath } from '../values/field-path.ts';
-import { DOCUMENT_ENTRY, encodeFields, getField, parseFields, setField, splitDocument } from '../values/fields.ts';
+import { documentEntry, encodeFields, getField, parseFields, setField, splitDocument } from '../values/fields.ts';
 import { databaseRoot, parseDocumentName, type ResourceName } from '../values/name.ts';
 import { isoFrom, type Micros, microsFrom, type TimestampMessage, timestampFrom } from '../values/timestamp.ts';
 import { checkDocumentSize, checkFields } from '../values/validate.ts';
@@ -37,7 +37,7 @@ interface DocumentState {
   readonly updateTime: Micros;
 }
 
-const NO_FIELDS = new Uint8Array(0);
+const noFields = new Uint8Array(0);
 
 /** A write whose document is known: its name parsed and, for an update, its field entries found. */
 export interface PreparedWrite {
@@ -58,8 +58,8 @@ export function prepareWrite(database: Database, message: WriteMessage): Prepare
 
 function targetOf(message: WriteMessage): { name: string; fields: Uint8Array } {
   if (message.operation === 'update') return splitDocument(message.update!);
-  if (message.operation === 'delete') return { name: message.delete!, fields: NO_FIELDS };
-  if (message.operation === 'transform') return { name: message.transform!.document, fields: NO_FIELDS };
+  if (message.operation === 'delete') return { name: message.delete!, fields: noFields };
+  if (message.operation === 'transform') return { name: message.transform!.document, fields: noFields };
   throw invalid('A write names no operation.');
 }
 
@@ -68,64 +68,64 @@ function targetOf(message: WriteMessage): { name: string; fields: Uint8Array } {
  * is in the database until `install`.
  */
 export class WriteBatch {
-  private readonly database: Database;
-  private readonly time: Micros;
-  private readonly staged = new Map<string, DocumentState>();
+  readonly #database: Database;
+  readonly #time: Micros;
+  readonly #staged = new Map<string, DocumentState>();
 
   constructor(database: Database, time: Micros) {
-    this.database = database;
-    this.time = time;
+    this.#database = database;
+    this.#time = time;
   }
 
   stage(write: PreparedWrite): WriteResultMessage {
     const { name, message } = write;
-    const before = this.stateOf(write);
+    const before = this.#stateOf(write);
     checkPrecondition(message.currentDocument ?? null, before);
     if (message.operation === 'delete') {
-      this.staged.set(name.key, { ...before, fields: null, updateTime: this.time });
+      this.#staged.set(name.key, { ...before, fields: null, updateTime: this.#time });
       return {};
     }
-    const { fields, results } = this.changed(write, before);
+    const { fields, results } = this.#changed(write, before);
     checkDocumentSize(before.name, name.segments, checkFields(fields));
-    return { updateTime: this.keep(name.key, before, fields), transformResults: results };
+    return { updateTime: this.#keep(name.key, before, fields), transformResults: results };
   }
 
   /** Puts the staged writes into the database and returns the documents that changed. */
   install(): DocumentEntry[] {
     const changed: DocumentEntry[] = [];
-    for (const [key, state] of this.staged) {
+    for (const [key, state] of this.#staged) {
       const entry =
         state.fields === null
-          ? this.database.remove(key, this.time)
-          : this.database.put(key, Buffer.from(state.name), state.fields, state.createTime, state.updateTime);
+          ? this.#database.remove(key, this.#time)
+          : this.#database.put(key, Buffer.from(state.name), state.fields, state.createTime, state.updateTime);
       if (entry !== undefined) changed.push(entry);
     }
     return changed;
   }
 
-  private keep(key: string, before: DocumentState, fields: Uint8Array): { seconds: number; nanos: number } {
+  #keep(key: string, before: DocumentState, fields: Uint8Array): { seconds: number; nanos: number } {
     // A write that changes nothing keeps the update time, as in production.
     if (before.fields !== null && Buffer.compare(before.fields, fields) === 0) return timestampFrom(before.updateTime);
-    const createTime = before.fields === null ? this.time : before.createTime;
-    this.staged.set(key, { name: before.name, fields, createTime, updateTime: this.time });
-    return timestampFrom(this.time);
+    const createTime = before.fields === null ? this.#time : before.createTime;
+    this.#staged.set(key, { name: before.name, fields, createTime, updateTime: this.#time });
+    return timestampFrom(this.#time);
   }
 
-  private changed(write: PreparedWrite, before: DocumentState): { fields: Uint8Array; results: Uint8Array[] } {
+  #changed(write: PreparedWrite, before: DocumentState): { fields: Uint8Array; results: Uint8Array[] } {
     const { message } = write;
     const isTransform = message.operation === 'transform';
     const transforms = isTransform ? message.transform!.fieldTransforms : (message.updateTransforms ?? []);
-    const base = isTransform ? (before.fields ?? NO_FIELDS) : updated(write, before);
+    const base = isTransform ? (before.fields ?? noFields) : updated(write, before);
     if (transforms.length === 0) return { fields: base, results: [] };
-    const fields = parseFields(base, DOCUMENT_ENTRY);
-    const results = transforms.map((transform) => applyTransform(fields, transform, this.time));
-    return { fields: encodeFields(fields, DOCUMENT_ENTRY), results };
+    const fields = parseFields(base, documentEntry);
+    const results = transforms.map((transform) => applyTransform(fields, transform, this.#time));
+    return { fields: encodeFields(fields, documentEntry), results };
   }
 
-  private stateOf({ name, fullName }: PreparedWrite): DocumentState {
-    const staged = this.staged.get(name.key);
+  #stateOf({ name, fullName }: PreparedWrite): DocumentState {
+    const staged = this.#staged.get(name.key);
     if (staged !== undefined) return staged;
-    const newest = this.database.entry(name.key)?.newest ?? null;
+    const newest = this.#database.entry(name.key)?.newest ?? null;
     if (newest === null || newest.length === 0) return { name: fullName, fields: null, createTime: 0, updateTime: 0 };
     const { fields } = splitDocument(versionBytes(newest));
     return { name: fullName, fields, createTime: newest.createTime, updateTime: newest.updateTime };
@@ -138,11 +138,11 @@ function updated({ message, fields }: PreparedWrite, before: DocumentState): Uin
   const paths = message.updateMask.fieldPaths.map(parseFieldPath);
   checkMask(paths);
   checkFields(fields);
-  if (paths.length === 0) return before.fields ?? NO_FIELDS;
-  const given = parseFields(fields, DOCUMENT_ENTRY);
-  const result = parseFields(before.fields ?? NO_FIELDS, DOCUMENT_ENTRY);
+  if (paths.length === 0) return before.fields ?? noFields;
+  const given = parseFields(fields, documentEntry);
+  const result = parseFields(before.fields ?? noFields, documentEntry);
   for (const path of paths) setField(result, path, getField(given, path));
-  return encodeFields(result, DOCUMENT_ENTRY);
+  return encodeFields(result, documentEntry);
 }
 
 function checkMask(paths: readonly FieldPath[]): void {

@@ -1,13 +1,13 @@
 import type { Clock } from '../store/clock.ts';
 import { encodeDocument } from '../store/document.ts';
 import { encodeInteger, encodeString } from '../values/encode.ts';
-import { DOCUMENT_ENTRY, encodeFields, splitDocument } from '../values/fields.ts';
+import { documentEntry, encodeFields, splitDocument } from '../values/fields.ts';
 import { type Micros, microsFrom, type TimestampMessage } from '../values/timestamp.ts';
 import type { RawClient, Response } from './raw-client.ts';
 
-export const DATABASE = 'projects/demo/databases/(default)';
-export const ROOT = `${DATABASE}/documents`;
-export const NAME = { project: 'demo', database: '(default)' };
+export const database = 'projects/demo/databases/(default)';
+export const root = `${database}/documents`;
+export const name = { project: 'demo', database: '(default)' };
 
 /** A clock that stands still until it is moved. */
 export class ManualClock implements Clock {
@@ -27,11 +27,11 @@ export function fields(entries: Record<string, number | string | Uint8Array>): B
     name,
     typeof value === 'number' ? encodeInteger(value) : typeof value === 'string' ? encodeString(value) : value,
   ]);
-  return encodeFields(new Map(encoded), DOCUMENT_ENTRY);
+  return encodeFields(new Map(encoded), documentEntry);
 }
 
 export function documentBytes(path: string, content: Uint8Array): Buffer {
-  return encodeDocument(Buffer.from(`${ROOT}/${path}`), content, 0, 0);
+  return encodeDocument(Buffer.from(`${root}/${path}`), content, 0, 0);
 }
 
 export function setWrite(path: string, content: Uint8Array): { update: Buffer } {
@@ -39,12 +39,12 @@ export function setWrite(path: string, content: Uint8Array): { update: Buffer } 
 }
 
 export async function set(client: RawClient, path: string, content: Uint8Array): Promise<Micros> {
-  const response = await client.unary('Commit', { database: DATABASE, writes: [setWrite(path, content)] });
+  const response = await client.unary('Commit', { database: database, writes: [setWrite(path, content)] });
   return timeOf(response.commitTime);
 }
 
 export async function remove(client: RawClient, path: string): Promise<Micros> {
-  const response = await client.unary('Commit', { database: DATABASE, writes: [{ delete: `${ROOT}/${path}` }] });
+  const response = await client.unary('Commit', { database: database, writes: [{ delete: `${root}/${path}` }] });
   return timeOf(response.commitTime);
 }
 
@@ -54,7 +54,7 @@ export function timeOf(message: unknown): Micros {
 
 /** The relative path of an encoded document. */
 export function pathOf(document: Uint8Array): string {
-  return splitDocument(document).name.slice(ROOT.length + 1);
+  return splitDocument(document).name.slice(root.length + 1);
 }
 
 export function pathsOf(responses: readonly Response[]): string[] {
@@ -68,6 +68,6 @@ export interface QueryOptions {
 
 /** Paths a structured query finds. */
 export async function query(client: RawClient, structuredQuery: object, options: QueryOptions = {}): Promise<string[]> {
-  const request = { parent: ROOT, structuredQuery, ...options };
+  const request = { parent: root, structuredQuery, ...options };
   return pathsOf(await client.stream('RunQuery', request));
 }

@@ -1,15 +1,15 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { adminType, encodeMessage, firestoreType } from '../protos.ts';
 import { frame, MessageSplitter } from '../transport/framing.ts';
-import { CODE, type CodeName } from '../transport/status.ts';
+import { type CodeName, grpcCode } from '../transport/status.ts';
 
-const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+const messageBytesMax = 64 * 1024 * 1024;
 
 export class RawError extends Error {
   readonly codeName: CodeName;
 
   constructor(code: number, message: string) {
-    const codeName = (Object.keys(CODE) as CodeName[]).find((name) => CODE[name] === code) ?? 'UNKNOWN';
+    const codeName = (Object.keys(grpcCode) as CodeName[]).find((name) => grpcCode[name] === code) ?? 'UNKNOWN';
     super(`${codeName}: ${message}`);
     this.codeName = codeName;
   }
@@ -21,23 +21,23 @@ export type Response = Record<string, any>;
 
 /** Speaks gRPC to the sandbox without any client library in between, so that tests see the very bytes. */
 export class RawClient {
-  private readonly session: ClientHttp2Session;
+  readonly #session: ClientHttp2Session;
   token = 'owner';
   /** A `grpc-timeout` header to send, when not empty. */
   timeout = '';
 
   constructor(port: number) {
-    this.session = connect(`http://127.0.0.1:${port}`);
-    this.session.on('error', () => {});
+    this.#session = connect(`http://127.0.0.1:${port}`);
+    this.#session.on('error', () => {});
   }
 
   close(): void {
-    this.session.close();
+    this.#session.close();
   }
 
   /** Drops the connection at once. */
   destroy(): void {
-    this.session.destroy();
+    this.#session.destroy();
   }
 
   async unary(method: string, request: object): Promise<Response> {
@@ -57,10 +57,10 @@ export class RawClient {
   }
 
   converse(method: string, onResponse: (response: Response) => void): RawConversation {
-    return new RawConversation(this.session, method, this.headers(), onResponse);
+    return new RawConversation(this.#session, method, this.#headers(), onResponse);
   }
 
-  private headers(): Record<string, string> {
+  #headers(): Record<string, string> {
     const headers = { authorization: `Bearer ${this.token}` };
     return this.timeout === '' ? headers : { ...headers, 'grpc-timeout': this.timeout };
   }
@@ -69,8 +69,8 @@ export class RawClient {
 export class RawConversation {
   /** Settles when the call ends: rejects unless its status is OK. */
   readonly done: Promise<void>;
-  private readonly stream: ClientHttp2Stream;
-  private readonly method: string;
+  readonly #stream: ClientHttp2Stream;
+  readonly #method: string;
 
   constructor(
     session: ClientHttp2Session,
@@ -78,47 +78,47 @@ export class RawConversation {
     headers: Record<string, string>,
     onResponse: (response: Response) => void,
   ) {
-    this.method = method;
+    this.#method = method;
     const isAdmin = method === 'ListDatabases' || method === 'GetDatabase';
     const service = isAdmin ? 'google.firestore.admin.v1.FirestoreAdmin' : 'google.firestore.v1.Firestore';
-    this.stream = session.request({
+    this.#stream = session.request({
       ':method': 'POST',
       ':path': `/${service}/${method}`,
       'content-type': 'application/grpc',
       te: 'trailers',
       ...headers,
     });
-    const splitter = new MessageSplitter(MESSAGE_BYTES_MAX, 'identity');
+    const splitter = new MessageSplitter(messageBytesMax, 'identity');
     const type = responseTypeOf(method);
-    this.stream.on('data', (chunk: Buffer) => {
+    this.#stream.on('data', (chunk: Buffer) => {
       for (const message of splitter.push(chunk)) onResponse(type.decode(message) as Response);
     });
-    this.done = this.finish();
+    this.done = this.#finish();
     this.done.catch(() => {});
   }
 
   send(request: object): void {
-    this.stream.write(frame(encodeMessage(requestTypeOf(this.method), request)));
+    this.#stream.write(frame(encodeMessage(requestTypeOf(this.#method), request)));
   }
 
   end(): void {
-    this.stream.end();
+    this.#stream.end();
   }
 
   /** Stops reading: the server runs into flow control. */
   pause(): void {
-    this.stream.pause();
+    this.#stream.pause();
   }
 
   resume(): void {
-    this.stream.resume();
+    this.#stream.resume();
   }
 
   cancel(): void {
-    this.stream.close();
+    this.#stream.close();
   }
 
-  private async finish(): Promise<void> {
+  async #finish(): Promise<void> {
     let status: string | undefined;
     let message = '';
     const take = (headers: Record<string, unknown>): void => {
@@ -126,11 +126,11 @@ export class RawConversation {
       status = String(headers['grpc-status']);
       message = decodeURIComponent(String(headers['grpc-message'] ?? ''));
     };
-    this.stream.on('response', take);
-    this.stream.on('trailers', take);
-    this.stream.on('error', () => {});
-    await new Promise<void>((resolve) => this.stream.once('close', resolve));
-    if (status === undefined) throw new RawError(CODE.UNAVAILABLE, 'The stream broke without a status.');
+    this.#stream.on('response', take);
+    this.#stream.on('trailers', take);
+    this.#stream.on('error', () => {});
+    await new Promise<void>((resolve) => this.#stream.once('close', resolve));
+    if (status === undefined) throw new RawError(grpcCode.UNAVAILABLE, 'The stream broke without a status.');
     if (status !== '0') throw new RawError(Number(status), message);
   }
 }

@@ -3,109 +3,109 @@ import { encodeStatusMessage } from './framing.ts';
 import { MessageStream } from './message-stream.ts';
 import { asRpcError, RpcError } from './status.ts';
 
-const CONTENT_TYPE = 'application/grpc+proto';
+const contentType = 'application/grpc+proto';
 
 /** One RPC on one HTTP/2 stream: its caller, its way back, and the one status it ends with. */
 export class Call {
   readonly method: string;
   /** The bearer token of the caller, without its scheme; '' when there is none. */
   readonly token: string;
-  private readonly stream: ServerHttp2Stream;
-  private messages: MessageStream | null = null;
-  private ended = false;
-  private readonly closeListeners: (() => void)[] = [];
+  readonly #stream: ServerHttp2Stream;
+  #messages: MessageStream | null = null;
+  #ended = false;
+  readonly #closeListeners: (() => void)[] = [];
 
   constructor(method: string, stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
     this.method = method;
-    this.stream = stream;
+    this.#stream = stream;
     this.token = (headers.authorization ?? '').replace(/^Bearer +/i, '');
     const timeoutMs = parseTimeout(String(headers['grpc-timeout'] ?? ''));
     const deadline = timeoutMs === null ? undefined : setTimeout(() => this.fail(deadlineExceeded()), timeoutMs);
     deadline?.unref();
     stream.once('close', () => {
       clearTimeout(deadline);
-      for (const listener of this.closeListeners) listener();
+      for (const listener of this.#closeListeners) listener();
     });
   }
 
   /** True once nobody reads the answer any more: the caller hung up or the call has ended. */
   get closed(): boolean {
-    return this.ended || this.stream.destroyed || this.stream.closed;
+    return this.#ended || this.#stream.destroyed || this.#stream.closed;
   }
 
   get bytesSent(): number {
-    return this.messages?.bytesSent ?? 0;
+    return this.#messages?.bytesSent ?? 0;
   }
 
   onClose(listener: () => void): void {
-    this.closeListeners.push(listener);
+    this.#closeListeners.push(listener);
   }
 
   /** The way back to the caller; the response headers go out with its first use. */
   get out(): MessageStream {
-    if (this.messages === null) {
-      if (!this.stream.headersSent && !this.closed) {
-        this.stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE }, { waitForTrailers: true });
+    if (this.#messages === null) {
+      if (!this.#stream.headersSent && !this.closed) {
+        this.#stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
       }
-      this.messages = new MessageStream(this.stream);
+      this.#messages = new MessageStream(this.#stream);
     }
-    return this.messages;
+    return this.#messages;
   }
 
   finish(): void {
-    this.end({ 'grpc-status': '0' });
+    this.#end({ 'grpc-status': '0' });
   }
 
   fail(error: unknown): void {
     const status = asRpcError(error);
     if (this.closed) return;
-    if (this.messages === null) this.failAtOnce(status);
-    else this.end({ 'grpc-status': String(status.code), 'grpc-message': encodeStatusMessage(status.message) });
+    if (this.#messages === null) this.#failAtOnce(status);
+    else this.#end({ 'grpc-status': String(status.code), 'grpc-message': encodeStatusMessage(status.message) });
   }
 
   /** Breaks the stream without a status, like a lost connection. */
   reset(): void {
-    this.ended = true;
-    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    this.#ended = true;
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
 
-  private failAtOnce(status: RpcError): void {
-    this.ended = true;
-    this.stream.respond(
+  #failAtOnce(status: RpcError): void {
+    this.#ended = true;
+    this.#stream.respond(
       {
         ':status': 200,
-        'content-type': CONTENT_TYPE,
+        'content-type': contentType,
         'grpc-status': String(status.code),
         'grpc-message': encodeStatusMessage(status.message),
       },
       { endStream: true },
     );
-    this.stream.resume();
+    this.#stream.resume();
   }
 
-  private end(trailers: Record<string, string>): void {
+  #end(trailers: Record<string, string>): void {
     if (this.closed) return;
     this.out.flush();
-    this.ended = true;
-    this.stream.once('wantTrailers', () => {
-      if (this.stream.destroyed) return;
-      this.stream.sendTrailers(trailers);
+    this.#ended = true;
+    this.#stream.once('wantTrailers', () => {
+      if (this.#stream.destroyed) return;
+      this.#stream.sendTrailers(trailers);
       // A caller that has not finished sending is told to stop; otherwise the stream would stay half open.
-      if (!this.stream.readableEnded) setImmediate(() => this.stream.close(constants.NGHTTP2_NO_ERROR));
+      if (!this.#stream.readableEnded) setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
     });
-    this.stream.end();
+    this.#stream.end();
   }
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 /** The longest delay a timer takes; a later deadline is no deadline for a sandbox. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
+const timerMsMax = 2 ** 31 - 1;
 
 /** `grpc-timeout` is up to eight digits and a unit; null when there is none. */
 function parseTimeout(text: string): number | null {
   const match = /^([0-9]{1,8})([HMSmun])$/.exec(text);
-  const timeoutMs = match === null ? TIMER_MS_MAX : Number(match[1]) * UNIT_MS[match[2]!]!;
-  return timeoutMs < TIMER_MS_MAX ? timeoutMs : null;
+  const timeoutMs = match === null ? timerMsMax : Number(match[1]) * unitMs[match[2]!]!;
+  return timeoutMs < timerMsMax ? timeoutMs : null;
 }
 
 function deadlineExceeded(): RpcError {

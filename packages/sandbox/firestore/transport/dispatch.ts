@@ -4,7 +4,7 @@ import { MessageSplitter } from './framing.ts';
 import { asRpcError, invalid, RpcError } from './status.ts';
 
 /** Firestore's documented limit on one request. */
-export const REQUEST_BYTES_MAX = 10 * 1024 * 1024;
+export const requestBytesMax = 10 * 1024 * 1024;
 
 export interface UnaryMethod {
   readonly kind: 'unary';
@@ -37,29 +37,29 @@ export interface CallGuard {
 
 /** Routes `/service/Method` to its handler and turns whatever it throws into a gRPC status. */
 export class Dispatcher {
-  private readonly methods: ReadonlyMap<string, Method>;
-  private readonly guard: CallGuard;
-  private readonly settled = new WeakSet<Call>();
+  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #guard: CallGuard;
+  readonly #settled = new WeakSet<Call>();
 
   constructor(methods: ReadonlyMap<string, Method>, guard: CallGuard) {
-    this.methods = methods;
-    this.guard = guard;
+    this.#methods = methods;
+    this.#guard = guard;
   }
 
   accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const path = headers[':path'] ?? '';
     const call = new Call(path.slice(path.lastIndexOf('/') + 1), stream, headers);
-    const method = this.methods.get(path);
+    const method = this.#methods.get(path);
     if (method === undefined) {
       call.fail(new RpcError('UNIMPLEMENTED', `The sandbox does not offer ${path}.`));
       return;
     }
-    const splitter = new MessageSplitter(REQUEST_BYTES_MAX, String(headers['grpc-encoding'] ?? 'identity'));
-    if (method.kind === 'bidi') this.converse(method, call, stream, splitter);
-    else this.answerOne(method, call, stream, splitter);
+    const splitter = new MessageSplitter(requestBytesMax, String(headers['grpc-encoding'] ?? 'identity'));
+    if (method.kind === 'bidi') this.#converse(method, call, stream, splitter);
+    else this.#answerOne(method, call, stream, splitter);
   }
 
-  private answerOne(
+  #answerOne(
     method: UnaryMethod | ServerStreamMethod,
     call: Call,
     stream: ServerHttp2Stream,
@@ -71,33 +71,33 @@ export class Dispatcher {
       try {
         request = splitter.push(chunk)[0] ?? request;
       } catch (error) {
-        this.fail(call, error);
+        this.#fail(call, error);
       }
     });
     stream.once('end', () => {
       if (call.closed) return;
-      if (request === undefined) this.fail(call, invalid('The request holds no message.'));
-      else void this.run(method, call, request);
+      if (request === undefined) this.#fail(call, invalid('The request holds no message.'));
+      else void this.#run(method, call, request);
     });
   }
 
-  private async run(method: UnaryMethod | ServerStreamMethod, call: Call, request: Buffer): Promise<void> {
+  async #run(method: UnaryMethod | ServerStreamMethod, call: Call, request: Buffer): Promise<void> {
     try {
-      await this.guard.before(call);
+      await this.#guard.before(call);
       if (call.closed) {
-        this.settle(call, null);
+        this.#settle(call, null);
         return;
       }
       const response = await method.handle(request, call);
       if (response instanceof Uint8Array) call.out.send(response);
       call.finish();
-      this.settle(call, null);
+      this.#settle(call, null);
     } catch (error) {
-      this.fail(call, error);
+      this.#fail(call, error);
     }
   }
 
-  private converse(method: BidiMethod, call: Call, stream: ServerHttp2Stream, splitter: MessageSplitter): void {
+  #converse(method: BidiMethod, call: Call, stream: ServerHttp2Stream, splitter: MessageSplitter): void {
     let conversation: Conversation | undefined;
     const inOrder = serial(async (step: () => Promise<void>) => {
       if (call.closed) return;
@@ -105,11 +105,11 @@ export class Dispatcher {
         await step();
       } catch (error) {
         conversation?.end();
-        this.fail(call, error);
+        this.#fail(call, error);
       }
     });
     inOrder(async () => {
-      await this.guard.before(call);
+      await this.#guard.before(call);
       conversation = method.open(call);
     });
     stream.on('data', (chunk: Buffer) => {
@@ -117,7 +117,7 @@ export class Dispatcher {
       try {
         for (const message of splitter.push(chunk)) inOrder(async () => conversation?.message(message));
       } catch (error) {
-        this.fail(call, error);
+        this.#fail(call, error);
       }
     });
     stream.once('end', () =>
@@ -128,21 +128,21 @@ export class Dispatcher {
     );
     call.onClose(() => {
       conversation?.end();
-      this.settle(call, null);
+      this.#settle(call, null);
     });
   }
 
-  private fail(call: Call, error: unknown): void {
+  #fail(call: Call, error: unknown): void {
     const status = asRpcError(error);
     call.fail(status);
-    this.settle(call, status);
+    this.#settle(call, status);
   }
 
   /** A call is counted once, however many ways it ends in. */
-  private settle(call: Call, error: RpcError | null): void {
-    if (this.settled.has(call)) return;
-    this.settled.add(call);
-    this.guard.after(call, error);
+  #settle(call: Call, error: RpcError | null): void {
+    if (this.#settled.has(call)) return;
+    this.#settled.add(call);
+    this.#guard.after(call, error);
   }
 }
 

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-const WINDOW_BYTES = 16 * 1024 * 1024;
-const SESSION_MEMORY_MB = 2048;
-const STREAM_RESETS_MAX = 1_000_000;
-const PREFACE = 'PRI * HTTP/2';
+const windowBytes = 16 * 1024 * 1024;
+const sessionMemoryMb = 2048;
+const streamResetsMax = 1_000_000;
+const preface = 'PRI * HTTP/2';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -31,13 +31,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const http2 = createHttp2Server({
     // Node's defaults protect servers on the open internet; here one connection may well carry a hundred full scans,
     // and a test may cancel a thousand streams in a row.
-    maxSessionMemory: SESSION_MEMORY_MB,
-    streamResetBurst: STREAM_RESETS_MAX,
-    streamResetRate: STREAM_RESETS_MAX,
-    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
+    maxSessionMemory: sessionMemoryMb,
+    streamResetBurst: streamResetsMax,
+    streamResetRate: streamResetsMax,
+    settings: { initialWindowSize: windowBytes, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
   });
   http2.on('session', (session: ServerHttp2Session) => {
-    session.setLocalWindowSize(WINDOW_BYTES);
+    session.setLocalWindowSize(windowBytes);
     session.on('error', () => session.destroy());
   });
   http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
@@ -54,7 +54,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       const first = socket.read() as Buffer | null;
       if (first === null) return;
       socket.unshift(first);
-      const isHttp2 = PREFACE.startsWith(first.toString('latin1', 0, PREFACE.length));
+      const isHttp2 = preface.startsWith(first.toString('latin1', 0, preface.length));
       (isHttp2 ? http2 : http1).emit('connection', socket);
     });
   });

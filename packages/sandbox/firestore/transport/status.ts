@@ -1,5 +1,5 @@
 /** The gRPC status codes, by the names their users know them under. */
-export const CODE = {
+export const grpcCode = {
   OK: 0,
   CANCELLED: 1,
   UNKNOWN: 2,
@@ -19,7 +19,7 @@ export const CODE = {
   UNAUTHENTICATED: 16,
 } as const;
 
-export type CodeName = keyof typeof CODE;
+export type CodeName = keyof typeof grpcCode;
 
 /** An answer the caller is meant to see: the call ends with this status. Anything else thrown is a defect of the sandbox. */
 export class RpcError extends Error {
@@ -32,7 +32,7 @@ export class RpcError extends Error {
   }
 
   get code(): number {
-    return CODE[this.codeName];
+    return grpcCode[this.codeName];
   }
 }
 

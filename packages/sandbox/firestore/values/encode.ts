@@ -1,19 +1,19 @@
 import { encodeTimestamp, type Micros } from './timestamp.ts';
-import { TAG } from './value.ts';
-import { FIXED64, VARINT, WireReader, WireWriter } from './wire.ts';
+import { valueTag } from './value.ts';
+import { fixed64, varint, WireReader, WireWriter } from './wire.ts';
 
-export const NULL_VALUE: Uint8Array = Uint8Array.of(TAG.null, 0);
+export const nullValue: Uint8Array = Uint8Array.of(valueTag.null, 0);
 
 export function encodeBoolean(value: boolean): Buffer {
-  return new WireWriter(4).tag(1, VARINT).varint(Number(value)).finish();
+  return new WireWriter(4).tag(1, varint).varint(Number(value)).finish();
 }
 
 export function encodeInteger(value: number | bigint): Buffer {
-  return new WireWriter(12).tag(2, VARINT).int64(value).finish();
+  return new WireWriter(12).tag(2, varint).int64(value).finish();
 }
 
 export function encodeDouble(value: number): Buffer {
-  return new WireWriter(10).tag(3, FIXED64).double(value).finish();
+  return new WireWriter(10).tag(3, fixed64).double(value).finish();
 }
 
 export function encodeTimestampValue(micros: Micros): Buffer {
@@ -34,8 +34,8 @@ export function encodeReference(name: string): Buffer {
 
 export function encodeGeoPoint(latitude: number, longitude: number): Buffer {
   const writer = new WireWriter(20);
-  if (latitude !== 0 || Object.is(latitude, -0)) writer.tag(1, FIXED64).double(latitude);
-  if (longitude !== 0 || Object.is(longitude, -0)) writer.tag(2, FIXED64).double(longitude);
+  if (latitude !== 0 || Object.is(latitude, -0)) writer.tag(1, fixed64).double(latitude);
+  if (longitude !== 0 || Object.is(longitude, -0)) writer.tag(2, fixed64).double(longitude);
   return new WireWriter(24).delimited(8, writer.finish()).finish();
 }
 
@@ -62,6 +62,6 @@ export function splitElements(bytes: Uint8Array, start = 0, end = bytes.length):
 export function elementsOf(value: Uint8Array | null): Uint8Array[] | null {
   if (value === null) return null;
   const reader = new WireReader(value);
-  if (!reader.more || reader.uint32() !== TAG.array) return null;
+  if (!reader.more || reader.uint32() !== valueTag.array) return null;
   return splitElements(value, reader.delimited(), reader.position);
 }

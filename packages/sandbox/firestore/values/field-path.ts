@@ -2,14 +2,14 @@ import { invalid } from '../transport/status.ts';
 
 export type FieldPath = readonly string[];
 
-export const NAME_FIELD = '__name__';
-const SIMPLE_PATH = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
-const SIMPLE_SEGMENT = /^[A-Za-z_][A-Za-z_0-9]*$/;
-const FIELD_BYTES_MAX = 1500;
+export const nameField = '__name__';
+const simplePath = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
+const simpleSegment = /^[A-Za-z_][A-Za-z_0-9]*$/;
+const fieldBytesMax = 1500;
 
 /** Splits `a.b`, with segments that are not simple names in backticks: `a.\`b.c\``. */
 export function parseFieldPath(text: string): FieldPath {
-  const segments = SIMPLE_PATH.test(text) ? text.split('.') : scanSegments(text);
+  const segments = simplePath.test(text) ? text.split('.') : scanSegments(text);
   for (const segment of segments) checkFieldName(segment, text);
   return segments;
 }
@@ -31,7 +31,7 @@ function scanSimple(text: string, start: number): { segment: string; end: number
   const dot = text.indexOf('.', start);
   const end = dot === -1 ? text.length : dot;
   const segment = text.slice(start, end);
-  if (!SIMPLE_SEGMENT.test(segment)) {
+  if (!simpleSegment.test(segment)) {
     throw invalid(
       `Invalid property path "${text}". Unquoted property names must match regex ([a-zA-Z_][a-zA-Z_0-9]*).`,
     );
@@ -51,18 +51,18 @@ function scanQuoted(text: string, start: number): { segment: string; end: number
 
 function checkFieldName(name: string, path: string): void {
   if (name === '') throw invalid(`Invalid property path "${path}": a property name is empty.`);
-  if (name.length > FIELD_BYTES_MAX / 3 && Buffer.byteLength(name) > FIELD_BYTES_MAX) {
-    throw invalid(`Property name is longer than ${FIELD_BYTES_MAX} bytes.`);
+  if (name.length > fieldBytesMax / 3 && Buffer.byteLength(name) > fieldBytesMax) {
+    throw invalid(`Property name is longer than ${fieldBytesMax} bytes.`);
   }
 }
 
 export function isNamePath(path: FieldPath): boolean {
-  return path.length === 1 && path[0] === NAME_FIELD;
+  return path.length === 1 && path[0] === nameField;
 }
 
 /** The canonical text of a path, quoted where it must be. */
 export function formatFieldPath(path: FieldPath): string {
   return path
-    .map((segment) => (SIMPLE_SEGMENT.test(segment) ? segment : `\`${segment.replace(/[`\\]/g, '\\$&')}\``))
+    .map((segment) => (simpleSegment.test(segment) ? segment : `\`${segment.replace(/[`\\]/g, '\\$&')}\``))
     .join('.');
 }

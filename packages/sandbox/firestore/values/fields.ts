@@ -1,12 +1,12 @@
 import type { FieldPath } from './field-path.ts';
-import { mapEntries, readEntry, TAG, textOf } from './value.ts';
-import { BYTES, varintBytes, WireReader, WireWriter } from './wire.ts';
+import { mapEntries, readEntry, textOf, valueTag } from './value.ts';
+import { lengthDelimited, varintBytes, WireReader, WireWriter } from './wire.ts';
 
 /** Tag of a field entry in a Document, and of an entry in a MapValue. */
-export const DOCUMENT_ENTRY = 0x12;
-export const MAP_ENTRY = 0x0a;
+export const documentEntry = 0x12;
+export const mapEntry = 0x0a;
 
-const NOTHING = Buffer.alloc(0);
+const nothing = Buffer.alloc(0);
 
 /** A place in a byte array that holds one encoded Value. */
 export interface ValueRange {
@@ -29,7 +29,7 @@ export function splitDocument(bytes: Uint8Array): { name: string; fields: Uint8A
     if (tag === 0x0a) name = textOf(bytes, reader.delimited(), reader.position);
     else {
       reader.skip(tag & 7);
-      if (tag === DOCUMENT_ENTRY) extendRuns(runs, start, reader.position);
+      if (tag === documentEntry) extendRuns(runs, start, reader.position);
     }
   }
   if (runs.length === 1) return { name, fields: bytes.subarray(runs[0]!.start, runs[0]!.end) };
@@ -44,10 +44,10 @@ function extendRuns(runs: { start: number; end: number }[], start: number, end: 
 
 /** Finds a field by path in an encoded Document or in bare field entries. */
 export function findField(bytes: Uint8Array, path: FieldPath, start = 0, end = bytes.length): ValueRange | null {
-  let found = findEntry(bytes, start, end, DOCUMENT_ENTRY, path[0]!);
+  let found = findEntry(bytes, start, end, documentEntry, path[0]!);
   for (let index = 1; index < path.length && found !== null; index++) {
     const map = mapContent(found);
-    found = map === null ? null : findEntry(bytes, map.start, map.end, MAP_ENTRY, path[index]!);
+    found = map === null ? null : findEntry(bytes, map.start, map.end, mapEntry, path[index]!);
   }
   return found;
 }
@@ -55,7 +55,7 @@ export function findField(bytes: Uint8Array, path: FieldPath, start = 0, end = b
 /** The content of a map value, or null when the value is of another type. */
 export function mapContent(value: ValueRange): ValueRange | null {
   const reader = new WireReader(value.bytes, value.start, value.end);
-  if (!reader.more || reader.uint32() !== TAG.map) return null;
+  if (!reader.more || reader.uint32() !== valueTag.map) return null;
   return { bytes: value.bytes, start: reader.delimited(), end: reader.position };
 }
 
@@ -99,14 +99,14 @@ export function encodeFields(fields: FieldMap, tag: number): Buffer {
   for (const [name, value] of fields) {
     const key = Buffer.from(name, 'utf8');
     const length = 1 + varintBytes(key.length) + key.length + 1 + varintBytes(value.length) + value.length;
-    writer.varint(tag).varint(length).tag(1, BYTES).varint(key.length).raw(key);
-    writer.tag(2, BYTES).varint(value.length).raw(value);
+    writer.varint(tag).varint(length).tag(1, lengthDelimited).varint(key.length).raw(key);
+    writer.tag(2, lengthDelimited).varint(value.length).raw(value);
   }
   return writer.finish();
 }
 
 export function encodeMapValue(fields: FieldMap): Buffer {
-  return new WireWriter().delimited(6, encodeFields(fields, MAP_ENTRY)).finish();
+  return new WireWriter().delimited(6, encodeFields(fields, mapEntry)).finish();
 }
 
 /** Sets a field by path, or deletes it when `value` is null. Maps on the way are made, values of other types replaced. */
@@ -133,12 +133,12 @@ export function getField(fields: FieldMap, path: FieldPath): Uint8Array | null {
 function innerFields(value: Uint8Array | undefined): FieldMap | null {
   if (value === undefined) return null;
   const map = mapContent({ bytes: value, start: 0, end: value.length });
-  return map === null ? null : parseFields(value, MAP_ENTRY, map.start, map.end);
+  return map === null ? null : parseFields(value, mapEntry, map.start, map.end);
 }
 
 /** Keeps only the fields a mask names, in their stored order and their stored bytes. */
-export function projectFields(bytes: Uint8Array, mask: readonly FieldPath[], tag = DOCUMENT_ENTRY): Buffer {
-  if (mask.length === 0) return NOTHING;
+export function projectFields(bytes: Uint8Array, mask: readonly FieldPath[], tag = documentEntry): Buffer {
+  if (mask.length === 0) return nothing;
   const kept: FieldMap = new Map();
   for (const [name, value] of parseFields(bytes, tag)) {
     const matching = mask.filter((path) => path[0] === name);
@@ -155,7 +155,7 @@ function keepInner(kept: FieldMap, name: string, value: Uint8Array, mask: readon
   const inner = projectFields(
     value.subarray(map.start, map.end),
     mask.map((path) => path.slice(1)),
-    MAP_ENTRY,
+    mapEntry,
   );
   if (inner.length > 0) kept.set(name, new WireWriter(inner.length + 8).delimited(6, inner).finish());
 }

@@ -6,26 +6,26 @@
  * - U+0001 escapes: `\1\1` opens a numeric id (20 digits follow, counted from the smallest int64), `\1\2` is U+0000, `\1\3` is U+0001.
  * - UTF-16 units from U+D800 up are rotated, because UTF-16 sorts astral characters before U+E000 and UTF-8 after.
  */
-export const SEPARATOR = '\u0000';
+export const separator = '\u0000';
 /** Sorts after every key that starts with the text before it plus a separator. */
-export const AFTER_SEPARATOR = '\u0001';
+export const afterSeparator = '\u0001';
 
-const NUMERIC_ID = /^__id(0|-?[1-9][0-9]{0,18})__$/;
-const NUMERIC_MARK = '\u0001\u0001';
-const NUMERIC_DIGITS = 20;
-const INT64_OFFSET = 2n ** 63n;
+const numericId = /^__id(0|-?[1-9][0-9]{0,18})__$/;
+const numericMark = '\u0001\u0001';
+const numericDigits = 20;
+const int64Offset = 2n ** 63n;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the two control characters are the escape alphabet
-const NEEDS_ESCAPE = /[\u0000\u0001\ud800-\uffff]/;
+const needsEscape = /[\u0000\u0001\ud800-\uffff]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the two control characters are the escape alphabet
-const ESCAPE_ALL = /[\u0000\u0001\ud800-\uffff]/g;
+const escapeAll = /[\u0000\u0001\ud800-\uffff]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the two control characters are the escape alphabet
-const UNESCAPE_ALL = /\u0001\u0002|\u0001\u0003|[\ud800-\uffff]/g;
+const unescapeAll = /\u0001\u0002|\u0001\u0003|[\ud800-\uffff]/g;
 
 export function isNumericId(segment: string): boolean {
-  const match = NUMERIC_ID.exec(segment);
+  const match = numericId.exec(segment);
   if (match === null) return false;
-  const offset = BigInt(match[1]!) + INT64_OFFSET;
-  return offset >= 0n && offset < 2n * INT64_OFFSET;
+  const offset = BigInt(match[1]!) + int64Offset;
+  return offset >= 0n && offset < 2n * int64Offset;
 }
 
 function escapeUnit(unit: string): string {
@@ -45,25 +45,25 @@ function unescapeUnit(unit: string): string {
 /** The key of one segment. */
 export function segmentKey(segment: string): string {
   if (segment.startsWith('__id') && isNumericId(segment)) {
-    const offset = BigInt(segment.slice(4, -2)) + INT64_OFFSET;
-    return NUMERIC_MARK + String(offset).padStart(NUMERIC_DIGITS, '0');
+    const offset = BigInt(segment.slice(4, -2)) + int64Offset;
+    return numericMark + String(offset).padStart(numericDigits, '0');
   }
-  return NEEDS_ESCAPE.test(segment) ? segment.replace(ESCAPE_ALL, escapeUnit) : segment;
+  return needsEscape.test(segment) ? segment.replace(escapeAll, escapeUnit) : segment;
 }
 
 function segmentFromKey(key: string): string {
-  if (key.startsWith(NUMERIC_MARK)) return `__id${BigInt(key.slice(NUMERIC_MARK.length)) - INT64_OFFSET}__`;
-  return key.replace(UNESCAPE_ALL, unescapeUnit);
+  if (key.startsWith(numericMark)) return `__id${BigInt(key.slice(numericMark.length)) - int64Offset}__`;
+  return key.replace(unescapeAll, unescapeUnit);
 }
 
 /** The key of a relative path such as `users/ada/orders/7`; the empty path is the database root. */
 export function keyFromPath(path: string): string {
-  if (!path.includes('__id') && !NEEDS_ESCAPE.test(path)) return path.replaceAll('/', SEPARATOR);
-  return path.split('/').map(segmentKey).join(SEPARATOR);
+  if (!path.includes('__id') && !needsEscape.test(path)) return path.replaceAll('/', separator);
+  return path.split('/').map(segmentKey).join(separator);
 }
 
 export function segmentsFromKey(key: string): string[] {
-  return key.split(SEPARATOR).map(segmentFromKey);
+  return key.split(separator).map(segmentFromKey);
 }
 
 export function pathFromKey(key: string): string {
@@ -72,8 +72,8 @@ export function pathFromKey(key: string): string {
 
 /** The last collection segment of a document's key: which collection group it belongs to. */
 export function groupOfKey(key: string): string {
-  const end = key.lastIndexOf(SEPARATOR);
-  return key.slice(key.lastIndexOf(SEPARATOR, end - 1) + 1, end);
+  const end = key.lastIndexOf(separator);
+  return key.slice(key.lastIndexOf(separator, end - 1) + 1, end);
 }
 
 export function compareKeys(left: string, right: string): number {

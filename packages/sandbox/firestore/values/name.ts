@@ -1,10 +1,10 @@
 import { invalid } from '../transport/status.ts';
 import { isNumericId, keyFromPath } from './key.ts';
 
-const ID_BYTES_MAX = 1500;
-const NAME_BYTES_MAX = 6 * 1024;
-const DEPTH_MAX = 100;
-const DATABASE_NAME = /^projects\/([^/]+)\/databases\/([^/]+)$/;
+const idBytesMax = 1500;
+const nameBytesMax = 6 * 1024;
+const depthMax = 100;
+const databaseName = /^projects\/([^/]+)\/databases\/([^/]+)$/;
 
 export interface DatabaseName {
   readonly project: string;
@@ -27,7 +27,7 @@ export function documentsRoot(name: DatabaseName): string {
 }
 
 export function parseDatabaseName(text: string): DatabaseName {
-  const match = DATABASE_NAME.exec(text);
+  const match = databaseName.exec(text);
   if (match === null) throw invalid(`Invalid database name: "${text}". Expected "projects/{p}/databases/{d}".`);
   return { project: match[1]!, database: match[2]! };
 }
@@ -39,11 +39,11 @@ function parseResourceName(text: string): ResourceName {
     throw invalid(`Document name "${text}" lacks "projects/{p}/databases/{d}/documents" at index 0.`);
   }
   if (parts[1] === '' || parts[3] === '') throw invalid(`Document name "${text}" has an empty project or database.`);
-  if (text.length > NAME_BYTES_MAX / 3 && Buffer.byteLength(text) > NAME_BYTES_MAX) {
-    throw invalid(`The key path is longer than the maximum of ${NAME_BYTES_MAX} bytes.`);
+  if (text.length > nameBytesMax / 3 && Buffer.byteLength(text) > nameBytesMax) {
+    throw invalid(`The key path is longer than the maximum of ${nameBytesMax} bytes.`);
   }
   const segments = parts.slice(5);
-  if (segments.length > 2 * DEPTH_MAX) throw invalid(`The key path exceeds the maximum depth of ${DEPTH_MAX}.`);
+  if (segments.length > 2 * depthMax) throw invalid(`The key path exceeds the maximum depth of ${depthMax}.`);
   for (const segment of segments) checkId(segment, text);
   const path = segments.join('/');
   return { project: parts[1]!, database: parts[3]!, path, segments, key: keyFromPath(path) };
@@ -68,8 +68,8 @@ export function parseParentName(text: string): ResourceName {
 export function checkId(id: string, inName: string): void {
   if (id === '') throw invalid(`Document name "${inName}" has an empty segment.`);
   if (id === '.' || id === '..') throw invalid(`Resource id "${id}" is invalid because it is "." or "..".`);
-  if (id.length > ID_BYTES_MAX / 3 && Buffer.byteLength(id) > ID_BYTES_MAX) {
-    throw invalid(`Resource id is longer than ${ID_BYTES_MAX} bytes.`);
+  if (id.length > idBytesMax / 3 && Buffer.byteLength(id) > idBytesMax) {
+    throw invalid(`Resource id is longer than ${idBytesMax} bytes.`);
   }
   if (id.includes('/')) throw invalid(`Resource id "${id}" is invalid because it contains "/".`);
   if (id.startsWith('__') && id.endsWith('__') && id.length >= 4 && !isNumericId(id)) {

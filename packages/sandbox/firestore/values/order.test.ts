@@ -8,7 +8,7 @@ import { decodeValue } from './value.ts';
 const root = 'projects/p/databases/d/documents';
 
 /** Every line sorts before the next; values within a line are equal. */
-const ASCENDING: Uint8Array[][] = [
+const ascending: Uint8Array[][] = [
   [value.null],
   [value.boolean(false)],
   [value.boolean(true)],
@@ -57,7 +57,7 @@ const ASCENDING: Uint8Array[][] = [
 ];
 
 test('values of all types sort in Firestore’s order', () => {
-  const ranked = ASCENDING.flatMap((equal, rank) => equal.map((bytes) => ({ rank, decoded: decodeValue(bytes) })));
+  const ranked = ascending.flatMap((equal, rank) => equal.map((bytes) => ({ rank, decoded: decodeValue(bytes) })));
   for (const left of ranked) {
     for (const right of ranked) {
       const order = compareValues(left.decoded, right.decoded);

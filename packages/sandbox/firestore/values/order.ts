@@ -1,5 +1,5 @@
 import { compareKeys, segmentKey } from './key.ts';
-import { type NumberValue, RANK, type Value } from './value.ts';
+import { type NumberValue, rank, type Value } from './value.ts';
 
 /** Firestore's total order of values: by type first, then within the type. */
 export function compareValues(left: Value, right: Value): number {
@@ -40,7 +40,7 @@ export function valuesEqual(left: Value, right: Value): boolean {
 }
 
 export function isNaNValue(value: Value): boolean {
-  return value.rank === RANK.number && Number.isNaN(value.double);
+  return value.rank === rank.number && Number.isNaN(value.double);
 }
 
 /** NaN comes before every number; integers and doubles compare by their exact values. */

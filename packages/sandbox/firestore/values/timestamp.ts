@@ -1,4 +1,4 @@
-import { VARINT, WireReader, WireWriter } from './wire.ts';
+import { varint, WireReader, WireWriter } from './wire.ts';
 
 /** A google.protobuf.Timestamp as the proto library hands it over: seconds may be a number, a string or a Long. */
 export interface TimestampMessage {
@@ -9,18 +9,18 @@ export interface TimestampMessage {
 /** Microseconds since the epoch: Firestore's resolution of time. Exact in a double until the year 2255. */
 export type Micros = number;
 
-export const SECOND: Micros = 1_000_000;
-export const MINUTE: Micros = 60 * SECOND;
-export const HOUR: Micros = 60 * MINUTE;
-export const DAY: Micros = 24 * HOUR;
+export const secondMicros: Micros = 1_000_000;
+export const minuteMicros: Micros = 60 * secondMicros;
+export const hour: Micros = 60 * minuteMicros;
+export const day: Micros = 24 * hour;
 
 export function microsFrom(message: TimestampMessage): Micros {
-  return Number(message.seconds ?? 0) * SECOND + Math.floor((message.nanos ?? 0) / 1000);
+  return Number(message.seconds ?? 0) * secondMicros + Math.floor((message.nanos ?? 0) / 1000);
 }
 
 export function timestampFrom(micros: Micros): { seconds: number; nanos: number } {
-  const seconds = Math.floor(micros / SECOND);
-  return { seconds, nanos: (micros - seconds * SECOND) * 1000 };
+  const seconds = Math.floor(micros / secondMicros);
+  return { seconds, nanos: (micros - seconds * secondMicros) * 1000 };
 }
 
 export function encodeTimestamp(micros: Micros): Buffer {
@@ -31,8 +31,8 @@ export function encodeTimestamp(micros: Micros): Buffer {
 /** For times that microseconds in a double cannot hold exactly: values reach from the year 1 to 9999. */
 export function encodeTimestampParts(seconds: number, nanos: number): Buffer {
   const writer = new WireWriter(16);
-  if (seconds !== 0) writer.tag(1, VARINT).int64(seconds);
-  if (nanos !== 0) writer.tag(2, VARINT).varint(nanos);
+  if (seconds !== 0) writer.tag(1, varint).int64(seconds);
+  if (nanos !== 0) writer.tag(2, varint).varint(nanos);
   return writer.finish();
 }
 

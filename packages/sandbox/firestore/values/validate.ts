@@ -1,16 +1,16 @@
 import { invalid } from '../transport/status.ts';
-import { DOCUMENT_ENTRY, MAP_ENTRY } from './fields.ts';
+import { documentEntry, mapEntry } from './fields.ts';
 import { isNumericId } from './key.ts';
-import { type MapEntry, mapEntries, readEntry, TAG, textOf } from './value.ts';
+import { type MapEntry, mapEntries, readEntry, textOf, valueTag } from './value.ts';
 import { isGeoPoint, isText, isTimestamp, isUnderscored, isWellFormedIfVector } from './well-formed.ts';
 import { WireReader } from './wire.ts';
 
-export const DOCUMENT_BYTES_MAX = 1_048_576;
-const DEPTH_MAX = 20;
-const FIELD_NAME_BYTES_MAX = 1500;
-const INDEX_ENTRIES_MAX = 40_000;
+export const documentBytesMax = 1_048_576;
+const depthMax = 20;
+const fieldNameBytesMax = 1500;
+const indexEntriesMax = 40_000;
 /** A field stands in an ascending and in a descending index. */
-const INDEXES_PER_FIELD = 2;
+const indexesPerField = 2;
 
 /**
  * Checks the field entries of a document as production does and returns their size by Firestore's own formula
@@ -18,8 +18,8 @@ const INDEXES_PER_FIELD = 2;
  */
 export function checkFields(fields: Uint8Array): number {
   const tally: Tally = { indexEntries: 0 };
-  const size = checkEntries(fields, 0, fields.length, DOCUMENT_ENTRY, 0, tally);
-  if (tally.indexEntries > INDEX_ENTRIES_MAX) throw invalid('too many index entries for entity');
+  const size = checkEntries(fields, 0, fields.length, documentEntry, 0, tally);
+  if (tally.indexEntries > indexEntriesMax) throw invalid('too many index entries for entity');
   return size;
 }
 
@@ -30,10 +30,10 @@ interface Tally {
 
 export function checkDocumentSize(documentName: string, segments: readonly string[], fieldsBytes: number): void {
   const size = nameSize(segments) + fieldsBytes + 32;
-  if (size <= DOCUMENT_BYTES_MAX) return;
+  if (size <= documentBytesMax) return;
   throw invalid(
     `Document '${documentName}' cannot be written because its size (${size.toLocaleString('en-US')} bytes) exceeds the ` +
-      `maximum allowed size of ${DOCUMENT_BYTES_MAX.toLocaleString('en-US')} bytes.`,
+      `maximum allowed size of ${documentBytesMax.toLocaleString('en-US')} bytes.`,
   );
 }
 
@@ -87,11 +87,11 @@ function checkName(bytes: Uint8Array, field: MapEntry, tag: number): void {
   const { keyStart: start, keyEnd: end } = field;
   const length = end - start;
   if (length === 0) throw invalid('Property name is empty.');
-  if (length > FIELD_NAME_BYTES_MAX) throw invalid(`Property name is longer than ${FIELD_NAME_BYTES_MAX} bytes.`);
+  if (length > fieldNameBytesMax) throw invalid(`Property name is longer than ${fieldNameBytesMax} bytes.`);
   if (!isText(bytes, start, end)) throw invalid('A property name is not valid UTF-8.');
   if (length < 4 || !isUnderscored(bytes, start) || !isUnderscored(bytes, end - 2)) return;
   const name = nameOf(bytes, field);
-  if (tag === DOCUMENT_ENTRY || name !== '__type__') throw invalid(`Property name "${name}" is reserved.`);
+  if (tag === documentEntry || name !== '__type__') throw invalid(`Property name "${name}" is reserved.`);
 }
 
 /** Where a value stands. */
@@ -107,7 +107,7 @@ function checkValue(bytes: Uint8Array, start: number, end: number, place: Place)
   const reader = new WireReader(bytes, start, end);
   if (!reader.more) refuse(bytes, place, 'has a value without a type');
   const tag = reader.uint32();
-  if (tag !== TAG.map) place.tally.indexEntries += place.inArray ? 1 : INDEXES_PER_FIELD;
+  if (tag !== valueTag.map) place.tally.indexEntries += place.inArray ? 1 : indexesPerField;
   const size = checkAlternative(reader, tag, place);
   if (reader.more) refuse(bytes, place, 'has a value of more than one type');
   return size;
@@ -115,14 +115,14 @@ function checkValue(bytes: Uint8Array, start: number, end: number, place: Place)
 
 function checkAlternative(reader: WireReader, tag: number, place: Place): number {
   switch (tag) {
-    case TAG.null:
-    case TAG.boolean:
+    case valueTag.null:
+    case valueTag.boolean:
       reader.int64();
       return 1;
-    case TAG.integer:
+    case valueTag.integer:
       reader.int64();
       return 8;
-    case TAG.double:
+    case valueTag.double:
       reader.double();
       return 8;
     default:
@@ -136,27 +136,27 @@ function checkDelimited(reader: WireReader, tag: number, place: Place): number {
   const start = reader.delimited();
   const end = reader.position;
   switch (tag) {
-    case TAG.string:
+    case valueTag.string:
       if (!isText(bytes, start, end)) refuse(bytes, place, 'holds a string that is not valid UTF-8');
       return end - start + 1;
-    case TAG.bytes:
+    case valueTag.bytes:
       return end - start;
-    case TAG.reference:
+    case valueTag.reference:
       return referenceSize(bytes, start, end, place);
-    case TAG.timestamp:
+    case valueTag.timestamp:
       if (!isTimestamp(bytes, start, end)) refuse(bytes, place, 'holds a timestamp outside the years 0001 to 9999');
       return 8;
-    case TAG.geoPoint:
+    case valueTag.geoPoint:
       if (!isGeoPoint(bytes, start, end)) refuse(bytes, place, 'holds a geo point out of range');
       return 16;
-    case TAG.array:
+    case valueTag.array:
       if (place.inArray) throw invalid('Cannot convert an array value in an array value.');
       checkDepth(bytes, place);
       return checkArray(bytes, start, end, { ...place, depth: place.depth + 1, inArray: true });
-    case TAG.map:
+    case valueTag.map:
       checkDepth(bytes, place);
       if (!isWellFormedIfVector(bytes, start, end)) refuse(bytes, place, 'holds a malformed vector');
-      return checkEntries(bytes, start, end, MAP_ENTRY, place.depth + 1, place.tally) + 32;
+      return checkEntries(bytes, start, end, mapEntry, place.depth + 1, place.tally) + 32;
     default:
       return refuse(bytes, place, 'has a value of a type that cannot be stored');
   }
@@ -168,7 +168,7 @@ function refuse(bytes: Uint8Array, place: Place, what: string): never {
 }
 
 function checkDepth(bytes: Uint8Array, place: Place): void {
-  if (place.depth >= DEPTH_MAX) refuse(bytes, place, `exceeds the maximum nesting depth of ${DEPTH_MAX}`);
+  if (place.depth >= depthMax) refuse(bytes, place, `exceeds the maximum nesting depth of ${depthMax}`);
 }
 
 function checkArray(bytes: Uint8Array, start: number, end: number, place: Place): number {

@@ -3,7 +3,7 @@ import { readTimestamp } from './timestamp.ts';
 import { WireReader } from './wire.ts';
 
 /** The ranks of Firestore's value types in its total order. */
-export const RANK = {
+export const rank = {
   null: 0,
   boolean: 1,
   number: 2,
@@ -18,7 +18,7 @@ export const RANK = {
 } as const;
 
 /** Field tags of google.firestore.v1.Value, wire type included. */
-export const TAG = {
+export const valueTag = {
   boolean: 0x08,
   integer: 0x10,
   double: 0x19,
@@ -47,8 +47,8 @@ export type Value =
 
 export type NumberValue = Extract<Value, { rank: 2 }>;
 
-const NULL: Value = { rank: 0 };
-const VECTOR_TYPE = '__vector__';
+const nullValue: Value = { rank: 0 };
+const vectorType = '__vector__';
 
 export function decodeValue(bytes: Uint8Array, start = 0, end = bytes.length): Value {
   const reader = new WireReader(bytes, start, end);
@@ -60,17 +60,17 @@ export function decodeValue(bytes: Uint8Array, start = 0, end = bytes.length): V
 
 function readAlternative(reader: WireReader, tag: number): Value | undefined {
   switch (tag) {
-    case TAG.null:
+    case valueTag.null:
       reader.int64();
-      return NULL;
-    case TAG.boolean:
+      return nullValue;
+    case valueTag.boolean:
       return { rank: 1, boolean: reader.uint32() !== 0 };
-    case TAG.integer: {
+    case valueTag.integer: {
       const value = reader.int64();
       if (typeof value === 'number') return { rank: 2, double: value, exact: null, isInteger: true };
       return { rank: 2, double: Number(value), exact: value, isInteger: true };
     }
-    case TAG.double:
+    case valueTag.double:
       return { rank: 2, double: reader.double(), exact: null, isInteger: false };
     default:
       return readDelimited(reader, tag);
@@ -86,19 +86,19 @@ function readDelimited(reader: WireReader, tag: number): Value | undefined {
   const end = reader.position;
   const { bytes } = reader;
   switch (tag) {
-    case TAG.timestamp:
+    case valueTag.timestamp:
       return { rank: 3, ...readTimestamp(bytes, start, end) };
-    case TAG.string:
+    case valueTag.string:
       return { rank: 4, bytes: bytes.subarray(start, end) };
-    case TAG.bytes:
+    case valueTag.bytes:
       return { rank: 5, bytes: bytes.subarray(start, end) };
-    case TAG.reference:
+    case valueTag.reference:
       return { rank: 6, name: textOf(bytes, start, end) };
-    case TAG.geoPoint:
+    case valueTag.geoPoint:
       return readGeoPoint(bytes, start, end);
-    case TAG.array:
+    case valueTag.array:
       return { rank: 8, elements: readElements(bytes, start, end) };
-    case TAG.map:
+    case valueTag.map:
       return readMap(bytes, start, end);
     default:
       return undefined;
@@ -147,7 +147,7 @@ function vectorOf(entries: ReadonlyMap<string, Value>): Value | undefined {
   if (entries.size !== 2) return undefined;
   const type = entries.get('__type__');
   const value = entries.get('value');
-  if (type?.rank !== RANK.string || value?.rank !== RANK.array || textOf(type.bytes) !== VECTOR_TYPE) return undefined;
+  if (type?.rank !== rank.string || value?.rank !== rank.array || textOf(type.bytes) !== vectorType) return undefined;
   return { rank: 9, elements: value.elements };
 }
 

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { readTimestamp } from './timestamp.ts';
-import { type MapEntry, readEntry, TAG, textOf } from './value.ts';
+import { type MapEntry, readEntry, textOf, valueTag } from './value.ts';
 import { WireReader } from './wire.ts';
 
-const TIMESTAMP_SECONDS_MIN = -62_135_596_800;
-const TIMESTAMP_SECONDS_MAX = 253_402_300_799;
-const NANOS_MAX = 999_999_999;
-const VECTOR_DIMENSIONS_MAX = 2048;
-const UNDERSCORE = 0x5f;
-const TYPE_KEY = '__type__';
+const timestampSecondsMin = -62_135_596_800;
+const timestampSecondsMax = 253_402_300_799;
+const nanosMax = 999_999_999;
+const vectorDimensionsMax = 2048;
+const underscore = 0x5f;
+const typeKey = '__type__';
 
 /** Valid UTF-8. Plain ASCII, the common case, is decided without leaving JavaScript. */
 export function isText(bytes: Uint8Array, start: number, end: number): boolean {
@@ -17,12 +17,12 @@ export function isText(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 export function isUnderscored(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === UNDERSCORE && bytes[at + 1] === UNDERSCORE;
+  return bytes[at] === underscore && bytes[at + 1] === underscore;
 }
 
 export function isTimestamp(bytes: Uint8Array, start: number, end: number): boolean {
   const { seconds, nanos } = readTimestamp(bytes, start, end);
-  return seconds >= TIMESTAMP_SECONDS_MIN && seconds <= TIMESTAMP_SECONDS_MAX && nanos >= 0 && nanos <= NANOS_MAX;
+  return seconds >= timestampSecondsMin && seconds <= timestampSecondsMax && nanos >= 0 && nanos <= nanosMax;
 }
 
 export function isGeoPoint(bytes: Uint8Array, start: number, end: number): boolean {
@@ -45,12 +45,12 @@ export function isWellFormedIfVector(bytes: Uint8Array, start: number, end: numb
     reader.uint32();
     const entry = readEntry(bytes, entryStart, reader.delimited(), reader.position);
     entries.push(entry);
-    typed ||= isUnderscored(bytes, entry.keyStart) && keyOf(bytes, entry) === TYPE_KEY;
+    typed ||= isUnderscored(bytes, entry.keyStart) && keyOf(bytes, entry) === typeKey;
   }
   if (!typed) return true;
   const numbers = entries.find((entry) => keyOf(bytes, entry) === 'value');
   const dimensions = numbers === undefined ? -1 : countDoubles(bytes, numbers.valueStart, numbers.valueEnd);
-  return entries.length === 2 && dimensions >= 1 && dimensions <= VECTOR_DIMENSIONS_MAX;
+  return entries.length === 2 && dimensions >= 1 && dimensions <= vectorDimensionsMax;
 }
 
 function keyOf(bytes: Uint8Array, entry: MapEntry): string {
@@ -60,12 +60,12 @@ function keyOf(bytes: Uint8Array, entry: MapEntry): string {
 /** The number of doubles in an array value, or -1 when it is not an array of doubles. */
 function countDoubles(bytes: Uint8Array, start: number, end: number): number {
   const outer = new WireReader(bytes, start, end);
-  if (!outer.more || outer.uint32() !== TAG.array) return -1;
+  if (!outer.more || outer.uint32() !== valueTag.array) return -1;
   const reader = new WireReader(bytes, outer.delimited(), outer.position);
   let count = 0;
   while (reader.more) {
     reader.uint32();
-    if (bytes[reader.delimited()] !== TAG.double) return -1;
+    if (bytes[reader.delimited()] !== valueTag.double) return -1;
     count += 1;
   }
   return count;

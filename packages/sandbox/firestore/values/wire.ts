@@ -1,12 +1,12 @@
 import { invalid } from '../transport/status.ts';
 
 /** Protobuf wire types. Groups (3, 4) are refused: no Firestore message has ever used them. */
-export const VARINT = 0;
-export const FIXED64 = 1;
-export const BYTES = 2;
-export const FIXED32 = 5;
+export const varint = 0;
+export const fixed64 = 1;
+export const lengthDelimited = 2;
+export const fixed32 = 5;
 
-const SAFE_HIGH = 0x200000;
+const safeHigh = 0x200000;
 
 function malformed(): never {
   throw invalid('Request contains malformed protocol buffer data.');
@@ -68,24 +68,24 @@ export class WireReader {
   }
 
   double(): number {
-    const at = this.advance(8);
+    const at = this.#advance(8);
     return new DataView(this.bytes.buffer, this.bytes.byteOffset + at, 8).getFloat64(0, true);
   }
 
   /** Steps over a length-delimited field's content and returns where it starts; it ends at the new position. */
   delimited(): number {
-    return this.advance(this.uint32());
+    return this.#advance(this.uint32());
   }
 
   skip(wireType: number): void {
-    if (wireType === VARINT) this.int64();
-    else if (wireType === FIXED64) this.advance(8);
-    else if (wireType === BYTES) this.delimited();
-    else if (wireType === FIXED32) this.advance(4);
+    if (wireType === varint) this.int64();
+    else if (wireType === fixed64) this.#advance(8);
+    else if (wireType === lengthDelimited) this.delimited();
+    else if (wireType === fixed32) this.#advance(4);
     else malformed();
   }
 
-  private advance(length: number): number {
+  #advance(length: number): number {
     const start = this.position;
     if (length > this.end - start) malformed();
     this.position = start + length;
@@ -99,43 +99,43 @@ export function varintBytes(value: number): number {
 }
 
 function joinInt64(high: number, low: number): number | bigint {
-  if (high >= -SAFE_HIGH && high < SAFE_HIGH) return high * 0x1_0000_0000 + low;
+  if (high >= -safeHigh && high < safeHigh) return high * 0x1_0000_0000 + low;
   return (BigInt(high) << 32n) | BigInt(low);
 }
 
 /** Writes protobuf wire data; grows as needed. Fields go out in the order of the calls. */
 export class WireWriter {
-  private buffer: Buffer;
-  private length = 0;
+  #buffer: Buffer;
+  #length = 0;
 
   constructor(capacityBytes = 256) {
-    this.buffer = Buffer.allocUnsafe(capacityBytes);
+    this.#buffer = Buffer.allocUnsafe(capacityBytes);
   }
 
   finish(): Buffer {
-    return this.buffer.subarray(0, this.length);
+    return this.#buffer.subarray(0, this.#length);
   }
 
   varint(value: number): this {
-    this.reserve(10);
+    this.#reserve(10);
     let rest = value;
     while (rest >= 0x80) {
-      this.buffer[this.length++] = (rest % 0x80) | 0x80;
+      this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    this.buffer[this.length++] = rest;
+    this.#buffer[this.#length++] = rest;
     return this;
   }
 
   int64(value: number | bigint): this {
     if (typeof value === 'number' && value >= 0) return this.varint(value);
-    this.reserve(10);
+    this.#reserve(10);
     let rest = BigInt.asUintN(64, BigInt(value));
     while (rest >= 0x80n) {
-      this.buffer[this.length++] = Number(rest & 0x7fn) | 0x80;
+      this.#buffer[this.#length++] = Number(rest & 0x7fn) | 0x80;
       rest >>= 7n;
     }
-    this.buffer[this.length++] = Number(rest);
+    this.#buffer[this.#length++] = Number(rest);
     return this;
   }
 
@@ -144,31 +144,31 @@ export class WireWriter {
   }
 
   double(value: number): this {
-    this.reserve(8);
-    this.buffer.writeDoubleLE(value, this.length);
-    this.length += 8;
+    this.#reserve(8);
+    this.#buffer.writeDoubleLE(value, this.#length);
+    this.#length += 8;
     return this;
   }
 
   raw(bytes: Uint8Array, start = 0, end = bytes.length): this {
-    this.reserve(end - start);
-    this.buffer.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), this.length);
-    this.length += end - start;
+    this.#reserve(end - start);
+    this.#buffer.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), this.#length);
+    this.#length += end - start;
     return this;
   }
 
   delimited(field: number, bytes: Uint8Array): this {
-    return this.tag(field, BYTES).varint(bytes.length).raw(bytes);
+    return this.tag(field, lengthDelimited).varint(bytes.length).raw(bytes);
   }
 
   string(field: number, text: string): this {
     return this.delimited(field, Buffer.from(text, 'utf8'));
   }
 
-  private reserve(bytes: number): void {
-    if (this.length + bytes <= this.buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.length + bytes));
-    grown.set(this.buffer.subarray(0, this.length));
-    this.buffer = grown;
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#length + bytes));
+    grown.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = grown;
   }
 }

@@ -2,12 +2,12 @@ import { bucketOf, type Call, documentOf, type Operation, type Reply } from '../
 import { S3Error } from '../errors.ts';
 import { receiveDocument } from '../payload.ts';
 import { childText, element, parseXml } from '../xml.ts';
-import { OWNER } from './lists.ts';
+import { owner } from './lists.ts';
 
-const NAME = /^(?!xn--|sthree-|.*-s3alias$|.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+const name = /^(?!xn--|sthree-|.*-s3alias$|.*\.\.)(?!\d+\.\d+\.\d+\.\d+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 async function createBucket(call: Call): Promise<Reply> {
-  if (!NAME.test(call.bucketName)) throw new S3Error('InvalidBucketName', undefined, { BucketName: call.bucketName });
+  if (!name.test(call.bucketName)) throw new S3Error('InvalidBucketName', undefined, { BucketName: call.bucketName });
   const { text } = await receiveDocument(call.payload);
   const location = text === '' ? undefined : locationOf(text);
   if (location !== undefined && location !== call.region)
@@ -60,7 +60,7 @@ async function listBuckets(call: Call): Promise<Reply> {
   return {
     status: 200,
     xml: element('ListAllMyBucketsResult', [
-      OWNER,
+      owner,
       element(
         'Buckets',
         page.map(([name, { settings }]) =>

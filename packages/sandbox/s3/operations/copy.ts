@@ -5,14 +5,14 @@ import { bucketOf, type Call, type Operation, type Reply } from '../call.ts';
 import { checkReadConditions, checkWriteConditions } from '../conditions.ts';
 import { S3Error } from '../errors.ts';
 import { requestedLock } from '../lock.ts';
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type ObjectChecksum, type ObjectVersion } from '../model.ts';
-import { readObjectHeaders, versionHeader, WRITE_HEADERS } from '../object-headers.ts';
-import { OBJECT_BYTES_MAX } from '../payload.ts';
+import { type ChecksumAlgorithm, checksumAlgorithms, type ObjectChecksum, type ObjectVersion } from '../model.ts';
+import { readObjectHeaders, versionHeader, writeHeaders } from '../object-headers.ts';
+import { objectBytesMax } from '../payload.ts';
 import type { S3State } from '../state.ts';
 import { element } from '../xml.ts';
 import { checkKey, findVersion, keepsVersions } from './objects.ts';
 
-export const COPY_SOURCE_HEADERS = [
+export const copySourceHeaders = [
   'x-amz-copy-source-if-match',
   'x-amz-copy-source-if-none-match',
   'x-amz-copy-source-if-modified-since',
@@ -76,7 +76,7 @@ async function copyObject(call: Call): Promise<Reply> {
   const directive = headers['x-amz-metadata-directive'] ?? 'COPY';
   if (directive !== 'COPY' && directive !== 'REPLACE')
     throw new S3Error('InvalidArgument', 'Unknown metadata directive.');
-  if (source.size > OBJECT_BYTES_MAX)
+  if (source.size > objectBytesMax)
     throw new S3Error(
       'InvalidRequest',
       'The specified copy source is larger than the maximum allowable size for a copy source: 5368709120',
@@ -132,7 +132,7 @@ async function copyObject(call: Call): Promise<Reply> {
 
 function askedAlgorithm(headers: Call['headers']): ChecksumAlgorithm | undefined {
   const asked = headers['x-amz-checksum-algorithm'] as ChecksumAlgorithm | undefined;
-  if (asked !== undefined && !CHECKSUM_ALGORITHMS.includes(asked))
+  if (asked !== undefined && !checksumAlgorithms.includes(asked))
     throw new S3Error(
       'InvalidRequest',
       'Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]',
@@ -146,7 +146,7 @@ export const copyOperations: Operation[] = [
     method: 'PUT',
     level: 'object',
     markHeader: 'x-amz-copy-source',
-    headers: [...WRITE_HEADERS, ...COPY_SOURCE_HEADERS, 'x-amz-metadata-directive', 'x-amz-checksum-algorithm'],
+    headers: [...writeHeaders, ...copySourceHeaders, 'x-amz-metadata-directive', 'x-amz-checksum-algorithm'],
     writes: true,
     run: copyObject,
   },

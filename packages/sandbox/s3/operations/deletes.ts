@@ -5,7 +5,7 @@ import { checkRemovable } from '../lock.ts';
 import type { Bucket, S3State } from '../state.ts';
 import { childText, element, optional, type XmlNode } from '../xml.ts';
 
-const KEYS_MAX = 1000;
+const keysMax = 1000;
 
 interface Removed {
   isDeleteMarker: boolean;
@@ -73,7 +73,7 @@ async function deleteObjects(call: Call): Promise<Reply> {
   if (!received.checksum && call.headers['content-md5'] === undefined)
     throw new S3Error('InvalidRequest', 'Missing required header for this request: Content-MD5 OR x-amz-checksum-*');
   const entries = root.children.filter((child) => child.name === 'Object');
-  if (entries.length === 0 || entries.length > KEYS_MAX) throw new S3Error('MalformedXML');
+  if (entries.length === 0 || entries.length > keysMax) throw new S3Error('MalformedXML');
   const quiet = childText(root, 'Quiet') === 'true';
   const results: XmlNode[] = [];
   for (const entry of entries) {
@@ -108,7 +108,7 @@ async function deleteEntry(call: Call, bucket: Bucket, entry: XmlNode): Promise<
   }
 }
 
-const BYPASS = 'x-amz-bypass-governance-retention';
+const bypass = 'x-amz-bypass-governance-retention';
 
 export const deleteOperations: Operation[] = [
   {
@@ -116,7 +116,7 @@ export const deleteOperations: Operation[] = [
     method: 'DELETE',
     level: 'object',
     query: ['versionId'],
-    headers: [BYPASS],
+    headers: [bypass],
     writes: true,
     run: deleteObject,
   },
@@ -125,7 +125,7 @@ export const deleteOperations: Operation[] = [
     method: 'POST',
     level: 'bucket',
     marks: ['delete'],
-    headers: [BYPASS, 'x-amz-checksum-*'],
+    headers: [bypass, 'x-amz-checksum-*'],
     writes: true,
     run: deleteObjects,
   },

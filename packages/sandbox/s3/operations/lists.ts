@@ -5,8 +5,8 @@ import type { ObjectVersion } from '../model.ts';
 import { encodeUri } from '../signature/canonical.ts';
 import { element, optional, type XmlNode } from '../xml.ts';
 
-const PAGE_MAX = 1000;
-export const OWNER = element('Owner', [element('ID', 'sandbox-owner'), element('DisplayName', 'sandbox')]);
+const pageMax = 1000;
+export const owner = element('Owner', [element('ID', 'sandbox-owner'), element('DisplayName', 'sandbox')]);
 
 /** Where a page ended: at a key, or at a common prefix whose keys are all done with. */
 interface Cursor {
@@ -81,7 +81,7 @@ function contentsEntry(version: ObjectVersion, encode: (text: string) => string,
     ...checksumElements(version),
     element('Size', version.size),
     element('StorageClass', 'STANDARD'),
-    ...(fetchOwner ? [OWNER] : []),
+    ...(fetchOwner ? [owner] : []),
   ]);
 }
 
@@ -99,7 +99,7 @@ async function listObjectsV2(call: Call): Promise<Reply> {
   const delimiter = call.query.get('delimiter') ?? '';
   const startAfter = call.query.get('start-after');
   const token = call.query.get('continuation-token');
-  const max = Math.min(integerParameter(call, 'max-keys', PAGE_MAX, 0, 2 ** 31 - 1), PAGE_MAX);
+  const max = Math.min(integerParameter(call, 'max-keys', pageMax, 0, 2 ** 31 - 1), pageMax);
   const after = readToken(token) ?? { last: startAfter ?? '', isPrefix: false };
   const page =
     max === 0
@@ -132,7 +132,7 @@ async function listObjects(call: Call): Promise<Reply> {
   const prefix = call.query.get('prefix') ?? '';
   const delimiter = call.query.get('delimiter') ?? '';
   const marker = call.query.get('marker') ?? '';
-  const max = Math.min(integerParameter(call, 'max-keys', PAGE_MAX, 1, 2 ** 31 - 1), PAGE_MAX);
+  const max = Math.min(integerParameter(call, 'max-keys', pageMax, 1, 2 ** 31 - 1), pageMax);
   const after = { last: marker, isPrefix: delimiter !== '' && marker.endsWith(delimiter) };
   const entries = current(bucket.keys.entriesFrom(later(prefix, marker)));
   const page = pageOf(entries, { prefix, delimiter, after, max });
@@ -174,7 +174,7 @@ async function listObjectVersions(call: Call): Promise<Reply> {
   const versionMarker = call.query.get('version-id-marker');
   if (versionMarker && keyMarker === '')
     throw new S3Error('InvalidArgument', 'A version-id marker cannot be specified without a key marker.');
-  const max = Math.min(integerParameter(call, 'max-keys', PAGE_MAX, 1, 2 ** 31 - 1), PAGE_MAX);
+  const max = Math.min(integerParameter(call, 'max-keys', pageMax, 1, 2 ** 31 - 1), pageMax);
   const nodes: XmlNode[] = [];
   const prefixes: string[] = [];
   let last: { key: string; versionId?: string } = { key: keyMarker };
@@ -234,18 +234,18 @@ function versionEntry(version: ObjectVersion, isLatest: boolean, encode: (text: 
           element('Size', version.size),
           element('StorageClass', 'STANDARD'),
         ]),
-    OWNER,
+    owner,
   ]);
 }
 
-const COMMON = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
+const common = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
 
 export const listOperations: Operation[] = [
   {
     name: 'ListObjects',
     method: 'GET',
     level: 'bucket',
-    query: [...COMMON, 'marker'],
+    query: [...common, 'marker'],
     writes: false,
     run: listObjects,
   },
@@ -254,7 +254,7 @@ export const listOperations: Operation[] = [
     method: 'GET',
     level: 'bucket',
     marks: ['list-type'],
-    query: [...COMMON, 'start-after', 'continuation-token', 'fetch-owner'],
+    query: [...common, 'start-after', 'continuation-token', 'fetch-owner'],
     writes: false,
     run: listObjectsV2,
   },
@@ -263,7 +263,7 @@ export const listOperations: Operation[] = [
     method: 'GET',
     level: 'bucket',
     marks: ['versions'],
-    query: [...COMMON, 'key-marker', 'version-id-marker'],
+    query: [...common, 'key-marker', 'version-id-marker'],
     writes: false,
     run: listObjectVersions,
   },

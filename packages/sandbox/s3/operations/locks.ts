@@ -99,8 +99,8 @@ async function putLegalHold(call: Call): Promise<Reply> {
   return { status: 200 };
 }
 
-const CHECKSUM = 'x-amz-checksum-*';
-const VERSION = ['versionId'];
+const checksum = 'x-amz-checksum-*';
+const version = ['versionId'];
 
 export const lockOperations: Operation[] = [
   {
@@ -116,7 +116,7 @@ export const lockOperations: Operation[] = [
     method: 'PUT',
     level: 'bucket',
     marks: ['object-lock'],
-    headers: [CHECKSUM],
+    headers: [checksum],
     writes: true,
     run: putConfiguration,
   },
@@ -125,7 +125,7 @@ export const lockOperations: Operation[] = [
     method: 'GET',
     level: 'object',
     marks: ['retention'],
-    query: VERSION,
+    query: version,
     writes: false,
     run: getRetention,
   },
@@ -134,8 +134,8 @@ export const lockOperations: Operation[] = [
     method: 'PUT',
     level: 'object',
     marks: ['retention'],
-    query: VERSION,
-    headers: [CHECKSUM, 'x-amz-bypass-governance-retention'],
+    query: version,
+    headers: [checksum, 'x-amz-bypass-governance-retention'],
     writes: true,
     run: putRetention,
   },
@@ -144,7 +144,7 @@ export const lockOperations: Operation[] = [
     method: 'GET',
     level: 'object',
     marks: ['legal-hold'],
-    query: VERSION,
+    query: version,
     writes: false,
     run: getLegalHold,
   },
@@ -153,8 +153,8 @@ export const lockOperations: Operation[] = [
     method: 'PUT',
     level: 'object',
     marks: ['legal-hold'],
-    query: VERSION,
-    headers: [CHECKSUM],
+    query: version,
+    headers: [checksum],
     writes: true,
     run: putLegalHold,
   },

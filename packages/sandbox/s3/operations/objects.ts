@@ -5,22 +5,22 @@ import { notImplemented, S3Error } from '../errors.ts';
 import { asksForLock, requestedLock } from '../lock.ts';
 import type { ObjectVersion } from '../model.ts';
 import {
-  CHECKSUM_HEADERS,
+  checksumHeaderNames,
   checksumHeaders,
   describeObject,
   readObjectHeaders,
   versionHeader,
-  WRITE_HEADERS,
+  writeHeaders,
 } from '../object-headers.ts';
 import { type ReceivedPayload, receivePayload } from '../payload.ts';
 import type { Bucket, S3State } from '../state.ts';
 
-const KEY_BYTES_MAX = 1024;
+const keyBytesMax = 1024;
 
 export function checkKey(key: string): void {
   const size = Buffer.byteLength(key);
-  if (size > KEY_BYTES_MAX)
-    throw new S3Error('KeyTooLongError', undefined, { Size: String(size), MaxSizeAllowed: String(KEY_BYTES_MAX) });
+  if (size > keyBytesMax)
+    throw new S3Error('KeyTooLongError', undefined, { Size: String(size), MaxSizeAllowed: String(keyBytesMax) });
 }
 
 /** The version that a read means: the named one, or the newest. */
@@ -108,7 +108,7 @@ async function putObject(call: Call): Promise<Reply> {
   };
 }
 
-const OVERRIDES = [
+const overrides = [
   'content-type',
   'content-language',
   'expires',
@@ -122,7 +122,7 @@ function readObject(call: Call): Reply {
   const version = findVersion(bucket, call.key, call.query.get('versionId'));
   checkReadConditions(call.headers, version);
   const headers = describeObject(version, keepsVersions(bucket));
-  for (const name of OVERRIDES) {
+  for (const name of overrides) {
     const value = call.query.get(`response-${name}`);
     if (value !== undefined) headers[name] = value;
   }
@@ -173,14 +173,14 @@ function partRange(version: ObjectVersion, partNumber: number, headers: Record<s
   });
 }
 
-const READ_QUERY = ['versionId', 'partNumber', ...OVERRIDES.map((name) => `response-${name}`)];
+const readQuery = ['versionId', 'partNumber', ...overrides.map((name) => `response-${name}`)];
 
 export const objectOperations: Operation[] = [
   {
     name: 'PutObject',
     method: 'PUT',
     level: 'object',
-    headers: [...WRITE_HEADERS, ...CHECKSUM_HEADERS],
+    headers: [...writeHeaders, ...checksumHeaderNames],
     writes: true,
     run: putObject,
   },
@@ -188,7 +188,7 @@ export const objectOperations: Operation[] = [
     name: 'GetObject',
     method: 'GET',
     level: 'object',
-    query: READ_QUERY,
+    query: readQuery,
     headers: ['x-amz-checksum-mode'],
     writes: false,
     run: async (call) => readObject(call),
@@ -197,7 +197,7 @@ export const objectOperations: Operation[] = [
     name: 'HeadObject',
     method: 'HEAD',
     level: 'object',
-    query: READ_QUERY,
+    query: readQuery,
     headers: ['x-amz-checksum-mode'],
     writes: false,
     run: async (call) => readObject(call),

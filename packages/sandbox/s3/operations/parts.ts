@@ -2,15 +2,15 @@ import { parseRange } from '../../objects/http-range.ts';
 import { bucketOf, type Call, integerParameter, type Operation, type Reply } from '../call.ts';
 import { S3Error } from '../errors.ts';
 import type { UploadedPart } from '../model.ts';
-import { CHECKSUM_HEADERS } from '../object-headers.ts';
+import { checksumHeaderNames } from '../object-headers.ts';
 import { type UploadState, uploadRow } from '../state.ts';
 import { element, optional } from '../xml.ts';
-import { COPY_SOURCE_HEADERS, copyBytes, copySource } from './copy.ts';
-import { OWNER } from './lists.ts';
+import { copyBytes, copySource, copySourceHeaders } from './copy.ts';
+import { owner } from './lists.ts';
 import { storePayload } from './objects.ts';
 
-export const PARTS_MAX = 10_000;
-const PAGE_MAX = 1000;
+export const partsMax = 10_000;
+const pageMax = 1000;
 
 export function findUpload(call: Call): UploadState {
   const uploadId = call.query.get('uploadId') ?? '';
@@ -20,7 +20,7 @@ export function findUpload(call: Call): UploadState {
 }
 
 function partNumberOf(call: Call): number {
-  return integerParameter(call, 'partNumber', 0, 1, PARTS_MAX);
+  return integerParameter(call, 'partNumber', 0, 1, partsMax);
 }
 
 async function uploadPart(call: Call): Promise<Reply> {
@@ -104,8 +104,8 @@ function partChecksumHeader(part: UploadedPart): Record<string, string> {
 
 async function listParts(call: Call): Promise<Reply> {
   const { upload, parts } = findUpload(call);
-  const marker = integerParameter(call, 'part-number-marker', 0, 0, PARTS_MAX);
-  const max = Math.min(integerParameter(call, 'max-parts', PAGE_MAX, 1, 2 ** 31 - 1), PAGE_MAX);
+  const marker = integerParameter(call, 'part-number-marker', 0, 0, partsMax);
+  const max = Math.min(integerParameter(call, 'max-parts', pageMax, 1, 2 ** 31 - 1), pageMax);
   const after = [...parts.values()]
     .filter((part) => part.partNumber > marker)
     .sort((a, b) => a.partNumber - b.partNumber);
@@ -117,7 +117,7 @@ async function listParts(call: Call): Promise<Reply> {
       element('Bucket', upload.bucket),
       element('Key', upload.key),
       element('UploadId', upload.uploadId),
-      OWNER,
+      owner,
       element('StorageClass', 'STANDARD'),
       ...optional('ChecksumAlgorithm', upload.checksumAlgorithm),
       ...optional('ChecksumType', upload.checksumType),
@@ -138,15 +138,15 @@ async function listParts(call: Call): Promise<Reply> {
   };
 }
 
-const MARKS = ['partNumber', 'uploadId'];
+const marks = ['partNumber', 'uploadId'];
 
 export const partOperations: Operation[] = [
   {
     name: 'UploadPart',
     method: 'PUT',
     level: 'object',
-    marks: MARKS,
-    headers: CHECKSUM_HEADERS,
+    marks: marks,
+    headers: checksumHeaderNames,
     writes: true,
     run: uploadPart,
   },
@@ -154,9 +154,9 @@ export const partOperations: Operation[] = [
     name: 'UploadPartCopy',
     method: 'PUT',
     level: 'object',
-    marks: MARKS,
+    marks: marks,
     markHeader: 'x-amz-copy-source',
-    headers: [...COPY_SOURCE_HEADERS, 'x-amz-copy-source-range'],
+    headers: [...copySourceHeaders, 'x-amz-copy-source-range'],
     writes: true,
     run: uploadPartCopy,
   },

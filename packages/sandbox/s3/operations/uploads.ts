@@ -5,15 +5,15 @@ import { S3Error } from '../errors.ts';
 import { requestedLock } from '../lock.ts';
 import type { Upload, UploadedPart } from '../model.ts';
 import { checkClaimedChecksum, chosenChecksum, multipartChecksum } from '../multipart-checksum.ts';
-import { CHECKSUM_HEADERS, readObjectHeaders, versionHeader, WRITE_HEADERS } from '../object-headers.ts';
+import { checksumHeaderNames, readObjectHeaders, versionHeader, writeHeaders } from '../object-headers.ts';
 import type { UploadState } from '../state.ts';
 import { childText, element, optional, type XmlNode } from '../xml.ts';
-import { commonPrefixes, OWNER, pageOf } from './lists.ts';
+import { commonPrefixes, owner, pageOf } from './lists.ts';
 import { checkKey, keepsVersions } from './objects.ts';
-import { findUpload, PARTS_MAX } from './parts.ts';
+import { findUpload, partsMax } from './parts.ts';
 
-const PART_BYTES_MIN = 5 * 1024 * 1024;
-const PAGE_MAX = 1000;
+const partBytesMin = 5 * 1024 * 1024;
+const pageMax = 1000;
 
 async function createMultipartUpload(call: Call): Promise<Reply> {
   checkKey(call.key);
@@ -46,7 +46,7 @@ async function createMultipartUpload(call: Call): Promise<Reply> {
 /** The parts that the request lists, each checked against what was uploaded. */
 function listedParts(root: XmlNode, { upload, parts }: UploadState): UploadedPart[] {
   const entries = root.children.filter((child) => child.name === 'Part');
-  if (entries.length === 0 || entries.length > PARTS_MAX) throw new S3Error('MalformedXML');
+  if (entries.length === 0 || entries.length > partsMax) throw new S3Error('MalformedXML');
   let previous = 0;
   const listed = entries.map((entry) => {
     const partNumber = Number(childText(entry, 'PartNumber'));
@@ -65,10 +65,10 @@ function listedParts(root: XmlNode, { upload, parts }: UploadState): UploadedPar
     return part;
   });
   for (const part of listed.slice(0, -1))
-    if (part.size < PART_BYTES_MIN)
+    if (part.size < partBytesMin)
       throw new S3Error('EntityTooSmall', undefined, {
         ProposedSize: String(part.size),
-        MinSizeAllowed: String(PART_BYTES_MIN),
+        MinSizeAllowed: String(partBytesMin),
         PartNumber: String(part.partNumber),
         ETag: part.etag,
       });
@@ -157,7 +157,7 @@ async function listMultipartUploads(call: Call): Promise<Reply> {
   const delimiter = call.query.get('delimiter') ?? '';
   const keyMarker = call.query.get('key-marker') ?? '';
   const idMarker = call.query.get('upload-id-marker') ?? '';
-  const max = Math.min(integerParameter(call, 'max-uploads', PAGE_MAX, 1, 2 ** 31 - 1), PAGE_MAX);
+  const max = Math.min(integerParameter(call, 'max-uploads', pageMax, 1, 2 ** 31 - 1), pageMax);
   // Without an upload id the marker stands behind every upload of its key.
   const last = keyMarker === '' ? '' : `${keyMarker}\u0000${idMarker === '' ? '\u{10ffff}' : idMarker}`;
   const isPrefix = delimiter !== '' && keyMarker.endsWith(delimiter);
@@ -187,8 +187,8 @@ function uploadEntry(upload: Upload): XmlNode {
   return element('Upload', [
     element('Key', upload.key),
     element('UploadId', upload.uploadId),
-    element('Initiator', OWNER.children),
-    OWNER,
+    element('Initiator', owner.children),
+    owner,
     element('StorageClass', 'STANDARD'),
     element('Initiated', new Date(upload.createdAtMs).toISOString()),
     ...optional('ChecksumAlgorithm', upload.checksumAlgorithm),
@@ -202,7 +202,7 @@ export const uploadOperations: Operation[] = [
     method: 'POST',
     level: 'object',
     marks: ['uploads'],
-    headers: [...WRITE_HEADERS, 'x-amz-checksum-algorithm', 'x-amz-checksum-type'],
+    headers: [...writeHeaders, 'x-amz-checksum-algorithm', 'x-amz-checksum-type'],
     writes: true,
     run: createMultipartUpload,
   },
@@ -211,7 +211,7 @@ export const uploadOperations: Operation[] = [
     method: 'POST',
     level: 'object',
     marks: ['uploadId'],
-    headers: [...CHECKSUM_HEADERS, 'x-amz-checksum-type', 'x-amz-mp-object-size'],
+    headers: [...checksumHeaderNames, 'x-amz-checksum-type', 'x-amz-mp-object-size'],
     writes: true,
     run: completeMultipartUpload,
   },

@@ -3,10 +3,10 @@ import { S3Error } from '../errors.ts';
 import { hmac, scopeText, sha256Hex } from './canonical.ts';
 import { equal, type VerifiedSignature } from './verify.ts';
 
-const HEADER_BYTES_MAX = 256;
-const TRAILER_BYTES_MAX = 2048;
-const CHUNK_BYTES_MIN = 8192;
-const EMPTY_SHA256 = sha256Hex('');
+const headerBytesMax = 256;
+const trailerBytesMax = 2048;
+const chunkBytesMin = 8192;
+const emptySha256 = sha256Hex('');
 
 export interface ChunkRules {
   /** Set when every chunk carries a signature that continues the request's own. */
@@ -64,7 +64,7 @@ export class ChunkDecoder {
     const end = bytes.indexOf(10, from);
     const to = end === -1 ? bytes.length : end + 1;
     this.#line = Buffer.concat([this.#line, bytes.subarray(from, to)]);
-    const max = this.#state === 'trailer' ? TRAILER_BYTES_MAX : HEADER_BYTES_MAX;
+    const max = this.#state === 'trailer' ? trailerBytesMax : headerBytesMax;
     if (this.#line.length > max) throw new S3Error('InvalidRequest', 'A chunk header is too long.');
     if (end !== -1) {
       const line = this.#line.toString('latin1').replace(/\r?\n$/, '');
@@ -90,7 +90,7 @@ export class ChunkDecoder {
       return;
     }
     if (this.#sawShortChunk) throw new S3Error('InvalidChunkSizeError');
-    this.#sawShortChunk = this.#left < CHUNK_BYTES_MIN;
+    this.#sawShortChunk = this.#left < chunkBytesMin;
     this.#state = 'data';
   }
 
@@ -108,7 +108,7 @@ export class ChunkDecoder {
       signature.amzDate,
       scopeText(signature.scope),
       this.#previousSignature,
-      EMPTY_SHA256,
+      emptySha256,
       this.#hash.digest('hex'),
     ].join('\n');
     this.#advance(signature.key, toSign, this.#claimedSignature);

@@ -18,7 +18,7 @@ const credential = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJal
 const scope = { accessKeyId: credential.accessKeyId, date: '20130524', region: 'us-east-1' };
 const amzDate = '20130524T000000Z';
 const verifier = { credentials: [credential], region: 'us-east-1', now: () => parseAmzDate(amzDate)! };
-const EMPTY = sha256Hex('');
+const empty = sha256Hex('');
 
 function signed(request: SignedRequest, signedHeaders: string[], payloadHash: string): SignedRequest {
   const toSign = stringToSign(amzDate, scope, canonicalRequest(request, signedHeaders, payloadHash));
@@ -43,7 +43,7 @@ const ranged: SignedRequest = {
   headers: {
     host: 'examplebucket.s3.amazonaws.com',
     range: 'bytes=0-9',
-    'x-amz-content-sha256': EMPTY,
+    'x-amz-content-sha256': empty,
     'x-amz-date': amzDate,
   },
 };
@@ -51,7 +51,7 @@ const rangedHeaders = ['host', 'range', 'x-amz-content-sha256', 'x-amz-date'];
 
 describe('a signature in the header', () => {
   test('of the published example is accepted', () => {
-    const example = signed(ranged, rangedHeaders, EMPTY);
+    const example = signed(ranged, rangedHeaders, empty);
     expect(example.headers.authorization).toContain(
       'Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     );
@@ -59,7 +59,7 @@ describe('a signature in the header', () => {
   });
 
   test('covers method, path, query and every signed header', () => {
-    const example = signed(ranged, rangedHeaders, EMPTY);
+    const example = signed(ranged, rangedHeaders, empty);
     const changed: SignedRequest[] = [
       { ...example, method: 'PUT' },
       { ...example, rawPath: '/test.txt2' },
@@ -73,13 +73,13 @@ describe('a signature in the header', () => {
 
   test('must cover the host and every x-amz header that was sent', () => {
     const extra = { ...ranged, headers: { ...ranged.headers, 'x-amz-meta-a': 'b' } };
-    expect(codeOf(() => verifySignature(signed(extra, rangedHeaders, EMPTY), verifier))).toBe('AccessDenied');
-    const hostless = signed(ranged, rangedHeaders.slice(1), EMPTY);
+    expect(codeOf(() => verifySignature(signed(extra, rangedHeaders, empty), verifier))).toBe('AccessDenied');
+    const hostless = signed(ranged, rangedHeaders.slice(1), empty);
     expect(codeOf(() => verifySignature(hostless, verifier))).toBe('AccessDenied');
   });
 
   test('is refused a quarter of an hour before and after its time', () => {
-    const example = signed(ranged, rangedHeaders, EMPTY);
+    const example = signed(ranged, rangedHeaders, empty);
     const at = (offsetMs: number) => ({ ...verifier, now: () => verifier.now() + offsetMs });
     const minuteMs = 60_000;
     expect(codeOf(() => verifySignature(example, at(14 * minuteMs)))).toBe('none');
@@ -91,7 +91,7 @@ describe('a signature in the header', () => {
     expect(codeOf(() => verifySignature(ranged, verifier))).toBe('AccessDenied');
     const odd = { ...ranged, headers: { ...ranged.headers, authorization: 'AWS AKIA:xyz' } };
     expect(codeOf(() => verifySignature(odd, verifier))).toBe('AuthorizationHeaderMalformed');
-    const example = signed(ranged, rangedHeaders, EMPTY);
+    const example = signed(ranged, rangedHeaders, empty);
     expect(codeOf(() => verifySignature(example, { ...verifier, credentials: [] }))).toBe('InvalidAccessKeyId');
     expect(codeOf(() => verifySignature(example, { ...verifier, region: 'eu-west-1' }))).toBe(
       'AuthorizationHeaderMalformed',
@@ -187,8 +187,8 @@ describe('a body in signed chunks', () => {
     const link = (previous: string, kind: string, rest: string) =>
       hmac(key, [`AWS4-HMAC-SHA256-${kind}`, amzDate, scopeText(scope), previous, rest].join('\n')).toString('hex');
     const data = 'x'.repeat(10_000);
-    const first = link(seed.signature, 'PAYLOAD', `${EMPTY}\n${sha256Hex(data)}`);
-    const last = link(first, 'PAYLOAD', `${EMPTY}\n${EMPTY}`);
+    const first = link(seed.signature, 'PAYLOAD', `${empty}\n${sha256Hex(data)}`);
+    const last = link(first, 'PAYLOAD', `${empty}\n${empty}`);
     const trailer = link(last, 'TRAILER', sha256Hex('x-amz-checksum-crc32c:AAAAAA==\n'));
     const body = (end: string) => Buffer.from(`${chunk(10_000, first, data)}0;chunk-signature=${last}\r\n${end}\r\n`);
     const names = ['x-amz-checksum-crc32c'];

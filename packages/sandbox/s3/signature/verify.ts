@@ -36,8 +36,8 @@ interface Claim extends Omit<VerifiedSignature, 'credential' | 'key'> {
   ignoredQuery?: string;
 }
 
-const SKEW_MS_MAX = 15 * 60 * 1000;
-const EXPIRY_SECONDS_MAX = 7 * 24 * 3600;
+const skewMsMax = 15 * 60 * 1000;
+const expirySecondsMax = 7 * 24 * 3600;
 
 export interface Verifier {
   credentials: readonly S3Credential[];
@@ -86,11 +86,11 @@ function headerClaim(request: SignedRequest, authorization: string, verifier: Ve
   const signedAtMs = parseAmzDate(amzDate);
   if (signedAtMs === undefined)
     throw new S3Error('AccessDenied', 'AWS authentication requires a valid Date or x-amz-date header');
-  if (Math.abs(verifier.now() - signedAtMs) > SKEW_MS_MAX)
+  if (Math.abs(verifier.now() - signedAtMs) > skewMsMax)
     throw new S3Error('RequestTimeTooSkewed', undefined, {
       RequestTime: amzDate,
       ServerTime: new Date(verifier.now()).toISOString(),
-      MaxAllowedSkewMilliseconds: String(SKEW_MS_MAX),
+      MaxAllowedSkewMilliseconds: String(skewMsMax),
     });
   const payloadHash = single(request.headers['x-amz-content-sha256']);
   if (!payloadHash)
@@ -120,8 +120,8 @@ function queryClaim(request: SignedRequest, verifier: Verifier): Claim {
   const expiresText = query.get('X-Amz-Expires')!;
   const expires = /^\d{1,9}$/.test(expiresText) ? Number(expiresText) : 0;
   if (expires < 1) throw refuse('X-Amz-Expires should be a number greater than 0');
-  if (expires > EXPIRY_SECONDS_MAX) throw refuse('X-Amz-Expires must be less than a week (in seconds)');
-  if (signedAtMs - verifier.now() > SKEW_MS_MAX) throw new S3Error('AccessDenied', 'Request is not yet valid');
+  if (expires > expirySecondsMax) throw refuse('X-Amz-Expires must be less than a week (in seconds)');
+  if (signedAtMs - verifier.now() > skewMsMax) throw new S3Error('AccessDenied', 'Request is not yet valid');
   if (verifier.now() > signedAtMs + expires * 1000) throw new S3Error('AccessDenied', 'Request has expired');
   return {
     scope: parseScope(query.get('X-Amz-Credential')!, 'AuthorizationQueryParametersError'),

@@ -1,5 +1,5 @@
 import { errorDefinition, type JobErrorCode } from '@holdfast/contract';
-import { type S3Sandbox, SANDBOX_S3_CREDENTIAL, startS3Sandbox } from '@holdfast/sandbox';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -11,7 +11,7 @@ let bucketId: string;
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['backups'] });
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
-  bucketId = await addBucket('backups', SANDBOX_S3_CREDENTIAL);
+  bucketId = await addBucket('backups', sandboxS3Credential);
 });
 afterAll(async () => {
   await bench.close();
@@ -109,14 +109,14 @@ describe('a storage destination', () => {
     expectFailed(await bench.run({ storageDestinationId: id }), 'STORAGE_PERMISSION_DENIED');
     const patched = await bench.app.request('PATCH', `/api/v1/storage-destinations/${id}`, {
       ...bench.as,
-      body: { credentials: SANDBOX_S3_CREDENTIAL },
+      body: { credentials: sandboxS3Credential },
     });
     expect(patched.body.data.status, patched.text).toBe('connected');
     expect((await bench.run({ storageDestinationId: id })).status).toBe('completed');
   });
 
   test('beside a failing one holds the backup: read once, each copy with its own status, and readable', async () => {
-    const broken = await addBucket('nowhere', SANDBOX_S3_CREDENTIAL);
+    const broken = await addBucket('nowhere', sandboxS3Credential);
     const readsOf = async (body: object) => {
       bench.sandbox.control.resetCounters();
       return { backup: await bench.run(body), reads: bench.sandbox.control.counters().reads };

@@ -1,5 +1,5 @@
 import { type BlobStore, createS3Store } from '@holdfast/engine';
-import { type S3Sandbox, SANDBOX_S3_CREDENTIAL, startS3Sandbox } from '@holdfast/sandbox';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -14,10 +14,10 @@ let backups: string[];
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['backups'] });
   const connection = { region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
-  bucket = await createS3Store({ kind: 's3', bucket: 'backups', credentials: SANDBOX_S3_CREDENTIAL, ...connection });
+  bucket = await createS3Store({ kind: 's3', bucket: 'backups', credentials: sandboxS3Credential, ...connection });
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
   folderId = bench.shop.destinationId;
-  const credentials = SANDBOX_S3_CREDENTIAL;
+  const credentials = sandboxS3Credential;
   const body = {
     name: 'Bucket',
     type: 's3',

@@ -54,7 +54,7 @@ The link is good until ${words.until} and works once. If you do not know ${words
 
 function html(words: Words): string {
   const safe = Object.fromEntries(Object.entries(words).map(([key, value]) => [key, escapeHtml(value)])) as {
-    [key in keyof Words]: string;
+    [Key in keyof Words]: string;
   };
   return `<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorDefinition, type JobErrorCode } from '@holdfast/contract';
-import { type S3Sandbox, SANDBOX_S3_CREDENTIAL, startS3Sandbox } from '@holdfast/sandbox';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -124,7 +124,7 @@ describe('a backup', () => {
         bucket: 'backups',
         endpoint: s3.endpoint,
         forcePathStyle: true,
-        credentials: SANDBOX_S3_CREDENTIAL,
+        credentials: sandboxS3Credential,
       },
     });
     const storageDestinationId = created.body.data.id;

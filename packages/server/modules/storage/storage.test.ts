@@ -1,4 +1,4 @@
-import { type S3Sandbox, SANDBOX_S3_CREDENTIAL, startS3Sandbox } from '@holdfast/sandbox';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
@@ -28,7 +28,7 @@ const bucket = (more: object = {}) => ({
   bucket: 'first',
   endpoint: s3.endpoint,
   forcePathStyle: true,
-  credentials: SANDBOX_S3_CREDENTIAL,
+  credentials: sandboxS3Credential,
   ...more,
 });
 
@@ -49,7 +49,7 @@ describe('a destination', () => {
       usage: { backups: 0, bytes: 0 },
     });
     const shown = await call('GET', `/${row.id}`);
-    expect(shown.text).not.toContain(SANDBOX_S3_CREDENTIAL.secretAccessKey);
+    expect(shown.text).not.toContain(sandboxS3Credential.secretAccessKey);
     expect((await create()).isDefault).toBe(false);
   });
 
@@ -111,7 +111,7 @@ describe('a destination', () => {
   test('of credentials that are wrong is kept, and mended by new ones', async () => {
     const row = await create({ credentials: { accessKeyId: 'sandbox', secretAccessKey: 'no' } });
     expect(row).toMatchObject({ status: 'error', error: { code: 'STORAGE_PERMISSION_DENIED' } });
-    const patched = await call('PATCH', `/${row.id}`, { credentials: SANDBOX_S3_CREDENTIAL });
+    const patched = await call('PATCH', `/${row.id}`, { credentials: sandboxS3Credential });
     expect(patched.body.data).toMatchObject({ status: 'connected', error: null });
     expect((await call('DELETE', `/${row.id}`)).status).toBe(200);
     expect((await call('GET', `/${row.id}`)).body.error.code).toBe('STORAGE_DESTINATION_NOT_FOUND');

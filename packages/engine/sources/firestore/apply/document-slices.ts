@@ -2,10 +2,10 @@
 
 import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '../wire.ts';
 
-const NAME_TAG = 0x0a;
-const CREATE_TIME_TAG = 0x1a;
-const UPDATE_TIME_TAG = 0x22;
-const DOCUMENTS = Buffer.from('/documents/');
+const nameTag = 0x0a;
+const createTimeTag = 0x1a;
+const updateTimeTag = 0x22;
+const documents = Buffer.from('/documents/');
 
 /** Reused from document to document: valid until the next call. */
 export interface DocumentSlices {
@@ -31,7 +31,7 @@ export function sliceDocument(bytes: Buffer, start: number, end: number, slices:
   while (position < end) {
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
-    if (tag === NAME_TAG) {
+    if (tag === nameTag) {
       const length = readLength(bytes, contentAt, end);
       const nameStart = endOfVarint();
       position = nameStart + length;
@@ -40,7 +40,7 @@ export function sliceDocument(bytes: Buffer, start: number, end: number, slices:
       continue;
     }
     const next = skipField(bytes, tag, contentAt, end);
-    if (tag !== CREATE_TIME_TAG && tag !== UPDATE_TIME_TAG) addContent(bytes, position, next, slices);
+    if (tag !== createTimeTag && tag !== updateTimeTag) addContent(bytes, position, next, slices);
     position = next;
   }
   if (slices.pathEnd <= slices.pathStart) throw new MalformedMessage();
@@ -61,7 +61,7 @@ function addContent(bytes: Buffer, start: number, end: number, slices: DocumentS
 }
 
 function pathStartOf(bytes: Buffer, start: number, end: number): number {
-  const marker = bytes.indexOf(DOCUMENTS, start);
-  if (marker < 0 || marker + DOCUMENTS.length >= end) throw new MalformedMessage();
-  return marker + DOCUMENTS.length;
+  const marker = bytes.indexOf(documents, start);
+  if (marker < 0 || marker + documents.length >= end) throw new MalformedMessage();
+  return marker + documents.length;
 }

@@ -2,14 +2,14 @@
 
 import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
 
-const MAP_VALUE = 0x32;
-const DOCUMENT_ENTRY = 0x12;
-const MAP_ENTRY = 0x0a;
-const ENTRY_KEY = 0x0a;
-const ENTRY_VALUE = 0x12;
-const SIMPLE_NAME = /^[A-Za-z_][A-Za-z_0-9]*$/;
+const mapValue = 0x32;
+const documentEntry = 0x12;
+const mapEntry = 0x0a;
+const entryKey = 0x0a;
+const entryValue = 0x12;
+const simpleName = /^[A-Za-z_][A-Za-z_0-9]*$/;
 /** Vectors and other special values are maps with a reserved key; they are replaced whole, like scalars. */
-const RESERVED_NAME = /^__.*__$/;
+const reservedName = /^__.*__$/;
 
 export interface FieldLeaf {
   readonly segments: readonly string[];
@@ -26,15 +26,15 @@ interface Entry {
 /** `bytes[start, end)` are the serialized fields of a Document. */
 export function leavesOf(bytes: Buffer, start: number, end: number): FieldLeaf[] {
   const leaves: FieldLeaf[] = [];
-  for (const entry of entriesOf(bytes, start, end, DOCUMENT_ENTRY)) collect(bytes, entry, [], leaves);
+  for (const entry of entriesOf(bytes, start, end, documentEntry)) collect(bytes, entry, [], leaves);
   return leaves;
 }
 
 function collect(bytes: Buffer, entry: Entry, above: readonly string[], leaves: FieldLeaf[]): void {
   const segments = [...above, entry.key];
   const map = mapContent(bytes, entry);
-  const entries = map === undefined ? [] : entriesOf(bytes, map.start, map.end, MAP_ENTRY);
-  if (map === undefined || entries.length === 0 || entries.some(({ key }) => RESERVED_NAME.test(key))) {
+  const entries = map === undefined ? [] : entriesOf(bytes, map.start, map.end, mapEntry);
+  if (map === undefined || entries.length === 0 || entries.some(({ key }) => reservedName.test(key))) {
     leaves.push({ segments, isEmptyMap: map !== undefined && entries.length === 0 });
     return;
   }
@@ -42,7 +42,7 @@ function collect(bytes: Buffer, entry: Entry, above: readonly string[], leaves: 
 }
 
 function mapContent(bytes: Buffer, entry: Entry): { start: number; end: number } | undefined {
-  if (entry.valueStart >= entry.valueEnd || readTag(bytes, entry.valueStart) !== MAP_VALUE) return undefined;
+  if (entry.valueStart >= entry.valueEnd || readTag(bytes, entry.valueStart) !== mapValue) return undefined;
   const length = readLength(bytes, endOfVarint(), entry.valueEnd);
   return { start: endOfVarint(), end: endOfVarint() + length };
 }
@@ -72,8 +72,8 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry {
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
     const next = skipField(bytes, tag, contentAt, end);
-    if (tag === ENTRY_KEY) key = bytes.toString('utf8', next - readLength(bytes, contentAt, end), next);
-    if (tag === ENTRY_VALUE) {
+    if (tag === entryKey) key = bytes.toString('utf8', next - readLength(bytes, contentAt, end), next);
+    if (tag === entryValue) {
       valueStart = next - readLength(bytes, contentAt, end);
       valueEnd = next;
     }
@@ -84,19 +84,19 @@ function readEntry(bytes: Buffer, start: number, end: number): Entry {
 
 /** Whether the serialized fields hold a map at this place. */
 export function hasMapAt(bytes: Buffer, start: number, end: number, segments: readonly string[]): boolean {
-  let [from, to, tag] = [start, end, DOCUMENT_ENTRY];
+  let [from, to, tag] = [start, end, documentEntry];
   for (const segment of segments) {
     const entry = entriesOf(bytes, from, to, tag).find(({ key }) => key === segment);
     const map = entry === undefined ? undefined : mapContent(bytes, entry);
     if (map === undefined) return false;
-    [from, to, tag] = [map.start, map.end, MAP_ENTRY];
+    [from, to, tag] = [map.start, map.end, mapEntry];
   }
-  return !entriesOf(bytes, from, to, tag).some(({ key }) => RESERVED_NAME.test(key));
+  return !entriesOf(bytes, from, to, tag).some(({ key }) => reservedName.test(key));
 }
 
 /** Names that are not plain words stand in backticks. */
 export function formatFieldPath(segments: readonly string[]): string {
   return segments
-    .map((name) => (SIMPLE_NAME.test(name) ? name : `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``))
+    .map((name) => (simpleName.test(name) ? name : `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``))
     .join('.');
 }

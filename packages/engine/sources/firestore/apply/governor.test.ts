@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Governor } from './governor.ts';
 
-const MINUTE_MS = 60_000;
+const minuteMs = 60_000;
 
 describe('the pace of writing', () => {
   test('ramps up as Firestore asks for: 500 a second, half as much again every five minutes', () => {
     let nowMs = 0;
     const governor = new Governor(true, () => nowMs);
     const rates = [0, 4.9, 5, 10, 30].map((minutes) => {
-      nowMs = minutes * MINUTE_MS;
+      nowMs = minutes * minuteMs;
       return Math.round(governor.ratePerSecond);
     });
     expect(rates).toEqual([500, 500, 750, 1125, 5695]);

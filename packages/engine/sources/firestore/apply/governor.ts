@@ -2,15 +2,15 @@
 
 import { RateLimiter } from '../rate-limiter.ts';
 
-const RAMP_START_PER_SECOND = 500;
-const RAMP_FACTOR = 1.5;
-const RAMP_STEP_MS = 5 * 60_000;
-const RATE_MIN_PER_SECOND = 50;
-const IN_FLIGHT_MAX = 16;
-const BYTES_IN_FLIGHT_MAX = 40 * 1024 * 1024;
-const BACK_OFF = 0.6;
+const rampStartPerSecond = 500;
+const rampFactor = 1.5;
+const rampStepMs = 5 * 60_000;
+const rateMinPerSecond = 50;
+const inFlightMax = 16;
+const bytesInFlightMax = 40 * 1024 * 1024;
+const backOff = 0.6;
 /** Push-back comes in volleys; one volley counts once. */
-const BACK_OFF_INTERVAL_MS = 250;
+const backOffIntervalMs = 250;
 
 export class Governor {
   readonly #now: () => number;
@@ -18,7 +18,7 @@ export class Governor {
   readonly #limiter: RateLimiter | undefined;
   #inFlight = 0;
   #bytesInFlight = 0;
-  #inFlightLimit = IN_FLIGHT_MAX;
+  #inFlightLimit = inFlightMax;
   #successes = 0;
   #share = 1;
   #backedOffMs = Number.NEGATIVE_INFINITY;
@@ -27,7 +27,7 @@ export class Governor {
   constructor(rampUp: boolean, now: () => number = () => performance.now()) {
     this.#now = now;
     this.#startedMs = now();
-    this.#limiter = rampUp ? new RateLimiter(RAMP_START_PER_SECOND, now) : undefined;
+    this.#limiter = rampUp ? new RateLimiter(rampStartPerSecond, now) : undefined;
   }
 
   get inFlight(): number {
@@ -37,9 +37,9 @@ export class Governor {
   /** Writes per second at this moment; infinite without ramp-up. */
   get ratePerSecond(): number {
     if (this.#limiter === undefined) return Number.POSITIVE_INFINITY;
-    const steps = Math.floor((this.#now() - this.#startedMs) / RAMP_STEP_MS);
-    const ceiling = RAMP_START_PER_SECOND * RAMP_FACTOR ** steps;
-    return Math.max(RATE_MIN_PER_SECOND, ceiling * this.#share);
+    const steps = Math.floor((this.#now() - this.#startedMs) / rampStepMs);
+    const ceiling = rampStartPerSecond * rampFactor ** steps;
+    return Math.max(rateMinPerSecond, ceiling * this.#share);
   }
 
   /** Under a rate, small requests spread the writes over the second. */
@@ -51,7 +51,7 @@ export class Governor {
   async enter(writes: number, bytes: number, signal: AbortSignal | undefined): Promise<void> {
     while (
       this.#inFlight >= this.#inFlightLimit ||
-      (this.#inFlight > 0 && this.#bytesInFlight + bytes > BYTES_IN_FLIGHT_MAX)
+      (this.#inFlight > 0 && this.#bytesInFlight + bytes > bytesInFlightMax)
     ) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
@@ -79,18 +79,18 @@ export class Governor {
 
   pushedBack(): void {
     const nowMs = this.#now();
-    if (nowMs - this.#backedOffMs < BACK_OFF_INTERVAL_MS) return;
+    if (nowMs - this.#backedOffMs < backOffIntervalMs) return;
     this.#backedOffMs = nowMs;
     this.#successes = 0;
-    this.#share = Math.max(0.05, this.#share * BACK_OFF);
-    this.#inFlightLimit = Math.max(1, Math.floor(this.#inFlightLimit * BACK_OFF));
+    this.#share = Math.max(0.05, this.#share * backOff);
+    this.#inFlightLimit = Math.max(1, Math.floor(this.#inFlightLimit * backOff));
   }
 
   succeeded(): void {
     this.#successes += 1;
     if (this.#successes < this.#inFlightLimit) return;
     this.#successes = 0;
-    this.#inFlightLimit = Math.min(IN_FLIGHT_MAX, this.#inFlightLimit + 1);
+    this.#inFlightLimit = Math.min(inFlightMax, this.#inFlightLimit + 1);
     this.#share = Math.min(1, this.#share * 1.05);
   }
 }

@@ -6,14 +6,14 @@
 import { endOfVarint, readLength, readTag, skipField, varintBytes, writeVarint } from '../wire.ts';
 
 /** Tags of google.firestore.v1.Value and of the messages inside it. */
-const REFERENCE_VALUE = 0x2a;
-const MAP_VALUE = 0x32;
-const ARRAY_VALUE = 0x4a;
+const referenceValue = 0x2a;
+const mapValue = 0x32;
+const arrayValue = 0x4a;
 /** Document.fields and MapValue.fields are map entries, ArrayValue.values are values. */
-const DOCUMENT_ENTRY = 0x12;
-const MAP_ENTRY = 0x0a;
-const ARRAY_ENTRY = 0x0a;
-const ENTRY_VALUE = 0x12;
+const documentEntry = 0x12;
+const mapEntry = 0x0a;
+const arrayEntry = 0x0a;
+const entryValue = 0x12;
 
 type Rewrite = (bytes: Buffer, start: number, end: number) => Buffer | undefined;
 
@@ -33,7 +33,7 @@ export class ReferenceRewriter {
   /** The rewritten fields, or undefined when nothing in bytes[start, end) refers to the source. */
   rewrite(bytes: Buffer, start: number, end: number): Buffer | undefined {
     if (!this.#mayRefer(bytes, start, end)) return undefined;
-    return this.#message(bytes, start, end, DOCUMENT_ENTRY, this.#entry);
+    return this.#message(bytes, start, end, documentEntry, this.#entry);
   }
 
   #mayRefer(bytes: Buffer, start: number, end: number): boolean {
@@ -44,19 +44,19 @@ export class ReferenceRewriter {
     return this.#nextHit !== -1 && this.#nextHit < end;
   }
 
-  readonly #entry: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, ENTRY_VALUE, this.#value);
+  readonly #entry: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, entryValue, this.#value);
 
   readonly #value: Rewrite = (bytes, start, end) => {
     const tag = start < end ? readTag(bytes, start) : 0;
-    if (tag === REFERENCE_VALUE) return this.#message(bytes, start, end, REFERENCE_VALUE, this.#reference);
-    if (tag === MAP_VALUE) return this.#message(bytes, start, end, MAP_VALUE, this.#map);
-    if (tag === ARRAY_VALUE) return this.#message(bytes, start, end, ARRAY_VALUE, this.#array);
+    if (tag === referenceValue) return this.#message(bytes, start, end, referenceValue, this.#reference);
+    if (tag === mapValue) return this.#message(bytes, start, end, mapValue, this.#map);
+    if (tag === arrayValue) return this.#message(bytes, start, end, arrayValue, this.#array);
     return undefined;
   };
 
-  readonly #map: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, MAP_ENTRY, this.#entry);
+  readonly #map: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, mapEntry, this.#entry);
 
-  readonly #array: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, ARRAY_ENTRY, this.#value);
+  readonly #array: Rewrite = (bytes, start, end) => this.#message(bytes, start, end, arrayEntry, this.#value);
 
   readonly #reference: Rewrite = (bytes, start, end) => {
     const isPrefix =

@@ -9,7 +9,7 @@ import type { Tally } from './tally.ts';
 import type { WriteBatch } from './write-batch.ts';
 import { readFailures, type WriteFailure } from './write-statuses.ts';
 
-const REQUEST_TIMEOUT_MS = 60_000;
+const requestTimeoutMs = 60_000;
 
 export interface SendContext {
   readonly client: FirestoreClient;
@@ -61,7 +61,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
 }
 
 function send(client: FirestoreClient, batch: WriteBatch, signal: AbortSignal): Promise<Buffer> {
-  const limits = { timeoutMs: REQUEST_TIMEOUT_MS, signal };
+  const limits = { timeoutMs: requestTimeoutMs, signal };
   return client.channel.unaryFramed(methods.batchWrite, client.routing('database'), batch.framed(), limits);
 }
 

@@ -7,18 +7,18 @@ import { type MergeMode, type RecordKind, recordKind } from '../../../ports/inde
 import { endOfVarint, readLength, readTag, varintBytes, writeVarint } from '../wire.ts';
 import type { DocumentSlices } from './document-slices.ts';
 
-const WRITES_MAX = 500;
+const defaultWritesMax = 500;
 /** Firestore's limit is 10 MiB for the whole request. */
-const REQUEST_BYTES_MAX = 10 * 1024 * 1024 - 64 * 1024;
-const CAPACITY_FIRST = 384 * 1024;
-const PREFIX_BYTES = 5;
-const WRITES_TAG = 0x12;
-const UPDATE_TAG = 0x0a;
-const DELETE_TAG = 0x12;
-const MASK_TAG = 0x1a;
-const NAME_TAG = 0x0a;
+const requestBytesMax = 10 * 1024 * 1024 - 64 * 1024;
+const capacityFirst = 384 * 1024;
+const prefixBytes = 5;
+const writesTag = 0x12;
+const updateTag = 0x0a;
+const deleteTag = 0x12;
+const maskTag = 0x1a;
+const nameTag = 0x0a;
 /** current_document { exists: false } */
-const MUST_NOT_EXIST = Buffer.from([0x22, 0x02, 0x08, 0x00]);
+const mustNotExist = Buffer.from([0x22, 0x02, 0x08, 0x00]);
 
 export class WriteBatch {
   readonly #database: Buffer;
@@ -34,9 +34,9 @@ export class WriteBatch {
   constructor(database: string) {
     this.#database = Buffer.from(database);
     this.#root = Buffer.from(`${database}/documents/`);
-    this.#buffer = Buffer.allocUnsafeSlow(CAPACITY_FIRST);
-    this.#buffer[PREFIX_BYTES] = 0x0a;
-    this.#length = writeVarint(this.#buffer, PREFIX_BYTES + 1, this.#database.length);
+    this.#buffer = Buffer.allocUnsafeSlow(capacityFirst);
+    this.#buffer[prefixBytes] = 0x0a;
+    this.#length = writeVarint(this.#buffer, prefixBytes + 1, this.#database.length);
     this.#length += this.#database.copy(this.#buffer, this.#length);
   }
 
@@ -53,9 +53,9 @@ export class WriteBatch {
   }
 
   /** Upper bound of what a write adds around its path, fields and mask. */
-  fits(payloadBytes: number, writesMax = WRITES_MAX): boolean {
+  fits(payloadBytes: number, writesMax = defaultWritesMax): boolean {
     if (this.count === 0) return true;
-    return this.count < writesMax && this.#length + payloadBytes + this.#root.length + 64 <= REQUEST_BYTES_MAX;
+    return this.count < writesMax && this.#length + payloadBytes + this.#root.length + 64 <= requestBytesMax;
   }
 
   /** Firestore refuses a request that touches a document twice; records ascend, so doubles are neighbours. */
@@ -73,26 +73,26 @@ export class WriteBatch {
     if (kind === recordKind.delete) {
       this.#hasDeletes = true;
       this.#begin(nameField);
-      this.#writeName(DELETE_TAG, bytes, slices, nameLength);
+      this.#writeName(deleteTag, bytes, slices, nameLength);
       return;
     }
     const contentLength = content?.length ?? slices.contentEnd - slices.contentStart;
     const documentLength = nameField + contentLength;
     const maskLength = how.mask?.length ?? 0;
     const maskField = how.mask === undefined ? 0 : 1 + varintBytes(maskLength) + maskLength;
-    const precondition = how.mode === 'skip_existing' ? MUST_NOT_EXIST.length : 0;
+    const precondition = how.mode === 'skip_existing' ? mustNotExist.length : 0;
     this.#begin(1 + varintBytes(documentLength) + documentLength + maskField + precondition);
-    this.#buffer[this.#length++] = UPDATE_TAG;
+    this.#buffer[this.#length++] = updateTag;
     this.#length = writeVarint(this.#buffer, this.#length, documentLength);
-    this.#writeName(NAME_TAG, bytes, slices, nameLength);
+    this.#writeName(nameTag, bytes, slices, nameLength);
     if (content !== undefined) this.#length += content.copy(this.#buffer, this.#length);
     else this.#length += bytes.copy(this.#buffer, this.#length, slices.contentStart, slices.contentEnd);
     if (how.mask !== undefined) {
-      this.#buffer[this.#length++] = MASK_TAG;
+      this.#buffer[this.#length++] = maskTag;
       this.#length = writeVarint(this.#buffer, this.#length, maskLength);
       this.#length += how.mask.copy(this.#buffer, this.#length);
     }
-    if (precondition > 0) this.#length += MUST_NOT_EXIST.copy(this.#buffer, this.#length);
+    if (precondition > 0) this.#length += mustNotExist.copy(this.#buffer, this.#length);
   }
 
   /** A batch of some of these writes, in their order. */
@@ -112,18 +112,18 @@ export class WriteBatch {
   /** The message with gRPC's prefix, ready for the wire. */
   framed(): Buffer {
     this.#buffer[0] = 0;
-    this.#buffer.writeUInt32BE(this.#length - PREFIX_BYTES, 1);
+    this.#buffer.writeUInt32BE(this.#length - prefixBytes, 1);
     return this.#buffer.subarray(0, this.#length);
   }
 
   isDelete(index: number): boolean {
     readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
-    return this.#buffer[endOfVarint()] === DELETE_TAG;
+    return this.#buffer[endOfVarint()] === deleteTag;
   }
 
   path(index: number): string {
     readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
-    if (readTag(this.#buffer, endOfVarint()) !== DELETE_TAG) {
+    if (readTag(this.#buffer, endOfVarint()) !== deleteTag) {
       readLength(this.#buffer, endOfVarint(), this.#length);
       readTag(this.#buffer, endOfVarint());
     }
@@ -135,7 +135,7 @@ export class WriteBatch {
   #begin(writeLength: number): void {
     this.#reserve(writeLength + 8);
     this.#starts.push(this.#length);
-    this.#buffer[this.#length++] = WRITES_TAG;
+    this.#buffer[this.#length++] = writesTag;
     this.#length = writeVarint(this.#buffer, this.#length, writeLength);
   }
 

@@ -2,9 +2,9 @@
 
 import { endOfVarint, MalformedMessage, readLength, readTag, readVarint, skipField } from '../wire.ts';
 
-const STATUS_TAG = 0x12;
-const CODE_TAG = 0x08;
-const MESSAGE_TAG = 0x12;
+const statusTag = 0x12;
+const codeTag = 0x08;
+const messageTag = 0x12;
 
 export interface WriteFailure {
   readonly index: number;
@@ -21,7 +21,7 @@ export function readFailures(bytes: Buffer, writes: number): WriteFailure[] {
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
     const next = skipField(bytes, tag, contentAt, bytes.length);
-    if (tag === STATUS_TAG) {
+    if (tag === statusTag) {
       const length = readLength(bytes, contentAt, bytes.length);
       if (length > 0) {
         const status = readStatus(bytes, next - length, next);
@@ -43,8 +43,8 @@ function readStatus(bytes: Buffer, start: number, end: number): { code: number; 
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
     const next = skipField(bytes, tag, contentAt, end);
-    if (tag === CODE_TAG) code = readVarint(bytes, contentAt);
-    if (tag === MESSAGE_TAG) message = bytes.toString('utf8', next - readLength(bytes, contentAt, end), next);
+    if (tag === codeTag) code = readVarint(bytes, contentAt);
+    if (tag === messageTag) message = bytes.toString('utf8', next - readLength(bytes, contentAt, end), next);
     position = next;
   }
   return { code, message };

@@ -15,7 +15,7 @@ export interface AccountsClientOptions {
 
 export type JsonObject = { readonly [field: string]: unknown };
 
-const TIMEOUT_MS = 60_000;
+const timeoutMs = 60_000;
 
 const codeOfStatus: Readonly<Record<number, number>> = {
   400: grpcCode.INVALID_ARGUMENT,
@@ -68,7 +68,7 @@ export class AccountsClient {
     signal: AbortSignal | undefined,
   ): Promise<JsonObject> {
     const { origin, credentials } = this.#options;
-    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const timeout = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = { authorization: await credentials.authorization(signal) };
     if (body !== undefined) headers['content-type'] = 'application/json';
     let status: number;

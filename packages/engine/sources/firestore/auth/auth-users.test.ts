@@ -5,8 +5,8 @@ import { type ConnectedFirestore, connectFirestore } from '../connect.ts';
 import { collect, quickRetry } from '../testing/bench.ts';
 import { isRedacted } from './redaction.ts';
 
-const HASH = Buffer.from('hash').toString('base64');
-const SALT = Buffer.from('salt').toString('base64');
+const hash = Buffer.from('hash').toString('base64');
+const salt = Buffer.from('salt').toString('base64');
 let google: GoogleSandbox;
 let open: ConnectedFirestore[] = [];
 
@@ -15,8 +15,8 @@ beforeEach(async () => {
     localId: `u${String(index).padStart(5, '0')}`,
     email: `u${index}@example.com`,
     emailVerified: index % 2 === 0,
-    passwordHash: HASH,
-    salt: SALT,
+    passwordHash: hash,
+    salt: salt,
     createdAt: '1700000000000',
     customAttributes: JSON.stringify({ level: index }),
     ...(index === 7 ? { mfaInfo: [{ mfaEnrollmentId: 'm1', phoneInfo: '+41790000000' }] } : {}),
@@ -70,8 +70,8 @@ describe('reading users', () => {
     expect(users).toHaveLength(2_345);
     expect(users.map((user) => user.localId)).toEqual(users.map((user) => user.localId).sort());
     expect(users[7]).toMatchObject({
-      passwordHash: HASH,
-      salt: SALT,
+      passwordHash: hash,
+      salt: salt,
       customAttributes: '{"level":7}',
       mfaInfo: [{ mfaEnrollmentId: 'm1' }],
     });

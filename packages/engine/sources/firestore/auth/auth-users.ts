@@ -15,7 +15,7 @@ import type { AccountsClient } from './accounts-client.ts';
 import { importUsers } from './import-users.ts';
 import { hasPasswordSignIn, isRedacted } from './redaction.ts';
 
-const PAGE_SIZE = 1000;
+const pageSize = 1000;
 
 interface HashConfig {
   readonly algorithm?: string;
@@ -67,7 +67,7 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
 
   #page(token: string, signal: AbortSignal | undefined) {
     const query = new URLSearchParams({
-      maxResults: String(PAGE_SIZE),
+      maxResults: String(pageSize),
       ...(token === '' ? {} : { nextPageToken: token }),
     });
     return this.#accounts.get(`accounts:batchGet?${query}`, signal);

@@ -12,12 +12,12 @@ import {
 import type { AccountsClient, JsonObject } from './accounts-client.ts';
 import { isRedacted } from './redaction.ts';
 
-const USERS_PER_CALL = 500;
-const ERRORS_MAX = 100;
-const EXISTS = /existing account|already exists/i;
+const usersPerCall = 500;
+const errorsMax = 100;
+const exists = /existing account|already exists/i;
 
 /** What the API returns but does not take. */
-const READ_ONLY_FIELDS = ['kind', 'version', 'passwordUpdatedAt', 'lastRefreshAt', 'tenantId', 'rawPassword'];
+const readOnlyFields = ['kind', 'version', 'passwordUpdatedAt', 'lastRefreshAt', 'tenantId', 'rawPassword'];
 
 export async function importUsers(
   accounts: AccountsClient,
@@ -27,11 +27,11 @@ export async function importUsers(
   const result = { imported: 0, skipped: 0, failed: 0, errors: [] as { localId: string; message: string }[] };
   const fail = (localId: string, message: string): void => {
     result.failed += 1;
-    if (result.errors.length < ERRORS_MAX) result.errors.push({ localId, message });
+    if (result.errors.length < errorsMax) result.errors.push({ localId, message });
   };
   for await (const { users } of batches) {
-    for (let offset = 0; offset < users.length; offset += USERS_PER_CALL) {
-      await importSome(users.slice(offset, offset + USERS_PER_CALL));
+    for (let offset = 0; offset < users.length; offset += usersPerCall) {
+      await importSome(users.slice(offset, offset + usersPerCall));
     }
   }
   return result;
@@ -50,7 +50,7 @@ export async function importUsers(
     const failed = new Map(errors.map((entry) => [entry.index ?? 0, entry.message]));
     users.forEach((user, index) => {
       const message = failed.get(index);
-      if (message !== undefined && options.mode === 'skip_existing' && EXISTS.test(message)) result.skipped += 1;
+      if (message !== undefined && options.mode === 'skip_existing' && exists.test(message)) result.skipped += 1;
       else if (message !== undefined) fail(user.localId, message);
       else {
         result.imported += 1;
@@ -72,7 +72,7 @@ export async function importUsers(
 
   /** The account is there but its password is not: that must not look like a success. */
   function reportLostPassword(user: AuthUser): void {
-    if (result.errors.length >= ERRORS_MAX) return;
+    if (result.errors.length >= errorsMax) return;
     const message = 'Imported without a password: the hash was redacted when the backup was made.';
     result.errors.push({ localId: user.localId, message });
   }
@@ -90,7 +90,7 @@ function request(users: readonly AuthUser[], options: AuthImportOptions): JsonOb
 
 function importable(user: AuthUser): JsonObject {
   const copy: Record<string, unknown> = { ...user };
-  for (const field of READ_ONLY_FIELDS) delete copy[field];
+  for (const field of readOnlyFields) delete copy[field];
   if (isRedacted(user)) {
     delete copy.passwordHash;
     delete copy.salt;

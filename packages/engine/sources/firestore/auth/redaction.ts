@@ -3,7 +3,7 @@
 import type { AuthUser } from '../../../ports/index.ts';
 
 /** The word REDACTED in base64 stands where the hash would be. */
-export const REDACTED_HASH = 'UkVEQUNURUQ=';
+export const redactedHash = 'UkVEQUNURUQ=';
 
 export function hasPasswordSignIn(user: AuthUser): boolean {
   if (typeof user.passwordHash === 'string' && user.passwordHash !== '') return true;
@@ -14,5 +14,5 @@ export function hasPasswordSignIn(user: AuthUser): boolean {
 /** True when the user signs in with a password whose hash did not come along. */
 export function isRedacted(user: AuthUser): boolean {
   if (!hasPasswordSignIn(user)) return false;
-  return typeof user.passwordHash !== 'string' || user.passwordHash === '' || user.passwordHash === REDACTED_HASH;
+  return typeof user.passwordHash !== 'string' || user.passwordHash === '' || user.passwordHash === redactedHash;
 }

@@ -12,13 +12,13 @@ import { KnownPaths } from './known-paths.ts';
 import { CatchUpNeeded, type StartPoint } from './listen-stream.ts';
 import { Listening, needsCatchUp } from './listening.ts';
 
-const BATCH_INTERVAL_MS = 10_000;
-const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-const DISCOVERY_INTERVAL_MS = 10 * 60_000;
+const batchIntervalMs = 10_000;
+const batchBytesMax = 8 * 1024 * 1024;
+const defaultDiscoveryIntervalMs = 10 * 60_000;
 /** So many full batches may wait for a snapshot; a scan copes better with more than that. */
-const PENDING_FACTOR = 16;
+const pendingFactor = 16;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
-const CATCH_UPS_MAX = 3;
+const catchUpsMax = 3;
 
 export interface CaptureSettings {
   /** How often documents all over the database are sampled for collections nobody knew of. */
@@ -57,11 +57,11 @@ class CaptureRun {
   constructor(source: FirestoreSource, settings: CaptureSettings, options: CaptureOptions) {
     this.#source = source;
     this.#options = options;
-    const discoveryIntervalMs = settings.discoveryIntervalMs ?? DISCOVERY_INTERVAL_MS;
+    const discoveryIntervalMs = settings.discoveryIntervalMs ?? defaultDiscoveryIntervalMs;
     this.#groups = new CollectionGroups(source.client, options.scope, discoveryIntervalMs);
     this.#known = new KnownPaths(options.knownNames);
-    this.#intervalMs = options.batchIntervalMs ?? BATCH_INTERVAL_MS;
-    this.#bytesMax = options.batchBytesMax ?? BATCH_BYTES_MAX;
+    this.#intervalMs = options.batchIntervalMs ?? batchIntervalMs;
+    this.#bytesMax = options.batchBytesMax ?? batchBytesMax;
     this.#covered = options.from;
     this.#unbrokenSince = options.from;
   }
@@ -82,7 +82,7 @@ class CaptureRun {
         }
       } catch (error) {
         if (signal?.aborted) throwIfAborted(signal);
-        if (needsCatchUp(error) && this.#catchUpsInARow < CATCH_UPS_MAX) yield* this.#catchUp(reasonOf(error));
+        if (needsCatchUp(error) && this.#catchUpsInARow < catchUpsMax) yield* this.#catchUp(reasonOf(error));
         else {
           await retrier.afterFailure(error).catch((final: unknown) => {
             throw sourceFailure(final);
@@ -113,7 +113,7 @@ class CaptureRun {
 
   /** Runs until a stream breaks, which it throws. */
   async *#listen(): AsyncGenerator<ChangeBatch, void> {
-    const listening = new Listening(this.#source.client, this.#options, PENDING_FACTOR * this.#bytesMax);
+    const listening = new Listening(this.#source.client, this.#options, pendingFactor * this.#bytesMax);
     let closedMs = performance.now();
     try {
       const start: StartPoint = { readTime: this.#covered, resumeToken: this.#resumeToken };
@@ -125,7 +125,7 @@ class CaptureRun {
       await listening.listenTo([...late], 'beginning');
       for (;;) {
         await listening.wait(Math.max(1, closedMs + this.#intervalMs - performance.now()));
-        if (listening.pending.bytes >= PENDING_FACTOR * this.#bytesMax) {
+        if (listening.pending.bytes >= pendingFactor * this.#bytesMax) {
           throw new CatchUpNeeded('more changed than can be held until it is complete');
         }
         const through = listening.snapshotTime;

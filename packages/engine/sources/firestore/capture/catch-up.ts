@@ -21,11 +21,11 @@ import { forEachRecord } from '../records.ts';
 import type { FirestoreSource } from '../source.ts';
 import { type Change, deleteChange, inCommitOrder, putChange } from './changes.ts';
 
-const FETCH_AT_ONCE = 1_000;
+const fetchAtOnce = 1_000;
 /** Changed names held at once; more of them take another pass over the names. */
-const CHANGED_MAX = 200_000;
+const defaultChangedMax = 200_000;
 /** Deletions held at once; more than these cannot be told. */
-const GONE_MAX = 1_000_000;
+const goneMax = 1_000_000;
 
 export interface CatchUpRequest {
   readonly scope: Scope;
@@ -82,14 +82,14 @@ export async function* catchUp(source: FirestoreSource, request: CatchUpRequest)
 
 /** One pass over all names. When there is too much, the oldest changes are kept and the pass is not whole. */
 async function compareNames(source: FirestoreSource, request: CatchUpRequest): Promise<Difference> {
-  const { at, since, scope, signal, changedMax = CHANGED_MAX } = request;
+  const { at, since, scope, signal, changedMax = defaultChangedMax } = request;
   const oldest = new OldestChanges(changedMax);
   const gone: string[] = [];
   const known = request.known()[Symbol.asyncIterator]();
   let next = await known.next();
   const passKnown = async (before: string | undefined): Promise<void> => {
     while (!next.done && (before === undefined || comparePaths(next.value, before) < 0)) {
-      if (gone.length < GONE_MAX) gone.push(next.value);
+      if (gone.length < goneMax) gone.push(next.value);
       next = await known.next();
     }
   };
@@ -103,7 +103,7 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
     }
   }
   await passKnown(undefined);
-  return { ...oldest.take(), gone, deletionsLost: gone.length >= GONE_MAX };
+  return { ...oldest.take(), gone, deletionsLost: gone.length >= goneMax };
 }
 
 /** Keeps the oldest of many changes in bounded memory. */
@@ -141,7 +141,7 @@ function groupsOf(changed: readonly NameAndTime[]): NameAndTime[][] {
   const groups: NameAndTime[][] = [];
   for (const name of changed) {
     const current = groups.at(-1);
-    const isFull = current !== undefined && current.length >= FETCH_AT_ONCE && current.at(-1)!.at !== name.at;
+    const isFull = current !== undefined && current.length >= fetchAtOnce && current.at(-1)!.at !== name.at;
     if (current === undefined || isFull) groups.push([name]);
     else current.push(name);
   }

@@ -19,7 +19,7 @@ import type { QueryPart } from '../scope.ts';
 import type { Change } from './changes.ts';
 
 /** Below so many of the documents that changed we look for new collections. */
-const PARENTS_PER_ROUND = 20;
+const parentsPerRound = 20;
 
 export interface NewGroup {
   readonly id: string;
@@ -108,7 +108,7 @@ export class CollectionGroups {
 
 function parentsToLookBelow(changes: readonly Change[]): string[] {
   const puts = changes.filter((change) => change.kind === recordKind.put);
-  return [...new Set(puts.slice(-PARENTS_PER_ROUND).map((change) => change.path))];
+  return [...new Set(puts.slice(-parentsPerRound).map((change) => change.path))];
 }
 
 function descendantsIn({ start, end }: { start: string; end: string }): QueryPart {

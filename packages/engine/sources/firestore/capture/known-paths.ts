@@ -4,7 +4,7 @@ import { comparePaths, type RecordBatch, recordKind } from '../../../ports/index
 import { eachPath } from '../records.ts';
 import type { Change } from './changes.ts';
 
-const HEARD_MAX = 500_000;
+const heardMax = 500_000;
 
 export class KnownPaths {
   readonly #names: (() => AsyncIterable<RecordBatch>) | undefined;
@@ -24,7 +24,7 @@ export class KnownPaths {
   note(change: Change): void {
     if (this.#overflowed) return;
     this.#heard.set(change.path, change.kind === recordKind.put);
-    if (this.#heard.size <= HEARD_MAX) return;
+    if (this.#heard.size <= heardMax) return;
     this.#overflowed = true;
     this.#heard.clear();
   }

@@ -4,8 +4,8 @@ import { type Instant, instantFromParts } from '../../../ports/index.ts';
 import { messages } from '../protos.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
 
-const DOCUMENT_CHANGE_TAG = 0x1a;
-const DOCUMENT_TAG = 0x0a;
+const documentChangeTag = 0x1a;
+const documentTag = 0x0a;
 
 export type ListenEvent =
   | { readonly kind: 'put'; readonly body: Buffer }
@@ -39,7 +39,7 @@ interface SmallResponse {
 }
 
 export function readListenEvent(bytes: Buffer, start: number, end: number): ListenEvent | undefined {
-  if (readTag(bytes, start) === DOCUMENT_CHANGE_TAG) return readDocumentChange(bytes, endOfVarint(), end);
+  if (readTag(bytes, start) === documentChangeTag) return readDocumentChange(bytes, endOfVarint(), end);
   const response = messages.listenResponse.decode(bytes.subarray(start, end)) as SmallResponse;
   const { targetChange, filter } = response;
   const gone = response.documentDelete ?? response.documentRemove;
@@ -66,7 +66,7 @@ function readDocumentChange(bytes: Buffer, lengthAt: number, end: number): Liste
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
     const next = skipField(bytes, tag, contentAt, changeEnd);
-    if (tag === DOCUMENT_TAG) {
+    if (tag === documentTag) {
       const bodyStart = next - readLength(bytes, contentAt, changeEnd);
       return { kind: 'put', body: Buffer.from(bytes.subarray(bodyStart, next)) };
     }

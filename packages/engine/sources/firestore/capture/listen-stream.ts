@@ -12,9 +12,9 @@ import { GrpcError, grpcCode } from '../transport/status.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
 import { type ListenEvent, readListenEvent } from './listen-response.ts';
 
-const TARGETS_PER_STREAM = 100;
+const targetsPerStream = 100;
 /** Servers send at least a heartbeat a minute; twice that in silence is a dead stream. */
-const IDLE_TIMEOUT_MS = 150_000;
+const idleTimeoutMs = 150_000;
 
 /** The state since the starting point cannot be told apart by this stream any more: a scan must close the gap. */
 export class CatchUpNeeded extends Error {}
@@ -69,7 +69,7 @@ export class ListenStream {
   }
 
   get hasRoom(): boolean {
-    return this.#targets.size < TARGETS_PER_STREAM;
+    return this.#targets.size < targetsPerStream;
   }
 
   async open(signal: AbortSignal): Promise<void> {
@@ -82,7 +82,7 @@ export class ListenStream {
       onEnd: (error: GrpcError | undefined) =>
         this.#handlers.onEnd(error ?? new GrpcError(grpcCode.UNAVAILABLE, 'the server ended the stream')),
     };
-    const limits = { idleTimeoutMs: IDLE_TIMEOUT_MS, signal };
+    const limits = { idleTimeoutMs: idleTimeoutMs, signal };
     this.#call = await this.#client.channel.open(methods.listen, this.#client.routing('database'), handlers, limits);
   }
 

@@ -18,7 +18,7 @@ export interface ChannelOptions {
   readonly turnBytesMax?: number;
 }
 
-const CONNECTIONS_DEFAULT = 4;
+const connectionsDefault = 4;
 
 export class GrpcChannel {
   readonly #options: ChannelOptions;
@@ -26,7 +26,7 @@ export class GrpcChannel {
 
   constructor(options: ChannelOptions) {
     this.#options = options;
-    const count = options.connections ?? CONNECTIONS_DEFAULT;
+    const count = options.connections ?? connectionsDefault;
     this.#connections = Array.from({ length: count }, () => new Http2Connection(options.origin));
   }
 

@@ -13,12 +13,12 @@ export interface Credentials {
   invalidate(): void;
 }
 
-export const OAUTH_ORIGIN = 'https://oauth2.googleapis.com';
-const SCOPE = 'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore';
-const JWT_SECONDS = 3600;
+export const googleOauthOrigin = 'https://oauth2.googleapis.com';
+const scope = 'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore';
+const jwtSeconds = 3600;
 /** A token is renewed before it ends, so that none expires on its way. */
-const EXPIRY_MARGIN_MS = 120_000;
-const TOKEN_TIMEOUT_MS = 20_000;
+const expiryMarginMs = 120_000;
+const tokenTimeoutMs = 20_000;
 
 export interface ServiceAccountKey {
   readonly client_email: string;
@@ -32,7 +32,7 @@ export function emulatorCredentials(): Credentials {
   return { authorization: async () => 'Bearer owner', invalidate: () => undefined };
 }
 
-export function serviceAccountCredentials(key: ServiceAccountKey, oauthOrigin = OAUTH_ORIGIN): Credentials {
+export function serviceAccountCredentials(key: ServiceAccountKey, oauthOrigin = googleOauthOrigin): Credentials {
   return new TokenCredentials(oauthOrigin, () => ({
     grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     assertion: signAssertion(key, oauthOrigin),
@@ -45,7 +45,7 @@ export interface RefreshTokenGrant {
   readonly refreshToken: string;
 }
 
-export function refreshTokenCredentials(grant: RefreshTokenGrant, oauthOrigin = OAUTH_ORIGIN): Credentials {
+export function refreshTokenCredentials(grant: RefreshTokenGrant, oauthOrigin = googleOauthOrigin): Credentials {
   return new TokenCredentials(oauthOrigin, () => ({
     grant_type: 'refresh_token',
     client_id: grant.clientId,
@@ -88,7 +88,7 @@ class TokenCredentials implements Credentials {
     if (status === 200 && typeof body.access_token === 'string') {
       const lifetimeMs = Number(body.expires_in ?? 0) * 1000;
       const header = `Bearer ${body.access_token}`;
-      this.#token = { header, staleAtMs: performance.now() + lifetimeMs - Math.min(EXPIRY_MARGIN_MS, lifetimeMs / 2) };
+      this.#token = { header, staleAtMs: performance.now() + lifetimeMs - Math.min(expiryMarginMs, lifetimeMs / 2) };
       return header;
     }
     const reason = `${String(body.error ?? status)}: ${String(body.error_description ?? 'no token was issued')}`;
@@ -102,7 +102,7 @@ async function postForm(
   form: Record<string, string>,
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   try {
-    const signal = AbortSignal.timeout(TOKEN_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(tokenTimeoutMs);
     const response = await fetch(url, { method: 'POST', body: new URLSearchParams(form), signal, redirect: 'error' });
     const text = await response.text();
     return { status: response.status, body: parseObject(text) };
@@ -125,10 +125,10 @@ function signAssertion(key: ServiceAccountKey, oauthOrigin: string): string {
   const header = { alg: 'RS256', typ: 'JWT', ...(key.private_key_id ? { kid: key.private_key_id } : {}) };
   const claims = {
     iss: key.client_email,
-    scope: SCOPE,
+    scope: scope,
     aud: `${oauthOrigin}/token`,
     iat: issuedSeconds,
-    exp: issuedSeconds + JWT_SECONDS,
+    exp: issuedSeconds + jwtSeconds,
   };
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part(header)}.${part(claims)}`;

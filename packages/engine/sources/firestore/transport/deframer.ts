@@ -5,12 +5,12 @@
 
 export type MessageHandler = (bytes: Buffer, start: number, end: number) => void;
 
-const PREFIX_BYTES = 5;
-const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+const prefixBytes = 5;
+const messageBytesMax = 64 * 1024 * 1024;
 
 export class Deframer {
   readonly #onMessage: MessageHandler;
-  readonly #prefix = Buffer.alloc(PREFIX_BYTES);
+  readonly #prefix = Buffer.alloc(prefixBytes);
   #prefixFilled = 0;
   #partial: Buffer | undefined;
   #partialFilled = 0;
@@ -27,9 +27,9 @@ export class Deframer {
   push(chunk: Buffer): void {
     let position = this.#finishPartial(chunk);
     const end = chunk.length;
-    while (end - position >= PREFIX_BYTES) {
+    while (end - position >= prefixBytes) {
       const length = messageLength(chunk, position);
-      const bodyStart = position + PREFIX_BYTES;
+      const bodyStart = position + prefixBytes;
       if (length > end - bodyStart) {
         this.#startPartial(length, chunk, bodyStart);
         return;
@@ -49,9 +49,9 @@ export class Deframer {
   #finishPartial(chunk: Buffer): number {
     let position = 0;
     if (this.#prefixFilled > 0) {
-      position = chunk.copy(this.#prefix, this.#prefixFilled, 0, PREFIX_BYTES - this.#prefixFilled);
+      position = chunk.copy(this.#prefix, this.#prefixFilled, 0, prefixBytes - this.#prefixFilled);
       this.#prefixFilled += position;
-      if (this.#prefixFilled < PREFIX_BYTES) return position;
+      if (this.#prefixFilled < prefixBytes) return position;
       this.#prefixFilled = 0;
       this.#partial = Buffer.allocUnsafe(messageLength(this.#prefix, 0));
       this.#partialFilled = 0;
@@ -72,15 +72,15 @@ function messageLength(bytes: Buffer, offset: number): number {
   if (bytes[offset] !== 0) throw new Error('the server sent a compressed message, which was not asked for');
   const length =
     bytes[offset + 1]! * 0x1000000 + ((bytes[offset + 2]! << 16) | (bytes[offset + 3]! << 8) | bytes[offset + 4]!);
-  if (length > MESSAGE_BYTES_MAX) throw new Error(`the server sent a message of ${length} bytes`);
+  if (length > messageBytesMax) throw new Error(`the server sent a message of ${length} bytes`);
   return length;
 }
 
 /** Puts gRPC's five-byte prefix before a message. */
 export function frameMessage(message: Uint8Array): Buffer {
-  const framed = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
+  const framed = Buffer.allocUnsafe(prefixBytes + message.length);
   framed[0] = 0;
   framed.writeUInt32BE(message.length, 1);
-  framed.set(message, PREFIX_BYTES);
+  framed.set(message, prefixBytes);
   return framed;
 }

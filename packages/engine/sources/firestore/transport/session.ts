@@ -4,14 +4,14 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Outgoing
 import { GrpcError, grpcCode } from './status.ts';
 
 /** How much one stream may send while its reader is paused; this bounds the memory behind backpressure. */
-const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
+const streamWindowBytes = 2 * 1024 * 1024;
 /** The connection's own window never is the brake: the streams' windows are. */
-const SESSION_WINDOW_BYTES = 64 * 1024 * 1024;
+const sessionWindowBytes = 64 * 1024 * 1024;
 /** Large frames mean few events per megabyte. */
-const FRAME_BYTES_MAX = 1024 * 1024;
-const CONNECT_TIMEOUT_MS = 10_000;
-const KEEPALIVE_INTERVAL_MS = 30_000;
-const KEEPALIVE_TIMEOUT_MS = 15_000;
+const frameBytesMax = 1024 * 1024;
+const connectTimeoutMs = 10_000;
+const keepaliveIntervalMs = 30_000;
+const keepaliveTimeoutMs = 15_000;
 
 export class Http2Connection {
   readonly #origin: string;
@@ -64,15 +64,15 @@ export class Http2Connection {
   #connect(): Promise<ClientHttp2Session> {
     return new Promise((resolve, reject) => {
       const session = connect(this.#origin, {
-        settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxFrameSize: FRAME_BYTES_MAX },
+        settings: { enablePush: false, initialWindowSize: streamWindowBytes, maxFrameSize: frameBytesMax },
         maxSessionMemory: 256,
       });
-      const timeout = setTimeout(() => session.destroy(new Error('connecting took too long')), CONNECT_TIMEOUT_MS);
+      const timeout = setTimeout(() => session.destroy(new Error('connecting took too long')), connectTimeoutMs);
       session.once('connect', () => {
         clearTimeout(timeout);
-        session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+        session.setLocalWindowSize(sessionWindowBytes);
         this.#session = session;
-        this.#keepalive = setInterval(() => this.#probe(session), KEEPALIVE_INTERVAL_MS).unref();
+        this.#keepalive = setInterval(() => this.#probe(session), keepaliveIntervalMs).unref();
         resolve(session);
       });
       session.on('goaway', () => this.#forget(session));
@@ -94,7 +94,7 @@ export class Http2Connection {
 
   #probe(session: ClientHttp2Session): void {
     if (this.#activeStreams === 0 || session.destroyed) return;
-    const silent = setTimeout(() => session.destroy(new Error('the connection fell silent')), KEEPALIVE_TIMEOUT_MS);
+    const silent = setTimeout(() => session.destroy(new Error('the connection fell silent')), keepaliveTimeoutMs);
     session.ping((error) => {
       clearTimeout(silent);
       if (error !== null) session.destroy();
