@@ -109,7 +109,7 @@ function updateAccount(call: AccountCall): unknown {
   for (const name of (deleteAttribute as string[] | undefined) ?? []) delete next[attributes[name] ?? name];
   for (const name of (deleteProvider as string[] | undefined) ?? []) {
     if (name === 'phone') delete next.phoneNumber;
-    next.providerUserInfo = next.providerUserInfo?.filter((info) => info.providerId !== name);
+    if (next.providerUserInfo) next.providerUserInfo = next.providerUserInfo.filter((info) => info.providerId !== name);
   }
   store(call, next);
   return { kind: 'identitytoolkit#SetAccountInfoResponse', localId: user.localId };

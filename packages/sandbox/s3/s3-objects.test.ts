@@ -310,7 +310,7 @@ describe.each(['memory', 'disk'])('the official SDK against the %s sandbox', (mo
         ...[...(output.DeleteMarkers ?? []), ...(output.Versions ?? [])].map((version) => version.VersionId!),
       );
       if (!output.IsTruncated) break;
-      markers = { KeyMarker: output.NextKeyMarker, VersionIdMarker: output.NextVersionIdMarker };
+      markers = { KeyMarker: output.NextKeyMarker!, VersionIdMarker: output.NextVersionIdMarker! };
     }
     expect(listed).toEqual([gone.VersionId, two.VersionId, one.VersionId, 'null']);
     await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'k', VersionId: gone.VersionId }));

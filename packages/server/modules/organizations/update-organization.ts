@@ -39,7 +39,10 @@ export async function updateOrganization(
 }
 
 /** The fields of `wanted` that are given and differ from what stands. */
-export function differences(row: OrganizationRow, wanted: Partial<OrganizationRow>): Partial<OrganizationRow> {
+export function differences(
+  row: OrganizationRow,
+  wanted: { [Field in keyof OrganizationRow]?: OrganizationRow[Field] | undefined },
+): Partial<OrganizationRow> {
   const entries = Object.entries(wanted) as [keyof OrganizationRow, unknown][];
   return Object.fromEntries(entries.filter(([field, value]) => value !== undefined && value !== row[field]));
 }

@@ -1,5 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
+import { defined } from '../../platform/defined.ts';
 import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { actorOf } from '../audit/index.ts';
@@ -129,7 +130,8 @@ export async function updateStorage(
 }
 
 function changeOf(context: StorageContext, row: DestinationRow, request: UpdateRequest): Partial<NewDestination> {
-  const { credentials, isDefault: _, ...fields } = request;
+  const { credentials, isDefault: _, ...given } = request;
+  const fields = defined(given);
   if (row.type === 'local' && (credentials || fields.endpoint || fields.region || fields.objectLock))
     throw invalid('type', 'a local folder has no such setting');
   context.stores.checkEndpoint(fields.endpoint);

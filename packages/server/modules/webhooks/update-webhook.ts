@@ -1,4 +1,5 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
+import { defined } from '../../platform/defined.ts';
 import { checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { webhookEtag } from './present-webhook.ts';
@@ -36,7 +37,7 @@ function isSwitch(fields: readonly string[]): boolean {
 
 function columnsOf({ secrets }: WebhooksContext, id: string, change: WebhookChange): Partial<NewWebhook> {
   const { secret, headers, timeout, ...plain } = change;
-  const columns: Partial<NewWebhook> = { ...plain };
+  const columns: Partial<NewWebhook> = defined(plain);
   if (timeout !== undefined) columns.timeoutMs = timeout;
   if (headers !== undefined) columns.sealedHeaders = secrets.sealHeaders(id, headers);
   if (secret !== undefined) {

@@ -116,7 +116,7 @@ export class GrpcCall {
     this.#idle = setTimeout(silent, idleTimeoutMs);
   }
 
-  #onHeaders(headers: IncomingHttpHeaders & { ':status'?: number }): void {
+  #onHeaders(headers: IncomingHttpHeaders & { ':status'?: number | undefined }): void {
     this.#httpStatus = headers[':status'] ?? 200;
     // An answer without messages carries its status here and has no trailers.
     if (headers['grpc-status'] !== undefined) this.#trailers = headers;
