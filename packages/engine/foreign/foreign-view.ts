@@ -1,5 +1,5 @@
-import { type SortOptions, sortRecords, type UnsortedRecord } from '../pipeline/sorted-runs.ts';
-import { View } from '../pipeline/view.ts';
+import { type SortOptions, sortRecords, type UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
+import { View } from '../pipeline/view/view.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { findManagedExport, readManagedExport } from './managed-export.ts';
 import { readVersion1Json } from './version1-json.ts';

@@ -10,9 +10,9 @@ import {
   type JsonValue,
   stringifyLossless,
 } from '../format/document-json.ts';
-import { readRecords } from '../pipeline/read-records.ts';
-import type { View } from '../pipeline/view.ts';
-import { writeViewAsBackup } from '../pipeline/write-view.ts';
+import { writeViewAsBackup } from '../pipeline/backup/write-view.ts';
+import { readRecords } from '../pipeline/segments/read-records.ts';
+import type { View } from '../pipeline/view/view.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { crc32c } from './crc32c.ts';
 import { type ForeignFormat, openForeignView } from './foreign-view.ts';

@@ -1,5 +1,5 @@
 import { encodeDocument } from '../format/document-json.ts';
-import type { UnsortedRecord } from '../pipeline/sorted-runs.ts';
+import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import type { BlobInfo, BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';

@@ -11,7 +11,7 @@ import {
 import { FirestoreClient } from './client.ts';
 import { sourceFailure } from './failures.ts';
 import { messages, methods } from './protos.ts';
-import { structuredQuery } from './query.ts';
+import { structuredQuery } from './scan/query.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
 const hourMs = 3_600_000;

@@ -4,7 +4,6 @@ export { FirestoreAuthUsers } from './auth/auth-users.ts';
 export { isRedacted } from './auth/redaction.ts';
 export type { CaptureSettings } from './capture/capture.ts';
 export { FirestoreCapture } from './capture/capture.ts';
-export type { CollectionNode } from './collection-tree.ts';
 export {
   type ConnectedFirestore,
   type ConnectOptions,
@@ -13,6 +12,7 @@ export {
   type GoogleEndpoints,
 } from './connect.ts';
 export type { DatabaseInfo, ProbeResult } from './database-info.ts';
+export type { CollectionNode } from './scan/collection-tree.ts';
 export { FirestoreSource } from './source.ts';
 export {
   type Credentials,

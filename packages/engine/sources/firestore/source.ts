@@ -13,13 +13,13 @@ import type {
   SourceUsage,
 } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
-import { type CollectionNode, collectionTree } from './collection-tree.ts';
-import { listCollectionIds } from './collections.ts';
-import { countRange } from './count.ts';
 import { type DatabaseInfo, databaseInfo, type ProbeResult, probe, snapshotTime } from './database-info.ts';
-import { fetchDocuments } from './fetch.ts';
-import { planRanges } from './plan-ranges.ts';
-import { scanRange } from './scan.ts';
+import { type CollectionNode, collectionTree } from './scan/collection-tree.ts';
+import { listCollectionIds } from './scan/collections.ts';
+import { countRange } from './scan/count.ts';
+import { fetchDocuments } from './scan/fetch.ts';
+import { planRanges } from './scan/plan-ranges.ts';
+import { scanRange } from './scan/scan.ts';
 
 export class FirestoreSource implements DocumentSource {
   readonly client: FirestoreClient;

@@ -1,11 +1,11 @@
 /** Which fields a merge writes. Empty maps need a look at what is there: they must not wipe a map that has content. */
 
 import { type MergeMode, pathOfName, type RecordBatch, recordKind } from '../../../ports/index.ts';
-import { nameOfDocument } from '../batch-builder.ts';
 import type { FirestoreClient } from '../client.ts';
 import { snapshotTime } from '../database-info.ts';
-import { fetchDocuments } from '../fetch.ts';
-import { forEachRecord } from '../records.ts';
+import { nameOfDocument } from '../scan/batch-builder.ts';
+import { fetchDocuments } from '../scan/fetch.ts';
+import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
 import { formatFieldPath, hasMapAt, leavesOf } from './field-paths.ts';
 import { encodeMask } from './write-batch.ts';

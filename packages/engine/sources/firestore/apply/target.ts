@@ -11,7 +11,7 @@ import {
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { targetFailure } from '../failures.ts';
-import { forEachRecord } from '../records.ts';
+import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
 import { Governor } from './governor.ts';
 import { type ExistingFields, existingFieldsFor, mergeMask } from './merge-masks.ts';

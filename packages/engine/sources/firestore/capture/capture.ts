@@ -3,7 +3,7 @@
 import type { CaptureOptions, ChangeBatch, ChangeCapture, Instant, ReadOptions } from '../../../ports/index.ts';
 import { sourceFailure } from '../failures.ts';
 import { pause, throwIfAborted } from '../retry.ts';
-import { isInScope } from '../scope.ts';
+import { isInScope } from '../scan/scope.ts';
 import type { FirestoreSource } from '../source.ts';
 import { catchUp } from './catch-up.ts';
 import { type Change, encodeChanges, type Gap, piecesOf } from './changes.ts';

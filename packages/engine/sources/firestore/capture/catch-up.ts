@@ -16,8 +16,8 @@ import {
   recordKind,
   type Scope,
 } from '../../../ports/index.ts';
-import { nameOfDocument } from '../batch-builder.ts';
-import { forEachRecord } from '../records.ts';
+import { nameOfDocument } from '../scan/batch-builder.ts';
+import { forEachRecord } from '../scan/records.ts';
 import type { FirestoreSource } from '../source.ts';
 import { type Change, deleteChange, inCommitOrder, putChange } from './changes.ts';
 

@@ -12,8 +12,8 @@ import {
   type RecordKind,
   recordKind,
 } from '../../../ports/index.ts';
-import { BatchBuilder, nameOfDocument } from '../batch-builder.ts';
-import { encodeGoneDocument } from '../encode-document.ts';
+import { BatchBuilder, nameOfDocument } from '../scan/batch-builder.ts';
+import { encodeGoneDocument } from '../scan/encode-document.ts';
 import { MalformedMessage } from '../wire.ts';
 
 export interface Change {

@@ -9,13 +9,13 @@ import {
   type Scope,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { listCollectionIds } from '../collections.ts';
-import { countGroup } from '../count.ts';
-import { collectionIdsOnPath, discoverGroups, sampleIds } from '../discovery.ts';
 import { sourceFailure } from '../failures.ts';
 import { collectionIdOf, subtreeOf } from '../names.ts';
-import { eachPath } from '../records.ts';
-import type { QueryPart } from '../scope.ts';
+import { listCollectionIds } from '../scan/collections.ts';
+import { countGroup } from '../scan/count.ts';
+import { collectionIdsOnPath, discoverGroups, sampleIds } from '../scan/discovery.ts';
+import { eachPath } from '../scan/records.ts';
+import type { QueryPart } from '../scan/scope.ts';
 import type { Change } from './changes.ts';
 
 /** Below so many of the documents that changed we look for new collections. */

@@ -1,7 +1,7 @@
 /** What is known to exist: the names at the start, and the changes heard since. Bounded; says so when it overflows. */
 
 import { comparePaths, type RecordBatch, recordKind } from '../../../ports/index.ts';
-import { eachPath } from '../records.ts';
+import { eachPath } from '../scan/records.ts';
 import type { Change } from './changes.ts';
 
 const heardMax = 500_000;

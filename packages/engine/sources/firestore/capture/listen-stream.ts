@@ -6,7 +6,7 @@
 import { type Instant, recordKind } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { messages, methods } from '../protos.ts';
-import { timestampMessage } from '../query.ts';
+import { timestampMessage } from '../scan/query.ts';
 import type { GrpcCall } from '../transport/call.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';

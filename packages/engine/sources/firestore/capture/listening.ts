@@ -2,8 +2,8 @@
 
 import { type CaptureOptions, type Instant, isEngineError } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { countGroup } from '../count.ts';
 import { sourceFailure } from '../failures.ts';
+import { countGroup } from '../scan/count.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { Bell } from './bell.ts';
 import { PendingChanges } from './changes.ts';

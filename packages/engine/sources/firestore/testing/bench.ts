@@ -17,10 +17,10 @@ import {
   wholeDatabase,
 } from '../../../ports/index.ts';
 import { emptySlices, sliceDocument } from '../apply/document-slices.ts';
-import { BatchBuilder, nameOfDocument } from '../batch-builder.ts';
 import { type ConnectedFirestore, type ConnectOptions, connectFirestore } from '../connect.ts';
-import { encodeGoneDocument } from '../encode-document.ts';
-import { forEachRecord } from '../records.ts';
+import { BatchBuilder, nameOfDocument } from '../scan/batch-builder.ts';
+import { encodeGoneDocument } from '../scan/encode-document.ts';
+import { forEachRecord } from '../scan/records.ts';
 
 /** Impatient, so that tests of failure do not wait. */
 export const quickRetry = { attemptsMax: 6, delayBaseMs: 2, delayMaxMs: 20 };

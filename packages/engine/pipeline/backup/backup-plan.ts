@@ -1,0 +1,89 @@
+import type { BackupType, ManifestBody } from '../../format/manifest-body.ts';
+import type { DocumentSource, Scope } from '../../ports/document-source.ts';
+import { EngineError } from '../../ports/errors.ts';
+import type { Instant } from '../../ports/instant.ts';
+import { everything, type PathRange } from '../../ports/path-order.ts';
+
+/** What all workers of one backup share. Plain JSON: it travels in jobs. */
+export interface BackupPlan {
+  readonly backupId: string;
+  readonly type: Exclude<BackupType, 'synthetic'>;
+  readonly database: string;
+  readonly scope: Scope;
+  readonly snapshotTime: Instant;
+  readonly createdAt: Instant;
+  readonly ranges: readonly PathRange[];
+  readonly parent: { readonly backupId: string; readonly manifestSha256: string } | null;
+}
+
+export interface PlanBackupOptions {
+  readonly source: DocumentSource;
+  readonly backupId: string;
+  readonly scope: Scope;
+  readonly createdAt: Instant;
+  readonly targetRanges: number;
+  /** The end of the chain to build on; absent: a full backup. */
+  readonly parent?: { readonly body: ManifestBody; readonly manifestSha256: string; readonly chainLength: number };
+  /** Cuts of an earlier backup, the cheapest good guess at equal ranges. */
+  readonly previousCuts?: readonly string[];
+  readonly snapshotTime?: Instant;
+  readonly signal?: AbortSignal;
+}
+
+/** Reading a chain holds a segment of each of its backups in memory, so chains end; merge them or begin anew. */
+export const chainLengthMax = 64;
+
+export async function planBackup(options: PlanBackupOptions): Promise<BackupPlan> {
+  const { source, backupId, scope, createdAt, targetRanges, parent, signal } = options;
+  if (parent !== undefined) assertCanFollow(parent, source.database, scope);
+  const call = signal === undefined ? {} : { signal };
+  const snapshotTime = options.snapshotTime ?? (await source.snapshotTime(call));
+  const previousCuts = options.previousCuts ?? (parent === undefined ? undefined : cutsOf(parent.body));
+  const request = { scope, readTime: snapshotTime, targetRanges, ...(previousCuts ? { previousCuts } : {}), ...call };
+  const planned = await source.planRanges(request);
+  return {
+    backupId,
+    type: parent === undefined ? 'full' : 'incremental',
+    database: source.database,
+    scope,
+    snapshotTime,
+    createdAt,
+    ranges: planned.length === 0 ? [everything] : planned,
+    parent: parent === undefined ? null : { backupId: parent.body.backupId, manifestSha256: parent.manifestSha256 },
+  };
+}
+
+function assertCanFollow(parent: NonNullable<PlanBackupOptions['parent']>, database: string, scope: Scope): void {
+  const reason = reasonNotToFollow(parent, database, scope);
+  if (reason !== undefined)
+    throw new EngineError('VALIDATION_ERROR', `An increment cannot follow ${parent.body.backupId}: ${reason}`);
+}
+
+/** Undefined when an increment may be put on top of `parent`; else a sentence that says why a full backup is needed. */
+export function reasonNotToFollow(
+  parent: { readonly body: ManifestBody; readonly chainLength: number },
+  database: string,
+  scope: Scope,
+): string | undefined {
+  if (parent.body.database !== database) return `it holds ${parent.body.database}.`;
+  if (!isSameScope(parent.body.scope, scope)) return 'it covers other collections.';
+  if (parent.chainLength >= chainLengthMax) return `its chain is ${parent.chainLength} backups long; merge it first.`;
+  return undefined;
+}
+
+function isSameScope(left: Scope, right: Scope): boolean {
+  const canonical = ({ collections, includeSubcollections, excludeCollections }: Scope) =>
+    JSON.stringify([
+      collections === 'all' ? 'all' : [...collections].sort(),
+      collections === 'all' || includeSubcollections,
+      [...excludeCollections].sort(),
+    ]);
+  return canonical(left) === canonical(right);
+}
+
+/** The bounds of ranges and segments, thinned out: where an even number of ranges could be cut next time. */
+export function cutsOf(body: ManifestBody): string[] {
+  const starts = [...body.ranges.map(({ start }) => start), ...body.segments.map(({ firstPath }) => firstPath)];
+  const shardStarts = body.shards.map(({ firstPath }) => firstPath);
+  return [...new Set([...starts, ...shardStarts])].filter((cut): cut is string => cut !== null);
+}

@@ -1,0 +1,94 @@
+import { addCounts, otherCollections } from '../../format/collection-counter.ts';
+import { type SegmentDescriptor, storedBytesOf } from '../../format/descriptor.ts';
+import type { ManifestBody, ManifestCounts } from '../../format/manifest-body.ts';
+import { formatVersion } from '../../format/segment-header.ts';
+import { EngineError } from '../../ports/errors.ts';
+import type { Instant } from '../../ports/instant.ts';
+import { comparePaths } from '../../ports/path-order.ts';
+import type { BackupPlan } from './backup-plan.ts';
+import type { RangeState } from './run-range.ts';
+import { type WriteManifestOptions, type WrittenManifest, writeManifest } from './write-manifest.ts';
+
+export interface FinishBackupOptions extends WriteManifestOptions {
+  readonly plan: BackupPlan;
+  /** One complete state per range, in any order. */
+  readonly ranges: readonly RangeState[];
+  readonly authUsers: ManifestBody['authUsers'];
+  readonly completedAt: Instant;
+  readonly warnings?: readonly string[];
+}
+
+/** Whoever finishes the last range calls this. Refuses unless every range of the plan is there and complete. */
+export async function finishBackup(options: FinishBackupOptions): Promise<WrittenManifest> {
+  const { plan, authUsers, completedAt } = options;
+  const states = inOrder(plan, options.ranges);
+  const segments = states.flatMap(({ segments: ofRange }) => ofRange);
+  const collections = new Map<string, number>();
+  for (const state of states) addCounts(collections, state.collections);
+  const documents = states.reduce((sum, state) => sum + state.documents, 0);
+  return await writeManifest(
+    {
+      formatVersion,
+      backupId: plan.backupId,
+      type: plan.type,
+      database: plan.database,
+      scope: plan.scope,
+      snapshotTime: plan.snapshotTime,
+      createdAt: plan.createdAt,
+      completedAt,
+      parent: plan.parent,
+      mergedFrom: [],
+      ranges: states.map(({ range, parts }) => ({ ...plan.ranges[range]!, parts })),
+      counts: countsOf(documents, segments, authUsers?.segments ?? []),
+      collections: listCollections(collections),
+      collectionsTruncated: collections.has(otherCollections),
+      authUsers,
+      warnings: [...(options.warnings ?? []), ...snapshotWarnings(plan, states)],
+    },
+    segments,
+    options,
+  );
+}
+
+export function countsOf(
+  documents: number,
+  segments: readonly SegmentDescriptor[],
+  others: readonly SegmentDescriptor[],
+): ManifestCounts {
+  const sum = (of: (descriptor: SegmentDescriptor) => number, list = segments) =>
+    list.reduce((total, item) => total + of(item), 0);
+  const all = [...segments, ...others];
+  return {
+    documents,
+    puts: sum(({ puts }) => puts),
+    deletes: sum(({ deletes }) => deletes),
+    segments: segments.length,
+    plainBytes: sum(({ plainBytes }) => plainBytes, all),
+    storedBytes: sum(storedBytesOf, all),
+  };
+}
+
+export function listCollections(counts: ReadonlyMap<string, number>): ManifestBody['collections'] {
+  const listed = [...counts].map(([path, documents]) => ({ path, documents }));
+  return listed.sort((left, right) => comparePaths(left.path, right.path));
+}
+
+function inOrder(plan: BackupPlan, states: readonly RangeState[]): RangeState[] {
+  const sorted = states.toSorted((left, right) => left.range - right.range);
+  const isWhole =
+    sorted.length === plan.ranges.length && sorted.every((state, index) => state.range === index && state.isComplete);
+  if (isWhole) return sorted;
+  throw new EngineError(
+    'INTEGRITY_ERROR',
+    `Backup ${plan.backupId} has ranges that are not finished; no manifest is written.`,
+  );
+}
+
+/** A snapshot that did not hold for the whole scan is said, never hidden. */
+function snapshotWarnings(plan: BackupPlan, states: readonly RangeState[]): string[] {
+  const moved = states.filter(({ parts }) => parts.some(({ readTime }) => readTime !== plan.snapshotTime)).length;
+  if (moved === 0) return [];
+  return [
+    `The scan outlasted how far back the database can be read: parts of ${moved} of ${states.length} ranges were read as of a later time than ${plan.snapshotTime}. The ranges list which.`,
+  ];
+}

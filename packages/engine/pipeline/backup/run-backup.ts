@@ -1,0 +1,147 @@
+import { type KeyRing, newDataKey } from '../../crypto/key-ring.ts';
+import type { AuthUserSource } from '../../ports/auth-users.ts';
+import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
+import { type Clock, systemClock } from '../../ports/clock.ts';
+import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/document-source.ts';
+import { throwIfCancelled } from '../../ports/errors.ts';
+import type { Instant } from '../../ports/instant.ts';
+import { BufferPool } from '../segments/buffer-pool.ts';
+import type { SealPool } from '../segments/seal-pool.ts';
+import { segmentBufferBytes } from '../segments/segment-writer.ts';
+import type { BackupReader } from '../view/backup-reader.ts';
+import { viewOfChain } from '../view/open-view.ts';
+import { backUpUsers } from './auth-user-segments.ts';
+import { type BackupPlan, planBackup } from './backup-plan.ts';
+import { finishBackup } from './finish-backup.ts';
+import { type RangeState, runRange } from './run-range.ts';
+import type { WrittenManifest } from './write-manifest.ts';
+
+export interface RunBackupOptions {
+  readonly source: DocumentSource;
+  readonly store: BlobStore;
+  readonly keys: KeyRing;
+  readonly pool: SealPool;
+  readonly backupId: string;
+  readonly scope?: Scope;
+  /** The chain to build on, oldest first; absent or empty: a full backup. */
+  readonly parentChain?: readonly BackupReader[];
+  readonly previousCuts?: readonly string[];
+  readonly authUsers?: AuthUserSource;
+  readonly snapshotTime?: Instant;
+  /** Ranges read at the same time. */
+  readonly concurrency?: number;
+  readonly targetRanges?: number;
+  readonly segmentBytes?: number;
+  readonly segmentsPerShard?: number;
+  readonly lock?: NonNullable<PutOptions['lock']>;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+  readonly onPlan?: (plan: BackupPlan) => void;
+  readonly onProgress?: (progress: BackupProgress) => void;
+}
+
+export interface BackupProgress {
+  readonly documents: number;
+  readonly bytes: number;
+  readonly rangesDone: number;
+  readonly ranges: number;
+}
+
+const defaultConcurrency = 3;
+/** One being filled per range, the rest being sealed or on the way to the store. */
+const buffersBeyondRanges = 4;
+
+/** A whole backup in one process: plan, ranges, manifest. The control plane runs the same three steps as jobs. */
+export async function runBackup(options: RunBackupOptions): Promise<WrittenManifest> {
+  const { source, store, keys, pool, backupId, signal, parentChain = [] } = options;
+  const clock = options.clock ?? systemClock;
+  const concurrency = options.concurrency ?? defaultConcurrency;
+  const parent = parentChain.at(-1);
+  const plan = await planBackup({
+    source,
+    backupId,
+    scope: options.scope ?? wholeDatabase,
+    createdAt: clock.now(),
+    targetRanges: options.targetRanges ?? concurrency * 2,
+    ...(parent
+      ? { parent: { body: parent.body, manifestSha256: parent.manifestSha256, chainLength: parentChain.length } }
+      : {}),
+    ...(options.previousCuts ? { previousCuts: options.previousCuts } : {}),
+    ...(options.snapshotTime ? { snapshotTime: options.snapshotTime } : {}),
+    ...(signal ? { signal } : {}),
+  });
+  options.onPlan?.(plan);
+  const dataKey = newDataKey();
+  const buffers = new BufferPool(concurrency + buffersBeyondRanges, segmentBufferBytes);
+  const ranges = await runRanges(options, plan, dataKey, buffers, concurrency);
+  const context = { ownerId: backupId, dataKey, database: plan.database };
+  const shared = { store, ...(options.lock ? { lock: options.lock } : {}), ...(signal ? { signal } : {}) };
+  const authUsers = options.authUsers
+    ? await backUpUsers(options.authUsers, { ...shared, pool, buffers, context })
+    : null;
+  throwIfCancelled(signal);
+  return await finishBackup({
+    ...shared,
+    plan,
+    ranges,
+    authUsers: authUsers?.section ?? null,
+    warnings: authUsers?.warnings ?? [],
+    dataKey,
+    envelope: await keys.wrap(backupId, dataKey),
+    completedAt: clock.now(),
+    ...(options.segmentsPerShard ? { segmentsPerShard: options.segmentsPerShard } : {}),
+  });
+}
+
+async function runRanges(
+  options: RunBackupOptions,
+  plan: BackupPlan,
+  dataKey: Uint8Array,
+  buffers: BufferPool,
+  concurrency: number,
+): Promise<RangeState[]> {
+  const { source, store, pool, parentChain = [], onProgress } = options;
+  const parentView = parentChain.length > 0 ? viewOfChain(parentChain) : undefined;
+  const stop = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+  const progress = { documents: 0, bytes: 0, rangesDone: 0, ranges: plan.ranges.length };
+  const onRead = (documents: number, bytes: number) => {
+    progress.documents += documents;
+    progress.bytes += bytes;
+    onProgress?.({ ...progress });
+  };
+  const waiting = plan.ranges.keys();
+  const states: RangeState[] = [];
+  const shared = { plan, source, store, pool, dataKey, buffers, onRead, signal };
+  const work = async () => {
+    for (const range of waiting) {
+      const extra = {
+        ...(parentView ? { parentView } : {}),
+        ...(options.lock ? { lock: options.lock } : {}),
+        ...(options.segmentBytes ? { segmentBytes: options.segmentBytes } : {}),
+      };
+      states.push(await runRange({ ...shared, ...extra, range }));
+      progress.rangesDone += 1;
+      onProgress?.({ ...progress });
+    }
+  };
+  const workers = Array.from({ length: Math.min(concurrency, plan.ranges.length) }, async () => {
+    try {
+      await work();
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  });
+  const outcomes = await Promise.allSettled(workers);
+  throwFirst(outcomes, options.signal);
+  return states;
+}
+
+/** The first real failure, not the cancellations it caused in the other workers. */
+function throwFirst(outcomes: readonly PromiseSettledResult<void>[], signal: AbortSignal | undefined): void {
+  const failures = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason as unknown);
+  if (failures.length === 0) return;
+  throwIfCancelled(signal);
+  throw failures.find((error) => (error as { code?: string }).code !== 'CANCELLED') ?? failures[0];
+}

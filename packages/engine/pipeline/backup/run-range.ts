@@ -1,0 +1,198 @@
+import { addCounts } from '../../format/collection-counter.ts';
+import type { SegmentDescriptor } from '../../format/descriptor.ts';
+import type { ManifestRange } from '../../format/manifest-body.ts';
+import { segmentKey } from '../../format/object-keys.ts';
+import { segmentContent } from '../../format/segment-header.ts';
+import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
+import type { DocumentSource } from '../../ports/document-source.ts';
+import { EngineError, isEngineError } from '../../ports/errors.ts';
+import type { PathRange } from '../../ports/path-order.ts';
+import type { BufferPool } from '../segments/buffer-pool.ts';
+import type { SealPool } from '../segments/seal-pool.ts';
+import { fullSegmentBytes, incrementSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
+import type { View } from '../view/view.ts';
+import type { BackupPlan } from './backup-plan.ts';
+import { scanChanges } from './scan-changes.ts';
+import { scanDocuments } from './scan-documents.ts';
+
+/**
+ * How far a range has come, as plain JSON. A worker hands it on after every durable segment; another worker continues
+ * from it; the complete ones make the manifest.
+ */
+export interface RangeState {
+  readonly range: number;
+  readonly parts: ManifestRange['parts'];
+  /** Documents of the view in this range; exact once the range is complete. */
+  readonly documents: number;
+  readonly collections: readonly (readonly [string, number])[];
+  readonly segments: readonly SegmentDescriptor[];
+  readonly isComplete: boolean;
+}
+
+export interface RunRangeOptions {
+  readonly plan: BackupPlan;
+  readonly range: number;
+  readonly source: DocumentSource;
+  readonly store: BlobStore;
+  readonly dataKey: Uint8Array;
+  readonly pool: SealPool;
+  readonly buffers: BufferPool;
+  /** The view the increment is compared with; required exactly when the plan has a parent. */
+  readonly parentView?: View;
+  readonly resumeFrom?: RangeState;
+  readonly onCheckpoint?: (state: RangeState) => void | Promise<void>;
+  /** Called with every batch read, for progress; must be cheap. */
+  readonly onRead?: (documents: number, bytes: number) => void;
+  readonly lock?: NonNullable<PutOptions['lock']>;
+  readonly segmentBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What one stretch read at one time reports back while it goes. */
+export interface PartScan {
+  readonly source: DocumentSource;
+  readonly plan: BackupPlan;
+  readonly pathRange: PathRange;
+  readonly readTime: string;
+  readonly after: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly writer: SegmentWriter;
+  readonly tally: RangeTally;
+  readonly onRead: (documents: number, bytes: number) => void;
+}
+
+/** Everything up to `through` has been read and given to the writer. */
+export interface RangeTally {
+  documents: number;
+  through: string | undefined;
+  readonly collections: Map<string, number>;
+}
+
+/** More new beginnings than this mean that the source forgets faster than it can be read. */
+const partsMax = 100;
+
+export async function runRange(options: RunRangeOptions): Promise<RangeState> {
+  const { plan, range, source, signal, resumeFrom } = options;
+  if (resumeFrom?.isComplete) return resumeFrom;
+  const pathRange = plan.ranges[range];
+  if (pathRange === undefined) throw new Error(`The plan has no range ${range}.`);
+  const segments = [...(resumeFrom?.segments ?? [])];
+  const parts = [...(resumeFrom?.parts ?? [{ start: pathRange.start, readTime: plan.snapshotTime }])];
+  const isIncrement = plan.parent !== null;
+  const collections = new Map(isIncrement ? [] : resumeFrom?.collections);
+  const resumeAfter = segments.at(-1)?.lastPath;
+  const tally: RangeTally = {
+    documents: isIncrement ? 0 : segments.reduce((sum, { puts }) => sum + puts, 0),
+    through: isIncrement ? undefined : resumeAfter,
+    collections,
+  };
+  const stateNow = (isComplete: boolean): RangeState => ({
+    range,
+    parts: [...parts],
+    documents: isComplete ? tally.documents : segments.reduce((sum, { puts }) => sum + puts, 0),
+    collections: [...collections],
+    segments: [...segments],
+    isComplete,
+  });
+  const writer = openWriter(options, segments.length, async ({ descriptor, collections: counted }) => {
+    segments.push(descriptor);
+    if (!isIncrement) addCounts(collections, counted);
+    await options.onCheckpoint?.(stateNow(false));
+  });
+  // A range resumed after a change of read time is checked from where it was resumed: earlier parts cannot be counted any more.
+  const isCountable = parts.length === 1;
+  let documentsBeforePart = isCountable ? 0 : tally.documents;
+  let partAfter = isCountable ? undefined : tally.through;
+  try {
+    for (;;) {
+      const readTime = parts.at(-1)!.readTime;
+      const onRead = options.onRead ?? (() => undefined);
+      const part: PartScan = { source, plan, pathRange, readTime, after: tally.through, signal, writer, tally, onRead };
+      const counting = startCount(options, pathRange, readTime, partAfter);
+      try {
+        if (isIncrement) await scanChanges(part, parentViewOf(options), resumeAfter);
+        else await scanDocuments(part);
+      } catch (error) {
+        counting.stop();
+        if (!isEngineError(error, 'SNAPSHOT_TOO_OLD') || parts.length >= partsMax) throw error;
+        documentsBeforePart = tally.documents;
+        partAfter = tally.through;
+        parts.push({
+          start: tally.through ?? pathRange.start,
+          readTime: await source.snapshotTime(signal ? { signal } : {}),
+        });
+        continue;
+      }
+      try {
+        await writer.finish();
+        assertCounted(await counting.counted, tally.documents - documentsBeforePart, pathRange);
+      } finally {
+        counting.stop();
+      }
+      break;
+    }
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
+  const state = stateNow(true);
+  await options.onCheckpoint?.(state);
+  return state;
+}
+
+function openWriter(
+  options: RunRangeOptions,
+  firstSequence: number,
+  onSegment: ConstructorParameters<typeof SegmentWriter>[0]['onSegment'],
+) {
+  const { plan, store, pool, buffers, dataKey, range, lock, signal } = options;
+  const context = { ownerId: plan.backupId, dataKey, database: plan.database };
+  return new SegmentWriter({
+    store,
+    pool,
+    buffers,
+    context,
+    content: segmentContent.documents,
+    range,
+    firstSequence,
+    segmentBytes: options.segmentBytes ?? (plan.parent === null ? fullSegmentBytes : incrementSegmentBytes),
+    keyOf: ({ id }) => segmentKey(plan.backupId, id),
+    onSegment,
+    ...(lock ? { lock } : {}),
+    ...(signal ? { signal } : {}),
+  });
+}
+
+function parentViewOf({ parentView }: RunRangeOptions): View {
+  if (parentView === undefined) throw new Error('An increment needs the view of its parent.');
+  return parentView;
+}
+
+/**
+ * The source's own count says whether the scan saw everything: a stream that ended early is never a complete range. It
+ * is of the same instant as the scan, so the source can work it out meanwhile.
+ */
+function startCount(
+  { source, plan, signal }: RunRangeOptions,
+  pathRange: PathRange,
+  readTime: string,
+  after: string | undefined,
+): { readonly counted: Promise<number>; stop(): void } {
+  const stopping = new AbortController();
+  const counted = source.count(pathRange, {
+    scope: plan.scope,
+    readTime,
+    ...(after === undefined ? {} : { after }),
+    signal: signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal,
+  });
+  // Looked at when the scan is through; a scan that fails has its own error to tell.
+  counted.catch(() => undefined);
+  return { counted, stop: () => stopping.abort() };
+}
+
+function assertCounted(counted: number, seen: number, range: PathRange): void {
+  if (counted === seen) return;
+  throw new EngineError('INTEGRITY_ERROR', `The database counts ${counted} documents where ${seen} were read.`, {
+    details: { counted, seen, range },
+  });
+}

@@ -1,8 +1,0 @@
-import { type Instant, instantFromDate } from '../ports/instant.ts';
-
-/** The one place of the engine that asks what time it is; tests bring their own. */
-export interface Clock {
-  now(): Instant;
-}
-
-export const systemClock: Clock = { now: () => instantFromDate(new Date()) };

@@ -1,0 +1,128 @@
+import type { Envelope } from '../../crypto/envelope.ts';
+import type { KeyRing } from '../../crypto/key-ring.ts';
+import type { ManifestBody } from '../../format/manifest-body.ts';
+import { ManifestObject } from '../../format/manifest-object.ts';
+import { backupPrefix, backupsPrefix, isOwnerId, manifestKey } from '../../format/object-keys.ts';
+import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
+import { isEngineError } from '../../ports/errors.ts';
+import type { SealPool } from '../segments/seal-pool.ts';
+import { BackupReader } from '../view/backup-reader.ts';
+
+/** What a listing can say of a backup. Without a fitting key only its id and date are known; a damaged one says how. */
+export interface CatalogueEntry {
+  readonly backupId: string;
+  readonly createdAt: string | null;
+  readonly body: ManifestBody | null;
+  readonly manifestSha256: string | null;
+  readonly problem: { readonly code: string; readonly message: string } | null;
+}
+
+/** Every finished backup below the store's prefix, from the bucket alone. Objects without a manifest are no backup. */
+export async function* listBackups(
+  store: BlobStore,
+  keys: KeyRing,
+  pool: SealPool,
+  options: CallOptions = {},
+): AsyncGenerator<CatalogueEntry> {
+  for await (const backupId of backupIds(store, options))
+    yield await describeBackup(store, backupId, keys, pool, options);
+}
+
+/** Jumps from one backup to the next instead of listing their segments. */
+async function* backupIds(store: BlobStore, options: CallOptions): AsyncGenerator<string> {
+  let startAfter = backupsPrefix;
+  for (;;) {
+    const first = await firstKey(store, startAfter, options);
+    if (first === undefined) return;
+    const backupId = first.slice(backupsPrefix.length).split('/')[0]!;
+    if (isOwnerId(backupId) && (await store.head(manifestKey(backupId), options)) !== undefined) yield backupId;
+    startAfter = `${backupPrefix(backupId)}zzzz`;
+  }
+}
+
+async function firstKey(store: BlobStore, startAfter: string, options: CallOptions): Promise<string | undefined> {
+  for await (const { key } of store.list(backupsPrefix, { ...options, startAfter })) return key;
+  return undefined;
+}
+
+async function describeBackup(
+  store: BlobStore,
+  backupId: string,
+  keys: KeyRing,
+  pool: SealPool,
+  options: CallOptions,
+): Promise<CatalogueEntry> {
+  try {
+    const { body, manifestSha256 } = await BackupReader.open({ store, backupId, keys, pool, ...options });
+    return { backupId, createdAt: body.createdAt, body, manifestSha256, problem: null };
+  } catch (error) {
+    if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
+    const createdAt = await clearDate(store, backupId, options);
+    return {
+      backupId,
+      createdAt,
+      body: null,
+      manifestSha256: null,
+      problem: { code: error.code, message: error.message },
+    };
+  }
+}
+
+async function clearDate(store: BlobStore, backupId: string, options: CallOptions): Promise<string | null> {
+  try {
+    return new ManifestObject(await store.get(manifestKey(backupId), options)).clear().createdAt;
+  } catch {
+    return null;
+  }
+}
+
+/** Puts the backup's data key under another wrapping key. One small object is rewritten; no data is touched. */
+export async function rewrapBackup(
+  store: BlobStore,
+  backupId: string,
+  from: KeyRing,
+  to: KeyRing,
+  options: CallOptions = {},
+): Promise<void> {
+  const { envelope } = new ManifestObject(await store.get(manifestKey(backupId), options)).clear();
+  const dataKey = await from.unwrap(backupId, envelope);
+  await replaceEnvelope(store, backupId, { dataKey, envelope: await to.wrap(backupId, dataKey) }, options);
+}
+
+/** The same for whoever has the data key itself: the manifest must open with it, whatever wraps it now. */
+export async function replaceEnvelope(
+  store: BlobStore,
+  backupId: string,
+  { dataKey, envelope }: { readonly dataKey: Uint8Array; readonly envelope: Envelope },
+  options: CallOptions = {},
+): Promise<void> {
+  const info = await store.head(manifestKey(backupId), options);
+  const object = new ManifestObject(await store.get(manifestKey(backupId), options));
+  await object.open(backupId, dataKey);
+  const rewrapped = object.withClear({ ...object.clear(), envelope });
+  await store.put(manifestKey(backupId), rewrapped, { ...options, ...(info ? { ifMatch: info.etag } : {}) });
+}
+
+/** Removes a backup: the manifest first, so that what is left is never mistaken for a whole one. */
+export async function deleteBackup(store: BlobStore, backupId: string, options: CallOptions = {}): Promise<number> {
+  await store.delete([manifestKey(backupId)], options);
+  let keys: string[] = [];
+  let removed = 1;
+  for await (const { key } of store.list(backupPrefix(backupId), options)) {
+    keys.push(key);
+    removed += 1;
+    if (keys.length < deleteBatch) continue;
+    await store.delete(keys, options);
+    keys = [];
+  }
+  if (keys.length > 0) await store.delete(keys, options);
+  return removed;
+}
+
+const deleteBatch = 1000;
+
+/** The newest backup that an increment of this database could build on. */
+export function newestOf(entries: readonly CatalogueEntry[], database: string): CatalogueEntry | undefined {
+  const usable = entries.filter(({ body }) => body?.database === database);
+  return usable.toSorted((left, right) => (left.body!.snapshotTime < right.body!.snapshotTime ? 1 : -1))[0];
+}

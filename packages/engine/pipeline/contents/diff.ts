@@ -1,0 +1,126 @@
+import { decodeDocument, type JsonFields, type JsonValue, stringifyLossless } from '../../format/document-json.ts';
+import { comparePaths } from '../../ports/path-order.ts';
+import { type RecordBatch, recordKind } from '../../ports/record.ts';
+import { readRecords } from '../segments/read-records.ts';
+
+/** One field that differs; `path` is Firestore's field path, names quoted where needed. */
+export interface FieldChange {
+  readonly path: string;
+  readonly before: JsonValue | null;
+  readonly after: JsonValue | null;
+}
+
+/** What became of one document between two sides. */
+export type DocumentChange =
+  | {
+      readonly kind: 'added' | 'removed';
+      readonly path: string;
+      readonly fields: JsonFields;
+      readonly updateTime: string | undefined;
+    }
+  | { readonly kind: 'changed'; readonly path: string; readonly changes: readonly FieldChange[] };
+
+/** Anything that yields puts in path order: a view's records, or the scan of a live database. */
+export interface DiffSide {
+  readonly database: string;
+  readonly records: AsyncIterable<RecordBatch>;
+}
+
+interface SideDocument {
+  readonly path: string;
+  readonly body: Uint8Array;
+}
+
+/**
+ * What changed from `before` to `after`, in path order: `added` is only there, `removed` only here. Contents are
+ * compared, not times: the same fields written again are no change. References are compared relative to their database,
+ * so that a database restored elsewhere is equal to its original.
+ */
+export async function* diffSides(before: DiffSide, after: DiffSide): AsyncGenerator<DocumentChange> {
+  const left = documentsOf(before);
+  const right = documentsOf(after);
+  let [here, there] = [await left.next(), await right.next()];
+  while (!here.done || !there.done) {
+    const order = here.done ? 1 : there.done ? -1 : comparePaths(here.value.path, there.value.path);
+    if (order < 0) {
+      const { path, body } = here.value as SideDocument;
+      yield oneSided('removed', path, body);
+      here = await left.next();
+    } else if (order > 0) {
+      const { path, body } = there.value as SideDocument;
+      yield oneSided('added', path, body);
+      there = await right.next();
+    } else {
+      const [old, young] = [here.value as SideDocument, there.value as SideDocument];
+      const changes = changesBetween(old.body, young.body, before.database, after.database);
+      if (changes.length > 0) yield { kind: 'changed', path: old.path, changes };
+      [here, there] = [await left.next(), await right.next()];
+    }
+  }
+}
+
+function oneSided(kind: 'added' | 'removed', path: string, body: Uint8Array): DocumentChange {
+  const { fields, updateTime } = decodeDocument(body);
+  return { kind, path, fields, updateTime };
+}
+
+async function* documentsOf({ database, records }: DiffSide): AsyncGenerator<SideDocument> {
+  for await (const batch of records) {
+    for (const { kind, path, body } of readRecords(batch, database)) if (kind === recordKind.put) yield { path, body };
+  }
+}
+
+function changesBetween(old: Uint8Array, young: Uint8Array, oldDatabase: string, youngDatabase: string): FieldChange[] {
+  if (oldDatabase === youngDatabase && Buffer.compare(old, young) === 0) return [];
+  const changes: FieldChange[] = [];
+  const relative = relativeReferences([oldDatabase, youngDatabase]);
+  compareFields('', decodeDocument(old).fields, decodeDocument(young).fields, relative, changes);
+  return changes;
+}
+
+/** Between two databases it does not matter which of the two a reference names: a restore moves it from one to the other. */
+function relativeReferences(databases: readonly string[]): (reference: string) => string {
+  return (reference) => {
+    const own = databases.find((database) => reference.startsWith(`${database}/`));
+    return own === undefined ? reference : reference.slice(own.length);
+  };
+}
+
+function compareFields(
+  prefix: string,
+  before: JsonFields,
+  after: JsonFields,
+  relative: (reference: string) => string,
+  into: FieldChange[],
+): void {
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const path = prefix === '' ? fieldName(key) : `${prefix}.${fieldName(key)}`;
+    const [old, young] = [before[key], after[key]];
+    const areMaps = old !== undefined && young !== undefined && 'mapValue' in old && 'mapValue' in young;
+    if (areMaps) compareFields(path, old.mapValue.fields ?? {}, young.mapValue.fields ?? {}, relative, into);
+    else if (!isSame(old, young, relative)) into.push({ path, before: old ?? null, after: young ?? null });
+  }
+}
+
+function isSame(
+  old: JsonValue | undefined,
+  young: JsonValue | undefined,
+  relative: (reference: string) => string,
+): boolean {
+  if (old === undefined || young === undefined) return old === young;
+  return canonical(old, relative) === canonical(young, relative);
+}
+
+/** Text in which equal values are equal: map keys sorted, references relative. */
+function canonical(value: JsonValue, reference: (text: string) => string): string {
+  if ('referenceValue' in value) return `ref:${reference(value.referenceValue)}`;
+  if ('arrayValue' in value)
+    return `[${(value.arrayValue.values ?? []).map((element) => canonical(element, reference)).join()}]`;
+  if (!('mapValue' in value)) return stringifyLossless(value);
+  const entries = Object.entries(value.mapValue.fields ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
+  return `{${entries.map(([key, nested]) => `${JSON.stringify(key)}:${canonical(nested, reference)}`).join()}}`;
+}
+
+function fieldName(key: string): string {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) ? key : `\`${key.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}

@@ -1,0 +1,30 @@
+import { decodeDocument, stringifyLossless } from '../../format/document-json.ts';
+import { readRecords } from '../segments/read-records.ts';
+import type { Selection } from '../view/selection.ts';
+import type { View, ViewReadOptions } from '../view/view.ts';
+
+/**
+ * The view as newline-delimited JSON, one document a line in the REST form `{name, fields, createTime, updateTime}`:
+ * typed and lossless. Documents of a foreign file carry no times; theirs is the time the backup is of. Yields chunks of
+ * many lines, sized like the batches they come from.
+ */
+export async function* exportLines(
+  view: View,
+  selection: Selection = {},
+  options: ViewReadOptions = {},
+): AsyncGenerator<string> {
+  const since = view.body?.snapshotTime;
+  for await (const batch of view.records(selection, options)) {
+    let lines = '';
+    for (const { body } of readRecords(batch, view.database)) {
+      const { name, fields, createTime = since, updateTime = since } = decodeDocument(body);
+      lines += `${stringifyLossless({ name, fields, createTime, updateTime })}\n`;
+      if (lines.length < chunkCharacters) continue;
+      yield lines;
+      lines = '';
+    }
+    if (lines !== '') yield lines;
+  }
+}
+
+const chunkCharacters = 256 * 1024;

@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { KeyRing } from '../../crypto/key-ring.ts';
+import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.ts';
+import { MemoryDatabase } from '../../fixtures/memory-source.ts';
+import { contentsOf, TestBench } from '../../fixtures/test-bench.ts';
+import { backupsPrefix } from '../../format/object-keys.ts';
+import type { AuthUser } from '../../ports/auth-users.ts';
+import { readUsers } from '../backup/auth-user-segments.ts';
+import { mergeChain } from '../backup/write-view.ts';
+import { previewRestore, restoreView } from '../restore/restore.ts';
+import { browse } from './browse.ts';
+import { deleteBackup, listBackups, rewrapBackup } from './catalogue.ts';
+import { diffSides } from './diff.ts';
+import { exportLines } from './export.ts';
+import { verifyChain } from './verify-backup.ts';
+
+const documents = ['a/1', 'a/2', 'a/2/b/1', 'c/10', 'c/11', 'c/20'].map((path) =>
+  testDocument(path, { at: { stringValue: path } }),
+);
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+describe('a restore', () => {
+  const scope = { collections: ['a'], includeSubcollections: true, excludeCollections: [] };
+
+  test('with deleteExtra makes the target equal to the view within the scope, and touches nothing outside', async () => {
+    const bench = new TestBench();
+    const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+    const target = new MemoryDatabase([testDocument('a/0', {}), testDocument('a/9/b/9', {}), testDocument('c/99', {})]);
+    const deleteExtra = { source: target, readTime: await target.snapshotTime() };
+    const preview = await previewRestore({
+      view,
+      source: target,
+      readTime: deleteExtra.readTime,
+      mode: 'overwrite',
+      scope,
+      deleteExtra: true,
+    });
+    expect(preview).toEqual({ create: 3, replace: 0, merge: 0, skip: 0, delete: 2 });
+    const result = await restoreView({
+      view,
+      target,
+      scope,
+      mode: 'overwrite',
+      rampUp: false,
+      rewriteReferences: true,
+      deleteExtra,
+    });
+    expect(result).toMatchObject({ written: 3, deleted: 2 });
+    expect([...target.contents().keys()]).toEqual(['a/1', 'a/2', 'a/2/b/1', 'c/99']);
+  });
+
+  test('of single documents writes those and no others', async () => {
+    const bench = new TestBench();
+    const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+    const target = new MemoryDatabase();
+    const paths = ['c/20', 'a/2', 'no/such'];
+    await restoreView({ view, target, paths, mode: 'overwrite', rampUp: false, rewriteReferences: true });
+    expect([...target.contents().keys()]).toEqual(['a/2', 'c/20']);
+    const readTime = await target.snapshotTime();
+    expect(
+      await previewRestore({ view, source: target, readTime, mode: 'merge', paths, deleteExtra: false }),
+    ).toMatchObject({ merge: 2, create: 0 });
+  });
+
+  test('goes on behind the path it had settled', async () => {
+    const bench = new TestBench();
+    const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+    const target = new MemoryDatabase();
+    await restoreView({ view, target, after: 'c/10', mode: 'overwrite', rampUp: false, rewriteReferences: true });
+    expect([...target.contents().keys()]).toEqual(['c/11', 'c/20']);
+  });
+});
+
+test('a diff tells what was added, removed and changed, field by field, and ignores mere rewrites', async () => {
+  const bench = new TestBench();
+  const source = new MemoryDatabase(documents);
+  const before = await bench.view(await bench.backUp(source));
+  source.set('a/1', { at: { stringValue: 'a/1' } });
+  source.set('a/2', { at: { stringValue: 'new' }, 'odd.name': { mapValue: { fields: { x: { nullValue: null } } } } });
+  source.set('z/1', {});
+  source.delete('c/20');
+  const after = await bench.view(await bench.backUp(source));
+  const changes = await collect(
+    diffSides(
+      { database: testDatabase, records: before.records() },
+      { database: testDatabase, records: after.records() },
+    ),
+  );
+  expect(changes).toMatchObject([
+    {
+      kind: 'changed',
+      path: 'a/2',
+      changes: [
+        { path: 'at', before: { stringValue: 'a/2' }, after: { stringValue: 'new' } },
+        { path: '`odd.name`', before: null, after: { mapValue: { fields: { x: { nullValue: null } } } } },
+      ],
+    },
+    { kind: 'removed', path: 'c/20' },
+    { kind: 'added', path: 'z/1', fields: {} },
+  ]);
+});
+
+test('a diff across databases takes references relative to their database', async () => {
+  const other = 'projects/other/databases/(default)';
+  const [here, there] = [new MemoryDatabase(), new MemoryDatabase([], other)];
+  here.set('a/1', { ref: { referenceValue: `${testDatabase}/documents/x/1` } });
+  there.set('a/1', { ref: { referenceValue: `${other}/documents/x/1` } });
+  const bench = new TestBench();
+  const [left, right] = [await bench.view(await bench.backUp(here)), await bench.view(await bench.backUp(there))];
+  expect(
+    await collect(
+      diffSides({ database: testDatabase, records: left.records() }, { database: other, records: right.records() }),
+    ),
+  ).toEqual([]);
+});
+
+test('an export has one typed line per document of the whole view, also for an increment', async () => {
+  const bench = new TestBench();
+  const source = new MemoryDatabase(documents);
+  const full = await bench.backUp(source);
+  source.set('c/20', { big: { integerValue: '9007199254740993' } });
+  const view = await bench.view(await bench.increment(source, full));
+  const lines = (await collect(exportLines(view)))
+    .join('')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines).toHaveLength(6);
+  expect(lines[5]).toMatchObject({
+    name: `${testDatabase}/documents/c/20`,
+    fields: { big: { integerValue: '9007199254740993' } },
+  });
+});
+
+test('browsing pages through a collection and finds ids by prefix', async () => {
+  const bench = new TestBench();
+  const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+  const paths = async (options: Parameters<typeof browse>[1]) => {
+    const { entries, hasMore } = await browse(view, options);
+    return { paths: entries.map(({ path }) => path), hasMore };
+  };
+  expect(await paths({ collection: 'c', limit: 2 })).toEqual({ paths: ['c/10', 'c/11'], hasMore: true });
+  expect(await paths({ collection: 'c', limit: 2, after: 'c/11' })).toEqual({ paths: ['c/20'], hasMore: false });
+  expect(await paths({ prefix: '1', limit: 10 })).toEqual({
+    paths: ['a/1', 'a/2/b/1', 'c/10', 'c/11'],
+    hasMore: false,
+  });
+});
+
+test('a merged chain is a full backup that reads the same and needs none of its parts', async () => {
+  const bench = new TestBench();
+  const source = new MemoryDatabase(documents);
+  const full = await bench.backUp(source);
+  source.delete('a/1');
+  source.set('n/1', {});
+  const increment = await bench.increment(source, full);
+  await mergeChain(await bench.chain(increment), {
+    store: bench.store,
+    keys: bench.keys,
+    pool: bench.pool,
+    backupId: 'bkp_merged',
+  });
+  await deleteBackup(bench.store, increment);
+  await deleteBackup(bench.store, full);
+  const view = await bench.view('bkp_merged');
+  expect(view.body).toMatchObject({ type: 'synthetic', parent: null, mergedFrom: [full, increment] });
+  expect(await contentsOf(view)).toEqual(source.contents());
+  expect(await verifyChain(await bench.chain('bkp_merged'), view)).toMatchObject({ isIntact: true, documents: 6 });
+});
+
+test('a catalogue is rebuilt from the store alone; without the key only ids and dates are known', async () => {
+  const bench = new TestBench();
+  const source = new MemoryDatabase(documents);
+  const full = await bench.backUp(source);
+  await bench.increment(source, full);
+  await bench.store.put(`${backupsPrefix}bkp_unfinished/segments/x`, new Uint8Array(3));
+  const known = await collect(listBackups(bench.store, bench.keys, bench.pool));
+  expect(known.map(({ backupId, body }) => [backupId, body?.type])).toEqual([
+    ['bkp_1', 'full'],
+    ['bkp_2', 'incremental'],
+  ]);
+  const unknown = await collect(listBackups(bench.store, new KeyRing([]), bench.pool));
+  expect(unknown[0]).toMatchObject({
+    backupId: 'bkp_1',
+    createdAt: known[0]!.createdAt,
+    body: null,
+    problem: { code: 'DECRYPTION_ERROR' },
+  });
+});
+
+test('re-wrapping changes the key and one object, keeps the manifest hash, and shuts the old key out', async () => {
+  const bench = new TestBench();
+  const backupId = await bench.backUp(new MemoryDatabase(documents));
+  const sizes = async () => await collect(bench.store.list(''));
+  const before = await sizes();
+  const [chain] = await bench.chain(backupId);
+  const other = new KeyRing([{ key: new Uint8Array(randomBytes(32)) }]);
+  await rewrapBackup(bench.store, backupId, bench.keys, other);
+  const changed = (await sizes()).filter(({ key, etag }) => before.find((old) => old.key === key)?.etag !== etag);
+  expect(changed.map(({ key }) => key)).toEqual(['backups/bkp_1/manifest']);
+  await expect(bench.chain(backupId)).rejects.toMatchObject({ code: 'DECRYPTION_ERROR' });
+  const [reopened] = await collect(listBackups(bench.store, other, bench.pool));
+  expect(reopened!.manifestSha256).toBe(chain!.manifestSha256);
+});
+
+test('users are kept as they came, counted, and survive a merge; redacted passwords are said loudly', async () => {
+  const users: AuthUser[] = ['u1', 'u2', 'u3'].map((localId) => ({
+    localId,
+    email: `${localId}@example.com`,
+    customAttributes: '{"a":1}',
+  }));
+  const hashConfiguration = { algorithm: 'SCRYPT', rounds: 8, passwordHashesRedacted: true };
+  const authUsers = {
+    hashConfiguration: async () => hashConfiguration,
+    async *users() {
+      yield { users: users.slice(0, 2) };
+      yield { users: users.slice(2) };
+    },
+  };
+  const bench = new TestBench();
+  const backupId = await bench.backUp(new MemoryDatabase(documents), { authUsers });
+  const chain = await bench.chain(backupId);
+  await mergeChain(chain, { store: bench.store, keys: bench.keys, pool: bench.pool, backupId: 'bkp_m' });
+  const [merged] = await bench.chain('bkp_m');
+  for (const backup of [chain[0]!, merged!]) {
+    expect((await collect(readUsers(backup))).flatMap((batch) => batch.users)).toEqual(users);
+    expect(backup.body.authUsers).toMatchObject({ count: 3, hashConfiguration });
+  }
+  expect(chain[0]!.body.warnings.join()).toContain('redacted');
+  expect(await verifyChain([merged!], await bench.view('bkp_m'))).toMatchObject({ isIntact: true, authUsers: 3 });
+});

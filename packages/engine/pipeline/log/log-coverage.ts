@@ -1,0 +1,84 @@
+import { EngineError } from '../../ports/errors.ts';
+import type { Instant } from '../../ports/instant.ts';
+
+export interface LogGap {
+  readonly from: Instant;
+  readonly through: Instant;
+  readonly reason: string;
+  readonly deletionsUnknown?: true;
+}
+
+/** What one log segment covers: everything that changed after `coveredFrom` up to and including `coveredThrough`. */
+export interface LogStretch {
+  readonly coveredFrom: Instant;
+  readonly coveredThrough: Instant;
+  readonly gap: LogGap | null;
+}
+
+/** A stretch of instants that can be recovered, both ends included. */
+export interface ReachableStretch {
+  readonly from: Instant;
+  readonly through: Instant;
+}
+
+/** Where a log covers time, and where it does not: holes between stretches are gaps like those that were told. */
+export interface LogCoverage {
+  readonly stretches: readonly LogStretch[];
+  readonly gaps: readonly LogGap[];
+}
+
+export function coverageOf(stretches: readonly LogStretch[]): LogCoverage {
+  const sorted = stretches.toSorted((left, right) => (left.coveredFrom < right.coveredFrom ? -1 : 1));
+  const gaps: LogGap[] = sorted.flatMap(({ gap }) => (gap === null ? [] : [gap]));
+  let through = sorted[0]?.coveredFrom;
+  for (const { coveredFrom, coveredThrough } of sorted) {
+    if (through !== undefined && coveredFrom > through) {
+      gaps.push({
+        from: through,
+        through: coveredFrom,
+        reason: 'A part of the log is missing.',
+        deletionsUnknown: true,
+      });
+    }
+    if (through === undefined || coveredThrough > through) through = coveredThrough;
+  }
+  return { stretches: sorted, gaps: gaps.sort((left, right) => (left.from < right.from ? -1 : 1)) };
+}
+
+/** The instants that a base with this snapshot time and this log can be taken to. */
+export function reachableFrom(snapshotTime: Instant, { stretches, gaps }: LogCoverage): ReachableStretch[] {
+  const reachable: ReachableStretch[] = [];
+  const first = stretches[0]?.coveredFrom;
+  const last = stretches.reduce((latest, { coveredThrough }) => later(coveredThrough, latest), snapshotTime);
+  if (first === undefined || first > snapshotTime) return [{ from: snapshotTime, through: snapshotTime }];
+  let from = snapshotTime;
+  for (const gap of gaps) {
+    if (gap.through <= snapshotTime || gap.from >= last) continue;
+    if (gap.from >= from) reachable.push({ from, through: gap.from });
+    // Behind a gap whose deletions nobody saw, the state is unknown until the next backup.
+    if (gap.deletionsUnknown) return reachable;
+    from = later(gap.through, from);
+  }
+  reachable.push({ from, through: last });
+  return reachable;
+}
+
+function later(left: Instant, right: Instant): Instant {
+  return [left, right].sort()[1]!;
+}
+
+/** Refuses an instant that cannot be reached, and names the nearest ones that can. */
+export function assertReachable(instant: Instant, snapshotTime: Instant, coverage: LogCoverage): void {
+  const stretches = reachableFrom(snapshotTime, coverage);
+  if (stretches.some(({ from, through }) => from <= instant && instant <= through)) return;
+  const before = stretches.findLast(({ through }) => through < instant)?.through ?? null;
+  const after = stretches.find(({ from }) => from > instant)?.from ?? null;
+  const near = [before, after].filter((bound) => bound !== null).join(' and ');
+  throw new EngineError(
+    'POINT_IN_TIME_UNAVAILABLE',
+    `${instant} was not captured. The nearest instants are ${near || 'unknown'}.`,
+    {
+      details: { nearestBefore: before, nearestAfter: after },
+    },
+  );
+}

@@ -1,0 +1,113 @@
+import type { KeyRing } from '../../crypto/key-ring.ts';
+import type { LogManifestBody } from '../../format/manifest-body.ts';
+import { ManifestObject, manifestContent } from '../../format/manifest-object.ts';
+import { logManifestKey, logSegmentsPrefix } from '../../format/object-keys.ts';
+import { openUndescribedSegment, type SealContext } from '../../format/segment.ts';
+import { segmentContent } from '../../format/segment-header.ts';
+import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
+import { EngineError } from '../../ports/errors.ts';
+import { type Instant, instantFromParts } from '../../ports/instant.ts';
+import { recordKind } from '../../ports/record.ts';
+import { type ReadRecord, readRecords } from '../segments/read-records.ts';
+import { coverageOf, type LogCoverage, type LogStretch } from './log-coverage.ts';
+
+export interface OpenedLogSegment extends LogStretch {
+  readonly sequence: number;
+  readonly data: Uint8Array;
+}
+
+/** One captured version of a document. */
+export interface DocumentVersion {
+  readonly time: Instant;
+  /** Undefined: the document was deleted. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** A log, opened: its segments in the order of time. */
+export class LogReader {
+  readonly body: LogManifestBody;
+  readonly context: SealContext;
+  readonly #store: BlobStore;
+
+  private constructor(store: BlobStore, body: LogManifestBody, context: SealContext) {
+    this.#store = store;
+    this.body = body;
+    this.context = context;
+  }
+
+  static async open(store: BlobStore, logId: string, keys: KeyRing, options: CallOptions = {}): Promise<LogReader> {
+    const object = new ManifestObject(await store.get(logManifestKey(logId), options));
+    const clear = object.clear();
+    if (object.content !== manifestContent.logRoot || clear.ownerId !== logId)
+      throw new EngineError('INTEGRITY_ERROR', 'The log belongs to another project.');
+    const dataKey = await keys.unwrap(logId, clear.envelope);
+    const body = (await object.open(logId, dataKey)) as LogManifestBody;
+    return new LogReader(store, body, { ownerId: logId, dataKey, database: body.database });
+  }
+
+  /** Segments that may hold changes after `from` and up to `through`, by the beginning of their stretch. */
+  async *segments(
+    from: Instant | null,
+    through: Instant | null,
+    options: CallOptions = {},
+  ): AsyncGenerator<OpenedLogSegment> {
+    for await (const { key } of this.#store.list(logSegmentsPrefix(this.context.ownerId), options)) {
+      if (through !== null && startOf(key) > digits(through)) return;
+      const segment = await this.#open(await this.#store.get(key, options));
+      if (from === null || segment.coveredThrough > from) yield segment;
+    }
+  }
+
+  /** Where the log covers time. Reads every segment: the control plane keeps the same from what writers return. */
+  async coverage(options: CallOptions = {}): Promise<LogCoverage> {
+    const stretches: LogStretch[] = [];
+    for await (const { coveredFrom, coveredThrough, gap } of this.segments(null, null, options))
+      stretches.push({ coveredFrom, coveredThrough, gap });
+    return coverageOf(stretches);
+  }
+
+  /** Changes with from < time ≤ through, later ones later. */
+  async *changes(from: Instant, through: Instant, options: CallOptions = {}): AsyncGenerator<ReadRecord> {
+    for await (const { data } of this.segments(from, through, options)) {
+      for (const record of readRecords({ bytes: data }, this.context.database)) {
+        const time = timeOf(record);
+        if (time > from && time <= through) yield record;
+      }
+    }
+  }
+
+  /** Every captured version of one document, oldest first. */
+  async history(path: string, options: CallOptions = {}): Promise<DocumentVersion[]> {
+    const versions: DocumentVersion[] = [];
+    for await (const { data } of this.segments(null, null, options)) {
+      for (const record of readRecords({ bytes: data }, this.context.database)) {
+        if (record.path !== path) continue;
+        versions.push({
+          time: timeOf(record),
+          bytes: record.kind === recordKind.put ? record.body.slice() : undefined,
+        });
+      }
+    }
+    return versions.sort((left, right) => (left.time < right.time ? -1 : 1));
+  }
+
+  async #open(bytes: Uint8Array): Promise<OpenedLogSegment> {
+    const { header, annex, data } = await openUndescribedSegment(bytes, this.context);
+    if (header.content !== segmentContent.log)
+      throw new EngineError('INTEGRITY_ERROR', 'A log holds a segment that is none of a log.');
+    const stretch = JSON.parse(Buffer.from(annex).toString('utf8')) as LogStretch;
+    return { ...stretch, sequence: header.sequence, data };
+  }
+}
+
+function timeOf({ updateSeconds, updateNanos }: ReadRecord): Instant {
+  return instantFromParts(updateSeconds, updateNanos);
+}
+
+function digits(instant: Instant): string {
+  return instant.replaceAll(/\D/g, '');
+}
+
+function startOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1).split('-')[0]!;
+}

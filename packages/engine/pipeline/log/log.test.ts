@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.ts';
+import { MemoryDatabase } from '../../fixtures/memory-source.ts';
+import { batchOf } from '../../fixtures/record-batches.ts';
+import { contentsOf, TestBench } from '../../fixtures/test-bench.ts';
+import { wholeDatabase } from '../../ports/document-source.ts';
+import { instantFromParts } from '../../ports/instant.ts';
+import { recordKind } from '../../ports/record.ts';
+import { createMemoryStore } from '../../stores/memory/memory-store.ts';
+import { deleteBody } from '../backup/scan-changes.ts';
+import { sortRecords } from '../view/sorted-runs.ts';
+import { View } from '../view/view.ts';
+import { coverageOf, reachableFrom } from './log-coverage.ts';
+import { LogReader } from './log-reader.ts';
+import { createLog, LogWriter } from './log-writer.ts';
+import { viewAt } from './view-at.ts';
+
+const base = 1_780_000_000;
+const at = (offset: number) => instantFromParts(base + offset, 0);
+const put = (path: string, offset: number, text: string) =>
+  testDocument(path, { text: { stringValue: text } }, base + offset);
+
+/** A base backup of two documents at offset 0, then a log of three batches with a change every ten seconds. */
+async function baseAndLog() {
+  const bench = new TestBench();
+  const source = new MemoryDatabase([put('a/1', -10, 'base'), put('a/2', -10, 'base')]);
+  const backupId = await bench.backUp(source, { snapshotTime: at(0) });
+  const context = await createLog({
+    store: bench.store,
+    keys: bench.keys,
+    logId: 'log_1',
+    database: testDatabase,
+    scope: wholeDatabase,
+    createdAt: at(0),
+    from: at(0),
+  });
+  const writer = new LogWriter({ store: bench.store, pool: bench.pool, context, nextSequence: 0 });
+  const gone = { path: 'a/2', bytes: deleteBody(testDatabase, 'a/2', at(20)) };
+  await writer.append({ records: batchOf([put('a/1', 9, 'one')]), coveredFrom: at(0), coveredThrough: at(10) });
+  await writer.append({ records: batchOf([gone], recordKind.delete), coveredFrom: at(10), coveredThrough: at(20) });
+  expect(await writer.append({ records: null, coveredFrom: at(20), coveredThrough: at(25) })).toBeNull();
+  await writer.append({
+    records: batchOf([put('b/1', 27, 'late'), put('a/1', 28, 'two'), put('a/1', 29, 'three')]),
+    coveredFrom: at(25),
+    coveredThrough: at(30),
+  });
+  const log = await LogReader.open(bench.store, 'log_1', bench.keys);
+  const view = async (offset: number) =>
+    await viewAt({
+      chain: await bench.chain(backupId),
+      log,
+      instant: at(offset),
+      scratch: createMemoryStore(),
+      pool: bench.pool,
+    });
+  return { bench, backupId, log, writer, view };
+}
+
+describe('a log', () => {
+  test('takes a base to any captured instant', async () => {
+    const { view } = await baseAndLog();
+    const texts = async (offset: number) =>
+      Object.fromEntries(
+        [...(await contentsOf(await view(offset)))].map(([path, hex]) => [
+          path,
+          Buffer.from(hex, 'hex')
+            .toString('latin1')
+            .split('/')
+            .at(-1)!
+            .match(/base|one|two|three|late/)?.[0],
+        ]),
+      );
+    expect(await texts(0)).toEqual({ 'a/1': 'base', 'a/2': 'base' });
+    expect(await texts(15)).toEqual({ 'a/1': 'one', 'a/2': 'base' });
+    expect(await texts(22)).toEqual({ 'a/1': 'one' });
+    expect(await texts(29)).toEqual({ 'a/1': 'two', 'b/1': 'late' });
+    expect(await texts(30)).toEqual({ 'a/1': 'three', 'b/1': 'late' });
+  });
+
+  test('refuses instants it has not captured and names the nearest that it has', async () => {
+    const { view } = await baseAndLog();
+    await expect(view(31)).rejects.toMatchObject({
+      code: 'POINT_IN_TIME_UNAVAILABLE',
+      details: { nearestBefore: at(30), nearestAfter: null },
+    });
+    await expect(view(-1)).rejects.toMatchObject({
+      code: 'POINT_IN_TIME_UNAVAILABLE',
+      details: { nearestBefore: null, nearestAfter: at(0) },
+    });
+  });
+
+  test('tells quiet stretches with the next change, and refuses instants beyond a lost segment', async () => {
+    const { bench, log, view } = await baseAndLog();
+    expect(
+      (await log.coverage()).stretches.map(({ coveredFrom, coveredThrough }) => [coveredFrom, coveredThrough]),
+    ).toEqual([
+      [at(0), at(10)],
+      [at(10), at(20)],
+      [at(20), at(30)],
+    ]);
+    const keys: string[] = [];
+    for await (const { key } of bench.store.list('logs/log_1/segments/')) keys.push(key);
+    await bench.store.delete([keys[1]!]);
+    await expect(view(25)).rejects.toMatchObject({
+      code: 'POINT_IN_TIME_UNAVAILABLE',
+      details: { nearestBefore: at(10) },
+    });
+    expect((await contentsOf(await view(10))).size).toBe(2);
+  });
+
+  test('notices changed bytes and segments of another log', async () => {
+    const { bench, log } = await baseAndLog();
+    for await (const { key } of bench.store.list('logs/log_1/segments/')) {
+      const bytes = new Uint8Array(await bench.store.get(key));
+      for (let index = 0; index < bytes.length; index += 7) {
+        const changed = bytes.slice();
+        changed[index] = changed[index]! ^ 4;
+        await bench.store.put(key, changed);
+        await expect(log.coverage(), `${key} ${index}`).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+      }
+      await bench.store.put(key, bytes);
+    }
+  });
+
+  test('keeps every captured version of a document', async () => {
+    const { log } = await baseAndLog();
+    expect((await log.history('a/1')).map(({ time }) => time)).toEqual(
+      [9, 28, 29].map((offset) => instantFromParts(base + offset, 123_456_000)),
+    );
+    expect(await log.history('a/2')).toEqual([{ time: at(20), bytes: undefined }]);
+  });
+});
+
+test('instants inside a gap are unreachable; behind it they are reachable only when deletions were seen', () => {
+  const gap = { from: at(10), through: at(20), reason: 'outage' };
+  const stretches = (told: typeof gap & { deletionsUnknown?: true }) => [
+    { coveredFrom: at(0), coveredThrough: at(10), gap: null },
+    { coveredFrom: at(10), coveredThrough: at(30), gap: told },
+  ];
+  expect(reachableFrom(at(0), coverageOf(stretches(gap)))).toEqual([
+    { from: at(0), through: at(10) },
+    { from: at(20), through: at(30) },
+  ]);
+  expect(reachableFrom(at(0), coverageOf(stretches({ ...gap, deletionsUnknown: true })))).toEqual([
+    { from: at(0), through: at(10) },
+  ]);
+  expect(reachableFrom(at(25), coverageOf(stretches({ ...gap, deletionsUnknown: true })))).toEqual([
+    { from: at(25), through: at(30) },
+  ]);
+});
+
+test('sorting in small runs gives the same as sorting everything at once; the last of a path wins', async () => {
+  const record = fc.record({ id: fc.integer({ min: 0, max: 40 }), text: fc.string({ maxLength: 5 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(record, { maxLength: 120 }), async (records) => {
+      const bench = new TestBench();
+      const given = records.map(({ id, text }) => ({
+        kind: recordKind.put,
+        path: `c/${id}`,
+        body: put(`c/${id}`, 0, text).bytes,
+      }));
+      const layers = await sortRecords(given, {
+        database: testDatabase,
+        scratch: bench.store,
+        pool: bench.pool,
+        runBytes: 300,
+      });
+      const expected = new Map(given.map(({ path, body }) => [path, Buffer.from(body).toString('hex')]));
+      const contents = await contentsOf(new View(testDatabase, layers));
+      expect(new Map([...contents].sort())).toEqual(new Map([...expected].sort()));
+    }),
+    { numRuns: 25 },
+  );
+});

@@ -1,0 +1,63 @@
+import { type RecordBatch, type RecordKind, recordHeaderBytes, writeRecordHeader } from '../../ports/record.ts';
+
+export const batchBytesTarget = 512 * 1024;
+
+/** Collects records into batches of a bounded size. */
+export class BatchBuilder {
+  #bytes = new Uint8Array(batchBytesTarget);
+  #used = 0;
+  #count = 0;
+  #firstPath = '';
+  #lastPath = '';
+
+  get isFull(): boolean {
+    return this.#used >= batchBytesTarget;
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  add(kind: RecordKind, path: string, body: Uint8Array): void {
+    this.#reserve(recordHeaderBytes + body.length);
+    writeRecordHeader(this.#bytes, this.#used, kind, body.length);
+    this.#bytes.set(body, this.#used + recordHeaderBytes);
+    this.#used += recordHeaderBytes + body.length;
+    this.#noteNames(1, path, path);
+  }
+
+  /** Records that are encoded already, `firstPath` and `lastPath` being theirs. */
+  addEncoded(records: Uint8Array, count: number, firstPath: string, lastPath: string): void {
+    this.#reserve(records.length);
+    this.#bytes.set(records, this.#used);
+    this.#used += records.length;
+    this.#noteNames(count, firstPath, lastPath);
+  }
+
+  /** The batch so far; the builder begins a new one. */
+  take(): RecordBatch {
+    const batch = {
+      bytes: this.#bytes.subarray(0, this.#used),
+      count: this.#count,
+      firstPath: this.#firstPath,
+      lastPath: this.#lastPath,
+    };
+    this.#bytes = new Uint8Array(batchBytesTarget);
+    this.#used = 0;
+    this.#count = 0;
+    return batch;
+  }
+
+  #noteNames(count: number, firstPath: string, lastPath: string): void {
+    if (this.#count === 0) this.#firstPath = firstPath;
+    this.#lastPath = lastPath;
+    this.#count += count;
+  }
+
+  #reserve(count: number): void {
+    if (this.#used + count <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#used + count, this.#bytes.length * 2));
+    larger.set(this.#bytes.subarray(0, this.#used));
+    this.#bytes = larger;
+  }
+}

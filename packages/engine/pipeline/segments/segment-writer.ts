@@ -1,0 +1,181 @@
+import type { SegmentDescriptor } from '../../format/descriptor.ts';
+import type { DocumentSummary, RecordSummary } from '../../format/index-build.ts';
+import { type SealContext, type SegmentPosition, summaryOf } from '../../format/segment.ts';
+import type { SegmentContent } from '../../format/segment-header.ts';
+import type { BlobStore } from '../../ports/blob-store.ts';
+import { EngineError, throwIfCancelled } from '../../ports/errors.ts';
+import {
+  type RecordBatch,
+  type RecordLocation,
+  readRecordAt,
+  recordBodyBytesMax,
+  recordHeaderBytes,
+} from '../../ports/record.ts';
+import type { BufferPool } from './buffer-pool.ts';
+import type { SealPool } from './seal-pool.ts';
+
+export const segmentBufferBytes = 8 * 1024 * 1024;
+export const fullSegmentBytes = 6 * 1024 * 1024;
+/** Small, because reading a chain holds one segment of every increment in memory. */
+export const incrementSegmentBytes = 1024 * 1024;
+
+export interface SegmentWriterOptions {
+  readonly store: BlobStore;
+  readonly pool: SealPool;
+  readonly buffers: BufferPool;
+  readonly context: SealContext;
+  readonly content: SegmentContent;
+  readonly range: number;
+  readonly firstSequence: number;
+  readonly segmentBytes: number;
+  readonly keyOf: (descriptor: SegmentDescriptor) => string;
+  readonly lock?: { readonly mode: 'governance' | 'compliance'; readonly retainUntil: Date };
+  readonly signal?: AbortSignal;
+  /** Called in the order of sequence, once the segment is durable: what a checkpoint may rely on. */
+  readonly onSegment: (segment: FinishedSegment) => void | Promise<void>;
+}
+
+export interface FinishedSegment {
+  readonly descriptor: SegmentDescriptor;
+  readonly collections: ReadonlyMap<string, number>;
+}
+
+/** Segments of one writer being sealed or stored at a time; the buffer pool bounds all writers together. */
+const inFlightMax = 4;
+
+/** Collects batches into segments and stores them. Batches must ascend by path; that is checked as they come. */
+export class SegmentWriter {
+  readonly #options: SegmentWriterOptions;
+  #buffer: ArrayBuffer | undefined;
+  #bytes = new Uint8Array(0);
+  #used = 0;
+  #summary: DocumentSummary | undefined;
+  #sequence: number;
+  #inFlight = 0;
+  #wake: (() => void) | undefined;
+  /** Resolves when every segment so far is stored and announced; rejects at the first failure and stays rejected. */
+  #tail: Promise<void> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(options: SegmentWriterOptions) {
+    this.#options = options;
+    this.#sequence = options.firstSequence;
+  }
+
+  async write(batch: RecordBatch): Promise<void> {
+    if (batch.bytes.length <= this.#options.segmentBytes) return await this.#append(batch.bytes);
+    for (const part of splitRecords(batch.bytes, this.#options.segmentBytes)) await this.#append(part);
+  }
+
+  /** Seals what is left and waits until everything is durable. */
+  async finish(): Promise<void> {
+    if (this.#used > 0) await this.#seal();
+    await this.#tail;
+    this.#assertUnbroken();
+    this.#releaseBuffer();
+  }
+
+  /** Waits for what is under way and gives the buffers back; for when the source failed. */
+  async abandon(): Promise<void> {
+    await this.#tail.catch(() => undefined);
+    this.#releaseBuffer();
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    this.#assertUnbroken();
+    throwIfCancelled(this.#options.signal);
+    if (this.#used > 0 && this.#used + bytes.length > this.#bytes.length) await this.#seal();
+    if (this.#buffer === undefined) {
+      this.#buffer = await this.#options.buffers.acquire();
+      this.#bytes = new Uint8Array(this.#buffer);
+      this.#summary = summaryOf(this.#options.content, this.#options.context.database);
+    }
+    this.#bytes.set(bytes, this.#used);
+    this.#used += bytes.length;
+    this.#summary?.add(this.#bytes, this.#used);
+    if (this.#used >= this.#options.segmentBytes) await this.#seal();
+  }
+
+  async #seal(): Promise<void> {
+    while (this.#inFlight >= inFlightMax) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#assertUnbroken();
+    const summary = this.#summary?.finish(this.#bytes);
+    const stored = this.#sealAndStore(this.#buffer!, this.#used, this.#sequence, summary);
+    this.#buffer = undefined;
+    this.#summary = undefined;
+    this.#used = 0;
+    this.#sequence += 1;
+    this.#inFlight += 1;
+    this.#tail = this.#announce(stored, this.#tail);
+    this.#tail.catch(() => undefined);
+  }
+
+  async #sealAndStore(
+    buffer: ArrayBuffer,
+    length: number,
+    sequence: number,
+    summary: RecordSummary | undefined,
+  ): Promise<FinishedSegment> {
+    const { pool, context, content, range, buffers, store, keyOf, signal, lock } = this.#options;
+    const position: SegmentPosition = { content, range, sequence, annex: new Uint8Array(0) };
+    const sealed = await pool
+      .seal(new Uint8Array(buffer, 0, length), position, context, summary)
+      .finally(() => buffers.release(buffer));
+    await store.put(keyOf(sealed.descriptor), sealed.bytes, {
+      sha256: sealed.descriptor.sha256,
+      isLastUse: true,
+      ...(signal ? { signal } : {}),
+      ...(lock ? { lock } : {}),
+    });
+    return sealed;
+  }
+
+  async #announce(stored: Promise<FinishedSegment>, previous: Promise<void>): Promise<void> {
+    try {
+      await Promise.allSettled([stored, previous]);
+      await previous;
+      const segment = await stored;
+      await this.#options.onSegment({ descriptor: segment.descriptor, collections: segment.collections });
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    } finally {
+      this.#inFlight -= 1;
+      this.#wake?.();
+    }
+  }
+
+  #assertUnbroken(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #releaseBuffer(): void {
+    if (this.#buffer !== undefined) this.#options.buffers.release(this.#buffer);
+    this.#buffer = undefined;
+  }
+}
+
+/** Cuts encoded records into runs of at most `bytesMax`, except that one record is never cut. */
+export function* splitRecords(bytes: Uint8Array, bytesMax: number): Generator<Uint8Array> {
+  const location: RecordLocation = { kind: 1, start: 0, bodyStart: 0, end: 0 };
+  let start = 0;
+  let end = 0;
+  while (end < bytes.length) {
+    if (!readRecordAt(bytes, end, location))
+      throw new EngineError('INTEGRITY_ERROR', 'A batch holds a record that is not whole.');
+    if (end > start && location.end - start > bytesMax) {
+      yield bytes.subarray(start, end);
+      start = end;
+    }
+    end = location.end;
+  }
+  if (end > start) yield bytes.subarray(start, end);
+}
+
+/** A segment of one largest record must fit a buffer. */
+if (recordBodyBytesMax + recordHeaderBytes > segmentBufferBytes)
+  throw new Error('A record could outgrow a segment buffer.');

@@ -1,0 +1,31 @@
+/** Documents we make ourselves: the bodies of delete records. */
+
+import { type Instant, instantToParts } from '../../../ports/index.ts';
+import { varintBytes, writeVarint } from '../wire.ts';
+
+/** A Document with a name and, as its update time, the moment it was seen gone. */
+export function encodeGoneDocument(name: string, goneAt: Instant): Buffer {
+  const nameBytes = Buffer.byteLength(name);
+  const time = encodeTimestamp(goneAt);
+  const body = Buffer.allocUnsafe(2 + varintBytes(nameBytes) + nameBytes + 1 + time.length);
+  let position = 0;
+  body[position++] = 0x0a;
+  position = writeVarint(body, position, nameBytes);
+  position += body.write(name, position);
+  body[position++] = 0x22;
+  position = writeVarint(body, position, time.length);
+  time.copy(body, position);
+  return body;
+}
+
+function encodeTimestamp(instant: Instant): Buffer {
+  const { seconds, nanos } = instantToParts(instant);
+  const bytes = Buffer.allocUnsafe(2 + varintBytes(seconds) + varintBytes(nanos));
+  let position = 0;
+  bytes[position++] = 0x08;
+  position = writeVarint(bytes, position, seconds);
+  if (nanos === 0) return bytes.subarray(0, position);
+  bytes[position++] = 0x10;
+  position = writeVarint(bytes, position, nanos);
+  return bytes.subarray(0, position);
+}

@@ -1,0 +1,87 @@
+/** Cuts the documents of a scope into ranges of similar size. */
+
+import {
+  comparePaths,
+  type PathRange,
+  type PlanRequest,
+  type ReadOptions,
+  rangeContains,
+} from '../../../ports/index.ts';
+import type { FirestoreClient } from '../client.ts';
+import { sourceFailure } from '../failures.ts';
+import { mapLimited } from '../map-limited.ts';
+import { positionOf } from '../names.ts';
+import { countGroup } from './count.ts';
+import { discoverGroups, partitionCutsIfOffered } from './discovery.ts';
+import { queryPartsOf } from './scope.ts';
+
+/** More cuts are asked for than needed, so that ranges made of several collections can be balanced. */
+const cutsPerRange = 4;
+const cutsPerGroupMax = 1_000;
+const countsAtOnce = 8;
+/** Below this many documents a second stream costs more than it brings. */
+const documentsPerRangeMin = 2_000;
+
+interface Cut {
+  readonly path: string;
+  /** Documents that are estimated to lie before this cut and behind the previous one. */
+  readonly weight: number;
+}
+
+export async function planRanges(client: FirestoreClient, request: PlanRequest): Promise<PathRange[]> {
+  const { scope, targetRanges, previousCuts } = request;
+  const parts = queryPartsOf(scope, { start: null, end: null });
+  const inScope = (path: string): boolean =>
+    parts.some((part) => rangeContains({ start: part.start?.path ?? null, end: part.end?.path ?? null }, path));
+  if (targetRanges <= 1) return [{ start: null, end: null }];
+  try {
+    const usable = (previousCuts ?? []).map(positionOf).filter(inScope);
+    const cuts = usable.length > 0 ? usable.map((path) => ({ path, weight: 1 })) : await findCuts(client, request);
+    const chosen = chooseCuts(
+      cuts.filter(({ path }) => inScope(path)),
+      targetRanges,
+    );
+    return rangesBetween(chosen);
+  } catch (error) {
+    throw sourceFailure(error);
+  }
+}
+
+/** Every group's partitions, each weighed by the documents it stands for. */
+async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<Cut[]> {
+  const options: ReadOptions = { readTime: request.readTime, ...(request.signal ? { signal: request.signal } : {}) };
+  const groups = [...(await discoverGroups(client, options))];
+  const counts = await mapLimited(groups, countsAtOnce, (id) => countGroup(client, id, options));
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total < 2 * documentsPerRangeMin) return [];
+  const cuts: Cut[] = [];
+  for (const [index, id] of groups.entries()) {
+    const share = counts[index]! / total;
+    const wanted = Math.min(cutsPerGroupMax, Math.floor(share * request.targetRanges * cutsPerRange));
+    if (wanted < 1) continue;
+    const paths = await partitionCutsIfOffered(client, id, wanted, options);
+    for (const path of paths) cuts.push({ path, weight: counts[index]! / (paths.length + 1) });
+  }
+  return cuts;
+}
+
+/** Walks the cuts in order and takes one each time a range's share of the weight has gathered. */
+function chooseCuts(cuts: readonly Cut[], targetRanges: number): string[] {
+  const sorted = [...cuts].sort((left, right) => comparePaths(left.path, right.path));
+  const total = sorted.reduce((sum, cut) => sum + cut.weight, 0);
+  // The stretch behind the last cut weighs about as much as the average one before it.
+  const share = (total + (sorted.length > 0 ? total / sorted.length : 0)) / targetRanges;
+  const chosen: string[] = [];
+  let gathered = 0;
+  for (const { path, weight } of sorted) {
+    gathered += weight;
+    if (gathered < share * (chosen.length + 1) - share / 1000 || chosen.length >= targetRanges - 1) continue;
+    if (chosen.at(-1) !== path) chosen.push(path);
+  }
+  return chosen;
+}
+
+function rangesBetween(cuts: readonly string[]): PathRange[] {
+  const bounds = [null, ...cuts, null];
+  return bounds.slice(1).map((end, index) => ({ start: bounds[index]!, end }));
+}

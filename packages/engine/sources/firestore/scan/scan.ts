@@ -1,0 +1,70 @@
+/** Reads ranges as of one instant, through broken streams, without doubles and without holes. */
+
+import type { PathRange, RecordBatch, ScanOptions } from '../../../ports/index.ts';
+import type { FirestoreClient } from '../client.ts';
+import { sourceFailure } from '../failures.ts';
+import { messages } from '../protos.ts';
+import { throwIfAborted } from '../retry.ts';
+import { BatchBuilder } from './batch-builder.ts';
+import { parentName, type QueryShape, structuredQuery, timestampMessage } from './query.ts';
+import { QueryStream } from './query-stream.ts';
+import { type QueryPart, queryPartsOf } from './scope.ts';
+
+export async function* scanRange(
+  client: FirestoreClient,
+  range: PathRange,
+  options: ScanOptions,
+): AsyncGenerator<RecordBatch, void> {
+  throwIfAborted(options.signal);
+  const builder = new BatchBuilder();
+  try {
+    for (const part of queryPartsOf(options.scope, range, options.after))
+      yield* scanPart(client, part, options, builder);
+    const rest = builder.take();
+    if (rest !== undefined) yield rest;
+  } catch (error) {
+    throw sourceFailure(error);
+  }
+}
+
+/** Runs one query to its end, in as many attempts and pages as it takes. */
+async function* scanPart(
+  client: FirestoreClient,
+  part: QueryPart,
+  options: ScanOptions,
+  builder: BatchBuilder,
+): AsyncGenerator<RecordBatch, void> {
+  const retrier = client.retrier(options.signal);
+  const { readRate } = client;
+  // Under a rate limit the query itself is cut into pages of one second: what is not asked for is not billed.
+  const limit = readRate === undefined ? undefined : Math.max(1, Math.ceil(readRate.perSecond));
+  let afterName: string | undefined;
+  for (;;) {
+    await readRate?.take(limit!, options.signal);
+    const stream = new QueryStream(client, builder);
+    let failure: unknown;
+    try {
+      const request = encodeRequest(client, part, options, { limit, afterName, namesOnly: options.namesOnly });
+      for await (const batch of stream.batches(request, options.signal)) {
+        afterName = client.name(batch.lastPath);
+        yield batch;
+      }
+    } catch (error) {
+      failure = error;
+    }
+    if (stream.documents > 0) {
+      if (builder.count > 0) afterName = builder.lastName();
+      retrier.progress();
+    }
+    if (failure !== undefined) await retrier.afterFailure(failure);
+    else if (limit === undefined || stream.documents < limit) return;
+  }
+}
+
+function encodeRequest(client: FirestoreClient, part: QueryPart, options: ScanOptions, shape: QueryShape): Uint8Array {
+  return messages.runQueryRequest.encode({
+    parent: parentName(client, part),
+    structuredQuery: structuredQuery(client, part, shape),
+    readTime: timestampMessage(options.readTime),
+  });
+}
