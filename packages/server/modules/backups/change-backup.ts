@@ -1,12 +1,12 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { Problem } from '../../platform/problem.ts';
 import { actorOf } from '../audit/index.ts';
-import { admitBackups } from './admission.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import type { Caller } from './create-backup.ts';
-import { cancelBackup } from './end-backup.ts';
 import { removeObjectsJob, verifyBackupJob } from './jobs.ts';
+import { admitBackups } from './run/admission.ts';
+import { cancelBackup } from './run/end-backup.ts';
 
 /** Ends a waiting or running backup; its workers notice within a second or two, and what was written is removed. */
 export async function cancel(context: BackupsContext, caller: Caller, backupId: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { ProjectsModule, SourceOpener } from '../projects/index.ts';
 import type { StoreOpener } from '../storage/index.ts';
-import type { EngineRoom } from './engine-room.ts';
+import type { EngineRoom } from './run/engine-resources.ts';
 
 /** What backups need of an organization. */
 export interface OrganizationFacts {

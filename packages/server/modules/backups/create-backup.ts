@@ -14,11 +14,11 @@ import {
   readSeconds,
 } from '../projects/index.ts';
 import { storageStore } from '../storage/index.ts';
-import { admitBackups } from './admission.ts';
 import { type BackupRow, backupStore, type NewBackup } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
-import { openNewestChain } from './merge-backup.job.ts';
-import { scopeOf } from './plan-backup.job.ts';
+import { admitBackups } from './run/admission.ts';
+import { openNewestChain } from './run/merge-backup.job.ts';
+import { scopeOf } from './run/plan-backup.job.ts';
 import { bytesPerDocument } from './statistics.ts';
 
 export type CreateBackupRequest = BodyOf<Operations['createBackup']>;

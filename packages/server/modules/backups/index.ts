@@ -1,8 +1,9 @@
 import { type Module, worker } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
+import { type OpenedChain, openChainOf } from './contents/open-chain.ts';
+import { runVerification } from './contents/verify-backup.job.ts';
 import type { BackupsContext } from './context.ts';
-import { runFinish } from './finish-backup.job.ts';
-import { runImport } from './import-backup.job.ts';
+import { runImport } from './import/import-backup.job.ts';
 import {
   finishBackupJob,
   importBackupJob,
@@ -13,29 +14,27 @@ import {
   runRangeJob,
   verifyBackupJob,
 } from './jobs.ts';
-import { runMerge } from './merge-backup.job.ts';
-import { type OpenedChain, openChainOf } from './open-chain.ts';
-import { runPlan } from './plan-backup.job.ts';
-import { purgeObjects, purgeObjectsJob } from './purge-objects.ts';
-import { removeObjects } from './remove-objects.ts';
-import { rewrapManifest } from './rewrap-manifest.job.ts';
+import { rewrapManifest } from './keys/rewrap-manifest.job.ts';
 import { backupHandlers } from './routes.ts';
-import { runRangeWork } from './run-range.job.ts';
-import { type Overwritten, startSafetyBackup } from './safety-backup.ts';
-import { runVerification } from './verify-backup.job.ts';
-import { removeLeftovers, watchBackups } from './watch.ts';
+import { runFinish } from './run/finish-backup.job.ts';
+import { runMerge } from './run/merge-backup.job.ts';
+import { runPlan } from './run/plan-backup.job.ts';
+import { removeLeftovers, watchBackups } from './run/requeue-lost-work.ts';
+import { runRangeWork } from './run/run-range.job.ts';
+import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
+import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
+import { removeObjects } from './storage/remove-objects.ts';
 
-export { admitBackups } from './admission.ts';
 export { tellError } from './backup-events.ts';
-export { createBackupKeys, rewrapBackups } from './backup-keys.ts';
 export { type BackupRow, backupStore } from './backup-store.ts';
 export type { BackupKeys, BackupsContext, OrganizationFacts } from './context.ts';
-export { mayPass } from './end-backup.ts';
-export { EngineRoom } from './engine-room.ts';
 export { backupJobs } from './jobs.ts';
+export { createBackupKeys, rewrapBackups } from './keys/backup-keys.ts';
 export { followJob } from './live-events.ts';
 export { deleteBackupsOf, moveBackups } from './move-backups.ts';
-export { purgeObjectsHook, purgeObjectsJob } from './purge-objects.ts';
+export { admitBackups } from './run/admission.ts';
+export { mayPass } from './run/end-backup.ts';
+export { EngineRoom } from './run/engine-resources.ts';
 export {
   bytesPerDocument,
   organizationTotals,
@@ -44,7 +43,8 @@ export {
   storageUsage,
   usersOfDestination,
 } from './statistics.ts';
-export { storageTasks } from './storage-tasks.ts';
+export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
+export { storageTasks } from './storage/storage-tasks.ts';
 
 const watchEveryMs = 5000;
 const leftoversEveryMs = 3_600_000;

@@ -6,7 +6,7 @@ import { type DestinationRow, storageStore } from '../storage/index.ts';
 import type { BackupFacts } from './backup-events.ts';
 import { type BackupRow, backupStore, type CopyRow } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
-import { CopiesStore, type Copy } from './copies-store.ts';
+import { CopiesStore, type Copy } from './storage/copies-store.ts';
 
 export interface LoadedBackup extends BackupFacts {
   row: BackupRow;

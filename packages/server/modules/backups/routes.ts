@@ -3,10 +3,10 @@ import { pageOf } from '../../platform/cursor.ts';
 import { storageStore } from '../storage/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import { cancel, deleteBackup, setHold, startVerification } from './change-backup.ts';
-import { contentsHandlers } from './contents-routes.ts';
+import { contentsHandlers } from './contents/contents-routes.ts';
 import type { BackupsContext } from './context.ts';
 import { createBackup, dryRunBackup } from './create-backup.ts';
-import { importBackup } from './import-backup.ts';
+import { importBackup } from './import/import-backup.ts';
 import { followBackup } from './live-events.ts';
 import { presentBackup } from './present-backup.ts';
 

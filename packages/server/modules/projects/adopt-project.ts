@@ -2,7 +2,7 @@ import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { systemActor } from '../audit/index.ts';
 import { toJobError } from '../job-error.ts';
-import { reconnectCall } from './check-connection.ts';
+import { reconnectCall } from './connection/check-connection.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
-import type { SourceOpener } from './open-source.ts';
+import type { SourceOpener } from './connection/open-source.ts';
 import type { ProjectStatistics } from './present-project.ts';
 import type { ProjectRow } from './project-store.ts';
 

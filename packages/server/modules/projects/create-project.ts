@@ -3,9 +3,9 @@ import type { OrganizationAccess, Principal, RequestOrigin } from '../../platfor
 import { invalid, Problem } from '../../platform/problem.ts';
 import { actorOf } from '../audit/index.ts';
 import { toProblem } from '../job-error.ts';
-import { checkConnection } from './check-connection.ts';
+import { checkConnection } from './connection/check-connection.ts';
+import { credentialsPurpose } from './connection/open-source.ts';
 import type { ProjectsContext } from './context.ts';
-import { credentialsPurpose } from './open-source.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from './project-store.ts';
 

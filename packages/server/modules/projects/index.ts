@@ -2,16 +2,16 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { StoredError } from '../job-error.ts';
 import type { Module } from '../module.ts';
 import { adoptProject } from './adopt-project.ts';
+import { renewConsent } from './connection/reconnect-project.ts';
 import type { ProjectsContext } from './context.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
-import { renewConsent } from './reconnect-project.ts';
 import { projectHandlers } from './routes.ts';
 
-export { reconnectCall } from './check-connection.ts';
+export { reconnectCall } from './connection/check-connection.ts';
+export { readCollections } from './connection/live-collections.ts';
+export { type ConsentLookup, credentialsPurpose, SourceOpener } from './connection/open-source.ts';
 export type { ProjectDependents, ProjectsContext } from './context.ts';
 export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';
-export { readCollections } from './live-collections.ts';
-export { type ConsentLookup, credentialsPurpose, SourceOpener } from './open-source.ts';
 export { type ProjectStatistics, presentProjectSummary } from './present-project.ts';
 export { countProjects, type ProjectRow, projectStore } from './project-store.ts';
 

@@ -2,14 +2,14 @@ import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { toProblem } from '../job-error.ts';
 import { changeProject, deleteProject } from './change-project.ts';
+import { listGoogleProjects } from './connection/google-projects.ts';
+import { type CollectionView, readCollections } from './connection/live-collections.ts';
+import { reconnectProject } from './connection/reconnect-project.ts';
 import type { ProjectsContext } from './context.ts';
 import { documentBytesGuess, estimateCost } from './cost-estimate.ts';
 import { createProject } from './create-project.ts';
-import { listGoogleProjects } from './google-projects.ts';
-import { type CollectionView, readCollections } from './live-collections.ts';
 import { noStatistics, presentProject } from './present-project.ts';
 import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
-import { reconnectProject } from './reconnect-project.ts';
 
 export function projectHandlers(context: ProjectsContext): Handlers {
   const { database, cursors } = context.platform;

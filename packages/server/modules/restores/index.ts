@@ -1,11 +1,11 @@
 import { type Module, worker } from '../module.ts';
-import { admitRestores } from './admission.ts';
 import type { RestoresContext } from './context.ts';
-import { runDrill } from './drill.ts';
+import { runDrill } from './drills/run-drill.job.ts';
 import { runDrillJob, runRestoreJob } from './jobs.ts';
 import { restoreHandlers } from './routes.ts';
-import { runRestore } from './run-restore.job.ts';
-import { watchRestores } from './watch.ts';
+import { admitRestores } from './run/admission.ts';
+import { watchRestores } from './run/requeue-lost-work.ts';
+import { runRestore } from './run/run-restore.job.ts';
 
 export type { RestoresContext } from './context.ts';
 export { restoreJobs } from './jobs.ts';

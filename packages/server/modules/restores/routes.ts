@@ -2,7 +2,7 @@ import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { backupStore, followJob } from '../backups/index.ts';
 import type { RestoresContext } from './context.ts';
-import { startDrill } from './drill.ts';
+import { startDrill } from './drills/run-drill.job.ts';
 import { presentDrill, presentRestore, presentRestoreProgress } from './present-restore.ts';
 import { drillStore, restoreEtag, restoreStore } from './restore-store.ts';
 import { cancelRestore, resumeRestore, startRestore } from './start-restore.ts';

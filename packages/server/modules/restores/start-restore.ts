@@ -5,9 +5,9 @@ import { invalid, Problem } from '../../platform/problem.ts';
 import { actorOf } from '../audit/index.ts';
 import { backupStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
-import { admitRestores } from './admission.ts';
 import type { RestoresContext } from './context.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from './restore-store.ts';
+import { admitRestores } from './run/admission.ts';
 
 type Request = BodyOf<Operations['startRestore']>;
 

@@ -1,0 +1,275 @@
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GeoPoint, Timestamp } from '@google-cloud/firestore';
+import { loadSample } from '@holdfast/sandbox';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
+
+let bench: BackupBench;
+const ask = (path: string) => bench.app.request('GET', `/api/v1${path}`, bench.as);
+
+beforeAll(async () => {
+  bench = await startBackupBench();
+});
+afterAll(() => bench.close());
+afterEach(() => bench.clear());
+
+/** Every page of a list, and how many there were. */
+async function allPages(path: string): Promise<{ rows: { path: string }[]; pages: number }> {
+  const rows: { path: string }[] = [];
+  let cursor: string | null = null;
+  for (let pages = 1; ; pages++) {
+    const answer = await ask(`${path}${cursor === null ? '' : `&cursor=${cursor}`}`);
+    expect(answer.status, answer.text).toBe(200);
+    rows.push(...answer.body.data);
+    cursor = answer.body.pagination.nextCursor;
+    if (cursor === null) return { rows, pages };
+  }
+}
+
+describe('what is in a backup', () => {
+  test('collections are a tree, also below parents that do not exist', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    await bench.firestore.doc('users/ada/orders/1').set({ n: 1 });
+    await bench.firestore.doc('users/bob/orders/2').set({ n: 1 });
+    await bench.firestore.doc('ghosts/none/deep/1/deeper/2').set({ n: 1 });
+    const id = await bench.backUp();
+    const answer = await ask(`/backups/${id}/collections`);
+    const deeper = { id: 'deeper', path: 'ghosts/*/deep/*/deeper', documentCount: 1, collections: [] };
+    const deep = { id: 'deep', path: 'ghosts/*/deep', documentCount: 0, collections: [deeper] };
+    expect(answer.body.data).toEqual([
+      { id: 'ghosts', path: 'ghosts', documentCount: 0, collections: [deep] },
+      {
+        id: 'users',
+        path: 'users',
+        documentCount: 1,
+        collections: [{ id: 'orders', path: 'users/*/orders', documentCount: 2, collections: [] }],
+      },
+    ]);
+    const { rows, pages } = await allPages(`/backups/${id}/collections?limit=1`);
+    expect([rows.map(({ path }) => path), pages]).toEqual([['ghosts', 'users'], 2]);
+  });
+
+  test('documents come page by page in the order of names, each once, with their values', async () => {
+    loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 700 });
+    const id = await bench.backUp();
+    const { rows, pages } = await allPages(`/backups/${id}/documents?limit=200`);
+    expect(pages).toBe(4);
+    expect(new Set(rows.map(({ path }) => path)).size).toBe(700);
+    const odd = await allPages(`/backups/${id}/documents?collection=odd%20ids&limit=7`);
+    expect(odd.rows.length).toBeGreaterThan(20);
+    expect(odd.rows.every(({ path }) => path.startsWith('odd ids/'))).toBe(true);
+    const numeric = await ask(`/backups/${id}/documents?collection=odd%20ids&prefix=__id`);
+    expect(numeric.body.data.map(({ path }: { path: string }) => path)).toEqual([
+      'odd ids/__id7__',
+      'odd ids/__id10__',
+      'odd ids/__id9223372036854775807__',
+    ]);
+    for (const { path } of odd.rows) {
+      const one = await ask(`/backups/${id}/documents/${encodeURIComponent(path)}`);
+      expect(one.body.data?.path, one.text).toBe(path);
+    }
+    const everywhere = await ask(`/backups/${id}/documents?prefix=here`);
+    expect(everywhere.body.data).toHaveLength(8);
+  });
+
+  test('a cursor of other filters is refused', async () => {
+    for (const name of ['a', 'b', 'c']) await bench.firestore.doc(`users/${name}`).set({ name });
+    const id = await bench.backUp();
+    const first = await ask(`/backups/${id}/documents?collection=users&limit=1`);
+    const cursor = first.body.pagination.nextCursor;
+    const other = await ask(`/backups/${id}/documents?collection=users&limit=1&prefix=b&cursor=${cursor}`);
+    expect(other.body.error.code).toBe('VALIDATION_ERROR');
+  });
+
+  test('values keep what JSON would lose', async () => {
+    await bench.firestore.doc('values/all').set({
+      big: 9_007_199_254_740_993n,
+      minusZero: -0,
+      nan: Number.NaN,
+      time: new Timestamp(1_700_000_000, 123_456_000),
+      place: new GeoPoint(-0, 13.4),
+      bytes: Buffer.from([0, 255]),
+      map: { list: [-0, null, {}] },
+    });
+    const id = await bench.backUp();
+    const answer = await ask(`/backups/${id}/documents/values/all`);
+    expect(answer.body.data.fields).toEqual({
+      big: { integerValue: '9007199254740993' },
+      minusZero: { doubleValue: -0 },
+      nan: { doubleValue: 'NaN' },
+      time: { timestampValue: '2023-11-14T22:13:20.123456Z' },
+      place: { geoPointValue: { latitude: expect.closeTo(0), longitude: 13.4 } },
+      bytes: { bytesValue: 'AP8=' },
+      map: {
+        mapValue: {
+          fields: { list: { arrayValue: { values: [{ doubleValue: -0 }, { nullValue: null }, { mapValue: {} }] } } },
+        },
+      },
+    });
+    expect(answer.text).toContain('"doubleValue":-0');
+  });
+
+  test('what is not there is not found', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    const id = await bench.backUp();
+    for (const path of ['users/bob', 'users', 'users//ada', 'users/ada/orders/1'])
+      expect((await ask(`/backups/${id}/documents/${path}`)).body.error.code).toBe('DOCUMENT_NOT_FOUND');
+    expect((await ask('/backups/bkp_unknown/collections')).body.error.code).toBe('BACKUP_NOT_FOUND');
+  });
+});
+
+describe('a diff', () => {
+  test('tells field by field what changed since, live and between backups', async () => {
+    await bench.firestore
+      .doc('users/ada')
+      .set({ name: 'Ada', age: 36, tags: ['x'], address: { city: 'London', zip: '1' } });
+    await bench.firestore.doc('users/bob').set({ name: 'Bob' });
+    await bench.firestore.doc('users/same').set({ name: 'Same' });
+    const before = await bench.backUp();
+    await bench.firestore
+      .doc('users/ada')
+      .set({ name: 'Ada L', tags: ['x'], address: { city: 'Paris', zip: '1' }, new: true });
+    await bench.firestore.doc('users/bob').delete();
+    await bench.firestore.doc('users/eve').set({ name: 'Eve' });
+    await bench.firestore.doc('users/same').set({ name: 'Same' });
+    const expected = {
+      added: [{ path: 'users/eve', updateTime: expect.any(String) }],
+      removed: [{ path: 'users/bob', updateTime: expect.any(String) }],
+      changed: [
+        {
+          path: 'users/ada',
+          fields: expect.arrayContaining([
+            { field: 'name', change: 'changed', before: { stringValue: 'Ada' }, after: { stringValue: 'Ada L' } },
+            { field: 'age', change: 'removed', before: { integerValue: '36' }, after: null },
+            { field: 'new', change: 'added', before: null, after: { booleanValue: true } },
+            {
+              field: 'address.city',
+              change: 'changed',
+              before: { stringValue: 'London' },
+              after: { stringValue: 'Paris' },
+            },
+          ]),
+        },
+      ],
+    };
+    const live = await ask(`/backups/${before}/diff`);
+    expect(live.body.data).toEqual({ against: 'live', ...expected });
+    expect(live.body.data.changed[0].fields).toHaveLength(4);
+    const after = await bench.backUp({ type: 'incremental' });
+    const between = await ask(`/backups/${before}/diff?against=${after}`);
+    expect(between.body.data).toEqual({ against: after, ...expected });
+    const backwards = await ask(`/backups/${after}/diff?against=${before}`);
+    expect(backwards.body.data.added.map(({ path }: { path: string }) => path)).toEqual(['users/bob']);
+    expect((await ask(`/backups/${before}/diff?collection=orders`)).body.data.changed).toEqual([]);
+    expect((await ask(`/backups/${before}/diff?against=bkp_unknown`)).body.error.code).toBe('BACKUP_NOT_FOUND');
+  });
+
+  test('comes page by page, each change once', async () => {
+    for (let n = 0; n < 25; n++) await bench.firestore.doc(`users/${n}`).set({ n });
+    const before = await bench.backUp();
+    for (let n = 0; n < 10; n++) await bench.firestore.doc(`users/${n}`).set({ n: -n - 1 });
+    for (let n = 10; n < 15; n++) await bench.firestore.doc(`users/${n}`).delete();
+    for (let n = 25; n < 30; n++) await bench.firestore.doc(`users/${n}`).set({ n });
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    let pages = 0;
+    do {
+      const answer = await ask(`/backups/${before}/diff?limit=6${cursor ? `&cursor=${cursor}` : ''}`);
+      const { added, removed, changed } = answer.body.data;
+      seen.push(...[...added, ...removed, ...changed].map(({ path }: { path: string }) => path));
+      cursor = answer.body.pagination.nextCursor;
+      pages++;
+    } while (cursor);
+    expect([seen.length, new Set(seen).size, pages]).toEqual([20, 20, 4]);
+  });
+
+  test('against the live database stays within what was backed up', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    await bench.firestore.doc('orders/1').set({ n: 1 });
+    const id = await bench.backUp({ collections: ['users'] });
+    expect((await ask(`/backups/${id}/diff`)).body.data).toEqual({
+      against: 'live',
+      added: [],
+      removed: [],
+      changed: [],
+    });
+  });
+});
+
+describe('an export', () => {
+  test('is one document a line, of the whole view also for an increment', async () => {
+    loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 500 });
+    await bench.backUp();
+    await bench.firestore.doc('users/new').set({ n: -0 });
+    const id = await bench.backUp({ type: 'incremental' });
+    expect((await bench.get(`/backups/${id}`)).type).toBe('incremental');
+    const answer = await ask(`/backups/${id}/export?format=ndjson`);
+    expect(answer.headers.get('content-type')).toContain('application/x-ndjson');
+    expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${id}.ndjson"`);
+    const lines = answer.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toHaveLength(501);
+    expect(Object.keys(lines[0])).toEqual(['name', 'fields', 'createTime', 'updateTime']);
+    expect(answer.text).toContain('{"n":{"doubleValue":-0}}');
+    const users = await ask(`/backups/${id}/export?collection=users`);
+    expect(users.text.split('\n').filter((line) => line && !line.includes('/documents/users/'))).toEqual([]);
+  });
+
+  test('ends, and lets go of the backup, when the caller hangs up', async () => {
+    loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 8000 });
+    const id = await bench.backUp();
+    const caller = new AbortController();
+    const response = await fetch(`${bench.app.address}/api/v1/backups/${id}/export`, {
+      headers: { authorization: `Bearer ${bench.as.token}`, 'x-organization-id': bench.as.organizationId },
+      signal: caller.signal,
+    });
+    const reader = response.body!.getReader();
+    await reader.read();
+    caller.abort();
+    await reader.closed.catch(() => undefined);
+    expect((await ask(`/backups/${id}`)).status).toBe(200);
+  });
+});
+
+describe('a backup that cannot be read', () => {
+  const folder = (id: string) => join(bench.app.folder, 'storage', bench.as.organizationId, 'backups', id);
+
+  test('that is damaged says INTEGRITY_ERROR, to browse, diff, export and verify', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    const id = await bench.backUp();
+    const [segment] = await readdir(join(folder(id), 'segments'));
+    await writeFile(join(folder(id), 'segments', segment as string), 'not what was written');
+    for (const path of ['documents', 'documents/users/ada', 'diff', 'export']) {
+      const answer = await ask(`/backups/${id}/${path}`);
+      expect([answer.status, answer.body.error.code], path).toEqual([409, 'INTEGRITY_ERROR']);
+    }
+    const started = await bench.app.request('POST', `/api/v1/backups/${id}/verify`, bench.as);
+    expect(started.status).toBe(202);
+    await expect
+      .poll(async () => (await bench.get(`/backups/${id}`)).verification, { timeout: 15_000 })
+      .toMatchObject({
+        status: 'failed',
+        errors: [expect.stringContaining(id)],
+      });
+    await rm(join(folder(id), 'segments'), { recursive: true });
+    expect((await ask(`/backups/${id}/documents`)).body.error.code).toBe('INTEGRITY_ERROR');
+    await rename(join(folder(id), 'manifest'), join(folder(id), 'elsewhere'));
+    expect((await ask(`/backups/${id}/collections`)).body.error.code).toBe('INTEGRITY_ERROR');
+  });
+
+  test('whose key was withdrawn says DECRYPTION_ERROR and names the call that supplies it again', async () => {
+    const url = '/api/v1/organizations/current/encryption-key';
+    const key = Buffer.alloc(32, 3).toString('base64');
+    expect((await bench.app.request('PUT', url, { ...bench.as, body: { key } })).status).toBe(200);
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    const id = await bench.backUp();
+    expect((await bench.app.request('DELETE', url, bench.as)).status).toBe(200);
+    const answer = await ask(`/backups/${id}/documents`);
+    expect([answer.status, answer.body.error.code]).toEqual([409, 'DECRYPTION_ERROR']);
+    await bench.app.request('PUT', url, { ...bench.as, body: { key } });
+    expect((await ask(`/backups/${id}/documents`)).body.data).toHaveLength(1);
+  });
+});

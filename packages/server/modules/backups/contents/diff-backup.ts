@@ -1,0 +1,196 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import {
+  comparePaths,
+  type DocumentChange,
+  diffSides,
+  everything,
+  type RecordBatch,
+  type Scope,
+  scopeContains,
+  stringifyLossless,
+  type View,
+  viewOfChain,
+} from '@holdfast/engine';
+import { projectStore } from '../../projects/index.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { documentSourceOf } from '../run/selected-documents.ts';
+import { narrowScope } from './narrow-scope.ts';
+import { impatient, openChainOf } from './open-chain.ts';
+import { presentChanged } from './present-contents.ts';
+
+type Diff = DataOf<Operations['diffBackup']>;
+
+export interface DiffRequest {
+  organizationId: string;
+  backupId: string;
+  /** `live`, or a backup. */
+  against: string;
+  collection: string | undefined;
+  limit: number;
+  /** Where the page before ended, and as of when the live database is read on all pages. */
+  position: DiffPosition | undefined;
+  signal: AbortSignal;
+}
+
+export interface DiffPosition {
+  after: string;
+  readTime: string | null;
+}
+
+export interface DiffPage {
+  data: Diff;
+  next: DiffPosition | null;
+}
+
+/** A page takes no longer, and no more bytes, than this; one without a difference may be empty and still go on. */
+const pageMs = 20_000;
+const pageBytesMax = 8 * 1024 * 1024;
+/** The live database is read as of one instant on all pages while it can be reached: for somewhat less than an hour. */
+const readTimeAgeMsMax = 50 * 60_000;
+
+interface OtherSide {
+  database: string;
+  readTime: string | null;
+  /** Beyond this scope the other side knows nothing. */
+  scope: Scope | undefined;
+  records(scope: Scope, after: string | undefined): AsyncIterable<RecordBatch>;
+  close(): Promise<void>;
+}
+
+/** What changed from a backup to the other side, one page of it, each side read as a stream. */
+export async function diffBackup(context: BackupsContext, request: DiffRequest): Promise<DiffPage> {
+  const { organizationId, backupId, signal, position } = request;
+  const chain = await openChainOf(context, organizationId, backupId, signal, impatient);
+  try {
+    const view = viewOfChain(chain.readers);
+    const scope = narrowScope(chain.readers.at(-1)!.body.scope, request.collection);
+    const other =
+      request.against === 'live'
+        ? await openDatabase(context, organizationId, backupId, position?.readTime ?? null, signal)
+        : await openBackup(context, organizationId, request.against, signal);
+    try {
+      const page = scope
+        ? await readPage(view, other, scope, request)
+        : { data: { against: request.against, added: [], removed: [], changed: [] }, through: null };
+      return {
+        data: page.data,
+        next: page.through === null ? null : { after: page.through, readTime: other.readTime },
+      };
+    } finally {
+      await other.close();
+    }
+  } finally {
+    await chain.close();
+  }
+}
+
+async function openBackup(
+  context: BackupsContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<OtherSide> {
+  const chain = await openChainOf(context, organizationId, backupId, signal, impatient);
+  const view = viewOfChain(chain.readers);
+  return {
+    database: view.database,
+    readTime: null,
+    scope: chain.readers.at(-1)!.body.scope,
+    records: (scope, after) => view.records({ scope, ...(after === undefined ? {} : { after }) }, { signal }),
+    close: () => chain.close(),
+  };
+}
+
+async function openDatabase(
+  context: BackupsContext,
+  organizationId: string,
+  backupId: string,
+  lastReadTime: string | null,
+  signal: AbortSignal,
+): Promise<OtherSide> {
+  const { database, clock } = context.platform;
+  const { row, project } = await database.tenant(organizationId, async (transaction) => {
+    const found = await backupStore.get(transaction, organizationId, backupId);
+    return { row: found, project: await projectStore.get(transaction, organizationId, found.projectId) };
+  });
+  const firestore = await context.sources.open(project);
+  try {
+    const isReachable =
+      lastReadTime !== null && clock.now().getTime() - new Date(lastReadTime).getTime() < readTimeAgeMsMax;
+    const readTime = isReachable ? lastReadTime : await firestore.source.snapshotTime({ signal });
+    const source = documentSourceOf(row, firestore.source);
+    return {
+      database: source.database,
+      readTime,
+      scope: undefined,
+      records: (scope, after) =>
+        source.scan(everything, { scope, readTime, signal, ...(after === undefined ? {} : { after }) }),
+      close: () => firestore.close(),
+    };
+  } catch (error) {
+    await firestore.close();
+    throw error;
+  }
+}
+
+/** Thrown by a side when the page's time is up; everything up to the path has been compared by then. */
+class TimeIsUp extends Error {
+  readonly through: string;
+  constructor(through: string) {
+    super('the page is as long as it may take');
+    this.through = through;
+  }
+}
+
+/** A side asks for more only when all it gave is compared, so between two batches is the place to stop. */
+async function* within(records: AsyncIterable<RecordBatch>, deadlineMs: number): AsyncGenerator<RecordBatch> {
+  let through: string | undefined;
+  for await (const batch of records) {
+    if (through !== undefined && performance.now() > deadlineMs) throw new TimeIsUp(through);
+    yield batch;
+    through = batch.lastPath;
+  }
+}
+
+async function readPage(
+  view: View,
+  other: OtherSide,
+  scope: Scope,
+  { limit, position, against, signal }: DiffRequest,
+): Promise<{ data: Diff; through: string | null }> {
+  const data: Diff = { against, added: [], removed: [], changed: [] };
+  const deadlineMs = performance.now() + pageMs;
+  const after = position?.after;
+  const here = view.records({ scope, ...(after === undefined ? {} : { after }) }, { signal });
+  const changes = diffSides(
+    { database: view.database, records: within(here, deadlineMs) },
+    { database: other.database, records: within(other.records(scope, after), deadlineMs) },
+  );
+  let count = 0;
+  let bytes = 0;
+  let last = '';
+  try {
+    for await (const change of changes) {
+      const isPast = after !== undefined && comparePaths(change.path, after) <= 0;
+      if (isPast || (other.scope && !scopeContains(other.scope, change.path))) continue;
+      if (count === limit || bytes > pageBytesMax) return { data, through: last };
+      bytes += add(data, change, view.body?.snapshotTime ?? '');
+      count++;
+      last = change.path;
+    }
+    return { data, through: null };
+  } catch (error) {
+    if (error instanceof TimeIsUp) return { data, through: error.through };
+    throw error;
+  }
+}
+
+function add(data: Diff, change: DocumentChange, snapshotTime: string): number {
+  if (change.kind === 'changed') {
+    data.changed.push(presentChanged(change));
+    return stringifyLossless(change).length;
+  }
+  data[change.kind].push({ path: change.path, updateTime: change.updateTime ?? snapshotTime });
+  return change.path.length;
+}

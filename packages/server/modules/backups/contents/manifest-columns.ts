@@ -1,0 +1,76 @@
+import {
+  type BackupReader,
+  type BlobStore,
+  backupPrefix,
+  EngineError,
+  type ManifestBody,
+  storedBytesOf,
+  wholeView,
+} from '@holdfast/engine';
+import type { NewBackup } from '../backup-store.ts';
+import type { SnapshotShare } from '../tables.ts';
+
+type Facts = Pick<
+  NewBackup,
+  | 'type'
+  | 'parentId'
+  | 'mergedFrom'
+  | 'collections'
+  | 'excludeCollections'
+  | 'includeSubcollections'
+  | 'includeAuthUsers'
+  | 'snapshotTime'
+>;
+
+/** What a manifest says about a backup that its record repeats. */
+export function manifestFacts(body: ManifestBody): Facts {
+  const { scope } = body;
+  return {
+    type: body.type,
+    parentId: body.parent?.backupId ?? null,
+    mergedFrom: body.mergedFrom.length > 0 ? [...body.mergedFrom] : null,
+    collections: scope.collections === 'all' ? ['*'] : [...scope.collections],
+    excludeCollections: [...scope.excludeCollections],
+    includeSubcollections: scope.includeSubcollections,
+    includeAuthUsers: body.authUsers !== null,
+    snapshotTime: body.snapshotTime,
+  };
+}
+
+/**
+ * Which share was read as of which time: one entry when the snapshot held. How many documents a range has is known while
+ * it is being finished; from the manifest alone, ranges count as equal.
+ */
+export function sharesOf(body: ManifestBody, documentsOf?: (range: number) => number): SnapshotShare[] {
+  const perRange = body.counts.documents / Math.max(1, body.ranges.length);
+  const times = new Map<string, number>();
+  for (const [index, range] of body.ranges.entries()) {
+    const documents = (documentsOf?.(index) ?? perRange) / range.parts.length;
+    for (const { readTime } of range.parts) times.set(readTime, (times.get(readTime) ?? 0) + documents);
+  }
+  const total = [...times.values()].reduce((sum, documents) => sum + documents, 0);
+  return [...times].map(([time, documents]) => ({
+    time: new Date(time).toISOString(),
+    documents: times.size === 1 ? body.counts.documents : Math.round(documents),
+    percent: times.size === 1 ? 100 : Math.round((100 * documents) / Math.max(1, total)),
+  }));
+}
+
+/** Every object that the manifest lists lies in the store in its full length; INTEGRITY_ERROR otherwise. */
+export async function requireWhole(store: BlobStore, reader: BackupReader, signal: AbortSignal): Promise<void> {
+  const { body, backupId } = reader;
+  const prefix = backupPrefix(backupId);
+  const missing = new Map<string, number>(
+    body.shards.map(({ id, storedBytes }) => [`${prefix}shards/${id}`, storedBytes]),
+  );
+  const addSegment = (descriptor: Parameters<typeof storedBytesOf>[0]) =>
+    missing.set(`${prefix}segments/${descriptor.id}`, storedBytesOf(descriptor));
+  for await (const descriptor of reader.descriptors(wholeView)) addSegment(descriptor);
+  for (const descriptor of body.authUsers?.segments ?? []) addSegment(descriptor);
+  if (missing.size === 0) return;
+  for await (const { key, size } of store.list(prefix, { signal })) if (missing.get(key) === size) missing.delete(key);
+  if (missing.size === 0) return;
+  throw new EngineError('INTEGRITY_ERROR', `Backup ${backupId} misses ${missing.size} of its objects.`, {
+    details: { backupId, missing: [...missing.keys()].slice(0, 10) },
+  });
+}

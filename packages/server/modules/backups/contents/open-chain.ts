@@ -1,0 +1,77 @@
+import { type BackupReader, EngineError, isEngineError, openChain } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { type LoadedBackup, loadBackup } from '../load-backup.ts';
+
+export interface OpenedChain {
+  readers: BackupReader[];
+  close(): Promise<void>;
+}
+
+export interface OpenChainOptions {
+  /** Calls that somebody waits for set this low. */
+  attemptsMax?: number;
+}
+
+/** Attempts per call to a destination while a person waits for the answer. */
+export const impatient: OpenChainOptions = { attemptsMax: 4 };
+
+/** A completed backup and everything it builds on, ready to be read. BACKUP_NOT_FOUND and INVALID_STATE as the API tells them. */
+export async function openChainOf(
+  context: BackupsContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+  options: OpenChainOptions = {},
+): Promise<OpenedChain> {
+  const loaded = await context.platform.database.tenant(organizationId, async (transaction) => {
+    const row = await backupStore.get(transaction, organizationId, backupId);
+    if (row.status !== 'completed')
+      throw new Problem('INVALID_STATE', `Only a completed backup can be read; this one is ${row.status}.`, {
+        details: { status: row.status },
+      });
+    return loadBackup(context, transaction, organizationId, backupId);
+  });
+  if (!loaded) throw new Problem('BACKUP_NOT_FOUND', 'There is no such backup in this organization.');
+  return openAnyCopy(context, loaded, signal, options);
+}
+
+/** The first copy whose chain opens. What is wrong with the first one is told when none does. */
+export async function openAnyCopy(
+  context: BackupsContext,
+  loaded: Pick<LoadedBackup, 'row' | 'copies' | 'destinations'>,
+  signal: AbortSignal,
+  options: OpenChainOptions = {},
+): Promise<OpenedChain> {
+  const keys = await BackupKeyRing.load(context, loaded.row.organizationId);
+  const failures: unknown[] = [];
+  for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
+    const destination = loaded.destinations.get(copy.storageDestinationId);
+    if (!destination) continue;
+    try {
+      const store = await context.stores.open(destination, options);
+      try {
+        const { id: backupId } = loaded.row;
+        const readers = await openChain({ store, backupId, keys, pool: context.engine.pool, signal });
+        return { readers, close: () => store.close() };
+      } catch (error) {
+        await store.close();
+        throw asDamage(error, loaded.row.id);
+      }
+    } catch (error) {
+      if (signal.aborted || !isEngineError(error)) throw error;
+      failures.push(error);
+    }
+  }
+  throw failures[0] ?? new Problem('INTEGRITY_ERROR', 'No copy of this backup is left.');
+}
+
+/** The record says that the backup is there; a missing manifest is damage, not a wrong address. */
+export function asDamage(error: unknown, backupId: string): unknown {
+  if (!isEngineError(error, 'STORAGE_NOT_FOUND')) return error;
+  return new EngineError('INTEGRITY_ERROR', `The manifest of ${backupId} is gone from its destination.`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,99 @@
+import {
+  type BackupReader,
+  EngineError,
+  isEngineError,
+  openChain,
+  openForeignView,
+  withScratch,
+  writeViewAsBackup,
+} from '@holdfast/engine';
+import { backupStore } from '../backup-store.ts';
+import { requireWhole } from '../contents/manifest-columns.ts';
+import type { BackupsContext } from '../context.ts';
+import { runWhole, type WholeJob, type WholeResult, type WholeWork, writeOnce } from '../run/single-step-backup.ts';
+import { copyBackupObjects } from '../storage/copy-objects.ts';
+import { registerBackup } from '../storage/register-backup.ts';
+import type { ImportRequest } from '../tables.ts';
+import { databaseName } from './import-backup.ts';
+import { locateBackup, openLocated } from './import-source.ts';
+import { PrefixedStore } from './prefixed-store.ts';
+
+/** Reads the foreign file to its end and makes a backup of ours of it, or registers one of ours where it lies. */
+export async function runImport(context: BackupsContext, job: WholeJob): Promise<void> {
+  await runWhole(context, job, async (work) => {
+    const { imported } = work.loaded.row;
+    if (!imported) throw new Error('the backup is no import');
+    try {
+      return imported.source === 'holdfast'
+        ? await takeIn(context, work, imported)
+        : await convert(context, work, imported, imported.source);
+    } catch (error) {
+      if (isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'STORAGE_NOT_FOUND'))
+        throw new EngineError('INTEGRITY_ERROR', error.message, { cause: error });
+      throw error;
+    }
+  });
+}
+
+async function convert(
+  context: BackupsContext,
+  work: WholeWork,
+  { path, createdAt }: ImportRequest,
+  format: 'firestore-export' | 'json',
+): Promise<WholeResult> {
+  const { store, keys, signal, loaded } = work;
+  const database = databaseName(loaded.project);
+  const { pool } = context.engine;
+  const current = createdAt ?? loaded.row.createdAt.toISOString();
+  const written = await writeOnce(context, work, () =>
+    withScratch(async (scratch) => {
+      const view = await openForeignView({ store, path, format, database, scratch, pool, signal });
+      return writeViewAsBackup(
+        {
+          database,
+          records: view.records({}, { signal }),
+          type: 'full',
+          snapshotTime: `${new Date(current).toISOString().slice(0, -1)}000000Z`,
+        },
+        { store, keys, pool, signal, backupId: loaded.row.id, onProgress: work.show },
+      );
+    }),
+  );
+  return { written };
+}
+
+/** The backup and those it builds on: brought to their place if they lie elsewhere, found whole, and registered. */
+async function takeIn(context: BackupsContext, work: WholeWork, { path }: ImportRequest): Promise<WholeResult> {
+  const { store, keys, signal, loaded } = work;
+  const located = locateBackup(path);
+  const { pool } = context.engine;
+  const found = await openLocated(store, located, keys, pool, signal);
+  await work.expect(found.body.counts.documents);
+  const from = new PrefixedStore(store, located.folder);
+  const chain = await openChain({ store: from, backupId: located.backupId, keys, pool, signal });
+  for (const reader of chain) {
+    await requireWhole(from, reader, signal);
+    if (located.folder !== '') await copyBackupObjects(reader.backupId, from, store, { signal });
+  }
+  for (const reader of chain.slice(0, -1)) await registerParent(context, work, reader);
+  const newest = chain.at(-1)!;
+  const { counts } = newest.body;
+  const change = {
+    startedAt: new Date(newest.body.createdAt),
+    completedAt: new Date(newest.body.completedAt),
+    warnings: [...loaded.row.warnings, ...newest.body.warnings].map((text) => text.slice(0, 2000)).slice(0, 100),
+  };
+  return {
+    written: { body: newest.body, manifestSha256: newest.manifestSha256, storedBytes: counts.storedBytes },
+    change,
+  };
+}
+
+async function registerParent(context: BackupsContext, { loaded }: WholeWork, reader: BackupReader): Promise<void> {
+  const { organizationId, projectId } = loaded.row;
+  const { destination } = loaded;
+  await context.platform.database.tenant(organizationId, async (transaction) => {
+    const known = await backupStore.findAny(transaction, organizationId, reader.backupId);
+    if (!known && destination) await registerBackup(context, transaction, destination, projectId, reader);
+  });
+}

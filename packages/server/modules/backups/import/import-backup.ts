@@ -1,0 +1,139 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import type { BackupReader } from '@holdfast/engine';
+import { type Transaction, violatedConstraint } from '../../../platform/database/database.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { toProblem } from '../../job-error.ts';
+import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
+import { note } from '../change-backup.ts';
+import { manifestFacts } from '../contents/manifest-columns.ts';
+import { impatient } from '../contents/open-chain.ts';
+import type { BackupsContext } from '../context.ts';
+import type { Caller } from '../create-backup.ts';
+import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { admitBackups } from '../run/admission.ts';
+import type { ImportRequest } from '../tables.ts';
+import { asPathFault, inspectForeign, locateBackup, openLocated } from './import-source.ts';
+
+type Request = BodyOf<Operations['importBackup']>;
+
+/** Looks at the file at once, so that a broken one is refused here if that can be seen; the job then reads it whole. */
+export async function importBackup(
+  context: BackupsContext,
+  caller: Caller,
+  request: Request,
+  signal: AbortSignal,
+): Promise<BackupRow> {
+  const { database } = context.platform;
+  const organizationId = caller.organization.id;
+  const { project, destination } = await database.tenant(organizationId, async (transaction) => ({
+    project: await projectStore.get(transaction, organizationId, request.projectId),
+    destination: await storageStore.get(transaction, organizationId, request.storageDestinationId),
+  }));
+  const seen = await inspect(context, project, destination, request, signal);
+  const row = await database
+    .tenant(organizationId, async (transaction) => {
+      await clearFailed(transaction, organizationId, seen.id);
+      const inserted = await backupStore.insert(transaction, newImport(context, caller, request, project, seen), [
+        destination.id,
+      ]);
+      const { path, metadata } = request;
+      await note(context, transaction, caller, 'backup.import_started', inserted.id, { path, source: metadata.source });
+      return inserted;
+    })
+    .catch((error: unknown) => {
+      if (violatedConstraint(error)) throw new Problem('CONFLICT', 'This backup is registered already.');
+      throw error;
+    });
+  await admitBackups(context.platform);
+  return row;
+}
+
+/** An import that failed leaves a record under the backup's own id; the next try takes its place. */
+async function clearFailed(transaction: Transaction, organizationId: string, backupId: string): Promise<void> {
+  const before = await backupStore.findAny(transaction, organizationId, backupId);
+  const isSpent = before?.imported?.inPlace && (before.status === 'failed' || before.status === 'cancelled');
+  if (isSpent) await backupStore.purge(transaction, organizationId, backupId);
+}
+
+interface Seen {
+  id: string;
+  imported: ImportRequest;
+  facts: Partial<NewBackup>;
+}
+
+async function inspect(
+  context: BackupsContext,
+  project: ProjectRow,
+  destination: DestinationRow,
+  { path, metadata }: Request,
+  signal: AbortSignal,
+): Promise<Seen> {
+  const { source } = metadata;
+  try {
+    const store = await context.stores.open(destination, impatient);
+    try {
+      if (source === 'holdfast') {
+        const located = locateBackup(path);
+        const keys = await BackupKeyRing.load(context, destination.organizationId);
+        const reader = await openLocated(store, located, keys, context.engine.pool, signal);
+        const imported = { path, source, inPlace: located.folder === '' };
+        return { id: located.backupId, imported, facts: factsOf(reader, project) };
+      }
+      const { modifiedAt } = await inspectForeign(store, path, source, {
+        pool: context.engine.pool,
+        database: databaseName(project),
+        signal,
+      });
+      const createdAt = metadata.createdAt ?? modifiedAt?.toISOString();
+      const imported = { path, source, ...(createdAt ? { createdAt } : {}) };
+      return { id: context.platform.ids.next('bkp'), imported, facts: {} };
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw toProblem(asPathFault(error, path));
+  }
+}
+
+function factsOf({ body }: BackupReader, project: ProjectRow): Partial<NewBackup> {
+  const warning = `The backup is of ${body.database}, not of the database of this project.`;
+  return {
+    ...manifestFacts(body),
+    createdAt: new Date(body.createdAt),
+    warnings: body.database === databaseName(project) ? [] : [warning],
+  };
+}
+
+export function databaseName(project: Pick<ProjectRow, 'sourceProjectId' | 'databaseId'>): string {
+  return `projects/${project.sourceProjectId}/databases/${project.databaseId}`;
+}
+
+function newImport(
+  context: BackupsContext,
+  caller: Caller,
+  request: Request,
+  project: ProjectRow,
+  { id, imported, facts }: Seen,
+): NewBackup {
+  const now = context.platform.clock.now();
+  return {
+    id,
+    organizationId: caller.organization.id,
+    projectId: project.id,
+    type: 'full',
+    status: 'pending',
+    trigger: caller.principal.kind === 'key' ? 'api' : 'manual',
+    collections: ['*'],
+    excludeCollections: [],
+    includeSubcollections: true,
+    includeAuthUsers: false,
+    imported,
+    storageDestinationId: request.storageDestinationId,
+    phase: 'Waiting',
+    createdAt: now,
+    updatedAt: now,
+    ...facts,
+  };
+}

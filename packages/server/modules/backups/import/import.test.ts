@@ -1,0 +1,209 @@
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createLocalStore, type JsonFields } from '@holdfast/engine';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { writeManagedExport } from '../../../../engine/fixtures/managed-export-writer.ts';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench(hasty);
+});
+afterAll(() => bench.close());
+beforeEach(() => bench.clear());
+
+const folder = (...path: string[]) => join(bench.app.folder, 'storage', bench.as.organizationId, ...path);
+
+async function start(path: string, source: string, more: object = {}) {
+  const body = {
+    projectId: bench.shop.projectId,
+    storageDestinationId: bench.shop.destinationId,
+    path,
+    metadata: { source, ...more },
+  };
+  return bench.app.request('POST', '/api/v1/backups/import', { ...bench.as, body });
+}
+
+async function importIt(path: string, source: string, more: object = {}) {
+  const started = await start(path, source, more);
+  expect(started.status, started.text).toBe(202);
+  expect(started.headers.get('location')).toBe(`/api/v1/backups/${started.body.data.id}`);
+  return untilEnded(bench.app, `/api/v1/backups/${started.body.data.id}`, bench.as);
+}
+
+/** As if the database had been lost: the service knows nothing of the backup any more. */
+const forget = (...ids: string[]) =>
+  asOwner(bench.app.databaseUrl, (client) => client.query('delete from backups where id = any($1)', [ids]));
+
+const exported = async (id: string) => (await bench.app.request('GET', `/api/v1/backups/${id}/export`, bench.as)).text;
+
+async function chain(): Promise<[string, string]> {
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  const base = await bench.backUp();
+  await bench.firestore.doc('users/bob').set({ n: 2 });
+  return [base, await bench.backUp({ type: 'incremental' })];
+}
+
+describe('a backup of ours', () => {
+  test('is registered under its own id, with the ones it builds on', async () => {
+    const [base, increment] = await chain();
+    const [before, lines] = [await bench.get(`/backups/${increment}`), await exported(increment)];
+    expect((await start(`backups/${increment}/manifest`, 'holdfast')).body.error.code).toBe('CONFLICT');
+    await forget(base, increment);
+    const imported = await importIt(`backups/${increment}/manifest`, 'holdfast');
+    const {
+      progress: _p,
+      trigger: _t,
+      readsUsed: _r,
+      duration: _d,
+      durationFormatted: _f,
+      startedAt: _s,
+      completedAt: _c,
+      compressedSize: _z,
+      ...rest
+    } = before;
+    expect(imported).toMatchObject({ ...rest, type: 'incremental', parentId: base });
+    expect(await bench.get(`/backups/${base}`)).toMatchObject({ status: 'completed', type: 'full', documentCount: 1 });
+    expect(await exported(increment)).toBe(lines);
+    expect((await bench.app.request('DELETE', `/api/v1/backups/${base}`, bench.as)).body.error.code).toBe(
+      'RESOURCE_IN_USE',
+    );
+  });
+
+  test('in another folder is brought to its place', async () => {
+    const [base, increment] = await chain();
+    const lines = await exported(increment);
+    await cp(folder('backups', base), folder('old', 'backups', base), { recursive: true });
+    await cp(folder('backups', increment), folder('old', 'backups', increment), { recursive: true });
+    await forget(base, increment);
+    await rm(folder('backups', base), { recursive: true });
+    await rm(folder('backups', increment), { recursive: true });
+    expect(await importIt(`old/backups/${increment}/`, 'holdfast')).toMatchObject({
+      status: 'completed',
+      id: increment,
+    });
+    expect(await exported(increment)).toBe(lines);
+  });
+
+  test('that misses objects fails, registers nothing usable, and leaves the files alone', async () => {
+    const [base, increment] = await chain();
+    await forget(base, increment);
+    const [segment] = await readdir(folder('backups', base, 'segments'));
+    const hidden = folder('backups', base, 'segments', segment as string);
+    await cp(hidden, folder('kept'));
+    await rm(hidden);
+    const failed = await importIt(`backups/${increment}`, 'holdfast');
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR', retryable: false } });
+    expect(failed.error.message).toContain(base);
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect(await readdir(folder('backups', increment))).toContain('manifest');
+    await cp(folder('kept'), hidden);
+    expect(await importIt(`backups/${increment}`, 'holdfast')).toMatchObject({ status: 'completed', id: increment });
+  });
+
+  test('that is damaged, of another key, or not there is refused at once', async () => {
+    const [base] = await chain();
+    await forget(base);
+    await mkdir(folder('backups', 'bkp_BROKEN'), { recursive: true });
+    await writeFile(folder('backups', 'bkp_BROKEN', 'manifest'), 'no manifest');
+    expect((await start('backups/bkp_BROKEN/manifest', 'holdfast')).body.error.code).toBe('INTEGRITY_ERROR');
+    for (const path of ['backups/bkp_NONE/manifest', 'somewhere/else', '../secrets']) {
+      const answer = await start(path, 'holdfast');
+      expect([answer.status, answer.body.error.details.field], path).toEqual([400, 'path']);
+    }
+    await asOwner(bench.app.databaseUrl, (client) =>
+      client.query('update organization_keys set sealed = null, retired_at = now() where organization_id = $1', [
+        bench.as.organizationId,
+      ]),
+    );
+    const locked = await start(`backups/${base}/manifest`, 'holdfast');
+    expect([locked.status, locked.body.error.code]).toEqual([409, 'DECRYPTION_ERROR']);
+  });
+});
+
+describe('a foreign file', () => {
+  test('of version 1 becomes a full backup that can be read like any other', async () => {
+    await mkdir(folder('v1'), { recursive: true });
+    const content = { users: { ada: { name: 'Ada', age: 36, __collections__: { orders: { 7: { total: 12.5 } } } } } };
+    await writeFile(folder('v1', 'backup.json'), JSON.stringify(content));
+    const imported = await importIt('v1/backup.json', 'json', { createdAt: '2020-05-06T07:08:09Z' });
+    expect(imported).toMatchObject({
+      status: 'completed',
+      type: 'full',
+      documentCount: 2,
+      snapshotTime: '2020-05-06T07:08:09.000Z',
+    });
+    const ada = await bench.get(`/backups/${imported.id}/documents/users/ada`);
+    expect(ada).toMatchObject({
+      fields: { name: { stringValue: 'Ada' }, age: { integerValue: '36' } },
+      updateTime: '2020-05-06T07:08:09.000000000Z',
+    });
+    expect(await bench.get(`/backups/${imported.id}/documents/users/ada/orders/7`)).toMatchObject({
+      fields: { total: { doubleValue: 12.5 } },
+    });
+    const body = { backupId: imported.id, options: { safetyBackup: false } };
+    const restore = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+    const done = await untilEnded(bench.app, `/api/v1/backups/restore/${restore.body.data.id}`, bench.as);
+    expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 2 });
+    expect((await bench.firestore.doc('users/ada').get()).data()).toEqual({ name: 'Ada', age: 36 });
+  });
+
+  test('of a managed export becomes one too', async () => {
+    const store = await createLocalStore({ root: folder() });
+    const documents: { path: string; fields: JsonFields }[] = [
+      { path: 'users/bob', fields: { name: { stringValue: 'Bob' } } },
+      { path: 'users/ada', fields: { at: { geoPointValue: { latitude: 1, longitude: 2 } } } },
+    ];
+    await writeManagedExport(store, 'exports/2024', 'shop', [documents]);
+    const imported = await importIt('exports/2024', 'firestore-export', { createdAt: '2024-01-02T03:04:05Z' });
+    expect(imported, JSON.stringify(imported.error)).toMatchObject({ status: 'completed', documentCount: 2 });
+    const listed = await bench.get(`/backups/${imported.id}/documents?collection=users`);
+    expect(listed.map(({ path, fields }: { path: string; fields: object }) => ({ path, fields }))).toEqual(
+      documents.toReversed(),
+    );
+    const [output] = (await readdir(folder('exports', '2024'), { recursive: true })).filter((name) =>
+      /output-0$/.test(name),
+    );
+    await rm(folder('exports', '2024', output as string));
+    const broken = await start('exports/2024', 'firestore-export');
+    expect([broken.status, broken.body.error.code]).toEqual([409, 'INTEGRITY_ERROR']);
+  });
+
+  test('that is cut short, empty, no export or not there is refused and registers nothing', async () => {
+    await mkdir(folder('broken'), { recursive: true });
+    await writeFile(folder('broken', 'cut.json'), '{"users": {"ada": {"name": "Ad');
+    await writeFile(folder('broken', 'list.json'), '[1, 2]');
+    const known = (await bench.get('/backups?limit=200')).length;
+    for (const [path, source] of [
+      ['broken/cut.json', 'json'],
+      ['broken/list.json', 'json'],
+      ['broken/none.json', 'json'],
+      ['broken', 'firestore-export'],
+      ['nowhere', 'firestore-export'],
+    ]) {
+      const answer = await start(path as string, source as string);
+      expect([answer.status, answer.body.error.code, answer.body.error.details.field], path).toEqual([
+        400,
+        'VALIDATION_ERROR',
+        'path',
+      ]);
+    }
+    expect(await bench.get('/backups?limit=200')).toHaveLength(known);
+  });
+
+  test('whose damage shows only when it is read ends as a failed job without a backup', async () => {
+    const large = `{"users": {"ada": {"text": "${'x'.repeat(5_000_000)}"}, "bob": {"name": "Bo`;
+    await writeFile(folder('broken', 'large.json'), large);
+    const failed = await importIt('broken/large.json', 'json');
+    expect(failed).toMatchObject({
+      status: 'failed',
+      documentCount: null,
+      error: { code: 'INTEGRITY_ERROR', retryable: false },
+    });
+    expect((await bench.app.request('GET', `/api/v1/backups/${failed.id}/documents`, bench.as)).body.error.code).toBe(
+      'INVALID_STATE',
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import { isEngineError, KeyRing, type Secret } from '@holdfast/engine';
+import { and, eq, isNotNull, isNull } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { Queue } from '../../../platform/queue.ts';
+import type { OrganizationKey, OrganizationKeys, Rewrap } from '../../organizations/index.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupKeys, BackupsContext } from '../context.ts';
+import { rewrapManifestJob } from '../jobs.ts';
+import { backups } from '../tables.ts';
+
+/** An organization's key as the backup format wraps with it: a passphrase stays one, so that the customer alone can open the backup. */
+export function secretOf({ key, derivation }: OrganizationKey): Secret {
+  return derivation ? { derived: key, salt: derivation.salt, iterations: derivation.iterations } : { key };
+}
+
+export function createBackupKeys(organizationKeys: OrganizationKeys): BackupKeys {
+  return {
+    ring: async (transaction, organizationId) => {
+      const current = await organizationKeys.current(transaction, organizationId);
+      const others = (await organizationKeys.available(transaction, organizationId)).filter(
+        ({ keyId }) => keyId !== current.keyId,
+      );
+      return { ring: new KeyRing([current, ...others].map(secretOf)), currentKeyId: current.keyId };
+    },
+    keyOf: async (transaction, organizationId, ownerId, envelope) => {
+      for (const key of await organizationKeys.available(transaction, organizationId)) {
+        try {
+          await new KeyRing([secretOf(key)]).unwrap(ownerId, envelope);
+          return key.keyId;
+        } catch (error) {
+          if (!isEngineError(error, 'DECRYPTION_ERROR')) throw error;
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+/**
+ * The organization's keys, and behind them the envelopes in the catalogue: right after a rotation or a move the manifest
+ * in the bucket still has its former envelope, while the row has the new one.
+ */
+export class BackupKeyRing extends KeyRing {
+  readonly #ring: KeyRing;
+  readonly #envelopeOf: (backupId: string) => Promise<unknown>;
+
+  private constructor(ring: KeyRing, envelopeOf: (backupId: string) => Promise<unknown>) {
+    super([]);
+    this.#ring = ring;
+    this.#envelopeOf = envelopeOf;
+  }
+
+  static async load(
+    { platform: { database }, keys }: Pick<BackupsContext, 'platform' | 'keys'>,
+    organizationId: string,
+  ): Promise<BackupKeyRing> {
+    const { ring } = await database.tenant(organizationId, (transaction) => keys.ring(transaction, organizationId));
+    return new BackupKeyRing(ring, (backupId) =>
+      database.tenant(
+        organizationId,
+        async (transaction) => (await backupStore.findAny(transaction, organizationId, backupId))?.envelope,
+      ),
+    );
+  }
+
+  override wrap(ownerId: string, dataKey: Uint8Array) {
+    return this.#ring.wrap(ownerId, dataKey);
+  }
+
+  override async unwrap(ownerId: string, given: unknown): Promise<Uint8Array> {
+    try {
+      return await this.#ring.unwrap(ownerId, given);
+    } catch (error) {
+      const envelope = isEngineError(error, 'DECRYPTION_ERROR') ? await this.#envelopeOf(ownerId) : undefined;
+      if (!envelope) throw error;
+      return await this.#ring.unwrap(ownerId, envelope);
+    }
+  }
+}
+
+/** Wraps every backup's data key anew, in the transaction of the rotation; the manifests in the buckets follow as jobs. */
+export function rewrapBackups(queue: Queue): Rewrap {
+  return async (transaction: Transaction, organizationId, keys) => {
+    const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
+    const rows = await transaction.orm
+      .select({ id: backups.id, envelope: backups.envelope, keyId: backups.keyId })
+      .from(backups)
+      .where(and(eq(backups.organizationId, organizationId), isNull(backups.deletedAt), isNotNull(backups.envelope)));
+    let rewrapped = 0;
+    for (const row of rows) {
+      if (row.keyId === null || row.keyId === keys.wrapWith.keyId) continue;
+      const dataKey = await new KeyRing([secretOf(keys.open(row.keyId))]).unwrap(row.id, row.envelope);
+      const envelope = await wrapping.wrap(row.id, dataKey);
+      await transaction.orm.update(backups).set({ envelope, keyId: keys.wrapWith.keyId }).where(eq(backups.id, row.id));
+      await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: row.id }, { key: row.id });
+      rewrapped++;
+    }
+    return rewrapped;
+  };
+}

@@ -1,0 +1,39 @@
+import { replaceEnvelope } from '@holdfast/engine';
+import type { RunningJob } from '../../../platform/queue.ts';
+import type { BackupsContext } from '../context.ts';
+import { loadBackup } from '../load-backup.ts';
+
+/** Brings the manifests in the destinations under the envelope that the catalogue has since a rotation or a move. */
+export async function rewrapManifest(
+  context: BackupsContext,
+  job: RunningJob<{ organizationId: string; backupId: string }>,
+): Promise<void> {
+  const { database } = context.platform;
+  const { organizationId, backupId } = job.data;
+  for (let done: string | undefined; ; ) {
+    const loaded = await database.tenant(organizationId, (transaction) =>
+      loadBackup(context, transaction, organizationId, backupId),
+    );
+    const envelope = loaded?.row.envelope;
+    if (!loaded || !envelope || loaded.row.deletedAt) return;
+    // A backup that is being made may have taken the envelope of before; its manifest is looked at once it is there.
+    if (loaded.row.status !== 'completed') throw new Error('the backup has no manifest yet');
+    if (envelope.wrapped === done) return;
+    const { ring } = await database.tenant(organizationId, (transaction) =>
+      context.keys.ring(transaction, organizationId),
+    );
+    const dataKey = await ring.unwrap(backupId, envelope);
+    for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
+      const destination = loaded.destinations.get(copy.storageDestinationId);
+      if (!destination) continue;
+      const store = await context.stores.open(destination);
+      try {
+        await replaceEnvelope(store, backupId, { dataKey, envelope }, { signal: job.signal });
+      } finally {
+        await store.close();
+      }
+    }
+    // Another rotation may have come in between; then it is this job that follows it, because only one waits per backup.
+    done = envelope.wrapped;
+  }
+}

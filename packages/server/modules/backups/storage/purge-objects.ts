@@ -1,0 +1,83 @@
+import { isEngineError } from '@holdfast/engine';
+import { z } from 'zod';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
+import type { PurgeHook } from '../../organizations/index.ts';
+import type { StoreOpener } from '../../storage/index.ts';
+import type { BackupsContext } from '../context.ts';
+import { removeAll } from './remove-objects.ts';
+
+const backupsPerJob = 500;
+
+/**
+ * Removes the objects of an organization that no longer exists. The job carries all it needs, because no row is left to
+ * ask; the credentials in it are as sealed as they were in their row.
+ */
+export const purgeObjectsJob = defineJob({
+  name: 'organization-objects-remove',
+  schema: z.object({
+    purgedOrganizationId: z.string(),
+    destination: z.custom<Parameters<StoreOpener['open']>[0]>((value) => typeof value === 'object' && value !== null),
+    backupIds: z.array(z.string()),
+  }),
+  retryLimit: 1000,
+  retryDelaySeconds: 10,
+  timeoutSeconds: 24 * 3600,
+});
+type PurgeObjects = z.infer<typeof purgeObjectsJob.schema>;
+
+/** Enqueued in the transaction that removes the rows: either both happen or neither. */
+export function purgeObjectsHook(queue: Queue): PurgeHook {
+  return async (transaction, organizationId) => {
+    for (const { destination, backupIds } of await whatLiesWhere(transaction, organizationId)) {
+      for (let start = 0; start < backupIds.length; start += backupsPerJob) {
+        await queue.enqueue(transaction, purgeObjectsJob, {
+          purgedOrganizationId: organizationId,
+          destination,
+          backupIds: backupIds.slice(start, start + backupsPerJob),
+        });
+      }
+    }
+  };
+}
+
+type Lying = Pick<PurgeObjects, 'destination' | 'backupIds'>;
+
+async function whatLiesWhere({ client }: Transaction, organizationId: string): Promise<Lying[]> {
+  const { rows } = await client.query<Lying>(
+    `select json_build_object('id', d.id, 'type', d.type, 'bucket', d.bucket, 'region', d.region, 'endpoint', d.endpoint,
+              'prefix', d.prefix, 'path', d.path, 'forcePathStyle', d.force_path_style, 'credentials', d.credentials) as destination,
+            json_agg(c.backup_id order by c.backup_id) as "backupIds"
+       from storage_destinations d join backup_copies c on c.storage_destination_id = d.id and c.organization_id = d.organization_id
+      where d.organization_id = $1 group by d.id`,
+    [organizationId],
+  );
+  return rows;
+}
+
+/** A locked object stays until its lock ends; without its key nobody can read it. */
+export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
+  const { purgedOrganizationId, destination, backupIds } = job.data;
+  const { log } = context.platform;
+  const store = await context.stores.open(destination);
+  const refused: string[] = [];
+  try {
+    for (const backupId of backupIds) {
+      job.signal.throwIfAborted();
+      await removeAll(store, backupId, job.signal).catch((error: unknown) => {
+        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+        refused.push(backupId);
+      });
+    }
+  } finally {
+    await store.close();
+  }
+  const facts = {
+    organizationId: purgedOrganizationId,
+    storageDestinationId: destination.id,
+    backups: backupIds.length,
+  };
+  if (refused.length > 0)
+    log.warn({ ...facts, refused }, 'a bucket kept objects of a purged organization; they are unreadable');
+  else log.info(facts, 'the objects of a purged organization were removed');
+}

@@ -1,0 +1,114 @@
+import { type BlobStore, createS3Store } from '@holdfast/engine';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+let bench: BackupBench;
+let s3: S3Sandbox;
+let bucket: BlobStore;
+let folderId: string;
+let bucketId: string;
+let backups: string[];
+
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['backups'] });
+  const connection = { region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
+  bucket = await createS3Store({ kind: 's3', bucket: 'backups', credentials: sandboxS3Credential, ...connection });
+  bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
+  folderId = bench.shop.destinationId;
+  const credentials = sandboxS3Credential;
+  const body = {
+    name: 'Bucket',
+    type: 's3',
+    bucket: 'backups',
+    endpoint: s3.endpoint,
+    forcePathStyle: true,
+    credentials,
+  };
+  const created = await bench.app.request('POST', '/api/v1/storage-destinations', { ...bench.as, body });
+  expect(created.status, created.text).toBe(201);
+  bucketId = created.body.data.id;
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  backups = [await bench.backUp()];
+  for (const name of ['bob', 'cat', 'dan']) {
+    await bench.firestore.doc(`users/${name}`).set({ n: 1 });
+    backups.push(await bench.backUp({ type: 'incremental' }));
+  }
+});
+afterAll(async () => {
+  await bench.close();
+  await bucket.close();
+  await s3.stop();
+});
+afterEach(() => s3.faults.clear());
+
+async function runTask(destinationId: string, kind: string, body?: object) {
+  const path = `/api/v1/storage-destinations/${destinationId}/${kind}`;
+  const started = await bench.app.request('POST', path, { ...bench.as, ...(body ? { body } : {}) });
+  expect(started.status, started.text).toBe(202);
+  return untilEnded(bench.app, started.headers.get('location') as string, bench.as);
+}
+
+async function keysInBucket(): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of bucket.list('')) keys.push(key);
+  return keys;
+}
+
+const documentsOf = async (id: string) =>
+  (await bench.app.request('GET', `/api/v1/backups/${id}/export`, bench.as)).text;
+const placesOf = async (id: string) =>
+  (await bench.get(`/backups/${id}`)).copies.map((copy: { storageDestinationId: string }) => copy.storageDestinationId);
+
+async function expectAllAt(destinationId: string, contents: readonly string[]) {
+  for (const [index, id] of backups.entries()) {
+    expect(await placesOf(id)).toEqual([destinationId]);
+    expect(await documentsOf(id)).toBe(contents[index]);
+  }
+}
+
+test('a migration into a bucket that breaks off leaves every backup where it was, and another one finishes it', async () => {
+  const contents = await Promise.all(backups.map(documentsOf));
+  s3.faults.set({ seed: 7, errorRate: 0.4, operations: ['PutObject'] });
+  const broken = await runTask(folderId, 'migrate', { toStorageDestinationId: bucketId });
+  expect(broken).toMatchObject({ status: 'failed', error: { code: 'STORAGE_UNAVAILABLE', retryable: true } });
+  s3.faults.clear();
+  await expectAllAt(folderId, contents);
+  const sentBefore = (await keysInBucket()).length;
+
+  const finished = await runTask(folderId, 'migrate', { toStorageDestinationId: bucketId });
+  expect(finished.status, JSON.stringify(finished.error)).toBe('completed');
+  expect(finished.result).toMatchObject({ copied: backups.length, removed: backups.length, failures: [] });
+  expect(sentBefore).toBeGreaterThan(0);
+  expect((await keysInBucket()).length).toBeGreaterThan(sentBefore);
+  await expectAllAt(bucketId, contents);
+});
+
+test('what nobody owns is swept from a bucket, and only that', async () => {
+  const before = await keysInBucket();
+  const stray = [
+    'backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/1',
+    `backups/${backups[0]}/segments/${'0'.repeat(32)}`,
+  ];
+  for (const key of [...stray, 'theirs/file']) await bucket.put(key, Buffer.from('left behind'));
+  s3.faults.set({ seed: 3, errorRate: 1, operations: ['DeleteObjects', 'DeleteObject'] });
+  expect((await runTask(bucketId, 'sweep')).status).toBe('failed');
+  s3.faults.clear();
+  const swept = await runTask(bucketId, 'sweep');
+  expect(swept).toMatchObject({ status: 'completed', result: { removed: 2, failures: [] } });
+  expect(await keysInBucket()).toEqual([...before, 'theirs/file'].toSorted());
+});
+
+test('a migration whose originals cannot be removed has moved everything, and another one removes them', async () => {
+  const contents = await Promise.all(backups.map(documentsOf));
+  s3.faults.set({ errorRate: 1, operations: ['DeleteObjects', 'DeleteObject'] });
+  const broken = await runTask(bucketId, 'migrate', { toStorageDestinationId: folderId });
+  expect(broken).toMatchObject({ status: 'failed', error: { retryable: true } });
+  s3.faults.clear();
+  await expectAllAt(folderId, contents);
+  const finished = await runTask(bucketId, 'migrate', { toStorageDestinationId: folderId });
+  expect(finished).toMatchObject({ status: 'completed', result: { copied: 0, removed: backups.length } });
+  expect(await keysInBucket()).toEqual(['theirs/file']);
+  await expectAllAt(folderId, contents);
+});

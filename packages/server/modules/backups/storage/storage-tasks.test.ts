@@ -1,0 +1,195 @@
+import { access, cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench(hasty);
+});
+afterAll(() => bench.close());
+beforeEach(async () => {
+  bench.clear();
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+});
+
+const folder = (...path: string[]) => join(bench.app.folder, 'storage', bench.as.organizationId, ...path);
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+const storagePath = (rest: string) => `/api/v1/storage-destinations/${bench.shop.destinationId}${rest}`;
+
+const filesIn = async (path: string) =>
+  (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+
+async function runTask(kind: string, body?: object) {
+  const started = await bench.app.request('POST', storagePath(`/${kind}`), { ...bench.as, ...(body ? { body } : {}) });
+  expect(started.status, started.text).toBe(202);
+  const location = started.headers.get('location') as string;
+  expect(location).toBe(storagePath(`/tasks/${started.body.data.id}`));
+  return untilEnded(bench.app, location, bench.as);
+}
+
+const orphans = async () =>
+  (await bench.app.request('GET', storagePath('/orphans?limit=200'), bench.as)).body.data.map(
+    ({ key }: { key: string }) => key,
+  );
+
+async function plant(key: string) {
+  await mkdir(join(folder(key), '..'), { recursive: true });
+  await writeFile(folder(key), 'left behind');
+}
+
+describe('objects that nobody owns', () => {
+  test('are shown and swept; what a backup owns, what is foreign and what others may be writing stays', async () => {
+    const id = await bench.backUp();
+    const stray = `backups/${id}/segments/${'0'.repeat(32)}`;
+    const unknown = 'backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/1';
+    const elsewhere = `backups/${bench.app.platform.ids.next('bkp')}/segments/1`;
+    const whole = bench.app.platform.ids.next('bkp');
+    for (const key of [stray, unknown, elsewhere, 'theirs/file', 'notes.txt']) await plant(key);
+    await cp(folder('backups', id), folder('backups', whole), { recursive: true });
+    expect(await orphans()).toEqual([stray, unknown, elsewhere].toSorted());
+    const first = await bench.app.request('GET', storagePath('/orphans?limit=1'), bench.as);
+    expect(first.body).toMatchObject({ data: [{ bytes: 11 }], pagination: { hasMore: true } });
+    const swept = await runTask('sweep');
+    expect(swept).toMatchObject({ status: 'completed', result: { found: 3, removed: 2, bytes: 22, failures: [] } });
+    expect(await orphans()).toEqual([elsewhere]);
+    for (const key of [elsewhere, 'theirs/file', 'notes.txt', `backups/${whole}/manifest`])
+      expect(await exists(folder(key)), key).toBe(true);
+    expect((await bench.get(`/backups/${id}/documents`)).length).toBe(1);
+    await rm(folder('backups', whole), { recursive: true });
+    await rm(folder(elsewhere));
+  });
+
+  test('of a backup that is being made are nobody else’s', async () => {
+    bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
+    const request = { ...bench.as, body: { projectId: bench.shop.projectId } };
+    const { id } = (await bench.app.request('POST', '/api/v1/backups', request)).body.data;
+    await plant(`backups/${id}/segments/early`);
+    expect(await orphans()).toEqual([]);
+    await bench.app.request('POST', `/api/v1/backups/${id}/cancel`, bench.as);
+    bench.sandbox.control.clearFaults();
+    expect(await orphans()).toEqual([`backups/${id}/segments/early`]);
+    await expect.poll(() => exists(folder('backups', id, 'segments', 'early')), { timeout: 20_000 }).toBe(false);
+  });
+});
+
+describe('a rescan', () => {
+  test('rebuilds the catalogue of a lost database: same ids, same chains, projects without a connection', async () => {
+    const base = await bench.backUp();
+    await bench.firestore.doc('users/bob').set({ n: 2 });
+    const increment = await bench.backUp({ type: 'incremental' });
+    const lines = (await bench.app.request('GET', `/api/v1/backups/${increment}/export`, bench.as)).text;
+    const before = await bench.get(`/backups/${increment}`);
+    const foreign = bench.app.platform.ids.next('bkp');
+    await plant(`backups/${foreign}/manifest`);
+    await asOwner(bench.app.databaseUrl, async (client) => {
+      await client.query('delete from backups');
+      await client.query('delete from projects');
+    });
+    const task = await runTask('rescan');
+    expect(task.status, JSON.stringify(task.error)).toBe('completed');
+    expect(task.result.registered).toBeGreaterThanOrEqual(2);
+    expect(task.result.failures).toEqual([{ key: `backups/${foreign}/manifest`, reason: expect.any(String) }]);
+    const after = await bench.get(`/backups/${increment}`);
+    const same = [
+      'type',
+      'parentId',
+      'documentCount',
+      'size',
+      'sha256',
+      'snapshotTime',
+      'snapshots',
+      'collections',
+      'createdAt',
+      'copies',
+      'warnings',
+    ];
+    for (const field of same) expect(after[field], field).toEqual(before[field]);
+    expect(after.status).toBe('completed');
+    const project = await bench.get(`/projects/${after.projectId}`);
+    expect(project).toMatchObject({
+      name: 'shop',
+      sourceProjectId: 'shop',
+      connection: {
+        status: 'error',
+        error: { code: 'SOURCE_AUTH_ERROR', details: { reconnect: `POST /api/v1/projects/${project.id}/reconnect` } },
+      },
+    });
+    expect((await bench.app.request('GET', `/api/v1/backups/${increment}/export`, bench.as)).text).toBe(lines);
+    expect((await bench.app.request('DELETE', `/api/v1/backups/${base}`, bench.as)).body.error.code).toBe(
+      'RESOURCE_IN_USE',
+    );
+    expect((await runTask('rescan')).result.registered).toBe(0);
+    const failed = await untilEnded(
+      bench.app,
+      `/api/v1/backups/${(await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body: { projectId: project.id } })).body.data.id}`,
+      bench.as,
+    );
+    expect(failed.error.code).toBe('SOURCE_AUTH_ERROR');
+    await rm(folder('backups', foreign), { recursive: true });
+    await asOwner(bench.app.databaseUrl, (client) =>
+      client.query(
+        `update projects set connection_type = 'emulator', connection_status = 'connected', connection_host = $1`,
+        [bench.sandbox.address],
+      ),
+    );
+    bench.shop.projectId = project.id;
+  });
+});
+
+describe('a migration', () => {
+  test('takes every backup along, in order, and leaves nothing behind', async () => {
+    const base = await bench.backUp();
+    await bench.firestore.doc('users/bob').set({ n: 2 });
+    const increment = await bench.backUp({ type: 'incremental' });
+    const created = await bench.app.request('POST', '/api/v1/storage-destinations', {
+      ...bench.as,
+      body: { name: 'Second', type: 'local', path: `storage/second-${bench.as.organizationId}` },
+    });
+    const to = created.body.data.id;
+    const lines = (await bench.app.request('GET', `/api/v1/backups/${increment}/export`, bench.as)).text;
+    bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 2000 });
+    const running = (
+      await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body: { projectId: bench.shop.projectId } })
+    ).body.data.id;
+    const busy = await bench.app.request('POST', storagePath('/migrate'), {
+      ...bench.as,
+      body: { toStorageDestinationId: to },
+    });
+    expect([busy.status, busy.body.error.code]).toEqual([409, 'RESOURCE_IN_USE']);
+    bench.sandbox.control.clearFaults();
+    await untilEnded(bench.app, `/api/v1/backups/${running}`, bench.as);
+    const same = await bench.app.request('POST', storagePath('/migrate'), {
+      ...bench.as,
+      body: { toStorageDestinationId: bench.shop.destinationId },
+    });
+    expect(same.body.error.code).toBe('VALIDATION_ERROR');
+
+    const task = await runTask('migrate', { toStorageDestinationId: to });
+    expect(task.status, JSON.stringify(task.error)).toBe('completed');
+    expect(task.result.copied).toBeGreaterThanOrEqual(3);
+    for (const id of [base, increment])
+      expect((await bench.get(`/backups/${id}`)).copies).toEqual([
+        { storageDestinationId: to, status: 'completed', error: null },
+      ]);
+    expect(await filesIn(folder('backups'))).toEqual([]);
+    expect((await bench.app.request('GET', `/api/v1/backups/${increment}/export`, bench.as)).text).toBe(lines);
+    expect((await bench.get(`/storage-destinations/${bench.shop.destinationId}`)).usage).toEqual({
+      backups: 0,
+      bytes: 0,
+    });
+    const verify = await bench.app.request('POST', `/api/v1/backups/${increment}/verify`, bench.as);
+    expect(verify.status).toBe(202);
+    await expect
+      .poll(async () => (await bench.get(`/backups/${increment}`)).verification.status, { timeout: 15_000 })
+      .toBe('passed');
+    const again = await runTask('migrate', { toStorageDestinationId: to });
+    expect(again).toMatchObject({ status: 'completed', result: { copied: 0 } });
+  });
+});

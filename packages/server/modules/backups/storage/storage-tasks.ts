@@ -1,0 +1,21 @@
+import type { StorageDependents } from '../../storage/index.ts';
+import type { BackupsContext } from '../context.ts';
+import { workOnDestination } from '../statistics.ts';
+import { migrateStorage } from './migrate-storage.ts';
+import { findOrphans } from './orphan-objects.ts';
+import { rescanStorage } from './rescan-storage.ts';
+import { sweepStorage } from './sweep-storage.ts';
+
+/** Rescan, sweep and migration of a destination: what only the catalogue of backups can do. */
+export function storageTasks(
+  context: BackupsContext,
+): Pick<StorageDependents, 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'workOn'> {
+  return {
+    orphans: (_organizationId, destination, store, options) => findOrphans(context, destination, store, options),
+    rescan: (run) => rescanStorage(context, run),
+    sweep: (run) => sweepStorage(context, run),
+    migrate: (run) => migrateStorage(context, run),
+    workOn: (transaction, organizationId, destinationId) =>
+      workOnDestination(context, transaction, organizationId, destinationId),
+  };
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { toJobError } from '../../job-error.ts';
+import type { NewProject } from '../project-store.ts';
+import type { ConnectionFields, SourceOpener } from './open-source.ts';
+
+export type ConnectionCheck = Required<
+  Pick<NewProject, 'connectionStatus' | 'connectionError' | 'connectionCheckedAt'>
+>;
+
+const checkTimeoutMs = 25_000;
+
+/** Reaches for the database and says what a person would have to mend. Never throws for what the other side does. */
+export async function checkConnection(
+  sources: SourceOpener,
+  project: ConnectionFields,
+  clock: Clock,
+): Promise<ConnectionCheck & { failure: unknown }> {
+  const failure = await reach(sources, project);
+  const connectionCheckedAt = clock.now();
+  if (failure === undefined)
+    return { connectionStatus: 'connected', connectionError: null, connectionCheckedAt, failure };
+  const connectionError = toJobError(failure, { projectId: project.id, reconnect: reconnectCall(project.id) });
+  const connectionStatus = connectionError.code === 'SOURCE_AUTH_ERROR' ? 'unauthorized' : 'error';
+  return { connectionStatus, connectionError, connectionCheckedAt, failure };
+}
+
+export function reconnectCall(projectId: string): string {
+  return `POST /api/v1/projects/${projectId}/reconnect`;
+}
+
+async function reach(sources: SourceOpener, project: ConnectionFields): Promise<unknown> {
+  try {
+    const firestore = await sources.open(project);
+    try {
+      const result = await firestore.source.probe({ signal: AbortSignal.timeout(checkTimeoutMs) });
+      return result.status === 'ok' ? undefined : result.error;
+    } finally {
+      await firestore.close();
+    }
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,84 @@
+import {
+  type ConnectedFirestore,
+  type Credentials,
+  connectFirestore,
+  EngineError,
+  type FirestoreConnection,
+  type RefreshTokenGrant,
+  refreshTokenCredentials,
+  type ServiceAccountKey,
+} from '@holdfast/engine';
+import type { Config } from '../../../config.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { ProjectRow } from '../project-store.ts';
+
+export type ConnectionFields = Pick<
+  ProjectRow,
+  | 'id'
+  | 'sourceProjectId'
+  | 'databaseId'
+  | 'connectionType'
+  | 'connectionHost'
+  | 'connectionUserId'
+  | 'credentials'
+  | 'readRateLimit'
+>;
+
+export interface ConsentLookup {
+  /** The provider's refresh token of a person, opened; undefined when they gave none or it was withdrawn. */
+  refreshTokenOf(userId: string): Promise<string | undefined>;
+}
+
+export interface SourceOpenerOptions {
+  config: Config;
+  keyring: Keyring;
+  consents: ConsentLookup;
+}
+
+export const credentialsPurpose = (projectId: string) => `projects.credentials:${projectId}`;
+
+/** A fast source must not keep calls to this process waiting. */
+const turnBytesMax = 256 * 1024;
+
+/** Opens the database of a project with the credentials it was connected by. */
+export class SourceOpener {
+  readonly #options: SourceOpenerOptions;
+
+  constructor(options: SourceOpenerOptions) {
+    this.#options = options;
+  }
+
+  async open(project: ConnectionFields): Promise<ConnectedFirestore> {
+    return connectFirestore({
+      projectId: project.sourceProjectId,
+      databaseId: project.databaseId,
+      connection: await this.#connection(project),
+      endpoints: this.#options.config.GOOGLE_API_ENDPOINTS,
+      retry: { attemptsMax: this.#options.config.SOURCE_RETRY_ATTEMPTS },
+      turnBytesMax,
+      ...(project.readRateLimit === null ? {} : { readRateLimit: project.readRateLimit }),
+    });
+  }
+
+  /** What a person's own consent can reach. */
+  async credentialsOfPerson(userId: string): Promise<Credentials> {
+    return refreshTokenCredentials(await this.#grant(userId), this.#options.config.GOOGLE_API_ENDPOINTS.oauth2);
+  }
+
+  async #connection(project: ConnectionFields): Promise<FirestoreConnection> {
+    if (project.connectionType === 'emulator') return { type: 'emulator', host: project.connectionHost ?? '' };
+    if (project.connectionType === 'oauth') return { type: 'oauth', ...(await this.#grant(project.connectionUserId)) };
+    if (project.credentials === null)
+      throw new EngineError('SOURCE_AUTH_ERROR', 'This project has no credentials; reconnect it with a key.');
+    const key = this.#options.keyring.openText(project.credentials, credentialsPurpose(project.id));
+    return { type: 'service_account', key: JSON.parse(key) as ServiceAccountKey };
+  }
+
+  async #grant(userId: string | null): Promise<RefreshTokenGrant> {
+    const { config, consents } = this.#options;
+    const refreshToken = userId ? await consents.refreshTokenOf(userId) : undefined;
+    if (!refreshToken)
+      throw new EngineError('SOURCE_AUTH_ERROR', 'Nobody has given consent to read this project, or it was withdrawn.');
+    return { clientId: config.OIDC_CLIENT_ID ?? '', clientSecret: config.OIDC_CLIENT_SECRET ?? '', refreshToken };
+  }
+}

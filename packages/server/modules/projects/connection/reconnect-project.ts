@@ -1,0 +1,69 @@
+import type { BodyOf, DataOf, Operations } from '@holdfast/contract';
+import { invalid } from '../../../platform/problem.ts';
+import { actorOf } from '../../audit/index.ts';
+import type { Caller } from '../change-project.ts';
+import type { ProjectsContext } from '../context.ts';
+import { presentConnection } from '../present-project.ts';
+import { type NewProject, type ProjectRow, projectStore } from '../project-store.ts';
+import { checkConnection } from './check-connection.ts';
+import { credentialsPurpose } from './open-source.ts';
+
+/** For a consent: where to give it again. For the others: a fresh check, with a new key if one is given. */
+export async function reconnectProject(
+  context: ProjectsContext,
+  caller: Omit<Caller, 'requireMatch'>,
+  projectId: string,
+  request: BodyOf<Operations['reconnectProject']>,
+): Promise<DataOf<Operations['reconnectProject']>> {
+  const { database, keyring, clock } = context.platform;
+  const { organization, principal } = caller;
+  const row = await database.tenant(organization.id, (transaction) =>
+    projectStore.get(transaction, organization.id, projectId),
+  );
+  if (request?.key && row.connectionType !== 'service_account')
+    throw invalid('key', 'this project is not connected by a service account key');
+  const renewed: Partial<NewProject> = request?.key
+    ? {
+        credentials: keyring.seal(JSON.stringify(request.key), credentialsPurpose(projectId)),
+        connectionEmail: request.key.client_email,
+      }
+    : {};
+  if (row.connectionType === 'oauth' && principal.kind === 'person') renewed.reconnectUserId = principal.userId;
+  const { failure: _, ...check } = await checkConnection(context.sources, { ...row, ...renewed } as ProjectRow, clock);
+  const updated = await database.tenant(organization.id, async (transaction) => {
+    const locked = await projectStore.lock(transaction, organization.id, projectId);
+    const changed = await projectStore.update(transaction, locked, { ...renewed, ...check, updatedAt: clock.now() });
+    await context.audit.write(transaction, {
+      organizationId: organization.id,
+      action: 'project.reconnected',
+      actor: actorOf(principal),
+      resource: { type: 'project', id: projectId },
+      origin: caller.origin,
+      details: { status: check.connectionStatus, newKey: request?.key !== undefined },
+    });
+    return changed;
+  });
+  const authorizationUrl = row.connectionType === 'oauth' ? `${context.platform.baseUrl()}/api/v1/auth/google` : null;
+  return { authorizationUrl, connection: presentConnection(updated) };
+}
+
+/** A person has consented anew: their projects, and those that waited for them, are theirs and are checked again. */
+export async function renewConsent(context: ProjectsContext, userId: string, email: string): Promise<void> {
+  const { database, clock } = context.platform;
+  const rows = await database.system((transaction) => projectStore.ofConsent(transaction, userId));
+  for (const row of rows) {
+    const owned = { ...row, connectionUserId: userId };
+    const { failure: _, ...check } = await checkConnection(context.sources, owned, clock);
+    await database.tenant(row.organizationId, async (transaction) => {
+      const locked = await projectStore.lock(transaction, row.organizationId, row.id);
+      const change = {
+        ...check,
+        connectionUserId: userId,
+        connectionEmail: email,
+        reconnectUserId: null,
+        updatedAt: clock.now(),
+      };
+      await projectStore.update(transaction, locked, change);
+    });
+  }
+}

@@ -1,0 +1,163 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorDefinition, type JobErrorCode } from '@holdfast/contract';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+
+let bench: BackupBench;
+let s3: S3Sandbox;
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['backups'] });
+  bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
+});
+afterAll(async () => {
+  await bench.close();
+  await s3.stop();
+});
+beforeEach(async () => {
+  bench.clear();
+  for (let n = 0; n < 20; n++) await bench.firestore.doc(`users/${n}`).set({ n });
+});
+afterEach(() => {
+  bench.sandbox.control.clearFaults();
+  bench.sandbox.control.clearAccess();
+  s3.faults.clear();
+});
+
+const restorePath = (id: string) => `/api/v1/backups/restore/${id}`;
+const ended = (id: string) => untilEnded(bench.app, restorePath(id), bench.as);
+
+async function start(body: object): Promise<string> {
+  const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+  expect(started.status, started.text).toBe(202);
+  return started.body.data.id;
+}
+
+const withoutSafety = { options: { safetyBackup: false } };
+
+/** Ended as failed with this code, its advice, and whether trying again can help. */
+function expectFailed(restore: { status: string; error: object | null }, code: JobErrorCode) {
+  const { retryable, advice } = errorDefinition(code).job!;
+  expect(restore).toMatchObject({ status: 'failed', displayStatus: 'Failed', error: { code, retryable, advice } });
+}
+
+async function resume(id: string): Promise<void> {
+  const resumed = await bench.app.request('POST', `${restorePath(id)}/resume`, bench.as);
+  expect(resumed.status, resumed.text).toBe(202);
+  expect(await ended(id)).toMatchObject({ status: 'completed', error: null });
+}
+
+const documentsNow = async () => (await bench.firestore.collection('users').get()).size;
+
+describe('a target', () => {
+  test('that refuses every write is RESTORE_PERMISSION_DENIED; with the right it goes on from there', async () => {
+    const backupId = await bench.backUp();
+    bench.clear();
+    bench.sandbox.control.deny({ access: 'write' });
+    const id = await start({ backupId, ...withoutSafety });
+    expectFailed(await ended(id), 'RESTORE_PERMISSION_DENIED');
+    bench.sandbox.control.clearAccess();
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+  });
+
+  test('whose write quota is used up is RESTORE_QUOTA_EXCEEDED; once it has refilled the restore goes on', async () => {
+    const backupId = await bench.backUp();
+    bench.clear();
+    bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'RESOURCE_EXHAUSTED' });
+    const id = await start({ backupId, ...withoutSafety });
+    expectFailed(await ended(id), 'RESTORE_QUOTA_EXCEEDED');
+    bench.sandbox.control.clearFaults();
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+  });
+
+  test('that is away is SOURCE_UNAVAILABLE, and nothing is lost by waiting', async () => {
+    const backupId = await bench.backUp();
+    bench.clear();
+    bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE' });
+    const id = await start({ backupId, ...withoutSafety });
+    expectFailed(await ended(id), 'SOURCE_UNAVAILABLE');
+    bench.sandbox.control.clearFaults();
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+  });
+});
+
+describe('a backup', () => {
+  test('that is damaged is INTEGRITY_ERROR, before the first write', async () => {
+    const backupId = await bench.backUp();
+    const folder = join(bench.app.folder, 'storage', bench.as.organizationId, 'backups', backupId, 'segments');
+    const [segment] = await readdir(folder);
+    await writeFile(join(folder, segment as string), 'not what was written');
+    bench.clear();
+    const failed = await ended(await start({ backupId, ...withoutSafety }));
+    expectFailed(failed, 'INTEGRITY_ERROR');
+    expect(failed.documentsRestored).toBe(0);
+    expect(await documentsNow()).toBe(0);
+  });
+
+  test('whose key was withdrawn is DECRYPTION_ERROR, before the first write; with the key it goes on', async () => {
+    const url = '/api/v1/organizations/current/encryption-key';
+    const body = { key: Buffer.alloc(32, 7).toString('base64') };
+    expect((await bench.app.request('PUT', url, { ...bench.as, body })).status).toBe(200);
+    const backupId = await bench.backUp();
+    expect((await bench.app.request('DELETE', url, bench.as)).status).toBe(200);
+    bench.clear();
+    const id = await start({ backupId, ...withoutSafety });
+    expectFailed(await ended(id), 'DECRYPTION_ERROR');
+    expect(await documentsNow()).toBe(0);
+    await bench.app.request('PUT', url, { ...bench.as, body });
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+    await bench.app.request('DELETE', url, bench.as);
+  });
+
+  test('whose storage is away or refuses us names the storage', async () => {
+    const created = await bench.app.request('POST', '/api/v1/storage-destinations', {
+      ...bench.as,
+      body: {
+        name: 'Bucket',
+        type: 's3',
+        bucket: 'backups',
+        endpoint: s3.endpoint,
+        forcePathStyle: true,
+        credentials: sandboxS3Credential,
+      },
+    });
+    const storageDestinationId = created.body.data.id;
+    const backupId = await bench.backUp({ storageDestinationId });
+    bench.clear();
+    s3.faults.set({ errorRate: 1 });
+    const id = await start({ backupId, ...withoutSafety });
+    expectFailed(await ended(id), 'STORAGE_UNAVAILABLE');
+    s3.faults.clear();
+    await resume(id);
+    expect(await documentsNow()).toBe(20);
+  });
+});
+
+test('a restore that is cancelled stops writing and says CANCELLED', async () => {
+  for (let n = 0; n < 400; n++) await bench.firestore.doc(`many/${n}`).set({ n });
+  const backupId = await bench.backUp();
+  bench.clear();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 20_000 });
+  const id = await start({ backupId, ...withoutSafety });
+  const phase = async () => (await bench.get(`/backups/restore/${id}`)).phase;
+  await expect.poll(phase, { timeout: 20_000 }).toBe('Restoring');
+  const cancelled = await bench.app.request('POST', `${restorePath(id)}/cancel`, bench.as);
+  expect(cancelled.status, cancelled.text).toBe(200);
+  const restore = await ended(id);
+  expect(restore).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
+});
+
+test('a moment that was not captured is POINT_IN_TIME_UNAVAILABLE; an unknown project is not found', async () => {
+  const pointInTime = bench.app.clock.now().toISOString();
+  const ask = (projectId: string) =>
+    bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body: { projectId, pointInTime } });
+  expect((await ask(bench.shop.projectId)).body.error.code).toBe('POINT_IN_TIME_UNAVAILABLE');
+  const unknown = await ask('prj_nobody');
+  expect([unknown.status, unknown.body.error.code]).toEqual([404, 'PROJECT_NOT_FOUND']);
+});
