@@ -1,0 +1,96 @@
+import { Temporal } from 'temporal-polyfill';
+import { type CronExpression, matchesDay } from './cron-expression.ts';
+
+/** The 29th of February may be eight years away. */
+const daysMax = 9 * 366;
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** A wall clock as if it stood in UTC: walls are compared, counted and stepped as plain numbers. */
+type WallMs = number;
+
+/** The first due time after an instant. Undefined when none comes within nine years. */
+export function nextRun(expression: CronExpression, timezone: string, after: Date): Date | undefined {
+  return expression.followsElapsedTime
+    ? nextByElapsedTime(expression, timezone, after)
+    : nextBySlot(expression, timezone, after);
+}
+
+export function nextRuns(expression: CronExpression, timezone: string, after: Date, count: number): Date[] {
+  const runs: Date[] = [];
+  for (let last = after; runs.length < count; ) {
+    const next = nextRun(expression, timezone, last);
+    if (!next) break;
+    runs.push(next);
+    last = next;
+  }
+  return runs;
+}
+
+/** Each wall-clock slot of a day runs once, at the first instant at which the wall shows it or anything later. */
+function nextBySlot(expression: CronExpression, timezone: string, after: Date): Date | undefined {
+  const horizon = wallOf(after.getTime(), timezone) + daysMax * dayMs;
+  for (let wall = nextWall(expression, wallOf(after.getTime(), timezone), horizon); wall !== undefined; ) {
+    const instant = firstInstantShowing(wall, timezone);
+    if (instant > after.getTime()) return new Date(instant);
+    // Shown before, and now shown again because the clock was put back.
+    wall = nextWall(expression, wall, horizon);
+  }
+  return undefined;
+}
+
+function firstInstantShowing(wall: WallMs, timezone: string): number {
+  const asked = Temporal.PlainDateTime.from(new Date(wall).toISOString().slice(0, 19));
+  const earlier = asked.toZonedDateTime(timezone, { disambiguation: 'earlier' });
+  if (earlier.toPlainDateTime().equals(asked)) return earlier.epochMilliseconds;
+  // The clock jumps over it, right after the wall that is earlier by the jump.
+  return earlier.getTimeZoneTransition('next')!.epochMilliseconds;
+}
+
+/** Every instant whose wall clock matches: between two changes of the offset, wall and instant advance together. */
+function nextByElapsedTime(expression: CronExpression, timezone: string, after: Date): Date | undefined {
+  let from = after.getTime();
+  const horizon = from + daysMax * dayMs;
+  for (let inclusive = false; from < horizon; inclusive = true) {
+    const change = zoned(from, timezone).getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
+    const wall = wallOf(from, timezone);
+    const next = nextWall(expression, inclusive ? wall - 1 : wall, wall + Math.min(change, horizon) - from);
+    if (next !== undefined) return new Date(from + next - wall);
+    from = change;
+  }
+  return undefined;
+}
+
+/** The first matching wall after one and before another. */
+function nextWall(expression: CronExpression, after: WallMs, before: WallMs): WallMs | undefined {
+  const first = Math.floor(after / minuteMs) * minuteMs + minuteMs;
+  for (let day = Math.floor(first / dayMs) * dayMs; day < before; day += dayMs) {
+    const date = new Date(day);
+    const calendar = { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+    if (!matchesDay(expression, calendar)) continue;
+    const found = firstTimeOfDay(expression, Math.max(0, first - day) / minuteMs);
+    if (found === undefined) continue;
+    const wall = day + found * minuteMs;
+    return wall < before ? wall : undefined;
+  }
+  return undefined;
+}
+
+/** In minutes since midnight, from a given one on. */
+function firstTimeOfDay({ hours, minutes }: CronExpression, from: number): number | undefined {
+  const fromHour = Math.floor(from / 60);
+  for (const hour of hours) {
+    if (hour < fromHour) continue;
+    const minute = hour > fromHour ? minutes[0] : minutes.find((value) => value >= from % 60);
+    if (minute !== undefined) return hour * 60 + minute;
+  }
+  return undefined;
+}
+
+function zoned(instantMs: number, timezone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(timezone);
+}
+
+function wallOf(instantMs: number, timezone: string): WallMs {
+  return instantMs + zoned(instantMs, timezone).offsetNanoseconds / 1_000_000;
+}
