@@ -14,9 +14,9 @@ import {
 } from '@holdfast/contract';
 import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AccessTokens } from './modules/auth/access-tokens.ts';
-import { createApiKey, hashApiKey } from './modules/auth/api-key.ts';
-import { KeptKeyPairs } from './modules/auth/signing-keys.ts';
+import { AccessTokens } from './modules/auth/tokens/access-tokens.ts';
+import { createApiKey, hashApiKey } from './modules/auth/tokens/api-key.ts';
+import { KeptKeyPairs } from './modules/auth/tokens/signing-keys.ts';
 import { asOwner, signUp } from './testing/people.ts';
 import { dialsOut, sampleBody, sampleQuery } from './testing/sample-input.ts';
 import { addMember, foundOrganization, type TestOrganization } from './testing/team.ts';

@@ -15,7 +15,7 @@ export interface Credential {
 /** What a credential turned out to be, read from the database on every call. */
 export interface Identity {
   principal: Principal;
-  /** The organization asked for: undefined when none was, null when it does not exist, is deleted, or is not the caller's. */
+  /** The organization asked for, or why the caller does not get it; undefined when none was asked for. */
   organization: OrganizationAccess | 'not-found' | 'not-a-member' | undefined;
 }
 
@@ -101,7 +101,7 @@ function admitToOrganization(
   if (organization === undefined) throw invalid('X-Organization-Id', 'this header is required');
   if (organization === 'not-found') throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
   if (organization === 'not-a-member') {
-    request.strangeTo = organizationId ?? null;
+    request.foreignOrganizationId = organizationId ?? null;
     throw new Problem('FORBIDDEN', 'You are not a member of this organization.');
   }
   request.organization = organization;

@@ -85,7 +85,7 @@ async function reportDenial(
   problem: Problem,
   options: ServeOptions,
 ): Promise<void> {
-  const { principal, organization, strangeTo } = request;
+  const { principal, organization, foreignOrganizationId } = request;
   const userAgent = request.headers['user-agent']?.slice(0, 500) ?? null;
   try {
     await options.onDenied({
@@ -93,7 +93,7 @@ async function reportDenial(
       problem,
       principal,
       organization,
-      strangeTo,
+      foreignOrganizationId,
       requestId: request.id,
       ip: request.ip,
       userAgent,

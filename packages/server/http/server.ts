@@ -28,7 +28,7 @@ declare module 'fastify' {
     principal: Principal | null;
     organization: OrganizationAccess | null;
     /** An organization that exists, asked for by a known person who does not belong to it. */
-    strangeTo: string | null;
+    foreignOrganizationId: string | null;
   }
 }
 
@@ -44,7 +44,7 @@ export interface Denial {
   /** The organization the call was made in, when the caller belongs to it. */
   organization: OrganizationAccess | null;
   /** The existing organization it was refused by, when the caller does not belong to it. */
-  strangeTo: string | null;
+  foreignOrganizationId: string | null;
   requestId: string;
   ip: string;
   userAgent: string | null;
@@ -90,7 +90,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   });
   app.decorateRequest('principal', null);
   app.decorateRequest('organization', null);
-  app.decorateRequest('strangeTo', null);
+  app.decorateRequest('foreignOrganizationId', null);
   await app.register(fastifyCookie);
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));

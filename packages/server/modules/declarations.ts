@@ -9,7 +9,7 @@ import { projectSealedColumns } from './projects/sealed-columns.ts';
 import { restoreJobs } from './restores/index.ts';
 import { storageJobs } from './storage/index.ts';
 import { storageSealedColumns } from './storage/sealed-columns.ts';
-import { farewellJob } from './webhooks/index.ts';
+import { finalEventJob } from './webhooks/index.ts';
 import { webhookSealedColumns } from './webhooks/sealed-columns.ts';
 
 /** Every kind of job, so that its queue exists before anything is enqueued. */
@@ -19,7 +19,7 @@ export const jobDefinitions = [
   ...backupJobs,
   purgeObjectsJob,
   ...restoreJobs,
-  farewellJob,
+  finalEventJob,
 ] as unknown as readonly JobDefinition<never>[];
 
 /** Every database function the modules call. */

@@ -34,7 +34,7 @@ import { countProjects, createProjectsModule, SourceOpener } from './projects/in
 import { createRestoresModule, moveRestores, restoreStore } from './restores/index.ts';
 import { createStorageModule, defaultsWork, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
-import { createWebhooksModule, sayFarewell } from './webhooks/index.ts';
+import { createWebhooksModule, sendFinalEvents } from './webhooks/index.ts';
 
 export interface Composition {
   modules: readonly Module[];
@@ -54,7 +54,7 @@ export function composeModules(platform: Platform): Composition {
     countProjects,
     measureBackups: organizationTotals,
     rewraps: [rewrapBackups(queue)],
-    purgeHooks: [purgeObjectsHook(queue), sayFarewell(platform)],
+    purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
   });
   const auth = createAuthModule(platform, {
     audit: audit.log,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { AccessTokens } from '../modules/auth/access-tokens.ts';
-import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/signing-keys.ts';
+import { AccessTokens } from '../modules/auth/tokens/access-tokens.ts';
+import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/tokens/signing-keys.ts';
 import type { TestApp } from './test-app.ts';
 
 export interface TestPerson {

@@ -1,6 +1,6 @@
-import { AccessTokens } from '../modules/auth/access-tokens.ts';
-import { issueExchangeCode } from '../modules/auth/one-time-codes.ts';
-import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/signing-keys.ts';
+import { issueExchangeCode } from '../modules/auth/sign-in/one-time-codes.ts';
+import { AccessTokens } from '../modules/auth/tokens/access-tokens.ts';
+import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/tokens/signing-keys.ts';
 import type { TestApp } from './test-app.ts';
 
 export interface TestTokens {

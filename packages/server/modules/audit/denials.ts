@@ -29,7 +29,7 @@ export class DenialLog {
     const { principal, problem, operation } = denial;
     if (!principal || principal.kind === 'anonymous') return;
     const own = denial.organization?.id ?? (principal.kind === 'key' ? principal.organizationId : null);
-    const organizationId = own ?? denial.strangeTo;
+    const organizationId = own ?? denial.foreignOrganizationId;
     if (organizationId === null) return;
     const actor = actorOf(principal);
     if (!this.#mayWrite(organizationId, actor.id ?? '', own !== null)) return;

@@ -5,8 +5,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { functionCall } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
-import type { AccessTokens } from './access-tokens.ts';
-import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './api-key.ts';
+import type { AccessTokens } from './tokens/access-tokens.ts';
+import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './tokens/api-key.ts';
 
 interface PersonRow {
   email: string;

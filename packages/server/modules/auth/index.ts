@@ -3,25 +3,25 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { Module } from '../module.ts';
-import { AccessTokens } from './access-tokens.ts';
 import { type ActivityNotes, DatabaseAuthenticator } from './authenticator.ts';
-import { houseKeepingTasks } from './house-keeping.ts';
-import { IdentityProvider } from './identity-provider.ts';
-import { type CreateOrganization, LocalSignIn } from './local-sign-in.ts';
+import { cleanupTasks } from './cleanup.ts';
 import type { MembershipsOf } from './memberships.ts';
 import { authHandlers } from './routes.ts';
-import { SessionActivity } from './session-activity.ts';
-import { Sessions } from './sessions.ts';
-import { SignIn } from './sign-in.ts';
-import { SignInFlows } from './sign-in-flows.ts';
-import { KeptKeyPairs, SharedSecretKeys, signReport } from './signing-keys.ts';
+import { SessionActivity } from './sessions/session-activity.ts';
+import { Sessions } from './sessions/sessions.ts';
+import { IdentityProvider } from './sign-in/identity-provider.ts';
+import { type CreateOrganization, LocalSignIn } from './sign-in/local-sign-in.ts';
+import { SignIn } from './sign-in/sign-in.ts';
+import { SignInFlows } from './sign-in/sign-in-flows.ts';
+import { AccessTokens } from './tokens/access-tokens.ts';
+import { KeptKeyPairs, SharedSecretKeys, signReport } from './tokens/signing-keys.ts';
 import { readProviderRefreshToken } from './user-store.ts';
 
-export { createApiKey, hashApiKey } from './api-key.ts';
 export { type ActivityNotes, activityMs } from './authenticator.ts';
 export type { Membership } from './memberships.ts';
-export type { Holder } from './sessions.ts';
+export type { Holder } from './sessions/sessions.ts';
 export { users } from './tables.ts';
+export { createApiKey, hashApiKey } from './tokens/api-key.ts';
 
 export interface AuthDependencies {
   audit: AuditLog;
@@ -101,7 +101,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
         membershipsOf,
         refreshLifetimeSeconds,
       }),
-      tasks: houseKeepingTasks({ database, clock, keyPairs }),
+      tasks: cleanupTasks({ database, clock, keyPairs }),
     },
     authenticator: new DatabaseAuthenticator({
       database,

@@ -5,15 +5,15 @@ import { type Cursors, pageOf } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Person, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
-import type { LocalSignIn } from './local-sign-in.ts';
 import type { MembershipsOf } from './memberships.ts';
 import { presentSession, presentUser } from './present-user.ts';
-import { type RefreshOptions, refreshSession } from './refresh-session.ts';
-import { browserCookie, browserCookieWith, endedSessionCookies, sessionCookies } from './session-cookies.ts';
-import type { Holder, Sessions } from './sessions.ts';
-import type { SignIn } from './sign-in.ts';
-import { flowMs } from './sign-in-flows.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import { type RefreshOptions, refreshSession } from './sessions/refresh-session.ts';
+import { browserCookie, browserCookieWith, endedSessionCookies, sessionCookies } from './sessions/session-cookies.ts';
+import type { Holder, Sessions } from './sessions/sessions.ts';
+import type { LocalSignIn } from './sign-in/local-sign-in.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
+import { flowMs } from './sign-in/sign-in-flows.ts';
+import type { SigningKeys } from './tokens/signing-keys.ts';
 import { findUser } from './user-store.ts';
 
 export interface AuthRoutes {

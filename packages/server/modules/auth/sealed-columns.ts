@@ -1,6 +1,6 @@
 import type { SealedColumn } from '../../platform/secrets/sealed-columns.ts';
-import { successorPurpose } from './refresh-session.ts';
-import { flowPurpose } from './sign-in-flows.ts';
+import { successorPurpose } from './sessions/refresh-session.ts';
+import { flowPurpose } from './sign-in/sign-in-flows.ts';
 import { refreshTokenPurpose } from './user-store.ts';
 
 export const authSealedColumns: readonly SealedColumn[] = [

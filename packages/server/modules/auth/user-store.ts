@@ -2,7 +2,7 @@ import { asc, eq, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import type { ProviderIdentity } from './provider-identity.ts';
+import type { ProviderIdentity } from './sign-in/provider-identity.ts';
 import { users } from './tables.ts';
 
 export type UserRow = typeof users.$inferSelect;

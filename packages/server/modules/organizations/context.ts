@@ -3,7 +3,7 @@ import type { MailOutbox } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Person, RequestOrigin, ServiceAccountKey } from '../../platform/principal.ts';
 import type { AuditLog } from '../audit/index.ts';
-import type { OrganizationKey } from './organization-keys.ts';
+import type { OrganizationKey } from './keys/organization-keys.ts';
 
 /** Who asks for a change, and from where. Every call is one. */
 export interface Caller {

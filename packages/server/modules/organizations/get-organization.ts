@@ -1,8 +1,8 @@
+import { organizationNotFound } from './authorize-change.ts';
 import type { OrganizationsContext } from './context.ts';
-import { findOwner } from './member-store.ts';
+import { findOwner } from './members/member-store.ts';
 import { countMembers, findOrganization } from './organization-store.ts';
 import { organizationEtag, presentOrganization } from './present-organization.ts';
-import { organizationNotFound } from './standing.ts';
 
 /** The organization with its owner and with statistics counted in the same snapshot. */
 export async function getOrganization(context: OrganizationsContext, organizationId: string) {

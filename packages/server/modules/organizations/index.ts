@@ -2,15 +2,16 @@ import { createMailWorker, MailOutbox, sendMailJob } from '../../platform/mail.t
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
-import { DatabaseActivityNotes } from './activity-notes.ts';
 import type { InvitationsContext, LaterModules } from './context.ts';
-import { createOrganization, type Founder } from './create-organization.ts';
-import { isActive } from './facts.ts';
-import { OrganizationKeys } from './organization-keys.ts';
-import { purgeTask } from './purge-organization.ts';
+import { OrganizationKeys } from './keys/organization-keys.ts';
+import { createOrganization, type Founder } from './lifecycle/create-organization.ts';
+import { purgeTask } from './lifecycle/purge-organization.ts';
+import { DatabaseActivityNotes } from './members/activity-notes.ts';
+import { isActive } from './organization-queries.ts';
 import { organizationHandlers, teamHandlers } from './routes.ts';
 
 export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
+export type { OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
 export {
   activeOrganization,
   defaultStorage,
@@ -19,8 +20,7 @@ export {
   organizationsExist,
   planOf,
   roleIn,
-} from './facts.ts';
-export type { OrganizationKey, OrganizationKeys } from './organization-keys.ts';
+} from './organization-queries.ts';
 
 const mailsAtOnce = 2;
 

@@ -1,5 +1,5 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
-import type { MemberRow } from './member-store.ts';
+import type { MemberRow } from './members/member-store.ts';
 import type { OrganizationRow } from './organization-store.ts';
 import type { Role } from './tables.ts';
 

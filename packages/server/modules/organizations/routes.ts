@@ -1,38 +1,38 @@
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Person, Principal } from '../../platform/principal.ts';
-import { acceptInvitation } from './accept-invitation.ts';
-import { cancelInvitation } from './cancel-invitation.ts';
+import { organizationNotFound } from './authorize-change.ts';
 import type { InvitationsContext } from './context.ts';
-import { createInvitation } from './create-invitation.ts';
-import { createOrganization } from './create-organization.ts';
-import { createServiceAccount } from './create-service-account.ts';
-import { deleteOrganization } from './delete-organization.ts';
-import { deleteServiceAccount, requireServiceAccount } from './delete-service-account.ts';
 import { getOrganization } from './get-organization.ts';
-import { listPending } from './invitation-store.ts';
+import { acceptInvitation } from './invitations/accept-invitation.ts';
+import { cancelInvitation } from './invitations/cancel-invitation.ts';
+import { createInvitation } from './invitations/create-invitation.ts';
+import { listPending } from './invitations/invitation-store.ts';
+import { resendInvitation } from './invitations/resend-invitation.ts';
+import { currentKey } from './keys/organization-keys.ts';
+import { encryptionKeyEtag, presentEncryptionKey } from './keys/present-encryption-key.ts';
+import { removeEncryptionKey } from './keys/remove-encryption-key.ts';
+import { rotateEncryptionKey } from './keys/rotate-encryption-key.ts';
+import { setEncryptionKey } from './keys/set-encryption-key.ts';
+import { createOrganization } from './lifecycle/create-organization.ts';
+import { deleteOrganization } from './lifecycle/delete-organization.ts';
+import { recoverOrganization } from './lifecycle/recover-organization.ts';
 import { listOrganizations } from './list-organizations.ts';
-import { listMembers } from './member-store.ts';
-import { currentKey } from './organization-keys.ts';
-import { findOrganization } from './organization-store.ts';
-import { encryptionKeyEtag, presentEncryptionKey } from './present-encryption-key.ts';
-import { organizationEtag, presentCreated, presentSubscription, presentUpdated } from './present-organization.ts';
+import { listMembers } from './members/member-store.ts';
 import {
   presentInvitation,
   presentListedInvitation,
   presentMember,
   presentServiceAccount,
   serviceAccountEtag,
-} from './present-team.ts';
-import { recoverOrganization } from './recover-organization.ts';
-import { removeEncryptionKey } from './remove-encryption-key.ts';
-import { removeMember } from './remove-member.ts';
-import { resendInvitation } from './resend-invitation.ts';
-import { rotateEncryptionKey } from './rotate-encryption-key.ts';
-import { rotateServiceAccount } from './rotate-service-account.ts';
-import { setEncryptionKey } from './set-encryption-key.ts';
-import { organizationNotFound } from './standing.ts';
-import { updateMember } from './update-member.ts';
+} from './members/present-team.ts';
+import { removeMember } from './members/remove-member.ts';
+import { updateMember } from './members/update-member.ts';
+import { findOrganization } from './organization-store.ts';
+import { organizationEtag, presentCreated, presentSubscription, presentUpdated } from './present-organization.ts';
+import { createServiceAccount } from './service-account/create-service-account.ts';
+import { deleteServiceAccount, requireServiceAccount } from './service-account/delete-service-account.ts';
+import { rotateServiceAccount } from './service-account/rotate-service-account.ts';
 import { updateOrganization } from './update-organization.ts';
 import { updateSubscription } from './update-subscription.ts';
 

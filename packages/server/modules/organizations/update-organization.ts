@@ -1,11 +1,11 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { invalid } from '../../platform/problem.ts';
+import { authorizeChange } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
+import { audit, emit } from './events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from './organization-store.ts';
 import { organizationEtag } from './present-organization.ts';
-import { audit, emit } from './record.ts';
-import { enter } from './standing.ts';
 
 const { role } = operations.updateOrganization.access;
 
@@ -17,7 +17,7 @@ export async function updateOrganization(
   wanted: NonNullable<BodyOf<Operations['updateOrganization']>>,
 ): Promise<OrganizationRow> {
   return context.database.tenant(organizationId, async (transaction) => {
-    const { organization } = await enter(transaction, organizationId, caller, role);
+    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
     caller.requireMatch(organizationEtag(organization));
     const change = differences(organization, {
       name: wanted.name,

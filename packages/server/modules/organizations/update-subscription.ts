@@ -1,9 +1,9 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
+import { authorizeChange } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
+import { audit, emit } from './events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from './organization-store.ts';
 import { organizationEtag } from './present-organization.ts';
-import { audit, emit } from './record.ts';
-import { enter } from './standing.ts';
 import { differences } from './update-organization.ts';
 
 const { role } = operations.updateSubscription.access;
@@ -15,7 +15,7 @@ export async function updateSubscription(
   wanted: NonNullable<BodyOf<Operations['updateSubscription']>>,
 ): Promise<OrganizationRow> {
   return context.database.tenant(organizationId, async (transaction) => {
-    const { organization } = await enter(transaction, organizationId, caller, role);
+    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
     caller.requireMatch(organizationEtag(organization));
     const change = differences(organization, { plan: wanted.plan, billingCycle: wanted.billingCycle });
     if (Object.keys(change).length === 0) return organization;

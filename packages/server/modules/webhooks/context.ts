@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import type { Principal, RequestOrigin } from '../../platform/principal.ts';
 import { type AuditEntry, type AuditLog, actorOf } from '../audit/index.ts';
-import type { WebhookSecrets } from './webhook-secrets.ts';
+import type { WebhookSecrets } from './requests/webhook-secrets.ts';
 
 /** What the operations of this module stand on. */
 export interface WebhooksContext {

@@ -1,7 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
-import { generateSecret } from './signing.ts';
+import { generateSecret } from './requests/signing.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
 export type CreateWebhookBody = BodyOf<Operations['createWebhook']>;

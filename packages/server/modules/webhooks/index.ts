@@ -4,16 +4,16 @@ import { outboxChannel } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
-import { AfterSending } from './after-sending.ts';
-import { DeliveryQueue } from './delivery-queue.ts';
-import { Dispatcher, deliveriesChannel } from './dispatcher.ts';
-import { farewellHandler, farewellJob } from './farewell.job.ts';
-import { removeOldDeliveries } from './retention.ts';
+import { removeOldDeliveries } from './log/retention.ts';
+import { WebhookSecrets } from './requests/webhook-secrets.ts';
 import { webhookHandlers } from './routes.ts';
-import { Sender } from './sender.ts';
-import { WebhookSecrets } from './webhook-secrets.ts';
+import { AfterSending } from './sending/after-sending.ts';
+import { DeliveryQueue } from './sending/delivery-queue.ts';
+import { Dispatcher, deliveriesChannel } from './sending/dispatcher.ts';
+import { finalEventHandler, finalEventJob } from './sending/final-event.job.ts';
+import { Sender } from './sending/sender.ts';
 
-export { farewellJob, sayFarewell } from './farewell.job.ts';
+export { finalEventJob, sendFinalEvents } from './sending/final-event.job.ts';
 
 const retentionEveryMs = 3_600_000;
 /** Idle connections are kept this long for the next delivery to the same endpoint. */
@@ -25,7 +25,7 @@ export function createWebhooksModule(platform: Platform, audit: AuditLog): Modul
   return {
     handlers: webhookHandlers({ platform, audit, secrets }),
     run: () => runDeliveries(platform, audit, secrets),
-    workers: [worker(farewellJob, 1, farewellHandler(platform))],
+    workers: [worker(finalEventJob, 1, finalEventHandler(platform))],
     tasks: [
       {
         name: 'webhook retention',

@@ -1,5 +1,5 @@
-import { maskSecret } from './signing.ts';
-import type { WebhookSecrets } from './webhook-secrets.ts';
+import { maskSecret } from './requests/signing.ts';
+import type { WebhookSecrets } from './requests/webhook-secrets.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
 export function webhookEtag(row: WebhookRow): string {

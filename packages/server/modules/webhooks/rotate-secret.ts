@@ -1,5 +1,5 @@
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
-import { generateSecret } from './signing.ts';
+import { generateSecret } from './requests/signing.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
 const graceMs = 24 * 3600 * 1000;

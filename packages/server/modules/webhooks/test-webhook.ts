@@ -2,9 +2,9 @@ import { type EventName, events } from '@holdfast/contract';
 import type { EventPayload } from '../../platform/outbox.ts';
 import { checkTestEvent } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
-import { deliveryStore } from './delivery-store.ts';
-import { type Outcome, post } from './post.ts';
-import { type RenderedRequest, renderRequest } from './render-request.ts';
+import { deliveryStore } from './log/delivery-store.ts';
+import { type RenderedRequest, renderRequest } from './requests/render-request.ts';
+import { type Outcome, post } from './sending/post.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
 const defaultEvent = 'backup.completed';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../config.ts';
 import { sealedColumns } from '../../modules/declarations.ts';
-import { OrganizationKeys } from '../../modules/organizations/organization-keys.ts';
+import { OrganizationKeys } from '../../modules/organizations/keys/organization-keys.ts';
 import { rotateMasterKey } from '../../rotate-master-key.ts';
 import { startMailServer } from '../../testing/mail-server.ts';
 import { asOwner } from '../../testing/people.ts';

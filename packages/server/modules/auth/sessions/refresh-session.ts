@@ -1,0 +1,118 @@
+import { eq } from 'drizzle-orm';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, Transaction } from '../../../platform/database/database.ts';
+import type { RequestOrigin } from '../../../platform/principal.ts';
+import { Problem } from '../../../platform/problem.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { MembershipsOf } from '../memberships.ts';
+import { refreshTokens, sessions, users } from '../tables.ts';
+import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
+import type { Holder, Sessions, TokenPair } from './sessions.ts';
+
+/** Two tabs may refresh at once, and an answer may get lost: so long a used token still leads to the same successor. */
+export const graceMs = 20_000;
+
+export interface RefreshOptions {
+  database: Database;
+  clock: Clock;
+  keyring: Keyring;
+  sessions: Sessions;
+  membershipsOf: MembershipsOf;
+}
+
+interface Renewal {
+  holder: Holder;
+  sessionId: string;
+  refreshToken: string;
+  organizations: string[];
+}
+
+/**
+ * Exchanges a refresh token for the next pair. Used again within the grace it gives the same successor; used later
+ * somebody else has a copy, and the whole family ends.
+ */
+export async function refreshSession(
+  options: RefreshOptions,
+  token: string,
+  origin: RequestOrigin,
+): Promise<TokenPair> {
+  // Judged by when it came: a busy database must not turn the second of two tabs into a thief.
+  const arrivedAt = options.clock.now();
+  const renewal = token.startsWith(tokenPrefixes.refresh)
+    ? await options.database.system((transaction) => renew(options, transaction, token, arrivedAt, origin))
+    : undefined;
+  if (!renewal) throw new Problem('UNAUTHORIZED', 'The refresh token is not valid. Sign in again.');
+  const { holder, sessionId, refreshToken, organizations } = renewal;
+  return { ...(await options.sessions.sign(holder, sessionId, organizations)), refreshToken };
+}
+
+/** Undefined for a token that is no good; not thrown, because the end of a family is to be committed. */
+async function renew(
+  options: RefreshOptions,
+  transaction: Transaction,
+  token: string,
+  arrivedAt: Date,
+  origin: RequestOrigin,
+): Promise<Renewal | undefined> {
+  const hash = hashSecretToken(token);
+  const found = await lockToken(transaction, hash);
+  if (!found || found.session.revokedAt || found.session.expiresAt <= arrivedAt) return undefined;
+  const { row, session, holder } = found;
+  if (row.usedAt === null && row.expiresAt <= arrivedAt) return undefined;
+  if (row.usedAt !== null && (arrivedAt.getTime() - row.usedAt.getTime() > graceMs || !row.successor)) {
+    await endFamily(options, transaction, session.id, holder, origin);
+    return undefined;
+  }
+  const refreshToken = row.successor
+    ? options.keyring.openText(row.successor, successorPurpose(hash))
+    : await rotate(options, transaction, hash, session.id);
+  const memberships = await options.membershipsOf(transaction, holder.id, { hold: false });
+  return { holder, sessionId: session.id, refreshToken, organizations: memberships.map(({ id }) => id) };
+}
+
+/** The token's row lock puts those who refresh with it in order: the first one rotates, the others find its successor. */
+async function lockToken({ orm }: Transaction, hash: string) {
+  const [found] = await orm
+    .select({ row: refreshTokens, session: sessions, holder: { id: users.id, email: users.email, name: users.name } })
+    .from(refreshTokens)
+    .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(eq(refreshTokens.hash, hash))
+    .for('update', { of: refreshTokens });
+  return found;
+}
+
+async function rotate(
+  { clock, keyring, sessions: family }: RefreshOptions,
+  transaction: Transaction,
+  hash: string,
+  sessionId: string,
+): Promise<string> {
+  const now = clock.now();
+  const successor = createSecretToken(tokenPrefixes.refresh);
+  await transaction.orm
+    .update(refreshTokens)
+    .set({ usedAt: now, successor: keyring.seal(successor, successorPurpose(hash)) })
+    .where(eq(refreshTokens.hash, hash));
+  await family.addRefreshToken(transaction, sessionId, successor, now);
+  await transaction.orm
+    .update(sessions)
+    .set({ lastUsedAt: now, expiresAt: family.sessionEnd(now) })
+    .where(eq(sessions.id, sessionId));
+  return successor;
+}
+
+async function endFamily(
+  options: RefreshOptions,
+  transaction: Transaction,
+  sessionId: string,
+  holder: Holder,
+  origin: RequestOrigin,
+): Promise<void> {
+  await transaction.orm.update(sessions).set({ revokedAt: options.clock.now() }).where(eq(sessions.id, sessionId));
+  await options.sessions.tellOrganizations(transaction, holder, origin, 'auth.refresh_reused', sessionId);
+}
+
+export function successorPurpose(hash: string): string {
+  return `refresh_tokens.successor:${hash}`;
+}

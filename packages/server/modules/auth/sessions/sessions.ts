@@ -1,0 +1,158 @@
+import { and, desc, eq, gt, isNull, lt } from 'drizzle-orm';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, Transaction } from '../../../platform/database/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { RequestOrigin } from '../../../platform/principal.ts';
+import type { AuditLog } from '../../audit/index.ts';
+import type { MembershipsOf } from '../memberships.ts';
+import { refreshTokens, sessions } from '../tables.ts';
+import type { AccessTokens } from '../tokens/access-tokens.ts';
+import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
+
+export interface TokenPair {
+  accessToken: string;
+  refreshToken: string;
+  expiresIn: number;
+}
+
+/**
+ * A browser keeps no cookie beyond 4 KiB, so a token names so many organizations and no more. It names them for the
+ * reader's convenience alone: what somebody may do is read from the database.
+ */
+const organizationsInTokenMax = 40;
+
+/** Who a session belongs to, as its tokens and its audit rows tell it. */
+export interface Holder {
+  id: string;
+  email: string;
+  name: string;
+}
+
+export type SignInMethod = 'provider' | 'code' | 'local';
+export type SessionRow = typeof sessions.$inferSelect;
+
+export interface SessionsOptions {
+  database: Database;
+  clock: Clock;
+  ids: Ids;
+  audit: AuditLog;
+  tokens: AccessTokens;
+  membershipsOf: MembershipsOf;
+  refreshLifetimeMs: number;
+}
+
+/** Sign-ins: one session each, with the family of refresh tokens that keeps it going. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  async start(holder: Holder, origin: RequestOrigin, method: SignInMethod): Promise<TokenPair> {
+    const { database, clock, ids } = this.#options;
+    const now = clock.now();
+    const sessionId = ids.next('ses');
+    const refreshToken = createSecretToken(tokenPrefixes.refresh);
+    const organizations = await database.system(async (transaction) => {
+      const { orm } = transaction;
+      await orm.insert(sessions).values({
+        id: sessionId,
+        userId: holder.id,
+        ip: origin.ip,
+        userAgent: origin.userAgent,
+        createdAt: now,
+        lastUsedAt: now,
+        expiresAt: this.sessionEnd(now),
+      });
+      await this.addRefreshToken(transaction, sessionId, refreshToken, now);
+      return this.tellOrganizations(transaction, holder, origin, 'auth.signed_in', sessionId, { method });
+    });
+    return { ...(await this.sign(holder, sessionId, organizations)), refreshToken };
+  }
+
+  /** Revokes the session, and with it every token of its family, at once. False when it had ended before. */
+  revoke(holder: Holder, sessionId: string, origin: RequestOrigin, action: string): Promise<boolean> {
+    const { database, clock } = this.#options;
+    const now = clock.now();
+    return database.system(async (transaction) => {
+      const ended = await transaction.orm
+        .update(sessions)
+        .set({ revokedAt: now })
+        .where(and(eq(sessions.id, sessionId), eq(sessions.userId, holder.id), stillGood(now)))
+        .returning({ id: sessions.id });
+      if (ended.length === 0) return false;
+      await this.tellOrganizations(transaction, holder, origin, action, sessionId);
+      return true;
+    });
+  }
+
+  /** Newest first, from below the given id on. */
+  list(userId: string, belowId: string | undefined, limit: number): Promise<SessionRow[]> {
+    const now = this.#options.clock.now();
+    return this.#options.database.system(({ orm }) =>
+      orm
+        .select()
+        .from(sessions)
+        .where(
+          and(
+            eq(sessions.userId, userId),
+            stillGood(now),
+            belowId === undefined ? undefined : lt(sessions.id, belowId),
+          ),
+        )
+        .orderBy(desc(sessions.id))
+        .limit(limit),
+    );
+  }
+
+  async sign(holder: Holder, sessionId: string, organizations: string[]): Promise<Omit<TokenPair, 'refreshToken'>> {
+    const { tokens, ids } = this.#options;
+    const claims = {
+      userId: holder.id,
+      sessionId,
+      email: holder.email,
+      name: holder.name,
+      organizations: organizations.slice(0, organizationsInTokenMax),
+    };
+    return { accessToken: await tokens.sign(claims, ids.next('ses')), expiresIn: tokens.lifetimeSeconds };
+  }
+
+  async addRefreshToken({ orm }: Transaction, sessionId: string, token: string, now: Date): Promise<void> {
+    const expiresAt = new Date(now.getTime() + this.#options.refreshLifetimeMs);
+    await orm.insert(refreshTokens).values({ hash: hashSecretToken(token), sessionId, createdAt: now, expiresAt });
+  }
+
+  /** A session outlives its newest tokens, of whichever kind. */
+  sessionEnd(now: Date): Date {
+    const { refreshLifetimeMs, tokens } = this.#options;
+    return new Date(now.getTime() + Math.max(refreshLifetimeMs, tokens.lifetimeSeconds * 1000));
+  }
+
+  /** One audit row in each of the person's organizations; returns their ids, in order. */
+  async tellOrganizations(
+    transaction: Transaction,
+    holder: Holder,
+    origin: RequestOrigin,
+    action: string,
+    sessionId: string,
+    details: Record<string, unknown> = {},
+  ): Promise<string[]> {
+    const memberships = await this.#options.membershipsOf(transaction, holder.id, { hold: true });
+    for (const { id } of memberships) {
+      await this.#options.audit.write(transaction, {
+        organizationId: id,
+        action,
+        actor: { type: 'user', id: holder.id, email: holder.email },
+        resource: { type: 'session', id: sessionId },
+        origin,
+        details,
+      });
+    }
+    return memberships.map(({ id }) => id);
+  }
+}
+
+function stillGood(now: Date) {
+  return and(isNull(sessions.revokedAt), gt(sessions.expiresAt, now));
+}

@@ -1,0 +1,177 @@
+import * as oidc from 'openid-client';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { type ProviderIdentity, readIdentity } from './provider-identity.ts';
+
+export interface ProviderSettings {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+export interface FlowSecrets {
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+}
+
+/** Identity, then the three Google scopes that let a person's projects be backed up. */
+const scopes = [
+  'openid',
+  'email',
+  'profile',
+  'https://www.googleapis.com/auth/firebase',
+  'https://www.googleapis.com/auth/cloud-platform',
+  'https://www.googleapis.com/auth/datastore',
+];
+const timeoutSeconds = 10;
+const discoveryKeptMs = 3_600_000;
+const discoveryAttempts = 3;
+const refused = 'The identity provider did not accept the sign-in. Start again.';
+
+type Grant = (
+  configuration: oidc.Configuration,
+) => Promise<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers>;
+
+/**
+ * The OpenID Connect provider people sign in with. Id tokens are checked against the provider's keys, issuer,
+ * audience, time and, in flows of our own, the nonce. A provider takes the client's secret in one of two ways;
+ * which one it is, is found out on first use.
+ */
+export class IdentityProvider {
+  readonly #settings: ProviderSettings;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #discovered: Promise<oidc.Configuration[]> | undefined;
+  #discoveredAtMs = 0;
+
+  constructor(settings: ProviderSettings, clock: Clock, log: Logger) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  async authorizationUrl(secrets: FlowSecrets, redirectUri: string): Promise<string> {
+    const [configuration] = await this.#configurations();
+    const url = oidc.buildAuthorizationUrl(configuration as oidc.Configuration, {
+      redirect_uri: redirectUri,
+      scope: scopes.join(' '),
+      state: secrets.state,
+      nonce: secrets.nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(secrets.codeVerifier),
+      code_challenge_method: 'S256',
+      access_type: 'offline',
+      prompt: 'consent',
+    });
+    return url.href;
+  }
+
+  /** The answer to a flow of ours, with everything it was started with checked. */
+  finish(callback: URL, secrets: FlowSecrets): Promise<ProviderIdentity> {
+    return this.#exchange((configuration) =>
+      oidc.authorizationCodeGrant(configuration, callback, {
+        expectedState: secrets.state,
+        expectedNonce: secrets.nonce,
+        pkceCodeVerifier: secrets.codeVerifier,
+        idTokenExpected: true,
+      }),
+    );
+  }
+
+  /** A code somebody else obtained for our client: the provider checks its redirect URI and its verifier. */
+  exchangeForeignCode(code: string, redirectUri: string, codeVerifier: string | undefined): Promise<ProviderIdentity> {
+    return this.#exchange((configuration) =>
+      oidc.genericGrantRequest(configuration, 'authorization_code', {
+        code,
+        redirect_uri: redirectUri,
+        ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
+      }),
+    );
+  }
+
+  async #exchange(grant: Grant): Promise<ProviderIdentity> {
+    const configurations = await this.#configurations();
+    for (const [index, configuration] of configurations.entries()) {
+      try {
+        const tokens = await grant(configuration);
+        if (index > 0) configurations.unshift(...configurations.splice(index, 1));
+        return await readIdentity(configuration, tokens);
+      } catch (error) {
+        const isLast = index === configurations.length - 1;
+        if (!isLast && error instanceof oidc.ResponseBodyError && error.error === 'invalid_client') continue;
+        throw this.#toProblem(error);
+      }
+    }
+    throw new Error('an identity provider has at least one configuration');
+  }
+
+  async #configurations(): Promise<oidc.Configuration[]> {
+    const nowMs = this.#clock.now().getTime();
+    if (!this.#discovered || nowMs - this.#discoveredAtMs > discoveryKeptMs) {
+      this.#discoveredAtMs = nowMs;
+      this.#discovered = this.#discover();
+    }
+    try {
+      return await this.#discovered;
+    } catch (error) {
+      this.#discovered = undefined;
+      this.#log.warn({ reason: describe(error) }, 'the identity provider could not be discovered');
+      throw unreachable();
+    }
+  }
+
+  async #discover(): Promise<oidc.Configuration[]> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const isPlain = issuer.startsWith('http:');
+    const prepare = [oidc.enableNonRepudiationChecks, ...(isPlain ? [oidc.allowInsecureRequests] : [])];
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const found = await oidc.discovery(new URL(issuer), clientId, undefined, oidc.ClientSecretBasic(clientSecret), {
+          execute: prepare,
+          timeout: timeoutSeconds,
+        });
+        const other = new oidc.Configuration(
+          found.serverMetadata(),
+          clientId,
+          undefined,
+          oidc.ClientSecretPost(clientSecret),
+        );
+        other.timeout = timeoutSeconds;
+        for (const step of prepare) step(other);
+        const methods = found.serverMetadata().token_endpoint_auth_methods_supported;
+        return methods && !methods.includes('client_secret_basic') ? [other, found] : [found, other];
+      } catch (error) {
+        if (attempt === discoveryAttempts) throw error;
+      }
+    }
+  }
+
+  /** Errors of the library may carry tokens and claims, so only their names are logged and none is passed on. */
+  #toProblem(error: unknown): Problem {
+    if (error instanceof Problem) return error;
+    this.#log.warn({ reason: describe(error) }, 'a sign-in failed at the identity provider');
+    if (error instanceof oidc.ResponseBodyError) {
+      const isOurs = error.error === 'invalid_client' || error.status >= 500;
+      return isOurs ? unreachable() : new Problem('UNAUTHORIZED', refused);
+    }
+    if (error instanceof oidc.AuthorizationResponseError) return new Problem('UNAUTHORIZED', refused);
+    if (error instanceof oidc.ClientError) {
+      const response = error.cause instanceof Response ? error.cause : undefined;
+      const isAway = error.code === 'OAUTH_TIMEOUT' || (response !== undefined && response.status >= 500);
+      return isAway ? unreachable() : new Problem('UNAUTHORIZED', refused);
+    }
+    return unreachable();
+  }
+}
+
+function unreachable(): Problem {
+  return new Problem('SERVICE_UNAVAILABLE', 'The identity provider cannot be reached right now. Try again shortly.');
+}
+
+function describe(error: unknown): string {
+  if (error instanceof oidc.ResponseBodyError) return `${error.status} ${error.error}`;
+  if (error instanceof oidc.ClientError) return error.code ?? error.name;
+  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+  return cause?.code ?? (error instanceof Error ? error.name : 'unknown');
+}

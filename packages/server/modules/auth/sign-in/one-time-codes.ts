@@ -1,0 +1,52 @@
+import { and, eq, gt, isNull } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { oneTimeCodes } from '../tables.ts';
+import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
+
+export const exchangeCodeMs = 60_000;
+/** The local link waits for an operator to come back to the terminal. */
+export const localLinkMs = 7 * 86_400_000;
+
+/** A code that opens a session for this person once. */
+export async function issueExchangeCode({ orm }: Transaction, userId: string, now: Date): Promise<string> {
+  const code = createSecretToken(tokenPrefixes.code);
+  const expiresAt = new Date(now.getTime() + exchangeCodeMs);
+  await orm
+    .insert(oneTimeCodes)
+    .values({ hash: hashSecretToken(code), kind: 'exchange', userId, createdAt: now, expiresAt });
+  return code;
+}
+
+export async function issueLocalCode({ orm }: Transaction, now: Date): Promise<string> {
+  const code = createSecretToken(tokenPrefixes.local);
+  const expiresAt = new Date(now.getTime() + localLinkMs);
+  await orm.insert(oneTimeCodes).values({ hash: hashSecretToken(code), kind: 'local', createdAt: now, expiresAt });
+  return code;
+}
+
+/** Marks the code used; of several callers at once, one gets it. */
+export async function redeemCode(
+  { orm }: Transaction,
+  kind: 'exchange' | 'local',
+  code: string,
+  now: Date,
+): Promise<{ userId: string | null } | undefined> {
+  const [row] = await orm
+    .update(oneTimeCodes)
+    .set({ usedAt: now })
+    .where(
+      and(
+        eq(oneTimeCodes.hash, hashSecretToken(code)),
+        eq(oneTimeCodes.kind, kind),
+        isNull(oneTimeCodes.usedAt),
+        gt(oneTimeCodes.expiresAt, now),
+      ),
+    )
+    .returning({ userId: oneTimeCodes.userId });
+  return row;
+}
+
+/** Once somebody came in by a local link, the others that were printed are worth nothing. */
+export async function dropLocalCodes({ orm }: Transaction): Promise<void> {
+  await orm.delete(oneTimeCodes).where(eq(oneTimeCodes.kind, 'local'));
+}

@@ -1,0 +1,75 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { and, eq, gt } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/database/database.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import { signInFlows } from '../tables.ts';
+import { hashSecretToken } from '../tokens/secret-tokens.ts';
+import type { FlowSecrets } from './identity-provider.ts';
+
+export const flowMs = 10 * 60_000;
+
+const contents = z.object({
+  nonce: z.string(),
+  codeVerifier: z.string(),
+  browserHash: z.string(),
+  redirectUri: z.string().nullable(),
+});
+
+export interface SignInFlow extends FlowSecrets {
+  /** Where the caller wants to return to with a one-time code; null for the dashboard. */
+  redirectUri: string | null;
+}
+
+/** Sign-ins under way at the identity provider, each tied to the browser that began it and good for one answer. */
+export class SignInFlows {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+
+  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+  }
+
+  async begin(browser: string, redirectUri: string | null): Promise<FlowSecrets> {
+    const now = this.#clock.now();
+    const secrets = { state: random(), nonce: random(), codeVerifier: random() };
+    const stateHash = hashSecretToken(secrets.state);
+    const { nonce, codeVerifier } = secrets;
+    const text = JSON.stringify({ nonce, codeVerifier, redirectUri, browserHash: hashSecretToken(browser) });
+    const sealed = this.#keyring.seal(text, flowPurpose(stateHash));
+    const expiresAt = new Date(now.getTime() + flowMs);
+    await this.#database.system(({ orm }) =>
+      orm.insert(signInFlows).values({ stateHash, sealed, createdAt: now, expiresAt }),
+    );
+    return secrets;
+  }
+
+  /** Undefined when the flow is unknown, over, answered already, or was begun by another browser; that one may still end it. */
+  take(state: string, browser: string | undefined): Promise<SignInFlow | undefined> {
+    const stateHash = hashSecretToken(state);
+    return this.#database.system(async ({ orm }) => {
+      const [row] = await orm
+        .select()
+        .from(signInFlows)
+        .where(and(eq(signInFlows.stateHash, stateHash), gt(signInFlows.expiresAt, this.#clock.now())))
+        .for('update');
+      if (!row || browser === undefined) return undefined;
+      const flow = contents.parse(JSON.parse(this.#keyring.openText(row.sealed, flowPurpose(stateHash))));
+      if (!timingSafeEqual(Buffer.from(flow.browserHash), Buffer.from(hashSecretToken(browser)))) return undefined;
+      await orm.delete(signInFlows).where(eq(signInFlows.stateHash, stateHash));
+      return { state, nonce: flow.nonce, codeVerifier: flow.codeVerifier, redirectUri: flow.redirectUri };
+    });
+  }
+}
+
+export function random(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export function flowPurpose(stateHash: string): string {
+  return `sign_in_flows:${stateHash}`;
+}

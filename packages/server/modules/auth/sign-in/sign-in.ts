@@ -1,0 +1,132 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/database/database.ts';
+import type { Ids } from '../../../platform/ids.ts';
+import type { RequestOrigin } from '../../../platform/principal.ts';
+import { invalid, Problem } from '../../../platform/problem.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { Sessions, TokenPair } from '../sessions/sessions.ts';
+import { tokenPrefixes } from '../tokens/secret-tokens.ts';
+import { findUser, keepUser, type UserRow } from '../user-store.ts';
+import type { IdentityProvider } from './identity-provider.ts';
+import { issueExchangeCode, redeemCode } from './one-time-codes.ts';
+import type { ProviderIdentity } from './provider-identity.ts';
+import { random, type SignInFlows } from './sign-in-flows.ts';
+
+export interface SignInOptions {
+  database: Database;
+  clock: Clock;
+  ids: Ids;
+  keyring: Keyring;
+  flows: SignInFlows;
+  sessions: Sessions;
+  /** Undefined when none is configured. */
+  provider: IdentityProvider | undefined;
+  allowedRedirectUris: readonly string[];
+  baseUrl: () => string;
+  /** A person has given the provider's consent anew. Nobody waits for what follows from it. */
+  onConsent: (user: UserRow) => void;
+}
+
+export interface CallbackQuery {
+  code?: string | undefined;
+  state?: string | undefined;
+  iss?: string | undefined;
+  error?: string | undefined;
+}
+
+export type SignInEnd = { kind: 'return'; location: string } | { kind: 'session'; tokens: TokenPair };
+
+const browserPattern = /^[A-Za-z0-9_-]{43}$/;
+const wrongCode = 'The code is not valid, has expired or was used before.';
+
+/** Sign-in with the identity provider, from the first redirect to tokens. */
+export class SignIn {
+  readonly #options: SignInOptions;
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+  }
+
+  /** Where to send the browser, and the value of the cookie that will recognise it. Several tabs share one. */
+  async start(redirectUri: string | undefined, browserCookie: string | undefined) {
+    const provider = this.#provider();
+    if (redirectUri !== undefined && !this.#options.allowedRedirectUris.includes(redirectUri))
+      throw invalid('redirect_uri', 'is not on the list of allowed addresses');
+    const browser = browserCookie && browserPattern.test(browserCookie) ? browserCookie : random();
+    const secrets = await this.#options.flows.begin(browser, redirectUri ?? null);
+    return { location: await provider.authorizationUrl(secrets, this.#callbackUri()), browser };
+  }
+
+  async finish(query: CallbackQuery, browserCookie: string | undefined, origin: RequestOrigin): Promise<SignInEnd> {
+    const provider = this.#provider();
+    const flow = query.state === undefined ? undefined : await this.#options.flows.take(query.state, browserCookie);
+    if (!flow)
+      throw new Problem('UNAUTHORIZED', 'This sign-in was not begun in this browser, or is over. Start again.');
+    if (query.error !== undefined || query.code === undefined) {
+      if (flow.redirectUri === null) throw new Problem('UNAUTHORIZED', 'The identity provider ended the sign-in.');
+      return { kind: 'return', location: withParameter(flow.redirectUri, 'error', query.error ?? 'invalid_request') };
+    }
+    const user = await this.#keep(await provider.finish(this.#answered(query), flow));
+    if (flow.redirectUri === null) {
+      return { kind: 'session', tokens: await this.#options.sessions.start(user, origin, 'provider') };
+    }
+    const now = this.#options.clock.now();
+    const code = await this.#options.database.system((transaction) => issueExchangeCode(transaction, user.id, now));
+    return { kind: 'return', location: withParameter(flow.redirectUri, 'code', code) };
+  }
+
+  /** A one-time code of ours, or a code of the provider that the caller obtained by itself. */
+  async exchange(
+    request: { code: string; redirectUri?: string | undefined; codeVerifier?: string | undefined },
+    origin: RequestOrigin,
+  ): Promise<TokenPair> {
+    const { sessions, provider } = this.#options;
+    if (request.code.startsWith(tokenPrefixes.code))
+      return sessions.start(await this.#redeem(request.code), origin, 'code');
+    if (!provider) throw new Problem('UNAUTHORIZED', wrongCode);
+    const redirectUri = request.redirectUri ?? this.#callbackUri();
+    const identity = await provider.exchangeForeignCode(request.code, redirectUri, request.codeVerifier);
+    return sessions.start(await this.#keep(identity), origin, 'provider');
+  }
+
+  #provider(): IdentityProvider {
+    if (this.#options.provider) return this.#options.provider;
+    throw new Problem('INVALID_STATE', 'No identity provider is configured. Use the link the server printed at start.');
+  }
+
+  async #keep(identity: ProviderIdentity): Promise<UserRow> {
+    const { database, clock, ids, keyring, onConsent } = this.#options;
+    const user = await database.system((transaction) => keepUser(transaction, identity, clock.now(), ids, keyring));
+    if (identity.refreshToken !== null) onConsent(user);
+    return user;
+  }
+
+  #redeem(code: string): Promise<UserRow> {
+    const { database, clock } = this.#options;
+    return database.system(async (transaction) => {
+      const redeemed = await redeemCode(transaction, 'exchange', code, clock.now());
+      const user = redeemed?.userId ? await findUser(transaction, redeemed.userId) : undefined;
+      if (!user) throw new Problem('UNAUTHORIZED', wrongCode);
+      return user;
+    });
+  }
+
+  #callbackUri(): string {
+    return `${this.#options.baseUrl()}/api/v1/auth/google/callback`;
+  }
+
+  #answered(query: CallbackQuery): URL {
+    const url = new URL(this.#callbackUri());
+    for (const name of ['code', 'state', 'iss'] as const) {
+      const value = query[name];
+      if (value !== undefined) url.searchParams.set(name, value);
+    }
+    return url;
+  }
+}
+
+function withParameter(address: string, name: string, value: string): string {
+  const url = new URL(address);
+  url.searchParams.set(name, value);
+  return url.href;
+}

@@ -1,0 +1,52 @@
+import { type Role, roleAtLeast } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import { Problem } from '../../platform/problem.ts';
+import type { Caller } from './context.ts';
+import { findMember } from './members/member-store.ts';
+import { lockOrganization, type OrganizationRow } from './organization-store.ts';
+import { findServiceAccount } from './service-account/service-account-store.ts';
+
+export interface AuthorizedChange {
+  organization: OrganizationRow;
+  /** Null for an API key, whose scopes were checked at the door. */
+  role: Role | null;
+}
+
+/**
+ * Begins a change: locks the organization, then reads anew what the caller is in it. Changes of one organization thus
+ * come one after another, and one that waited for a demotion or a removal of its own caller is refused.
+ */
+export async function authorizeChange(
+  transaction: Transaction,
+  organizationId: string,
+  caller: Caller,
+  required: Role,
+): Promise<AuthorizedChange> {
+  const organization = await lockOrganization(transaction, organizationId);
+  if (!organization) throw organizationNotFound();
+  const role = await currentRole(transaction, organizationId, caller);
+  if (role !== null) requireRole(role, required);
+  return { organization, role };
+}
+
+async function currentRole(transaction: Transaction, organizationId: string, caller: Caller): Promise<Role | null> {
+  const { principal } = caller;
+  if (principal.kind === 'key') {
+    const account = await findServiceAccount(transaction, organizationId);
+    if (account?.id === principal.serviceAccountId) return null;
+    throw new Problem('UNAUTHORIZED', 'The API key is not valid.');
+  }
+  const member = await findMember(transaction, organizationId, principal.userId);
+  if (!member) throw new Problem('FORBIDDEN', 'You are not a member of this organization.');
+  return member.role;
+}
+
+export function requireRole(current: Role, required: Role): void {
+  if (roleAtLeast(current, required)) return;
+  const details = { requiredRole: required, currentRole: current };
+  throw new Problem('PERMISSION_DENIED', `This needs the role ${required}; yours is ${current}.`, { details });
+}
+
+export function organizationNotFound(): Problem {
+  return new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
+}

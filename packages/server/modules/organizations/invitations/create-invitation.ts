@@ -1,0 +1,72 @@
+import { operations, type Role } from '@holdfast/contract';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { authorizeChange, requireRole } from '../authorize-change.ts';
+import type { Caller, InvitationsContext } from '../context.ts';
+import { audit, emit, invitationInEvent } from '../events-and-audit.ts';
+import { isMemberByEmail } from '../members/member-store.ts';
+import { invitationMail } from './invitation-mail.ts';
+import { changeInvitation, findPendingByEmail, type InvitationRow, insertInvitation } from './invitation-store.ts';
+import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
+
+export const invitationMs = 7 * 86_400_000;
+const { role: least } = operations.createInvitation.access;
+
+/** The invitation, its mail, its event and its audit row stand or fall together. */
+export async function createInvitation(
+  context: InvitationsContext,
+  organizationId: string,
+  caller: Caller,
+  wanted: { email: string; role: Exclude<Role, 'owner'> },
+): Promise<InvitationRow> {
+  const { principal } = caller;
+  if (principal.kind !== 'person') throw new Error('only people invite people');
+  const token = createInvitationToken();
+  return context.database.tenant(organizationId, async (transaction) => {
+    const { organization, role } = await authorizeChange(transaction, organizationId, caller, least);
+    requireRole(role ?? least, wanted.role);
+    if (await isMemberByEmail(transaction, organizationId, wanted.email))
+      throw new Problem('ALREADY_MEMBER', `${wanted.email} is a member already.`);
+    await makeRoom(context, transaction, organizationId, wanted.email);
+    const now = context.clock.now();
+    const invitation: InvitationRow = {
+      id: context.ids.next('inv'),
+      organizationId,
+      ...wanted,
+      status: 'pending',
+      tokenHash: hashInvitationToken(token),
+      invitedById: principal.userId,
+      invitedByEmail: principal.email,
+      createdAt: now,
+      resentAt: null,
+      expiresAt: new Date(now.getTime() + invitationMs),
+    };
+    await insertInvitation(transaction, invitation);
+    const mail = invitationMail(invitation, organization.name, context.baseUrl(), token);
+    await context.mails.post(transaction, organizationId, invitation.id, mail);
+    await emit(context, transaction, caller, organization, 'invitation.created', {
+      invitation: invitationInEvent(invitation),
+    });
+    await audit(context, transaction, caller, organizationId, {
+      action: 'invitation.created',
+      resource: { type: 'invitation', id: invitation.id },
+      details: { email: invitation.email, role: invitation.role },
+    });
+    return invitation;
+  });
+}
+
+/** One pending invitation per address; one that has expired gives way. */
+async function makeRoom(
+  context: InvitationsContext,
+  transaction: Transaction,
+  organizationId: string,
+  email: string,
+): Promise<void> {
+  const pending = await findPendingByEmail(transaction, organizationId, email);
+  if (!pending) return;
+  if (pending.expiresAt > context.clock.now())
+    throw new Problem('INVITATION_EXISTS', `An invitation for ${email} is pending already.`);
+  await changeInvitation(transaction, organizationId, pending.id, { status: 'expired' });
+  await context.mails.withdraw(transaction, organizationId, pending.id);
+}

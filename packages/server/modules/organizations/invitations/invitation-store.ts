@@ -1,0 +1,92 @@
+import { and, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { invitations } from '../tables.ts';
+
+export type InvitationRow = typeof invitations.$inferSelect;
+
+/** Statements on invitations. */
+
+export async function insertInvitation({ orm }: Transaction, row: InvitationRow): Promise<void> {
+  await orm.insert(invitations).values(row);
+}
+
+/** The pending one for this address, however old. */
+export async function findPendingByEmail(
+  { orm }: Transaction,
+  organizationId: string,
+  email: string,
+): Promise<InvitationRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(invitations)
+    .where(
+      and(
+        eq(invitations.organizationId, organizationId),
+        sql`lower(${invitations.email}) = lower(${email})`,
+        eq(invitations.status, 'pending'),
+      ),
+    );
+  return row;
+}
+
+export async function lockInvitation(
+  { orm }: Transaction,
+  organizationId: string,
+  invitationId: string,
+): Promise<InvitationRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(invitations)
+    .where(and(eq(invitations.organizationId, organizationId), eq(invitations.id, invitationId)))
+    .for('update');
+  return row;
+}
+
+export async function changeInvitation(
+  { orm }: Transaction,
+  organizationId: string,
+  invitationId: string,
+  change: Partial<InvitationRow>,
+): Promise<void> {
+  await orm
+    .update(invitations)
+    .set(change)
+    .where(and(eq(invitations.organizationId, organizationId), eq(invitations.id, invitationId)));
+}
+
+/** Those that can still be accepted, newest first. */
+export async function listPending(
+  { orm }: Transaction,
+  organizationId: string,
+  now: Date,
+  before: string | undefined,
+  limit: number,
+): Promise<InvitationRow[]> {
+  return orm
+    .select()
+    .from(invitations)
+    .where(
+      and(
+        eq(invitations.organizationId, organizationId),
+        eq(invitations.status, 'pending'),
+        gt(invitations.expiresAt, now),
+        before === undefined ? undefined : lt(invitations.id, before),
+      ),
+    )
+    .orderBy(desc(invitations.id))
+    .limit(limit);
+}
+
+export interface InvitationAddress {
+  id: string;
+  organizationId: string;
+}
+
+/** Where a token leads. Reads across tenants: the invitee belongs to none of them yet, and the token's hash is all that is asked. */
+export async function findByToken({ orm }: Transaction, tokenHash: string): Promise<InvitationAddress | undefined> {
+  const [row] = await orm
+    .select({ id: invitations.id, organizationId: invitations.organizationId })
+    .from(invitations)
+    .where(eq(invitations.tokenHash, tokenHash));
+  return row;
+}

@@ -1,0 +1,39 @@
+import { operations } from '@holdfast/contract';
+import { authorizeChange, requireRole } from '../authorize-change.ts';
+import type { Caller, InvitationsContext } from '../context.ts';
+import { audit } from '../events-and-audit.ts';
+import { requirePending } from './cancel-invitation.ts';
+import { invitationMs } from './create-invitation.ts';
+import { invitationMail } from './invitation-mail.ts';
+import { changeInvitation, type InvitationRow } from './invitation-store.ts';
+import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
+
+const { role: least } = operations.resendInvitation.access;
+
+/** A new link and a new week; the old link stops working. */
+export async function resendInvitation(
+  context: InvitationsContext,
+  organizationId: string,
+  caller: Caller,
+  invitationId: string,
+): Promise<InvitationRow & { resentAt: Date }> {
+  const token = createInvitationToken();
+  return context.database.tenant(organizationId, async (transaction) => {
+    const { organization, role } = await authorizeChange(transaction, organizationId, caller, least);
+    const invitation = await requirePending(transaction, organizationId, invitationId);
+    requireRole(role ?? least, invitation.role);
+    const resentAt = context.clock.now();
+    const expiresAt = new Date(resentAt.getTime() + invitationMs);
+    const change = { resentAt, expiresAt, tokenHash: hashInvitationToken(token) };
+    await changeInvitation(transaction, organizationId, invitationId, change);
+    const renewed = { ...invitation, ...change };
+    const mail = invitationMail(renewed, organization.name, context.baseUrl(), token);
+    await context.mails.post(transaction, organizationId, invitationId, mail);
+    await audit(context, transaction, caller, organizationId, {
+      action: 'invitation.resent',
+      resource: { type: 'invitation', id: invitationId },
+      details: { email: invitation.email, role: invitation.role },
+    });
+    return renewed;
+  });
+}

@@ -1,0 +1,53 @@
+import { and, desc, eq, isNull } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { organizationKeys } from '../tables.ts';
+
+export type KeyRow = typeof organizationKeys.$inferSelect;
+export type Derivation = NonNullable<KeyRow['derivation']>;
+
+/** Statements on the keys of organizations. */
+
+export async function insertKey({ orm }: Transaction, row: KeyRow): Promise<void> {
+  await orm.insert(organizationKeys).values(row);
+}
+
+export async function findCurrentKey({ orm }: Transaction, organizationId: string): Promise<KeyRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(organizationKeys)
+    .where(and(eq(organizationKeys.organizationId, organizationId), isNull(organizationKeys.retiredAt)));
+  return row;
+}
+
+/** All of them, the latest change first. */
+export async function listKeys({ orm }: Transaction, organizationId: string): Promise<KeyRow[]> {
+  return orm
+    .select()
+    .from(organizationKeys)
+    .where(eq(organizationKeys.organizationId, organizationId))
+    .orderBy(desc(organizationKeys.version));
+}
+
+export async function findKey(
+  { orm }: Transaction,
+  organizationId: string,
+  keyId: string,
+): Promise<KeyRow | undefined> {
+  const [row] = await orm
+    .select()
+    .from(organizationKeys)
+    .where(and(eq(organizationKeys.organizationId, organizationId), eq(organizationKeys.id, keyId)));
+  return row;
+}
+
+export async function changeKey(
+  { orm }: Transaction,
+  organizationId: string,
+  keyId: string,
+  change: Partial<KeyRow>,
+): Promise<void> {
+  await orm
+    .update(organizationKeys)
+    .set(change)
+    .where(and(eq(organizationKeys.organizationId, organizationId), eq(organizationKeys.id, keyId)));
+}

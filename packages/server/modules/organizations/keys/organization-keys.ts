@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { lockOrganization } from '../organization-store.ts';
+import { type Derivation, findCurrentKey, findKey, insertKey, type KeyRow, listKeys } from './key-store.ts';
+import { fingerprintOf } from './passphrase.ts';
+
+/** A key that wraps the data keys of an organization's backups. */
+export interface OrganizationKey {
+  keyId: string;
+  kind: KeyRow['kind'];
+  key: Buffer;
+  /** How a passphrase gave this key; belongs into the envelope, so that the passphrase alone opens it. */
+  derivation: Derivation | null;
+}
+
+export type KeyMaker = Pick<Platform, 'clock' | 'ids' | 'keyring'>;
+
+export const keyPurpose = (keyId: string) => `organization_keys:${keyId}`;
+
+/** The middle of the hierarchy master key → organization key → data key of a backup. */
+export class OrganizationKeys {
+  readonly #maker: KeyMaker;
+
+  constructor(maker: KeyMaker) {
+    this.#maker = maker;
+  }
+
+  /** The key that wraps new data keys. */
+  async current(transaction: Transaction, organizationId: string): Promise<OrganizationKey> {
+    return this.open(await currentKey(this.#maker, transaction, organizationId));
+  }
+
+  /** The key that wrapped an existing data key. DECRYPTION_ERROR when the customer withdrew it, or when it is gone. */
+  async byId(transaction: Transaction, organizationId: string, keyId: string): Promise<OrganizationKey> {
+    return this.open(await findKey(transaction, organizationId, keyId));
+  }
+
+  /** Every key at hand, the current one first: what a catalogue is rebuilt with from the bucket alone. */
+  async available(transaction: Transaction, organizationId: string): Promise<OrganizationKey[]> {
+    const rows = await listKeys(transaction, organizationId);
+    return rows.filter((row) => row.sealed !== null).map((row) => this.open(row));
+  }
+
+  open(row: KeyRow | undefined): OrganizationKey {
+    if (!row) throw new Problem('DECRYPTION_ERROR', 'The key of this backup no longer exists; nothing can read it.');
+    if (row.sealed === null) {
+      throw new Problem(
+        'DECRYPTION_ERROR',
+        `The ${row.kind} this backup was made with was withdrawn. Supply it again with PUT /api/v1/organizations/current/encryption-key.`,
+      );
+    }
+    const key = this.#maker.keyring.open(row.sealed, keyPurpose(row.id));
+    return { keyId: row.id, kind: row.kind, key, derivation: row.derivation };
+  }
+}
+
+/** The row of the key in use. An organization that has none yet gets one, under its lock so that it gets only one. */
+export async function currentKey(maker: KeyMaker, transaction: Transaction, organizationId: string): Promise<KeyRow> {
+  const found = await findCurrentKey(transaction, organizationId);
+  if (found) return found;
+  await lockOrganization(transaction, organizationId);
+  return (await findCurrentKey(transaction, organizationId)) ?? createServiceKey(maker, transaction, organizationId, 1);
+}
+
+/** A key of the service's own making, current from now on. The key before it must be retired already. */
+export async function createServiceKey(
+  { clock, ids, keyring }: KeyMaker,
+  transaction: Transaction,
+  organizationId: string,
+  version: number,
+): Promise<KeyRow> {
+  const key = randomBytes(32);
+  const id = ids.next('key');
+  const now = clock.now();
+  const row: KeyRow = {
+    id,
+    organizationId,
+    kind: 'service',
+    sealed: keyring.seal(key, keyPurpose(id)),
+    derivation: null,
+    fingerprint: fingerprintOf(key),
+    version,
+    createdAt: now,
+    activatedAt: now,
+    retiredAt: null,
+  };
+  await insertKey(transaction, row);
+  return row;
+}

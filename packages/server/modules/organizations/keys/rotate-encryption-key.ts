@@ -1,0 +1,63 @@
+import { operations } from '@holdfast/contract';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { authorizeChange } from '../authorize-change.ts';
+import type { Caller, OrganizationsContext } from '../context.ts';
+import { audit } from '../events-and-audit.ts';
+import { changeKey, type KeyRow, listKeys } from './key-store.ts';
+import { createServiceKey, currentKey, OrganizationKeys } from './organization-keys.ts';
+
+const { role } = operations.rotateEncryptionKey.access;
+
+/**
+ * Wraps the key of every backup anew, without touching backup data. The service's own key is replaced by a new one; a
+ * customer's key only the customer can replace, so there all backup keys come under the one in use. All or nothing:
+ * a backup whose key was withdrawn ends the rotation with DECRYPTION_ERROR.
+ */
+export async function rotateEncryptionKey(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: Caller,
+): Promise<{ row: KeyRow; rewrapped: number }> {
+  return context.database.tenant(organizationId, async (transaction) => {
+    await authorizeChange(transaction, organizationId, caller, role);
+    const before = await currentKey(context, transaction, organizationId);
+    const row = await renew(context, transaction, organizationId, before);
+    const rewrapped = await rewrapAll(context, transaction, organizationId, row);
+    await audit(context, transaction, caller, organizationId, {
+      action: 'encryption_key.rotated',
+      resource: { type: 'encryption_key', id: row.id },
+      details: { version: row.version, replaced: before.id === row.id ? null : before.id, rewrapped },
+    });
+    return { row, rewrapped };
+  });
+}
+
+async function renew(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+  before: KeyRow,
+): Promise<KeyRow> {
+  const now = context.clock.now();
+  const version = before.version + 1;
+  if (before.kind === 'service') {
+    await changeKey(transaction, organizationId, before.id, { retiredAt: now });
+    return createServiceKey(context, transaction, organizationId, version);
+  }
+  await changeKey(transaction, organizationId, before.id, { version, activatedAt: now });
+  return { ...before, version, activatedAt: now };
+}
+
+async function rewrapAll(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+  row: KeyRow,
+): Promise<number> {
+  const keys = new OrganizationKeys(context);
+  const rows = new Map((await listKeys(transaction, organizationId)).map((found) => [found.id, found]));
+  const source = { open: (keyId: string) => keys.open(rows.get(keyId)), wrapWith: keys.open(row) };
+  let rewrapped = 0;
+  for (const rewrap of context.later.rewraps) rewrapped += await rewrap(transaction, organizationId, source);
+  return rewrapped;
+}

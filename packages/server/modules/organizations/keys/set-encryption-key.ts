@@ -1,0 +1,106 @@
+import { operations } from '@holdfast/contract';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { authorizeChange } from '../authorize-change.ts';
+import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
+import { audit } from '../events-and-audit.ts';
+import { changeKey, type Derivation, insertKey, type KeyRow, listKeys } from './key-store.ts';
+import { currentKey, keyPurpose } from './organization-keys.ts';
+import { deriveKey, fingerprintOf, newDerivation } from './passphrase.ts';
+import { encryptionKeyEtag } from './present-encryption-key.ts';
+
+const { role } = operations.setEncryptionKey.access;
+
+interface Supplied {
+  kind: 'passphrase' | 'key';
+  key: Buffer;
+  fingerprint: string;
+  derivation: Derivation | null;
+}
+
+/**
+ * From now on the customer's key wraps the keys of new backups. One that was here before is recognised by its
+ * fingerprint and brings the backups made with it back; the key it replaces stays at hand for its own backups.
+ */
+export async function setEncryptionKey(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: ConditionalCaller,
+  given: { passphrase?: string | undefined; key?: string | undefined },
+): Promise<KeyRow> {
+  const supplied =
+    given.passphrase === undefined
+      ? fromKey(Buffer.from(given.key ?? '', 'base64'))
+      : await fromPassphrase(context, organizationId, given.passphrase);
+  return context.database.tenant(organizationId, async (transaction) => {
+    await authorizeChange(transaction, organizationId, caller, role);
+    const current = await currentKey(context, transaction, organizationId);
+    caller.requireMatch(encryptionKeyEtag(current));
+    if (current.fingerprint === supplied.fingerprint) return current;
+    await changeKey(transaction, organizationId, current.id, { retiredAt: context.clock.now() });
+    const row = await activate(context, transaction, organizationId, supplied, current.version + 1);
+    await audit(context, transaction, caller, organizationId, {
+      action: 'encryption_key.updated',
+      resource: { type: 'encryption_key', id: row.id },
+      details: { type: row.kind, version: row.version, replaced: current.id },
+    });
+    return row;
+  });
+}
+
+function fromKey(key: Buffer): Supplied {
+  return { kind: 'key', key, fingerprint: fingerprintOf(key), derivation: null };
+}
+
+/** Derives before the transaction begins, because it takes long; tries the parameters of earlier passphrases first. */
+async function fromPassphrase(
+  context: OrganizationsContext,
+  organizationId: string,
+  passphrase: string,
+): Promise<Supplied> {
+  const rows = await context.database.tenant(organizationId, (transaction) => listKeys(transaction, organizationId));
+  const known = new Map<string, Derivation>();
+  for (const { derivation } of rows)
+    if (derivation) known.set(`${derivation.salt} ${derivation.iterations}`, derivation);
+  for (const derivation of known.values()) {
+    const key = await deriveKey(passphrase, derivation);
+    const fingerprint = fingerprintOf(key);
+    if (rows.some((row) => row.fingerprint === fingerprint))
+      return { kind: 'passphrase', key, fingerprint, derivation };
+  }
+  const derivation = newDerivation(known.values().next().value?.salt);
+  const key = await deriveKey(passphrase, derivation);
+  return { kind: 'passphrase', key, fingerprint: fingerprintOf(key), derivation };
+}
+
+async function activate(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+  supplied: Supplied,
+  version: number,
+): Promise<KeyRow> {
+  const { clock, ids, keyring } = context;
+  const now = clock.now();
+  const rows = await listKeys(transaction, organizationId);
+  const known = rows.find((row) => row.fingerprint === supplied.fingerprint);
+  if (known) {
+    const sealed = keyring.seal(supplied.key, keyPurpose(known.id));
+    const change = { sealed, version, activatedAt: now, retiredAt: null };
+    await changeKey(transaction, organizationId, known.id, change);
+    return { ...known, ...change };
+  }
+  const id = ids.next('key');
+  const { key, ...facts } = supplied;
+  const row: KeyRow = {
+    id,
+    organizationId,
+    ...facts,
+    sealed: keyring.seal(key, keyPurpose(id)),
+    version,
+    createdAt: now,
+    activatedAt: now,
+    retiredAt: null,
+  };
+  await insertKey(transaction, row);
+  return row;
+}

@@ -1,0 +1,75 @@
+import { violatedConstraint } from '../../../platform/database/database.ts';
+import type { Person, RequestOrigin } from '../../../platform/principal.ts';
+import { Problem } from '../../../platform/problem.ts';
+import type { OrganizationsContext } from '../context.ts';
+import { audit, emit, memberInEvent } from '../events-and-audit.ts';
+import { createServiceKey } from '../keys/organization-keys.ts';
+import { insertMember } from '../members/member-store.ts';
+import { insertOrganization, type OrganizationRow } from '../organization-store.ts';
+import { slugOf, withSuffix } from './slug.ts';
+
+const slugAttemptsMax = 12;
+
+export interface Founder {
+  readonly principal: Person;
+  readonly origin: RequestOrigin;
+}
+
+/** A new organization with its owner and its key. A slug made from the name gives way to one that stands; a given one does not. */
+export async function createOrganization(
+  context: OrganizationsContext,
+  founder: Founder,
+  wanted: { name: string; slug?: string | undefined },
+): Promise<OrganizationRow> {
+  const slug = wanted.slug ?? slugOf(wanted.name, 'organization');
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await found(context, founder, wanted.name, attempt === 0 ? slug : withSuffix(slug, attempt));
+    } catch (error) {
+      if (violatedConstraint(error) !== 'organizations_slug') throw error;
+      if (wanted.slug !== undefined) throw new Problem('SLUG_TAKEN', `The slug ${wanted.slug} is taken.`);
+      if (attempt >= slugAttemptsMax) throw error;
+    }
+  }
+}
+
+async function found(
+  context: OrganizationsContext,
+  founder: Founder,
+  name: string,
+  slug: string,
+): Promise<OrganizationRow> {
+  const { clock, config, database, ids } = context;
+  const { principal } = founder;
+  const now = clock.now();
+  const row: OrganizationRow = {
+    id: ids.next('org'),
+    name,
+    slug,
+    plan: config.DEFAULT_PLAN,
+    billingCycle: 'monthly',
+    timezone: 'UTC',
+    defaultStorageId: null,
+    deletedAt: null,
+    recoveryDeadline: null,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
+  await database.tenant(row.id, async (transaction) => {
+    await insertOrganization(transaction, row);
+    await insertMember(transaction, row.id, principal.userId, 'owner', now);
+    await createServiceKey(context, transaction, row.id, 1);
+    await emit(context, transaction, founder, row, 'organization.created', {});
+    await emit(context, transaction, founder, row, 'member.joined', {
+      member: memberInEvent({ ...principal, role: 'owner' }),
+    });
+    const resource = { type: 'organization', id: row.id };
+    await audit(context, transaction, founder, row.id, {
+      action: 'organization.created',
+      resource,
+      details: { name, slug },
+    });
+  });
+  return row;
+}

@@ -1,0 +1,63 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+import { tenantTables } from '../../../platform/database/tenant-tables.ts';
+import type { PeriodicTask } from '../../../platform/periodic.ts';
+import type { OrganizationsContext } from '../context.ts';
+import { listExpired, lockForPurge } from '../organization-store.ts';
+
+const purgedPerRunMax = 50;
+
+/**
+ * Removes everything an organization ever wrote, its keys included, in one system transaction: whatever copy of its
+ * backups survives somewhere cannot be read any more. Its audit log goes too, so the service's own log tells of it.
+ */
+export async function purgeOrganization(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+  reason: string,
+): Promise<void> {
+  if (!(await lockForPurge(transaction, organizationId))) return;
+  const { client } = transaction;
+  await client.query(`delete from pgboss.job where data->>'organizationId' = $1 and state < 'active'`, [
+    organizationId,
+  ]);
+  for (const hook of context.later.purgeHooks) await hook(transaction, organizationId);
+  const removed: Record<string, number> = {};
+  for (const table of await tenantTables(client)) {
+    const { rowCount } = await client.query(`delete from ${table} where organization_id = $1`, [organizationId]);
+    if (rowCount) removed[table] = rowCount;
+  }
+  await client.query('delete from idempotency_keys where scope = $1', [organizationId]);
+  await client.query('delete from organizations where id = $1', [organizationId]);
+  transaction.onCommit(() =>
+    context.log.info({ organizationId, reason, removed }, 'an organization was purged and its keys destroyed'),
+  );
+}
+
+/** Purges organizations whose time to be recovered is over, each in a transaction of its own. */
+export function purgeTask(context: OrganizationsContext): PeriodicTask {
+  return {
+    name: 'purge organizations',
+    everyMs: 60_000,
+    run: async (signal) => {
+      const expired = await context.database.system((transaction) =>
+        listExpired(transaction, context.clock.now(), purgedPerRunMax),
+      );
+      for (const id of expired) {
+        if (signal.aborted) return;
+        await context.database.system((transaction) => purgeExpired(context, transaction, id));
+      }
+    },
+  };
+}
+
+/** Looks again under the lock: the owner may have recovered it in the meantime. */
+async function purgeExpired(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+): Promise<void> {
+  const row = await lockForPurge(transaction, organizationId);
+  if (!row?.deletedAt || !row.recoveryDeadline || row.recoveryDeadline > context.clock.now()) return;
+  await purgeOrganization(context, transaction, organizationId, 'not recovered in time');
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/database/database.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { type ActivityNotes, activityMs } from '../../auth/index.ts';
+
+const writesAtOnceMax = 4;
+
+/**
+ * Notes who was active, beside the call and never in its way: at most once a minute for each person and key, one write
+ * at a time for each, few at once altogether. A note that finds the row locked or the house busy is left out; the next call brings another.
+ */
+export class DatabaseActivityNotes implements ActivityNotes {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(platform: { database: Database; clock: Clock; log: Logger }) {
+    this.#database = platform.database;
+    this.#clock = platform.clock;
+    this.#log = platform.log;
+  }
+
+  personActive(organizationId: string, userId: string): void {
+    this.#note(
+      organizationId,
+      userId,
+      `update memberships set last_active_at = $1 where ctid in (
+         select ctid from memberships where organization_id = $2 and user_id = $3 and last_active_at <= $4 for update skip locked)`,
+    );
+  }
+
+  keyUsed(organizationId: string, serviceAccountId: string): void {
+    this.#note(
+      organizationId,
+      serviceAccountId,
+      `update service_accounts set last_used_at = $1 where ctid in (
+         select ctid from service_accounts where organization_id = $2 and id = $3 and (last_used_at is null or last_used_at <= $4) for update skip locked)`,
+    );
+  }
+
+  /** Waits for the notes under way. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#writing.values());
+  }
+
+  #note(organizationId: string, id: string, statement: string): void {
+    const mark = `${organizationId} ${id}`;
+    if (this.#writing.has(mark) || this.#writing.size >= writesAtOnceMax) return;
+    const write = this.#write(organizationId, id, statement)
+      .catch((error: unknown) => this.#log.debug({ err: error }, 'an activity note was left out'))
+      .finally(() => this.#writing.delete(mark));
+    this.#writing.set(mark, write);
+  }
+
+  async #write(organizationId: string, id: string, statement: string): Promise<void> {
+    const now = this.#clock.now();
+    const before = new Date(now.getTime() - activityMs);
+    await this.#database.tenant(organizationId, ({ client }) =>
+      client.query(statement, [now, organizationId, id, before]),
+    );
+  }
+}

@@ -1,0 +1,116 @@
+import { and, asc, eq, sql } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { users } from '../../auth/index.ts';
+import { memberships, type Role } from '../tables.ts';
+
+export interface MemberRow {
+  userId: string;
+  email: string;
+  name: string;
+  picture: string | null;
+  role: Role;
+  joinedAt: Date;
+  lastActiveAt: Date;
+  updatedAt: Date;
+}
+
+/** Statements on memberships, with the people behind them. */
+
+const columns = {
+  userId: memberships.userId,
+  email: users.email,
+  name: users.name,
+  picture: users.picture,
+  role: memberships.role,
+  joinedAt: memberships.joinedAt,
+  lastActiveAt: memberships.lastActiveAt,
+  updatedAt: memberships.updatedAt,
+};
+
+export async function insertMember(
+  { orm }: Transaction,
+  organizationId: string,
+  userId: string,
+  role: Role,
+  now: Date,
+): Promise<void> {
+  await orm
+    .insert(memberships)
+    .values({ organizationId, userId, role, joinedAt: now, lastActiveAt: now, updatedAt: now });
+}
+
+export async function findMember(
+  { orm }: Transaction,
+  organizationId: string,
+  userId: string,
+): Promise<MemberRow | undefined> {
+  const [row] = await orm
+    .select(columns)
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
+  return row;
+}
+
+export async function findOwner({ orm }: Transaction, organizationId: string): Promise<MemberRow> {
+  const [row] = await orm
+    .select(columns)
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner')));
+  if (!row) throw new Error('an organization has no owner');
+  return row;
+}
+
+export async function isMemberByEmail({ orm }: Transaction, organizationId: string, email: string): Promise<boolean> {
+  const [row] = await orm
+    .select({ userId: memberships.userId })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), sql`lower(${users.email}) = lower(${email})`))
+    .limit(1);
+  return row !== undefined;
+}
+
+export interface JoinPosition {
+  joinedAt: Date;
+  userId: string;
+}
+
+/** In the order they joined. */
+export async function listMembers(
+  { orm }: Transaction,
+  organizationId: string,
+  after: JoinPosition | undefined,
+  limit: number,
+): Promise<MemberRow[]> {
+  const behind = after
+    ? sql`(${memberships.joinedAt}, ${memberships.userId}) > (${after.joinedAt.toISOString()}::timestamptz, ${after.userId})`
+    : undefined;
+  return orm
+    .select(columns)
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), behind))
+    .orderBy(asc(memberships.joinedAt), asc(memberships.userId))
+    .limit(limit);
+}
+
+export async function setRole(
+  { orm }: Transaction,
+  organizationId: string,
+  userId: string,
+  role: Role,
+  now: Date,
+): Promise<void> {
+  await orm
+    .update(memberships)
+    .set({ role, updatedAt: now })
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
+}
+
+export async function deleteMember({ orm }: Transaction, organizationId: string, userId: string): Promise<void> {
+  await orm
+    .delete(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
+}

@@ -1,0 +1,31 @@
+import { operations } from '@holdfast/contract';
+import { authorizeChange } from '../authorize-change.ts';
+import type { Caller, OrganizationsContext } from '../context.ts';
+import { audit, emit, memberInEvent } from '../events-and-audit.ts';
+import { deleteMember, findMember } from './member-store.ts';
+import { cannotRemoveOwner, memberNotFound } from './update-member.ts';
+
+const { role: least } = operations.removeMember.access;
+
+/** Takes a member out of the organization, with effect on that person's very next call. Everyone but the owner may leave. */
+export async function removeMember(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: Caller,
+  userId: string,
+): Promise<void> {
+  const leaves = caller.principal.kind === 'person' && caller.principal.userId === userId;
+  await context.database.tenant(organizationId, async (transaction) => {
+    const { organization } = await authorizeChange(transaction, organizationId, caller, leaves ? 'viewer' : least);
+    const member = await findMember(transaction, organizationId, userId);
+    if (!member) throw memberNotFound();
+    if (member.role === 'owner') throw cannotRemoveOwner();
+    await deleteMember(transaction, organizationId, userId);
+    await emit(context, transaction, caller, organization, 'member.left', { member: memberInEvent(member) });
+    await audit(context, transaction, caller, organizationId, {
+      action: leaves ? 'member.left' : 'member.removed',
+      resource: { type: 'member', id: userId },
+      details: { email: member.email, role: member.role },
+    });
+  });
+}

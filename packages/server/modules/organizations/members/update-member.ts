@@ -1,0 +1,76 @@
+import { operations, type Role } from '@holdfast/contract';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { authorizeChange, requireRole } from '../authorize-change.ts';
+import type { Caller, OrganizationsContext } from '../context.ts';
+import { audit, emit, memberInEvent } from '../events-and-audit.ts';
+import type { OrganizationRow } from '../organization-store.ts';
+import { findMember, findOwner, type MemberRow, setRole } from './member-store.ts';
+
+const { role: least } = operations.updateMember.access;
+
+/**
+ * Gives a member another role. Nobody grants or touches a role above their own; making someone owner hands ownership
+ * over in the same transaction. The organization's lock keeps concurrent changes apart, so there is always one owner.
+ */
+export async function updateMember(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: Caller,
+  userId: string,
+  role: Role,
+): Promise<MemberRow> {
+  return context.database.tenant(organizationId, async (transaction) => {
+    const authorized = await authorizeChange(transaction, organizationId, caller, least);
+    const own = authorized.role ?? least;
+    requireRole(own, role);
+    const target = await findMember(transaction, organizationId, userId);
+    if (!target) throw memberNotFound();
+    requireRole(own, target.role);
+    if (target.role === role) return target;
+    if (target.role === 'owner') throw cannotRemoveOwner();
+    if (role === 'owner') await stepDown(context, transaction, authorized.organization, caller);
+    return changeRole(context, transaction, authorized.organization, caller, target, role);
+  });
+}
+
+/** First down, then up: at no moment are there two owners. */
+async function stepDown(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organization: OrganizationRow,
+  caller: Caller,
+): Promise<void> {
+  const owner = await findOwner(transaction, organization.id);
+  await changeRole(context, transaction, organization, caller, owner, 'admin');
+}
+
+async function changeRole(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organization: OrganizationRow,
+  caller: Caller,
+  member: MemberRow,
+  role: Role,
+): Promise<MemberRow> {
+  const updatedAt = context.clock.now();
+  const changed = { ...member, role, updatedAt };
+  await setRole(transaction, organization.id, member.userId, role, updatedAt);
+  await emit(context, transaction, caller, organization, 'member.role_changed', {
+    member: { ...memberInEvent(changed), previousRole: member.role },
+  });
+  await audit(context, transaction, caller, organization.id, {
+    action: 'member.role_changed',
+    resource: { type: 'member', id: member.userId },
+    details: { email: member.email, previousRole: member.role, role },
+  });
+  return changed;
+}
+
+export function memberNotFound(): Problem {
+  return new Problem('MEMBER_NOT_FOUND', 'The organization has no such member.');
+}
+
+export function cannotRemoveOwner(): Problem {
+  return new Problem('CANNOT_REMOVE_OWNER', 'Make another member owner first; an organization always has one.');
+}

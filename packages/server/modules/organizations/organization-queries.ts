@@ -1,0 +1,77 @@
+import type { Plan, Role } from '@holdfast/contract';
+import { and, asc, eq, isNull } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import { findMember } from './members/member-store.ts';
+import { changeOrganization, findOrganization } from './organization-store.ts';
+import { memberships, organizations } from './tables.ts';
+
+/** What other modules ask about organizations. */
+
+/** Also of an organization that can still be recovered; undefined once it is purged. */
+export async function planOf({ orm }: Transaction, organizationId: string): Promise<Plan | undefined> {
+  const [row] = await orm
+    .select({ plan: organizations.plan })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId));
+  return row?.plan;
+}
+
+/** Undefined for a person who is no member, and in an organization that is deleted. */
+export async function roleIn(
+  transaction: Transaction,
+  organizationId: string,
+  userId: string,
+): Promise<Role | undefined> {
+  if (!(await findOrganization(transaction, organizationId))) return undefined;
+  return (await findMember(transaction, organizationId, userId))?.role;
+}
+
+export async function isActive(transaction: Transaction, organizationId: string): Promise<boolean> {
+  return (await findOrganization(transaction, organizationId)) !== undefined;
+}
+
+/**
+ * One person's organizations in the order of their ids; needs a system transaction. With `hold` none of them can be
+ * purged before the transaction ends, so rows written for them belong to something.
+ */
+export async function membershipsOf(
+  { orm }: Transaction,
+  userId: string,
+  options: { hold: boolean },
+): Promise<{ id: string; name: string; role: Role }[]> {
+  const query = orm
+    .select({ id: organizations.id, name: organizations.name, role: memberships.role })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(and(eq(memberships.userId, userId), isNull(organizations.deletedAt)))
+    .orderBy(asc(organizations.id));
+  return options.hold ? query.for('key share', { of: organizations }) : query;
+}
+
+/** Whether the installation has any, deleted ones included; needs a system transaction. */
+export async function organizationsExist({ orm }: Transaction): Promise<boolean> {
+  return (await orm.select({ id: organizations.id }).from(organizations).limit(1)).length > 0;
+}
+
+/** Where backups go that name no destination. */
+export const defaultStorage = {
+  get: async (transaction: Transaction, organizationId: string): Promise<string | null> =>
+    (await findOrganization(transaction, organizationId))?.defaultStorageId ?? null,
+  set: async (
+    transaction: Transaction,
+    organizationId: string,
+    destinationId: string | null,
+    now: Date,
+  ): Promise<void> => {
+    await changeOrganization(transaction, organizationId, now, { defaultStorageId: destinationId });
+  },
+};
+
+/** What a job needs to know of the organization it works for; undefined while it is deleted. */
+export async function activeOrganization(
+  transaction: Transaction,
+  organizationId: string,
+): Promise<{ id: string; name: string; defaultStorageId: string | null } | undefined> {
+  const row = await findOrganization(transaction, organizationId);
+  return row && { id: row.id, name: row.name, defaultStorageId: row.defaultStorageId };
+}

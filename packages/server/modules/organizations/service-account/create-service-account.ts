@@ -1,0 +1,49 @@
+import { defaultScopes, operations, type Scope } from '@holdfast/contract';
+import { Problem } from '../../../platform/problem.ts';
+import { createApiKey, hashApiKey } from '../../auth/index.ts';
+import { authorizeChange } from '../authorize-change.ts';
+import type { Caller, OrganizationsContext } from '../context.ts';
+import { audit } from '../events-and-audit.ts';
+import { slugOf } from '../lifecycle/slug.ts';
+import { findServiceAccount, insertServiceAccount, type ServiceAccountRow } from './service-account-store.ts';
+
+const { role } = operations.createServiceAccount.access;
+
+/** The key leaves the house in this one answer; a hash of it stays. */
+export async function createServiceAccount(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: Caller,
+  wanted: { name: string; permissions?: Scope[] | undefined },
+): Promise<{ account: ServiceAccountRow; apiKey: string }> {
+  const apiKey = createApiKey();
+  const now = context.clock.now();
+  return context.database.tenant(organizationId, async (transaction) => {
+    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
+    if (await findServiceAccount(transaction, organizationId)) {
+      throw new Problem('SERVICE_ACCOUNT_EXISTS', 'The organization has its service account already.');
+    }
+    const account: ServiceAccountRow = {
+      id: context.ids.next('sa'),
+      organizationId,
+      name: wanted.name,
+      // A domain that can never exist: the address names the account in audit rows and receives nothing.
+      email: `${slugOf(wanted.name, 'service-account')}@${organization.slug}.holdfast.invalid`,
+      permissions: wanted.permissions ?? [...defaultScopes],
+      keyHash: hashApiKey(apiKey),
+      previousKeyHash: null,
+      previousKeyValidUntil: null,
+      lastUsedAt: null,
+      createdAt: now,
+      updatedAt: now,
+      version: 1,
+    };
+    await insertServiceAccount(transaction, account);
+    await audit(context, transaction, caller, organizationId, {
+      action: 'service_account.created',
+      resource: { type: 'service_account', id: account.id },
+      details: { name: account.name, permissions: account.permissions },
+    });
+    return { account, apiKey };
+  });
+}

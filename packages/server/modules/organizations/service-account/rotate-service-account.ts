@@ -1,0 +1,42 @@
+import { operations } from '@holdfast/contract';
+import { createApiKey, hashApiKey } from '../../auth/index.ts';
+import { authorizeChange } from '../authorize-change.ts';
+import type { Caller, OrganizationsContext } from '../context.ts';
+import { audit } from '../events-and-audit.ts';
+import { requireServiceAccount } from './delete-service-account.ts';
+import { changeServiceAccount, type ServiceAccountRow } from './service-account-store.ts';
+
+const { role } = operations.rotateServiceAccount.access;
+
+export interface RotatedKey {
+  account: ServiceAccountRow;
+  apiKey: string;
+  previousKeyValidUntil: Date;
+}
+
+/** A new key at once, the old one for the grace. At most two keys work: one that was in grace before ends here. */
+export async function rotateServiceAccount(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: Caller,
+  graceSeconds: number,
+): Promise<RotatedKey> {
+  const apiKey = createApiKey();
+  const now = context.clock.now();
+  const previousKeyValidUntil = new Date(now.getTime() + graceSeconds * 1000);
+  return context.database.tenant(organizationId, async (transaction) => {
+    await authorizeChange(transaction, organizationId, caller, role);
+    const account = await requireServiceAccount(transaction, organizationId);
+    await changeServiceAccount(transaction, organizationId, now, {
+      keyHash: hashApiKey(apiKey),
+      previousKeyHash: account.keyHash,
+      previousKeyValidUntil,
+    });
+    await audit(context, transaction, caller, organizationId, {
+      action: 'service_account.rotated',
+      resource: { type: 'service_account', id: account.id },
+      details: { previousKeyValidUntil: previousKeyValidUntil.toISOString() },
+    });
+    return { account, apiKey, previousKeyValidUntil };
+  });
+}

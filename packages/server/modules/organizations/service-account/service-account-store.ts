@@ -1,0 +1,35 @@
+import { eq, sql } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { serviceAccounts } from '../tables.ts';
+
+export type ServiceAccountRow = typeof serviceAccounts.$inferSelect;
+
+/** Statements on service accounts; an organization has at most one. */
+
+export async function insertServiceAccount({ orm }: Transaction, row: ServiceAccountRow): Promise<void> {
+  await orm.insert(serviceAccounts).values(row);
+}
+
+export async function findServiceAccount(
+  { orm }: Transaction,
+  organizationId: string,
+): Promise<ServiceAccountRow | undefined> {
+  const [row] = await orm.select().from(serviceAccounts).where(eq(serviceAccounts.organizationId, organizationId));
+  return row;
+}
+
+export async function changeServiceAccount(
+  { orm }: Transaction,
+  organizationId: string,
+  now: Date,
+  change: Partial<ServiceAccountRow>,
+): Promise<void> {
+  await orm
+    .update(serviceAccounts)
+    .set({ ...change, updatedAt: now, version: sql`${serviceAccounts.version} + 1` })
+    .where(eq(serviceAccounts.organizationId, organizationId));
+}
+
+export async function removeServiceAccount({ orm }: Transaction, organizationId: string): Promise<void> {
+  await orm.delete(serviceAccounts).where(eq(serviceAccounts.organizationId, organizationId));
+}

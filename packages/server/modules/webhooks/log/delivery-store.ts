@@ -1,0 +1,132 @@
+import { and, asc, desc, eq, gte, lt } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { outboxEvents } from '../../../platform/database/tables.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { webhookAttempts, webhookDeliveries } from '../tables.ts';
+
+export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
+export type AttemptRow = typeof webhookAttempts.$inferSelect;
+export type EventRow = typeof outboxEvents.$inferSelect;
+
+export interface DeliveryFilters {
+  status?: DeliveryRow['status'] | undefined;
+  eventType?: string | undefined;
+}
+
+/** All SQL on the delivery log of an organization. */
+export const deliveryStore = {
+  async list(
+    { orm }: Transaction,
+    organizationId: string,
+    webhookId: string,
+    filters: DeliveryFilters,
+    limit: number,
+    before: string | undefined,
+  ): Promise<DeliveryRow[]> {
+    return orm
+      .select()
+      .from(webhookDeliveries)
+      .where(
+        and(
+          eq(webhookDeliveries.organizationId, organizationId),
+          eq(webhookDeliveries.webhookId, webhookId),
+          filters.status ? eq(webhookDeliveries.status, filters.status) : undefined,
+          filters.eventType ? eq(webhookDeliveries.eventType, filters.eventType) : undefined,
+          before ? lt(webhookDeliveries.id, before) : undefined,
+        ),
+      )
+      .orderBy(desc(webhookDeliveries.id))
+      .limit(limit);
+  },
+
+  async get({ orm }: Transaction, organizationId: string, webhookId: string, id: string): Promise<DeliveryRow> {
+    return found(
+      (
+        await orm
+          .select()
+          .from(webhookDeliveries)
+          .where(is(organizationId, webhookId, id))
+      )[0],
+    );
+  },
+
+  /** Due at once. An attempt under way right now counts as the one asked for. */
+  async makeDue(
+    { orm }: Transaction,
+    organizationId: string,
+    webhookId: string,
+    id: string,
+    now: Date,
+  ): Promise<DeliveryRow> {
+    const [row] = await orm
+      .update(webhookDeliveries)
+      .set({ status: 'pending', nextAttemptAt: now, finishedAt: null })
+      .where(is(organizationId, webhookId, id))
+      .returning();
+    return found(row);
+  },
+
+  /** Makes everything due that failed since then, and tells how much that is. */
+  async recover(
+    { orm }: Transaction,
+    organizationId: string,
+    webhookId: string,
+    since: Date,
+    now: Date,
+  ): Promise<number> {
+    const recovered = await orm
+      .update(webhookDeliveries)
+      .set({ status: 'pending', nextAttemptAt: now, finishedAt: null })
+      .where(
+        and(
+          eq(webhookDeliveries.organizationId, organizationId),
+          eq(webhookDeliveries.webhookId, webhookId),
+          eq(webhookDeliveries.status, 'failed'),
+          gte(webhookDeliveries.finishedAt, since),
+        ),
+      );
+    return recovered.rowCount ?? 0;
+  },
+
+  async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<AttemptRow[]> {
+    return orm
+      .select()
+      .from(webhookAttempts)
+      .where(and(eq(webhookAttempts.organizationId, organizationId), eq(webhookAttempts.deliveryId, deliveryId)))
+      .orderBy(asc(webhookAttempts.attempt))
+      .limit(1000);
+  },
+
+  async event({ orm }: Transaction, organizationId: string, eventId: string): Promise<EventRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(outboxEvents)
+      .where(and(eq(outboxEvents.organizationId, organizationId), eq(outboxEvents.id, eventId)));
+    return row;
+  },
+
+  /** A delivery that is over when it is written: event, delivery and its one attempt. */
+  async record(
+    { orm }: Transaction,
+    event: typeof outboxEvents.$inferInsert,
+    delivery: typeof webhookDeliveries.$inferInsert,
+    attempt: typeof webhookAttempts.$inferInsert,
+  ): Promise<void> {
+    await orm.insert(outboxEvents).values(event);
+    await orm.insert(webhookDeliveries).values(delivery);
+    await orm.insert(webhookAttempts).values(attempt);
+  },
+};
+
+function is(organizationId: string, webhookId: string, id: string) {
+  return and(
+    eq(webhookDeliveries.organizationId, organizationId),
+    eq(webhookDeliveries.webhookId, webhookId),
+    eq(webhookDeliveries.id, id),
+  );
+}
+
+function found(row: DeliveryRow | undefined): DeliveryRow {
+  if (!row) throw new Problem('DELIVERY_NOT_FOUND', 'The webhook has no such delivery.');
+  return row;
+}

@@ -1,0 +1,30 @@
+import type { Caller, WebhooksContext } from '../context.ts';
+import { type RenderedRequest, renderRequest } from '../requests/render-request.ts';
+import { webhookStore } from '../webhook-store.ts';
+import { deliveryStore } from './delivery-store.ts';
+import { presentRequest } from './present-delivery.ts';
+
+/** What was sent last, and what came back each time. Before the first attempt: what would be sent now. */
+export async function readRequest(
+  { platform, secrets }: WebhooksContext,
+  { organization }: Pick<Caller, 'organization'>,
+  webhookId: string,
+  deliveryId: string,
+) {
+  return platform.database.tenant(organization.id, async (transaction) => {
+    const webhook = await webhookStore.get(transaction, organization.id, webhookId);
+    const delivery = await deliveryStore.get(transaction, organization.id, webhookId, deliveryId);
+    const attempts = await deliveryStore.attempts(transaction, organization.id, deliveryId);
+    const last = attempts.at(-1);
+    if (last) {
+      const sent = { url: last.url, headers: secrets.requestHeaders(deliveryId, last.sealedHeaders), body: last.body };
+      return presentRequest(deliveryId, sent, attempts);
+    }
+    const event = await deliveryStore.event(transaction, organization.id, delivery.eventId);
+    const now = platform.clock.now();
+    const request: RenderedRequest = event
+      ? renderRequest({ event, webhook: secrets.signer(webhook, now), deliveryId, attempt: 1, now })
+      : { url: webhook.url, headers: {}, body: '' };
+    return presentRequest(deliveryId, request, attempts);
+  });
+}

@@ -1,0 +1,115 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { eventNames, simpleSamples, standardSamples } from '@holdfast/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ReceivedRequest } from '../../../testing/webhook-receiver.ts';
+import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { documentationPath, writeDocumentation } from './documentation.ts';
+
+test('docs/webhooks.md is what the contract and the receivers say', () => {
+  const written = readFileSync(documentationPath, 'utf8');
+  expect(written).toBe(writeDocumentation());
+  for (const name of eventNames) expect(written).toContain(`### ${name}\n`);
+});
+
+const secret = 'whsec_ZG9jdW1lbnRlZC1yZWNlaXZlcnMtdmVyaWZ5LXRoaXM=';
+const file = (name: string) => fileURLToPath(new URL(`../../../../../docs/receivers/${name}`, import.meta.url));
+const hasGo = (() => {
+  try {
+    return Boolean(execFileSync('go', ['version']));
+  } catch {
+    return false;
+  }
+})();
+
+describe('the documented receivers', () => {
+  let house: WebhookHouse;
+  let standard: ReceivedRequest;
+  let simple: ReceivedRequest;
+  beforeAll(async () => {
+    house = await startWebhookHouse();
+    await house.create('/standard', { secret });
+    await house.create('/simple', { format: 'simple', secret });
+    await house.emit('backup.completed', {
+      data: { ...standardSamples['backup.completed'], note: 'grüße ✓' },
+      simple: simpleSamples['backup.completed'],
+    });
+    [standard] = (await house.receiver.arrivals('/standard', 1)) as [ReceivedRequest];
+    [simple] = (await house.receiver.arrivals('/simple', 1)) as [ReceivedRequest];
+  });
+  afterAll(() => house.close());
+
+  const languages = [
+    ['TypeScript', process.execPath, [file('receiver.ts')], true],
+    ['Python', 'python3', [file('receiver.py')], true],
+    ['Go', 'go', ['run', file('receiver.go')], hasGo],
+  ] as const;
+  test.for(languages)(
+    '%s: takes what we send, once, and nothing else',
+    async ([_language, program, args, runs], { skip }) => {
+      if (!runs) skip('not installed here');
+      const child = spawn(program, args, {
+        env: { ...process.env, WEBHOOK_SECRET: secret, PORT: '0', NODE_OPTIONS: '' },
+      });
+      const output: string[] = [];
+      child.stdout.on('data', (chunk) => output.push(String(chunk)));
+      try {
+        const port = await listening(child, output);
+        const tamper = (request: ReceivedRequest) => ({ ...request, body: request.body.replace('Shop', 'Shoq') });
+        const stale = {
+          ...standard,
+          headers: {
+            ...standard.headers,
+            'x-service-timestamp': String(Number(standard.headers['x-service-timestamp']) - 301),
+          },
+        };
+        const bare = { ...simple, headers: { ...simple.headers, 'x-webhook-signature': undefined } };
+        expect(await replay(port, standard)).toBe(204);
+        expect(await replay(port, standard)).toBe(204);
+        expect(await replay(port, simple)).toBe(204);
+        for (const bad of [tamper(standard), tamper(simple), stale, bare]) expect(await replay(port, bad)).toBe(401);
+        await expect
+          .poll(
+            () =>
+              output
+                .join('')
+                .split('\n')
+                .filter((line) => line === 'backup.completed').length,
+          )
+          .toBe(2);
+      } finally {
+        child.kill();
+      }
+    },
+  );
+});
+
+async function listening(child: ChildProcess, output: string[]): Promise<number> {
+  const errors: string[] = [];
+  child.stderr?.on('data', (chunk) => errors.push(String(chunk)));
+  await expect.poll(() => output.join(''), { timeout: 20_000, message: errors.join('') }).toMatch(/listening on \d+/);
+  return Number(/listening on (\d+)/.exec(output.join(''))?.[1]);
+}
+
+/** Sends a delivery on as it came. */
+function replay(
+  port: number,
+  { path, headers, body }: Pick<ReceivedRequest, 'path' | 'headers' | 'body'>,
+): Promise<number> {
+  const given = Object.entries(headers).filter(
+    ([name, value]) => value !== undefined && !['host', 'connection'].includes(name),
+  );
+  return new Promise((resolve, reject) => {
+    const call = httpRequest(
+      { port, host: '127.0.0.1', path, method: 'POST', headers: Object.fromEntries(given) as Record<string, string> },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    call.on('error', reject);
+    call.end(body);
+  });
+}

@@ -1,0 +1,63 @@
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { webhooks } from '../tables.ts';
+import type { RequestFacts } from './render-request.ts';
+
+type WebhookRow = typeof webhooks.$inferSelect;
+
+/** How a webhook's secrets lie in the database: sealed, each bound to its row. */
+export class WebhookSecrets {
+  readonly #keyring: Keyring;
+  readonly #signers = new WeakMap<WebhookRow, RequestFacts['webhook']>();
+
+  constructor(keyring: Keyring) {
+    this.#keyring = keyring;
+  }
+
+  sealSecret(webhookId: string, secret: string): string {
+    return this.#keyring.seal(secret, `webhook secret ${webhookId}`);
+  }
+
+  sealHeaders(webhookId: string, headers: Record<string, string>): string {
+    return this.#keyring.seal(JSON.stringify(headers), `webhook headers ${webhookId}`);
+  }
+
+  secret(row: WebhookRow): string | null {
+    return row.sealedSecret === null ? null : this.#keyring.openText(row.sealedSecret, `webhook secret ${row.id}`);
+  }
+
+  /** The secret before the last rotation, as long as it still signs. */
+  previousSecret(row: WebhookRow, now: Date): string | null {
+    if (row.sealedPreviousSecret === null || row.previousSecretValidUntil === null) return null;
+    if (row.previousSecretValidUntil <= now) return null;
+    return this.#keyring.openText(row.sealedPreviousSecret, `webhook secret ${row.id}`);
+  }
+
+  headers(row: WebhookRow): Record<string, string> {
+    return JSON.parse(this.#keyring.openText(row.sealedHeaders, `webhook headers ${row.id}`)) as Record<string, string>;
+  }
+
+  sealRequestHeaders(deliveryId: string, headers: Record<string, string>): string {
+    return this.#keyring.seal(JSON.stringify(headers), `webhook request ${deliveryId}`);
+  }
+
+  requestHeaders(deliveryId: string, sealed: string): Record<string, string> {
+    return JSON.parse(this.#keyring.openText(sealed, `webhook request ${deliveryId}`)) as Record<string, string>;
+  }
+
+  /** Everything of a webhook that a request is made from. Opened once for a row, however many deliveries share it. */
+  signer(row: WebhookRow, now: Date): RequestFacts['webhook'] {
+    const opened = this.#signers.get(row);
+    if (opened) return opened;
+    const signer = {
+      id: row.id,
+      url: row.url,
+      format: row.format,
+      retryEnabled: row.retryEnabled,
+      headers: this.headers(row),
+      secret: this.secret(row),
+      previousSecret: this.previousSecret(row, now),
+    };
+    this.#signers.set(row, signer);
+    return signer;
+  }
+}

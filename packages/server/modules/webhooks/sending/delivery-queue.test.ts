@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asOwner } from '../../../testing/people.ts';
+import { removeOldDeliveries } from '../log/retention.ts';
+import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
+import { DeliveryQueue, type FinishedAttempt } from './delivery-queue.ts';
+
+/** A service that dispatches and delivers nothing, so that the queue is the test's alone. */
+let house: WebhookHouse;
+beforeAll(async () => {
+  house = await startWebhookHouse({ HOLDFAST_ROLES: 'api' });
+});
+afterAll(() => house.close());
+
+const everything = { total: 1000, webhooks: new Map<string, number>(), organizations: new Map<string, number>() };
+const queueOf = (owner: string) => new DeliveryQueue(house.app.platform.database, owner);
+const query = (text: string, values: unknown[] = []) =>
+  asOwner(house.app.databaseUrl, (client) => client.query(text, values));
+
+async function fill(webhookId: string, count: number): Promise<void> {
+  const { ids, clock } = house.app.platform;
+  for (let index = 0; index < count; index++) {
+    const eventId = await house.emit('backup.completed', { data: {} });
+    await query(
+      `insert into webhook_deliveries (id, organization_id, webhook_id, event_id, event_type, status, next_attempt_at, created_at) values ($1, $2, $3, $4, 'backup.completed', 'pending', $5, $5)`,
+      [ids.next('dlv'), house.organizationId, webhookId, eventId, clock.now()],
+    );
+  }
+}
+
+const delivered = (id: string): FinishedAttempt => ({
+  id,
+  organizationId: house.organizationId,
+  status: 'delivered',
+  attempt: 1,
+  nextAttemptAt: null,
+  finishedAt: house.app.clock.now(),
+  sentAt: house.app.clock.now(),
+  url: 'https://localhost/',
+  sealedHeaders: '',
+  body: '{}',
+  statusCode: 200,
+  durationMs: 1,
+  error: null,
+  responseBody: '',
+});
+
+test('processes that claim at once never hold the same delivery, and each webhook gives only what it has room for', async () => {
+  const { clock } = house.app;
+  const [one, two] = [await house.create('/one'), await house.create('/two')];
+  await fill(one.id, 12);
+  await fill(two.id, 3);
+  const room = { ...everything, webhooks: new Map([[one.id, 2]]) };
+  const claims = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => queueOf(owner).claim(clock.now(), room)));
+  const ids = claims.flat().map((delivery) => delivery.id);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const claim of claims)
+    expect(claim.filter((delivery) => delivery.webhookId === one.id).length).toBeLessThanOrEqual(2);
+  expect(claims.flat().filter((delivery) => delivery.webhookId === two.id)).toHaveLength(3);
+  await query('delete from webhook_deliveries');
+});
+
+test('a dead process loses its lease, and then has no say any more', async () => {
+  const { clock } = house.app;
+  const { id } = await house.create('/leases');
+  await fill(id, 1);
+  const [dead, heir] = [queueOf('dead'), queueOf('heir')];
+  const [claimed] = await dead.claim(clock.now(), everything);
+  expect(await heir.claim(clock.now(), everything)).toEqual([]);
+  await query(`update webhook_deliveries set lease_until = now() - interval '1 second'`);
+  await dead.renew([claimed?.id as string]);
+  expect(await heir.claim(clock.now(), everything)).toEqual([]);
+  await query(`update webhook_deliveries set lease_until = now() - interval '1 second'`);
+  const [inherited] = await heir.claim(clock.now(), everything);
+  expect(inherited).toMatchObject({ id: claimed?.id, attempts: 0 });
+  await dead.finish([delivered(claimed?.id as string)]);
+  expect((await query('select status from webhook_deliveries')).rows).toEqual([{ status: 'pending' }]);
+  await heir.finish([delivered(claimed?.id as string)]);
+  expect((await query('select status, attempts from webhook_deliveries')).rows).toEqual([
+    { status: 'delivered', attempts: 1 },
+  ]);
+  await query('delete from webhook_deliveries');
+});
+
+test('what happened before an organization was deleted is told once; retries wait for its recovery, its last event does not', async () => {
+  const { clock } = house.app;
+  const { id } = await house.create('/deleted');
+  await fill(id, 3);
+  const [first, second, third] = (await query('select id from webhook_deliveries order by id')).rows.map(
+    (row) => row.id,
+  );
+  await query('update webhook_deliveries set attempts = 1 where id = any($1)', [[first, second]]);
+  await query(`update webhook_deliveries set event_type = 'organization.deleted' where id = $1`, [first]);
+  await query('update organizations set deleted_at = now() where id = $1', [house.organizationId]);
+  const claimedIds = async (owner: string) =>
+    (await queueOf(owner).claim(clock.now(), everything)).map((delivery) => delivery.id).sort();
+  expect(await claimedIds('a')).toEqual([first, third]);
+  await query('update organizations set deleted_at = null where id = $1', [house.organizationId]);
+  expect(await claimedIds('b')).toEqual([second]);
+  await query('delete from webhook_deliveries');
+});
+
+test('the log and its events are kept thirty days, and what still waits to be dispatched longer', async () => {
+  const { clock, platform } = house.app;
+  const { id } = await house.create('/old');
+  await fill(id, 3);
+  await query('update outbox_events set dispatched_at = created_at');
+  const run = () => removeOldDeliveries(platform.database, clock, new AbortController().signal);
+  const left = async () =>
+    (
+      await query(
+        'select (select count(*) from webhook_deliveries)::int as deliveries, (select count(*) from outbox_events)::int as events',
+      )
+    ).rows[0];
+  await query(`update webhook_deliveries set created_at = created_at - interval '29 days'`);
+  await query(`update outbox_events set created_at = created_at - interval '29 days'`);
+  const before = await left();
+  await run();
+  expect(await left()).toEqual(before);
+  await query(`update webhook_deliveries set created_at = created_at - interval '2 days'`);
+  await query(`update outbox_events set created_at = created_at - interval '2 days'`);
+  await query('update outbox_events set dispatched_at = null where id = (select min(id) from outbox_events)');
+  await run();
+  expect(await left()).toEqual({ deliveries: 0, events: 1 });
+});

@@ -1,0 +1,179 @@
+import { inArray } from 'drizzle-orm';
+import type { Database, Transaction } from '../../../platform/database/database.ts';
+import { outboxEvents } from '../../../platform/database/tables.ts';
+import type { EventPayload } from '../../../platform/outbox.ts';
+import { webhooks } from '../tables.ts';
+import { perWebhookInitial } from './slots.ts';
+
+/** A delivery this process holds the lease of. */
+export interface ClaimedDelivery {
+  id: string;
+  webhookId: string;
+  organizationId: string;
+  eventId: string;
+  /** Attempts made so far. */
+  attempts: number;
+  webhook: typeof webhooks.$inferSelect;
+  /** Absent when the event is no longer kept. */
+  event: { id: string; type: string; createdAt: Date; payload: EventPayload } | undefined;
+}
+
+export interface FinishedAttempt {
+  id: string;
+  organizationId: string;
+  status: 'pending' | 'delivered' | 'failed';
+  /** Null when nothing was sent: then only the state of the delivery changes. */
+  attempt: number | null;
+  nextAttemptAt: Date | null;
+  finishedAt: Date | null;
+  sentAt: Date;
+  url: string;
+  sealedHeaders: string;
+  body: string;
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  responseBody: string | null;
+}
+
+/** A lease lives this long without being renewed; after a crash another process sends the delivery then. */
+const leaseSeconds = 15;
+export const leaseRenewalMs = 5000;
+
+/**
+ * Visits each webhook that has something pending by skipping through the index, so that its cost follows the number
+ * of such webhooks and not of deliveries, and takes from each no more than it has room for: a long backlog of one
+ * cannot push aside another. What happened before an organization was deleted is still told; retries, except those of
+ * its last event, wait for its recovery.
+ */
+const claimStatement = `
+  with recursive busy (webhook_id) as (
+    (select webhook_id from webhook_deliveries where status = 'pending' order by webhook_id limit 1)
+    union all
+    select (select d.webhook_id from webhook_deliveries d
+             where d.status = 'pending' and d.webhook_id > busy.webhook_id order by d.webhook_id limit 1)
+      from busy where busy.webhook_id is not null
+  ), room as (
+    select w.id, o.deleted_at, least(coalesce(own.free, ${perWebhookInitial}), coalesce(shared.free, ${perWebhookInitial})) as free
+      from busy
+      join webhooks w on w.id = busy.webhook_id
+      join organizations o on o.id = w.organization_id
+      left join unnest($3::text[], $4::int[]) as own (id, free) on own.id = w.id
+      left join unnest($5::text[], $6::int[]) as shared (id, free) on shared.id = w.organization_id
+  ), picked as (
+    select due.id from room cross join lateral (
+      select d.id, d.next_attempt_at from webhook_deliveries d
+       where d.webhook_id = room.id and d.status = 'pending' and d.next_attempt_at <= $1
+         and (d.lease_until is null or d.lease_until < now())
+         and (room.deleted_at is null or d.attempts = 0 or d.event_type = 'organization.deleted')
+       order by d.next_attempt_at limit room.free
+         for update skip locked
+    ) due
+    order by due.next_attempt_at limit $2
+  )
+  update webhook_deliveries d set lease_until = now() + interval '${leaseSeconds} seconds', lease_owner = $7
+    from picked where d.id = picked.id
+  returning d.id, d.webhook_id as "webhookId", d.organization_id as "organizationId", d.event_id as "eventId", d.attempts`;
+
+const finishStatement = `
+  with outcome as (
+    select * from json_to_recordset($1::json) as o (id text, "organizationId" text, status text, attempt int,
+      "nextAttemptAt" timestamptz, "finishedAt" timestamptz, "sentAt" timestamptz, url text, "sealedHeaders" text,
+      body text, "statusCode" int, "durationMs" int, error text, "responseBody" text)
+  ), changed as (
+    update webhook_deliveries d set status = o.status, attempts = coalesce(o.attempt, d.attempts),
+        next_attempt_at = o."nextAttemptAt", finished_at = o."finishedAt", lease_until = null, lease_owner = null,
+        status_code = o."statusCode", duration_ms = o."durationMs", last_error = o.error
+      from outcome o where d.id = o.id and d.lease_owner = $2
+    returning d.id
+  )
+  insert into webhook_attempts (delivery_id, attempt, organization_id, sent_at, url, sealed_headers, body, status_code,
+      duration_ms, error, response_body)
+  select o.id, o.attempt, o."organizationId", o."sentAt", o.url, o."sealedHeaders", o.body, o."statusCode",
+      o."durationMs", o.error, o."responseBody"
+    from outcome o join changed using (id) where o.attempt is not null
+  on conflict do nothing`;
+
+export interface ClaimRoom {
+  total: number;
+  webhooks: ReadonlyMap<string, number>;
+  organizations: ReadonlyMap<string, number>;
+}
+
+/** The deliveries table as a queue that many processes work on at once. Works across organizations. */
+export class DeliveryQueue {
+  readonly #database: Database;
+  readonly #owner: string;
+
+  constructor(database: Database, owner: string) {
+    this.#database = database;
+    this.#owner = owner;
+  }
+
+  async claim(now: Date, room: ClaimRoom): Promise<ClaimedDelivery[]> {
+    return this.#database.system(async (transaction) => {
+      const { rows } = await transaction.client.query({
+        name: 'holdfast_webhooks_claim',
+        text: claimStatement,
+        values: [
+          now,
+          room.total,
+          [...room.webhooks.keys()],
+          [...room.webhooks.values()],
+          [...room.organizations.keys()],
+          [...room.organizations.values()],
+          this.#owner,
+        ],
+      });
+      return rows.length === 0 ? [] : withFacts(transaction, rows);
+    });
+  }
+
+  /** Keeps the leases of attempts that are still under way. */
+  async renew(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#database.system(({ client }) =>
+      client.query(
+        `update webhook_deliveries set lease_until = now() + interval '${leaseSeconds} seconds' where id = any($1) and lease_owner = $2`,
+        [ids, this.#owner],
+      ),
+    );
+  }
+
+  /** Writes how attempts ended. One whose lease was lost meanwhile is left out: another process answers for that delivery now. */
+  async finish(attempts: readonly FinishedAttempt[]): Promise<void> {
+    await this.#database.system(({ client }) =>
+      client.query({
+        name: 'holdfast_webhooks_finish',
+        text: finishStatement,
+        values: [JSON.stringify(attempts), this.#owner],
+      }),
+    );
+  }
+
+  /** Hands back what was claimed and not sent. */
+  async release(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#database.system(({ client }) =>
+      client.query(
+        'update webhook_deliveries set lease_until = null, lease_owner = null where id = any($1) and lease_owner = $2',
+        [ids, this.#owner],
+      ),
+    );
+  }
+}
+
+type ClaimedRow = Omit<ClaimedDelivery, 'webhook' | 'event'>;
+
+async function withFacts({ orm }: Transaction, rows: ClaimedRow[]): Promise<ClaimedDelivery[]> {
+  const webhookIds = [...new Set(rows.map((row) => row.webhookId))];
+  const eventIds = [...new Set(rows.map((row) => row.eventId))];
+  const hooks = await orm.select().from(webhooks).where(inArray(webhooks.id, webhookIds));
+  const events = await orm.select().from(outboxEvents).where(inArray(outboxEvents.id, eventIds));
+  const hookById = new Map(hooks.map((hook) => [hook.id, hook]));
+  const eventById = new Map(events.map((event) => [event.id, event]));
+  return rows.flatMap((row) => {
+    const webhook = hookById.get(row.webhookId);
+    return webhook ? [{ ...row, webhook, event: eventById.get(row.eventId) }] : [];
+  });
+}

@@ -1,0 +1,168 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { allowedEvents, type EventName, eventNames, events, standardEnvelope } from '@holdfast/contract';
+import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type App, startApp } from '../../../app.ts';
+import { startMailServer, type TestMailServer } from '../../../testing/mail-server.ts';
+import { signUp } from '../../../testing/people.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
+import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../../testing/webhook-receiver.ts';
+
+/** Events whose feature is still to come. Whoever builds it moves its names into the story below. */
+const waiting: Partial<Record<EventName, string>> = {
+  'backup.anomaly': 'schedules',
+  'schedule.created': 'schedules',
+  'schedule.updated': 'schedules',
+  'schedule.deleted': 'schedules',
+  'schedule.triggered': 'schedules',
+  'schedule.failed': 'schedules',
+  'pitr.enabled': 'point-in-time recovery',
+  'pitr.disabled': 'point-in-time recovery',
+  'pitr.change_captured': 'point-in-time recovery',
+};
+const standing = eventNames.filter((name) => !(name in waiting));
+
+let app: TestApp;
+let worker: App;
+let receiver: WebhookReceiver;
+let mails: TestMailServer;
+let firestore: FirestoreSandbox;
+
+beforeAll(async () => {
+  [receiver, mails, firestore] = await Promise.all([
+    startWebhookReceiver(),
+    startMailServer(),
+    startFirestoreSandbox(),
+  ]);
+  const environment = { ...reachesReceiver.environment, SMTP_URL: mails.url };
+  app = await startTestApp({ ...environment, HOLDFAST_ROLES: 'api' }, reachesReceiver.overrides);
+  await tellTheStory();
+}, 180_000);
+afterAll(async () => {
+  await worker?.close();
+  await app.close();
+  await Promise.all([receiver.close(), mails.close(), firestore.stop()]);
+});
+
+/** Everything an organization can live through, each step by a call of the public API. */
+async function tellTheStory(): Promise<void> {
+  const owner = await signUp(app, 'owner@story.test');
+  const founded = await app.request('POST', '/api/v1/organizations', { token: owner.token, body: { name: 'Story' } });
+  const as = { token: owner.token, organizationId: founded.body.data.id as string };
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await app.request(method, `/api/v1${path}`, { ...as, ...(body === undefined ? {} : { body }) });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+    return answer.body.data;
+  };
+  for (const format of ['standard', 'simple']) {
+    await call('POST', '/webhooks', { name: format, url: `${receiver.address}/${format}`, events: ['*'], format });
+  }
+  // Nothing has been dispatched yet, so the webhooks hear of the founding of their organization too.
+  worker = await startApp(
+    { ...app.platform.config, HOLDFAST_ROLES: ['worker', 'scheduler'] },
+    { clock: app.clock, log: app.platform.log, ...reachesReceiver.overrides },
+  );
+  await call('PUT', '/organizations/current', { name: 'Story retold' });
+  await tellOfPeople(call);
+  const { projectId, destinationId, backupId } = await tellOfBackups(call, as);
+  await tellOfTrouble(call, as, projectId, destinationId, backupId);
+  await call('DELETE', `/projects/${projectId}`);
+  await call('POST', '/organizations/current/delete', { confirmName: 'Story retold' });
+}
+
+type Call = (method: string, path: string, body?: unknown) => Promise<{ id: string } & Record<string, unknown>>;
+
+async function tellOfPeople(call: Call): Promise<void> {
+  const guest = await signUp(app, 'guest@story.test');
+  await call('POST', '/organizations/current/invites', { email: guest.email });
+  await vi.waitFor(() => expect(mails.received).toHaveLength(1), { timeout: 30_000 });
+  const token = /accept\?token=([\w-]+)/.exec(mails.received[0]?.readable ?? '')?.[1];
+  await app.request('POST', '/api/v1/invitations/accept', { token: guest.token, body: { token } });
+  await call('PUT', `/organizations/current/members/${guest.id}`, { role: 'viewer' });
+  await call('DELETE', `/organizations/current/members/${guest.id}`);
+}
+
+async function tellOfBackups(call: Call, as: { token: string; organizationId: string }) {
+  const destination = await call('POST', '/storage-destinations', { name: 'Folder', type: 'local', path: 'story' });
+  loadSample(firestore.control.database({ project: 'story', database: '(default)' }), { seed: 7, documents: 1000 });
+  const connection = { type: 'emulator', host: firestore.address };
+  const project = await call('POST', '/projects', { name: 'Shop', sourceProjectId: 'story', connection });
+  const backup = await call('POST', '/backups', { projectId: project.id, storageDestinationId: destination.id });
+  await ended(`/backups/${backup.id}`, as, 'completed');
+  const restore = await call('POST', '/backups/restore', { backupId: backup.id, options: { safetyBackup: false } });
+  await ended(`/backups/restore/${restore.id}`, as, 'completed');
+  return { projectId: project.id, destinationId: destination.id, backupId: backup.id };
+}
+
+/** The folder of the destination gives way to a file: nothing can be read from it or written to it. */
+async function tellOfTrouble(
+  call: Call,
+  as: { token: string; organizationId: string },
+  projectId: string,
+  destinationId: string,
+  backupId: string,
+): Promise<void> {
+  const folder = join(app.folder, 'story');
+  await rename(folder, `${folder}.away`);
+  await writeFile(folder, 'in the way');
+  await call('POST', `/storage-destinations/${destinationId}/test`);
+  const restore = await call('POST', '/backups/restore', { backupId, options: { safetyBackup: false } });
+  await ended(`/backups/restore/${restore.id}`, as, 'failed');
+  const backup = await call('POST', '/backups', { projectId, storageDestinationId: destinationId });
+  await ended(`/backups/${backup.id}`, as, 'failed');
+}
+
+async function ended(path: string, as: { token: string; organizationId: string }, status: string): Promise<void> {
+  const job = await untilEnded(app, `/api/v1${path}`, as, 90_000);
+  if (job.status !== status) throw new Error(`${path} ended ${job.status}: ${JSON.stringify(job.error)}`);
+}
+
+const bodiesAt = (path: string) => receiver.to(path).map((request) => JSON.parse(request.body));
+
+describe('the standard format', () => {
+  test.each(standing)('%s is really sent, as its schema says', async (name) => {
+    const found = () => bodiesAt('/standard').filter((body) => body.type === name);
+    await expect.poll(() => found().length, { timeout: 20_000 }).toBeGreaterThan(0);
+    for (const body of found()) {
+      expect(standardEnvelope.parse(body)).toEqual(body);
+      const parsed = events[name].formats.standard?.data.parse(body.data);
+      expect(parsed, `${name} tells more than its schema`).toEqual(body.data);
+    }
+  });
+});
+
+describe('the simple format', () => {
+  test.each(allowedEvents('simple').filter((name) => !(name in waiting)))(
+    '%s is really sent, as its schema says',
+    async (name) => {
+      const found = () => bodiesAt('/simple').filter((body) => body.event === name);
+      await expect.poll(() => found().length, { timeout: 20_000 }).toBeGreaterThan(0);
+      for (const body of found()) expect(events[name].formats.simple?.data.parse(body.data)).toEqual(body.data);
+    },
+  );
+
+  test('carries no other events', () => {
+    expect(new Set(bodiesAt('/simple').map((body) => body.event)).difference(new Set(allowedEvents('simple')))).toEqual(
+      new Set(),
+    );
+  });
+});
+
+test('every event is either told above or waits for a feature the contract names', () => {
+  for (const name of eventNames) expect([name, events[name].waitsFor]).toEqual([name, waiting[name]]);
+});
+
+test('progress is told at each tenth at most once per job', () => {
+  for (const [type, key] of [
+    ['backup.progress', 'backup'],
+    ['restore.progress', 'restore'],
+  ] as const) {
+    const told = bodiesAt('/standard')
+      .filter((body) => body.type === type)
+      .map((body) => `${body.data[key].id} ${body.data.progress?.percent ?? body.data.restore?.percent}`);
+    expect(told.length).toBe(new Set(told).size);
+    for (const entry of told) expect(Number(entry.split(' ')[1]) % 10).toBe(0);
+  }
+});

@@ -1,0 +1,76 @@
+import { and, eq, isNull } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { outboxEvents } from '../../../platform/database/tables.ts';
+import type { EventPayload } from '../../../platform/outbox.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { defineJob, type JobHandler } from '../../../platform/queue.ts';
+import { type RequestFacts, renderRequest } from '../requests/render-request.ts';
+import { WebhookSecrets } from '../requests/webhook-secrets.ts';
+import { webhooks } from '../tables.ts';
+import { post } from './post.ts';
+import { automaticAttempts } from './retry-policy.ts';
+import { wants } from './subscription.ts';
+
+/**
+ * The last event of an organization that is purged: its webhooks and its log go in the same transaction, so what is
+ * still to be sent is sealed into a job of its own, which holds everything that the request needs.
+ */
+export const finalEventJob = defineJob({
+  name: 'webhook-final-event',
+  schema: z.object({ sealed: z.string() }),
+  retryLimit: 4,
+  retryDelaySeconds: 60,
+  timeoutSeconds: 90,
+});
+
+const purpose = 'webhook final event';
+
+interface FinalEvent {
+  event: { id: string; type: string; createdAt: string; payload: EventPayload };
+  webhook: RequestFacts['webhook'];
+  deliveryId: string;
+  timeoutMs: number;
+}
+
+/** Hands an event that tells of the purge itself to the webhooks that are about to go. Runs in the purging transaction. */
+export function sendFinalEvents({ keyring, clock, ids, queue }: Platform) {
+  const secrets = new WebhookSecrets(keyring);
+  return async (transaction: Transaction, organizationId: string): Promise<void> => {
+    const { orm } = transaction;
+    const ofOrganization = and(eq(outboxEvents.organizationId, organizationId), isNull(outboxEvents.dispatchedAt));
+    const [event] = await orm
+      .select()
+      .from(outboxEvents)
+      .where(and(ofOrganization, eq(outboxEvents.type, 'organization.deleted')));
+    if (!event) return;
+    const mine = and(eq(webhooks.organizationId, organizationId), eq(webhooks.enabled, true));
+    for (const row of await orm.select().from(webhooks).where(mine)) {
+      if (!wants(row, event.type, event.payload)) continue;
+      const { id, type, createdAt, payload } = event;
+      const finalEvent: FinalEvent = {
+        event: { id, type, createdAt: createdAt.toISOString(), payload },
+        webhook: secrets.signer(row, clock.now()),
+        deliveryId: ids.next('dlv'),
+        timeoutMs: row.timeoutMs,
+      };
+      await queue.enqueue(transaction, finalEventJob, { sealed: keyring.seal(JSON.stringify(finalEvent), purpose) });
+    }
+  };
+}
+
+export function finalEventHandler({ keyring, clock, outbound }: Platform): JobHandler<{ sealed: string }> {
+  return async ({ data, attempt, signal }) => {
+    const finalEvent = JSON.parse(keyring.openText(data.sealed, purpose)) as FinalEvent;
+    const event = { ...finalEvent.event, createdAt: new Date(finalEvent.event.createdAt) };
+    const rendered = renderRequest({ ...finalEvent, event, attempt, now: clock.now() });
+    const agent = outbound.createAgent({ keepAliveMs: 1 });
+    try {
+      const outcome = await post(agent, rendered, finalEvent.timeoutMs, signal);
+      if (!outcome.success && attempt < automaticAttempts(finalEvent.webhook))
+        throw new Error(outcome.error ?? 'failed');
+    } finally {
+      await agent.destroy();
+    }
+  };
+}

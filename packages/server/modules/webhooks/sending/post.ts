@@ -1,0 +1,117 @@
+import { type Agent, request } from 'undici';
+import { AddressRefused } from '../../../platform/outbound/address-guard.ts';
+import type { RenderedRequest } from '../requests/render-request.ts';
+
+/** How much of an answer is kept. */
+export const responseBytesMax = 16 * 1024;
+/** How much of an answer is read so that its connection can be used again; beyond it the connection is dropped. */
+const drainBytesMax = 256 * 1024;
+
+/** How one attempt ended. */
+export interface Outcome {
+  success: boolean;
+  /** Null when no answer came. */
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  responseBody: string | null;
+  retryAfter: string | undefined;
+  timedOut: boolean;
+}
+
+/** Sends one request. The time covers everything from dialling to the last byte of the answer. Never throws for what the endpoint does. */
+export async function post(
+  agent: Agent,
+  rendered: RenderedRequest,
+  timeoutMs: number,
+  stop?: AbortSignal,
+): Promise<Outcome> {
+  const startedMs = performance.now();
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  const giveUp = () => deadline.abort();
+  stop?.addEventListener('abort', giveUp, { once: true });
+  const seen: { statusCode: number | null; chunks: Buffer[]; retryAfter: string | undefined } = {
+    statusCode: null,
+    chunks: [],
+    retryAfter: undefined,
+  };
+  let error: string | null = null;
+  try {
+    await exchange(agent, rendered, deadline.signal, seen);
+    error = refusalOf(seen.statusCode as number);
+  } catch (failure) {
+    error = deadline.signal.aborted ? `No complete answer came within ${timeoutMs} ms.` : describe(failure);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', giveUp);
+  }
+  return {
+    success: error === null,
+    statusCode: seen.statusCode,
+    durationMs: Math.round(performance.now() - startedMs),
+    error,
+    responseBody: seen.statusCode === null ? null : asText(seen.chunks),
+    retryAfter: seen.retryAfter,
+    timedOut: deadline.signal.aborted,
+  };
+}
+
+async function exchange(
+  agent: Agent,
+  { url, headers, body }: RenderedRequest,
+  signal: AbortSignal,
+  seen: { statusCode: number | null; chunks: Buffer[]; retryAfter: string | undefined },
+): Promise<void> {
+  const response = await request(url, { dispatcher: agent, method: 'POST', headers, body, signal });
+  response.body.on('error', () => undefined);
+  seen.statusCode = response.statusCode;
+  const retryAfter = response.headers['retry-after'];
+  seen.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
+  let keptBytes = 0;
+  let readBytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    readBytes += chunk.length;
+    if (keptBytes < responseBytesMax) {
+      const kept = chunk.subarray(0, responseBytesMax - keptBytes);
+      seen.chunks.push(kept);
+      keptBytes += kept.length;
+    }
+    if (readBytes > drainBytesMax) break;
+  }
+}
+
+function refusalOf(statusCode: number): string | null {
+  if (statusCode >= 200 && statusCode < 300) return null;
+  if (statusCode >= 300 && statusCode < 400) return `The endpoint answered ${statusCode}; redirects are not followed.`;
+  return `The endpoint answered ${statusCode}.`;
+}
+
+/** Text that the database can hold: a null character cannot be stored. */
+function asText(chunks: readonly Buffer[]): string {
+  return Buffer.concat(chunks).toString('utf8').replaceAll('\u0000', '\uFFFD');
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection broke.',
+  EPIPE: 'The connection broke.',
+  UND_ERR_SOCKET: 'The connection broke.',
+  ETIMEDOUT: 'The connection could not be opened in time.',
+  UND_ERR_CONNECT_TIMEOUT: 'The connection could not be opened in time.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The network cannot be reached.',
+  ENOTFOUND: 'The name could not be resolved.',
+  ENODATA: 'The name could not be resolved.',
+  ESERVFAIL: 'The name could not be resolved.',
+  ETIMEOUT: 'The name could not be resolved in time.',
+};
+
+function describe(failure: unknown): string {
+  if (failure instanceof AddressRefused) return 'The address lies in a private or reserved network.';
+  const code = (failure as NodeJS.ErrnoException).code ?? 'unknown';
+  if (sentences[code]) return sentences[code];
+  return /CERT|SIGNED|ISSUER|LEAF|TLS/.test(code)
+    ? `The certificate of the endpoint is not trusted (${code}).`
+    : `The request failed (${code}).`;
+}

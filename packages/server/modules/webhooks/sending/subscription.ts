@@ -1,0 +1,25 @@
+import { allowedEvents, type EventFormat, subscriptionMatches } from '@holdfast/contract';
+import type { EventPayload } from '../../../platform/outbox.ts';
+import type { WebhookFilters } from '../tables.ts';
+
+export interface Subscriber {
+  events: readonly string[];
+  format: EventFormat;
+  filters: WebhookFilters;
+}
+
+/** Whether an event goes to a webhook: its format knows it, a subscription covers it, the filters let it through. */
+export function wants(subscriber: Subscriber, type: string, payload: EventPayload): boolean {
+  if (!(allowedEvents(subscriber.format) as readonly string[]).includes(type)) return false;
+  if (subscriber.format === 'simple' && !payload.simple) return false;
+  if (!subscriber.events.some((subscription) => subscriptionMatches(subscription, type))) return false;
+  return passes(subscriber.filters, payload.filter ?? {});
+}
+
+/** A list that is absent or empty filters nothing. An event without a project or trigger fails a list that asks for one. */
+function passes(filters: WebhookFilters, { projectId, trigger }: NonNullable<EventPayload['filter']>): boolean {
+  const { projects = [], trigger: triggers = [], excludeTrigger = [] } = filters;
+  if (projects.length > 0 && (projectId === undefined || !projects.includes(projectId))) return false;
+  if (triggers.length > 0 && (trigger === undefined || !triggers.includes(trigger))) return false;
+  return trigger === undefined || !excludeTrigger.includes(trigger);
+}
