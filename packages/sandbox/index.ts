@@ -1,5 +1,6 @@
 export type { Control as FirestoreSandboxControl } from './firestore/control.ts';
 export type { FaultRule as FirestoreFaultRule } from './firestore/faults/faults.ts';
+export type { ListenBehaviour, ListenMode } from './firestore/listen/behaviour.ts';
 export type { FirestoreSandbox, FirestoreSandboxOptions } from './firestore/server.ts';
 export { startFirestoreSandbox } from './firestore/server.ts';
 export type { Clock } from './firestore/store/clock.ts';

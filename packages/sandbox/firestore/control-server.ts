@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { DenyRule } from './access.ts';
 import type { Control } from './control.ts';
 import type { FaultRule, WriteQuota } from './faults/faults.ts';
+import type { ListenBehaviour, ListenMode } from './listen/behaviour.ts';
 
 const bodyBytesMax = 1024 * 1024;
 
@@ -28,14 +29,24 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['GET /counters', (control) => control.counters()],
   ['DELETE /counters', (control) => control.resetCounters()],
   ['POST /listens/reset', (control) => control.resetListens()],
+  ['PUT /listens/mode', setListenMode],
   ['PUT /databases', (control, name) => control.createDatabase(name)],
   ['DELETE /databases', (control, name) => control.clear(name)],
   ['PATCH /databases', patchDatabase],
   ['POST /databases', loadInto],
 ]);
 
+function setListenMode(control: Control, { body }: ControlRequest): void {
+  const { mode, ...more } = body;
+  if (mode !== 'generous' && mode !== 'as-production') throw new TypeError('mode is generous or as-production.');
+  control.setListenMode(mode satisfies ListenMode, more as Partial<ListenBehaviour>);
+}
+
 function patchDatabase(control: Control, { body, ...name }: ControlRequest): void {
   if (typeof body.pointInTimeRecovery === 'boolean') control.setPointInTimeRecovery(name, body.pointInTimeRecovery);
+  if (body.edition === 'standard' || body.edition === 'enterprise') {
+    control.setEdition(name, { edition: body.edition, realtimeUpdates: body.realtimeUpdates !== false });
+  }
   if (typeof body.moveClockMs === 'number') control.moveClock(name, body.moveClockMs);
 }
 

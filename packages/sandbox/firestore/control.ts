@@ -2,8 +2,9 @@ import { loadSample, type SampleOptions } from '../sample-data/generate.ts';
 import type { DenyRule } from './access.ts';
 import type { CounterSnapshot } from './counters.ts';
 import type { FaultRule, WriteQuota } from './faults/faults.ts';
+import { type ListenBehaviour, type ListenMode, listenBehaviour } from './listen/behaviour.ts';
 import type { Sandbox } from './sandbox.ts';
-import type { Database } from './store/database.ts';
+import type { Database, DatabaseEdition } from './store/database.ts';
 import type { DatabaseName } from './values/name.ts';
 
 /** The sandbox's strings: everything a test or a demo can make it do, in process. */
@@ -66,6 +67,15 @@ export class Control {
 
   setPointInTimeRecovery(name: DatabaseName, enabled: boolean): void {
     this.#sandbox.store.database(name).setPointInTimeRecovery(enabled);
+  }
+
+  /** What listeners may rely on from now on; streams that are open go on as they are. */
+  setListenMode(mode: ListenMode, more: Partial<ListenBehaviour> = {}): void {
+    this.#sandbox.listen = listenBehaviour(mode, more);
+  }
+
+  setEdition(name: DatabaseName, edition: DatabaseEdition): void {
+    this.#sandbox.store.database(name).edition = edition;
   }
 
   /** Moves a database's clock forward. Time never runs back: commit times only grow. */

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { database, fields, ManualClock, name, pathOf, remove, root, set, timeOf } from './testing/fixtures.ts';
-import { RawClient, type RawConversation, type Response } from './testing/raw-client.ts';
+import { collection, Ear } from './testing/ear.ts';
+import { database, fields, ManualClock, name, remove, root, set, timeOf } from './testing/fixtures.ts';
+import { RawClient } from './testing/raw-client.ts';
 import { hour, secondMicros, timestampFrom } from './values/timestamp.ts';
 
 let clock: ManualClock;
@@ -19,58 +20,9 @@ afterEach(async () => {
   await sandbox.stop();
 });
 
-const changes = ['NO_CHANGE', 'ADD', 'REMOVE', 'CURRENT', 'RESET'];
-
-/** A listener that writes down what it hears, one short line per response. */
-class Ear {
-  readonly lines: string[] = [];
-  readonly responses: Response[] = [];
-  readonly stream: RawConversation;
-  token: Uint8Array = new Uint8Array(0);
-
-  constructor() {
-    this.stream = client.converse('Listen', (response) => this.#hear(response));
-  }
-
-  add(targetId: number, target: object): this {
-    this.stream.send({ database: database, addTarget: { targetId, ...target } });
-    return this;
-  }
-
-  /** Waits until a snapshot of all targets has arrived, and gives the lines since the last one. */
-  async snapshot(): Promise<string[]> {
-    await expect.poll(() => this.lines.includes('NO_CHANGE'), { timeout: 5000 }).toBe(true);
-    return this.lines.splice(0, this.lines.indexOf('NO_CHANGE') + 1).slice(0, -1);
-  }
-
-  #hear(response: Response): void {
-    this.responses.push(response);
-    this.lines.push(this.#describe(response));
-    if (response.targetChange?.resumeToken?.length > 0) this.token = response.targetChange.resumeToken;
-  }
-
-  #describe(response: Response): string {
-    if (response.targetChange) {
-      const { targetChangeType, targetIds, cause } = response.targetChange;
-      return [changes[targetChangeType], ...targetIds, ...(cause ? [`cause ${cause.code}`] : [])].join(' ');
-    }
-    if (response.documentChange) {
-      const { document, targetIds, removedTargetIds } = response.documentChange;
-      return [`change ${pathOf(document)}`, ...targetIds, ...removedTargetIds.map((id: number) => `-${id}`)].join(' ');
-    }
-    if (response.documentDelete) return `delete ${response.documentDelete.document.slice(root.length + 1)}`;
-    if (response.documentRemove) return `remove ${response.documentRemove.document.slice(root.length + 1)}`;
-    return `filter ${response.filter.targetId} ${response.filter.count}`;
-  }
-}
-
-function collection(collectionId: string, more: object = {}): object {
-  return { query: { parent: root, structuredQuery: { from: [{ collectionId }], ...more } } };
-}
-
 test('a listener gets what is there, then every change', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
-  const ear = new Ear().add(1, collection('a'));
+  const ear = new Ear(client).add(1, collection('a'));
   expect(await ear.snapshot()).toEqual(['ADD 1', 'change a/1 1', 'CURRENT 1']);
   await set(client, 'a/2', fields({ n: 1 }));
   expect(await ear.snapshot()).toEqual(['change a/2 1']);
@@ -81,7 +33,7 @@ test('a listener gets what is there, then every change', async () => {
 
 test('a document that stops matching is removed, and one document tells all its targets at once', async () => {
   const even = { where: { fieldFilter: { field: { fieldPath: 'even' }, op: 5, value: Buffer.from([0x10, 1]) } } };
-  const ear = new Ear().add(1, collection('a')).add(2, collection('a', even));
+  const ear = new Ear(client).add(1, collection('a')).add(2, collection('a', even));
   await ear.snapshot();
   await ear.snapshot();
   await set(client, 'a/1', fields({ even: 1 }));
@@ -97,7 +49,7 @@ test('a document that stops matching is removed, and one document tells all its 
 });
 
 test('documents are listened to by name, whether they exist or not', async () => {
-  const ear = new Ear().add(7, { documents: { documents: [`${root}/a/1`] } });
+  const ear = new Ear(client).add(7, { documents: { documents: [`${root}/a/1`] } });
   expect(await ear.snapshot()).toEqual(['ADD 7', 'delete a/1', 'CURRENT 7']);
   await set(client, 'a/1', fields({ n: 1 }));
   expect(await ear.snapshot()).toEqual(['change a/1 7']);
@@ -106,7 +58,7 @@ test('documents are listened to by name, whether they exist or not', async () =>
 
 test('a limited query lets the next document in when one leaves', async () => {
   for (const id of ['1', '2', '3']) await set(client, `a/${id}`, fields({ n: 1 }));
-  const ear = new Ear().add(1, collection('a', { limit: { value: 2 } }));
+  const ear = new Ear(client).add(1, collection('a', { limit: { value: 2 } }));
   expect(await ear.snapshot()).toEqual(['ADD 1', 'change a/1 1', 'change a/2 1', 'CURRENT 1']);
   await remove(client, 'a/1');
   expect((await ear.snapshot()).sort()).toEqual(['change a/3 1', 'delete a/1']);
@@ -116,13 +68,13 @@ test('a limited query lets the next document in when one leaves', async () => {
 test('a resume token brings exactly what happened in between', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
   await set(client, 'a/2', fields({ n: 1 }));
-  const first = new Ear().add(1, collection('a'));
+  const first = new Ear(client).add(1, collection('a'));
   await first.snapshot();
   first.stream.cancel();
   clock.micros += secondMicros;
   await set(client, 'a/3', fields({ n: 1 }));
   await remove(client, 'a/1');
-  const second = new Ear().add(1, { ...collection('a'), resumeToken: first.token });
+  const second = new Ear(client).add(1, { ...collection('a'), resumeToken: first.token });
   expect((await second.snapshot()).sort()).toEqual(['ADD 1', 'CURRENT 1', 'change a/3 1', 'delete a/1']);
   second.stream.cancel();
 });
@@ -130,18 +82,18 @@ test('a resume token brings exactly what happened in between', async () => {
 test('listening can start at a read time', async () => {
   const time = await set(client, 'a/1', fields({ n: 1 }));
   await set(client, 'a/2', fields({ n: 1 }));
-  const ear = new Ear().add(1, { ...collection('a'), readTime: timestampFrom(time) });
+  const ear = new Ear(client).add(1, { ...collection('a'), readTime: timestampFrom(time) });
   expect(await ear.snapshot()).toEqual(['ADD 1', 'change a/2 1', 'CURRENT 1']);
   ear.stream.cancel();
 });
 
 test('a token that is too old resets the target and sends everything again', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
-  const first = new Ear().add(1, collection('a'));
+  const first = new Ear(client).add(1, collection('a'));
   await first.snapshot();
   first.stream.cancel();
   clock.micros += 2 * hour;
-  const second = new Ear().add(1, { ...collection('a'), resumeToken: first.token });
+  const second = new Ear(client).add(1, { ...collection('a'), resumeToken: first.token });
   expect(await second.snapshot()).toEqual(['ADD 1', 'RESET 1', 'change a/1 1', 'CURRENT 1']);
   second.stream.cancel();
 });
@@ -149,16 +101,16 @@ test('a token that is too old resets the target and sends everything again', asy
 test('an existence filter says so when the listener’s count does not fit', async () => {
   const time = await set(client, 'a/1', fields({ n: 1 }));
   const resume = { ...collection('a'), readTime: timestampFrom(time) };
-  const right = new Ear().add(1, { ...resume, expectedCount: { value: 1 } });
+  const right = new Ear(client).add(1, { ...resume, expectedCount: { value: 1 } });
   expect(await right.snapshot()).toEqual(['ADD 1', 'CURRENT 1']);
-  const wrong = new Ear().add(1, { ...resume, expectedCount: { value: 5 } });
+  const wrong = new Ear(client).add(1, { ...resume, expectedCount: { value: 5 } });
   expect(await wrong.snapshot()).toEqual(['ADD 1', 'filter 1 1', 'CURRENT 1']);
   right.stream.cancel();
   wrong.stream.cancel();
 });
 
 test('a kindless query is refused, and the stream’s other targets live on', async () => {
-  const ear = new Ear().add(1, collection('a'));
+  const ear = new Ear(client).add(1, collection('a'));
   await ear.snapshot();
   ear.add(2, { query: { parent: root, structuredQuery: { from: [{ allDescendants: true }] } } });
   await expect.poll(() => ear.lines).toContain('REMOVE 2 cause 3');
@@ -169,7 +121,7 @@ test('a kindless query is refused, and the stream’s other targets live on', as
 
 test('on command every listener is reset', async () => {
   await set(client, 'a/1', fields({ n: 1 }));
-  const ear = new Ear().add(1, collection('a'));
+  const ear = new Ear(client).add(1, collection('a'));
   await ear.snapshot();
   sandbox.control.resetListens();
   expect(await ear.snapshot()).toEqual(['RESET 1', 'change a/1 1', 'CURRENT 1']);
@@ -180,7 +132,7 @@ test('a collection group is listened to across its parents', async () => {
   const group = {
     query: { parent: root, structuredQuery: { from: [{ collectionId: 'orders', allDescendants: true }] } },
   };
-  const ear = new Ear().add(1, group);
+  const ear = new Ear(client).add(1, group);
   await ear.snapshot();
   await set(client, 'users/a/orders/1', fields({ n: 1 }));
   expect(await ear.snapshot()).toEqual(['change users/a/orders/1 1']);
@@ -205,7 +157,7 @@ test('a quiet stream hears from time to time that nothing has happened up to now
 test('a stream broken after n documents ends there', async () => {
   for (let id = 0; id < 5; id++) await set(client, `a/${id}`, fields({ n: 1 }));
   sandbox.control.addFault({ method: 'Listen', breakAfterDocuments: 3, times: 1 });
-  const ear = new Ear().add(1, collection('a'));
+  const ear = new Ear(client).add(1, collection('a'));
   await expect(ear.stream.done).rejects.toThrow('UNAVAILABLE');
   expect(ear.lines.filter((line) => line.startsWith('change'))).toHaveLength(3);
   expect(sandbox.control.database(name).commitListeners.size).toBe(0);

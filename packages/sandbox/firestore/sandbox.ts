@@ -1,6 +1,7 @@
 import type { AccessControl, AccessKind } from './access.ts';
 import type { Counters } from './counters.ts';
 import type { Faults } from './faults/faults.ts';
+import type { ListenBehaviour } from './listen/behaviour.ts';
 import type { Database } from './store/database.ts';
 import type { Store } from './store/store.ts';
 import type { Call } from './transport/call.ts';
@@ -14,6 +15,8 @@ export interface Sandbox {
   readonly faults: Faults;
   /** Makes every open listen stream reset its targets. */
   readonly listenResets: Set<() => void>;
+  /** What listeners may rely on; changed by `control.setListenMode`. */
+  listen: ListenBehaviour;
   /** How often a quiet listen stream tells that nothing has happened up to now. */
   readonly listenHeartbeatMs: number;
 }

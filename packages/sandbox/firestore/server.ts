@@ -4,6 +4,7 @@ import { Control } from './control.ts';
 import { serveControl } from './control-server.ts';
 import { Counters } from './counters.ts';
 import { Faults } from './faults/faults.ts';
+import { type ListenBehaviour, type ListenMode, listenBehaviour } from './listen/behaviour.ts';
 import { allMethods } from './rpc/methods.ts';
 import type { Sandbox } from './sandbox.ts';
 import { type Clock, systemClock } from './store/clock.ts';
@@ -24,6 +25,9 @@ export interface FirestoreSandboxOptions {
   readonly authorize?: Authorize;
   /** Offers the control API as JSON over HTTP on this port, 0 for any free one (absent: not at all). */
   readonly controlPort?: number;
+  /** What listeners may rely on (`generous`), and in which measure. */
+  readonly listenMode?: ListenMode;
+  readonly listen?: Partial<ListenBehaviour>;
   /** How often a quiet listen stream hears that nothing has happened (5000). */
   readonly listenHeartbeatMs?: number;
 }
@@ -46,6 +50,7 @@ export async function startFirestoreSandbox(options: FirestoreSandboxOptions = {
     counters: new Counters(),
     faults: new Faults(),
     listenResets: new Set(),
+    listen: listenBehaviour(options.listenMode ?? 'generous', options.listen),
     listenHeartbeatMs: options.listenHeartbeatMs ?? listenHeartbeatMs,
   };
   const dispatcher = new Dispatcher(allMethods(sandbox), {

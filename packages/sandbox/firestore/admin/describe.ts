@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../store/database.ts';
+import type { Database, DatabaseEdition } from '../store/database.ts';
 import { databaseRoot } from '../values/name.ts';
 import { day, hour, type Micros, secondMicros } from '../values/timestamp.ts';
 
@@ -12,6 +12,7 @@ export interface DatabaseDescription {
   readonly pointInTimeRecovery: boolean;
   readonly versionRetentionSeconds: number;
   readonly locationId: string;
+  readonly edition: DatabaseEdition;
 }
 
 export function describeDatabase(database: Database): DatabaseDescription {
@@ -31,5 +32,6 @@ export function describeDatabase(database: Database): DatabaseDescription {
     pointInTimeRecovery: database.pointInTimeRecovery,
     versionRetentionSeconds: (database.pointInTimeRecovery ? 7 * day : hour) / secondMicros,
     locationId: 'nam5',
+    edition: database.edition,
   };
 }

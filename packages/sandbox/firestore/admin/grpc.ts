@@ -12,7 +12,9 @@ const getRequest = adminType('GetDatabaseRequest');
 const databaseType = adminType('Database');
 const firestoreNative = 1;
 const optimistic = 1;
-const standard = 1;
+const editions = { standard: 1, enterprise: 2 } as const;
+const realtimeEnabled = 1;
+const realtimeDisabled = 2;
 const recoveryEnabled = 1;
 const recoveryDisabled = 2;
 
@@ -46,7 +48,8 @@ function message(database: Database): object {
     locationId: description.locationId,
     type: firestoreNative,
     concurrencyMode: optimistic,
-    databaseEdition: standard,
+    databaseEdition: editions[description.edition.edition],
+    realtimeUpdatesMode: description.edition.realtimeUpdates ? realtimeEnabled : realtimeDisabled,
     versionRetentionPeriod: { seconds: description.versionRetentionSeconds },
     earliestVersionTime: timestampFrom(description.earliestVersionTime),
     pointInTimeRecoveryEnablement: description.pointInTimeRecovery ? recoveryEnabled : recoveryDisabled,

@@ -59,7 +59,10 @@ function describeJson(database: Database): object {
     locationId: description.locationId,
     type: 'FIRESTORE_NATIVE',
     concurrencyMode: 'OPTIMISTIC',
-    databaseEdition: 'STANDARD',
+    databaseEdition: description.edition.edition.toUpperCase(),
+    realtimeUpdatesMode: description.edition.realtimeUpdates
+      ? 'REALTIME_UPDATES_MODE_ENABLED'
+      : 'REALTIME_UPDATES_MODE_DISABLED',
     versionRetentionPeriod: `${description.versionRetentionSeconds}s`,
     earliestVersionTime: isoFrom(description.earliestVersionTime),
     pointInTimeRecoveryEnablement: description.pointInTimeRecovery

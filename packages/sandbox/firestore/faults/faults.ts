@@ -58,6 +58,11 @@ export class Faults {
     this.#rules.push({ rule, hits: 0, seen: 0 });
   }
 
+  /** The next number of the seeded sequence, 0 to 1. */
+  random(): number {
+    return this.#random.next();
+  }
+
   seed(seed: number): void {
     this.#random = new Random(seed);
   }

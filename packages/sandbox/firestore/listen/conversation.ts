@@ -4,9 +4,12 @@ import type { CommitListener, Database } from '../store/database.ts';
 import type { DocumentEntry } from '../store/document.ts';
 import type { Call } from '../transport/call.ts';
 import type { BidiMethod, Conversation } from '../transport/dispatch.ts';
-import { asRpcError, invalid } from '../transport/status.ts';
+import { asRpcError, grpcCode, invalid, RpcError } from '../transport/status.ts';
+import { pathFromKey } from '../values/key.ts';
 import { parseDatabaseName } from '../values/name.ts';
 import { type Micros, microsFrom } from '../values/timestamp.ts';
+import type { ListenBehaviour } from './behaviour.ts';
+import { bloomFilterOf } from './bloom-filter.ts';
 import { decodeResumeToken } from './resume-token.ts';
 import { type EventTargets, ListenSender } from './sender.ts';
 import { type ListenTarget, planTarget, type TargetMessage } from './target.ts';
@@ -40,10 +43,13 @@ class ListenConversation implements Conversation {
   #flushQueued = false;
   #work: Promise<void> = Promise.resolve();
   #heartbeat: NodeJS.Timeout | null = null;
+  #cut: NodeJS.Timeout | null = null;
   #progressAtMs = 0;
+  readonly #behaviour: ListenBehaviour;
   readonly #sender: ListenSender;
   readonly #onCommit: CommitListener = (entries) => {
     for (const entry of entries) this.#dirty.add(entry);
+    if (this.#dirty.size > this.#behaviour.bufferDocumentsMax) this.#overflow();
     this.#queueFlush();
   };
   readonly #onReset = (): void => {
@@ -56,6 +62,7 @@ class ListenConversation implements Conversation {
   constructor(sandbox: Sandbox, call: Call) {
     this.#sandbox = sandbox;
     this.#call = call;
+    this.#behaviour = sandbox.listen;
     this.#sender = new ListenSender(sandbox, call);
   }
 
@@ -69,6 +76,7 @@ class ListenConversation implements Conversation {
 
   end(): void {
     if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
+    if (this.#cut !== null) clearTimeout(this.#cut);
     this.#database?.commitListeners.delete(this.#onCommit);
     this.#sandbox.listenResets.delete(this.#onReset);
     this.#targets.clear();
@@ -76,11 +84,33 @@ class ListenConversation implements Conversation {
 
   #open(request: ListenRequest): Database {
     const database = openDatabase(this.#sandbox, this.#call, parseDatabaseName(request.database), 'read');
+    if (!database.edition.realtimeUpdates) {
+      throw new RpcError('FAILED_PRECONDITION', 'Real-time updates are disabled for this database.');
+    }
     database.commitListeners.add(this.#onCommit);
     this.#sandbox.listenResets.add(this.#onReset);
     this.#heartbeat = setInterval(() => this.#queueFlush(), this.#sandbox.listenHeartbeatMs);
     this.#heartbeat.unref();
+    this.#cut = this.#cutLater();
     return database;
+  }
+
+  #cutLater(): NodeJS.Timeout | null {
+    if (this.#behaviour.cutAfterMs === null) return null;
+    const [least, most] = this.#behaviour.cutAfterMs;
+    const timer = setTimeout(
+      () => {
+        this.end();
+        this.#call.reset();
+      },
+      least + this.#sandbox.faults.random() * (most - least),
+    );
+    return timer.unref();
+  }
+
+  #overflow(): void {
+    this.end();
+    this.#call.fail(new RpcError('RESOURCE_EXHAUSTED', 'The listener does not keep up with its changes.'));
   }
 
   /** One thing at a time: a flush never runs into the middle of a target's first snapshot. */
@@ -123,6 +153,7 @@ class ListenConversation implements Conversation {
     if (since === null) await this.#sendFirst(target);
     else if (this.#reaches(since)) await this.#resume(target, since, message.expectedCount?.value ?? null);
     else await this.#restart(target);
+    if (!this.#targets.has(targetId)) return;
     this.#sendSnapshotTime();
     if (message.once) this.#remove(targetId);
   }
@@ -136,6 +167,7 @@ class ListenConversation implements Conversation {
   #startTime(message: TargetMessage): Micros | null {
     if (message.resumeType === 'readTime') {
       const time = microsFrom(message.readTime!);
+      if (this.#behaviour.mode === 'as-production') return this.#database!.checkReadTime(time);
       if (time > this.#database!.currentTime()) throw invalid('read_time cannot be in the future.');
       return time;
     }
@@ -166,14 +198,14 @@ class ListenConversation implements Conversation {
 
   async #sendFirst(target: ListenTarget): Promise<void> {
     const time = this.#database!.currentTime();
-    let sent = 0;
+    const catchUp = new CatchUp(this.#behaviour);
     for (const { version } of target.members(time)) {
+      if (catchUp.isTooLong()) return this.#giveUp(target, catchUp.documents);
       await this.#sender.member(target.id, version);
-      sent += 1;
       if (this.#sender.closed) return;
     }
     for (const name of target.missing(time)) this.#sender.missing(target.id, name, time);
-    this.#sandbox.counters.billReads(Math.max(1, sent));
+    this.#sandbox.counters.billReads(Math.max(1, catchUp.documents));
     this.#becomeCurrent(target, time);
   }
 
@@ -181,12 +213,61 @@ class ListenConversation implements Conversation {
   async #resume(target: ListenTarget, since: Micros, expectedCount: number | null): Promise<void> {
     const database = this.#database!;
     const time = database.currentTime();
+    if (this.#behaviour.mode === 'as-production') return this.#resumeAsProduction(target, since, expectedCount);
     target.readTime = since;
     await this.#sendEvents(new Map([[target, target.events(allEntries(database), time)]]), time);
     if (expectedCount !== null && expectedCount !== [...target.members(since)].length) {
       this.#sender.filter(target.id, [...target.members(time)].length);
     }
     this.#becomeCurrent(target, time);
+  }
+
+  /** What changed, and a count in place of what was deleted. A stale position runs the whole query again. */
+  async #resumeAsProduction(target: ListenTarget, since: Micros, expectedCount: number | null): Promise<void> {
+    const database = this.#database!;
+    const time = database.currentTime();
+    target.readTime = since;
+    const isStale = time - since > this.#behaviour.staleAfterMs * 1000;
+    const catchUp = new CatchUp(this.#behaviour);
+    let removed = 0;
+    if (isStale) {
+      for (const { version } of target.members(time)) {
+        if (catchUp.isTooLong()) return this.#giveUp(target, catchUp.documents);
+        await this.#sender.member(target.id, version);
+        if (this.#sender.closed) return;
+      }
+    } else {
+      for (const [entry, kind] of target.events(allEntries(database), time)) {
+        if (kind === 'removed') {
+          removed += 1;
+          continue;
+        }
+        if (catchUp.isTooLong()) return this.#giveUp(target, catchUp.documents);
+        await this.#sender.event(database.documentsRoot, entry, { changed: [target.id], removed: [] }, time);
+        if (this.#sender.closed) return;
+      }
+    }
+    this.#sandbox.counters.billReads(catchUp.documents);
+    if (isStale || removed > 0) this.#sendFilter(target, time, expectedCount);
+    this.#becomeCurrent(target, time);
+  }
+
+  #sendFilter(target: ListenTarget, time: Micros, expectedCount: number | null): void {
+    const { existenceFilters } = this.#behaviour;
+    if (existenceFilters === 'none') return;
+    const root = this.#database!.documentsRoot;
+    const names = [...target.members(time)].map(({ entry }) => `${root}/${pathFromKey(entry.key)}`);
+    const withBloom = existenceFilters === 'bloom' && (expectedCount ?? 0) > 0;
+    this.#sender.filter(target.id, names.length, withBloom ? bloomFilterOf(names) : undefined);
+  }
+
+  /** A target that takes too long is dropped; what was sent of it is billed all the same. */
+  #giveUp(target: ListenTarget, sent: number): void {
+    this.#sandbox.counters.billReads(Math.max(1, sent));
+    this.#targets.delete(target.id);
+    const message = 'The target did not catch up in time.';
+    this.#sender.removed(target.id, { code: grpcCode.DEADLINE_EXCEEDED, message });
+    this.#sender.flush();
   }
 
   #becomeCurrent(target: ListenTarget, time: Micros): void {
@@ -239,6 +320,25 @@ class ListenConversation implements Conversation {
 
   #lowestReadTime(): Micros {
     return Math.min(...[...this.#targets.values()].map((target) => target.readTime ?? 0));
+  }
+}
+
+/** How much of a target was sent before it was current, and for how long. */
+class CatchUp {
+  readonly #behaviour: ListenBehaviour;
+  readonly #beganMs = performance.now();
+  documents = 0;
+
+  constructor(behaviour: ListenBehaviour) {
+    this.#behaviour = behaviour;
+  }
+
+  /** Asked before each document. */
+  isTooLong(): boolean {
+    const { catchUpDocumentsMax, catchUpMsMax } = this.#behaviour;
+    if (this.documents >= catchUpDocumentsMax || performance.now() - this.#beganMs > catchUpMsMax) return true;
+    this.documents += 1;
+    return false;
   }
 }
 

@@ -5,6 +5,7 @@ import { type DocumentEntry, type Version, versionAt, versionBytes } from '../st
 import type { Call } from '../transport/call.ts';
 import { pathFromKey } from '../values/key.ts';
 import { type Micros, timestampFrom } from '../values/timestamp.ts';
+import type { BloomFilterMessage } from './bloom-filter.ts';
 import { encodeResumeToken } from './resume-token.ts';
 
 const responseType = firestoreType('ListenResponse');
@@ -60,8 +61,8 @@ export class ListenSender {
     this.#change(change.NO_CHANGE, [], snapshotOf(time));
   }
 
-  filter(targetId: number, count: number): void {
-    this.#send({ filter: { targetId, count } });
+  filter(targetId: number, count: number, unchangedNames?: BloomFilterMessage): void {
+    this.#send({ filter: { targetId, count, ...(unchangedNames === undefined ? {} : { unchangedNames }) } });
   }
 
   missing(targetId: number, document: string, time: Micros): void {

@@ -12,6 +12,12 @@ const collectPerCommitMax = 4096;
 
 export type CommitListener = (entries: readonly DocumentEntry[], time: Micros) => void;
 
+/** Enterprise databases may have been made without real-time updates, for good. */
+export interface DatabaseEdition {
+  readonly edition: 'standard' | 'enterprise';
+  readonly realtimeUpdates: boolean;
+}
+
 interface Superseded {
   readonly time: Micros;
   readonly entry: DocumentEntry;
@@ -25,6 +31,7 @@ export class Database {
   readonly createTime: Micros;
   readonly transactions = new Transactions(this);
   readonly commitListeners = new Set<CommitListener>();
+  edition: DatabaseEdition = { edition: 'standard', realtimeUpdates: true };
   readonly #clock: Clock;
   readonly #entries = new Map<string, DocumentEntry>();
   readonly #groups = new Map<string, SortedList<DocumentEntry>>();

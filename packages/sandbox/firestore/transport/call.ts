@@ -81,6 +81,7 @@ export class Call {
       { endStream: true },
     );
     this.#stream.resume();
+    this.#closeHalfOpen();
   }
 
   #end(trailers: Record<string, string>): void {
@@ -90,10 +91,14 @@ export class Call {
     this.#stream.once('wantTrailers', () => {
       if (this.#stream.destroyed) return;
       this.#stream.sendTrailers(trailers);
-      // A caller that has not finished sending is told to stop; otherwise the stream would stay half open.
-      if (!this.#stream.readableEnded) setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
+      this.#closeHalfOpen();
     });
     this.#stream.end();
+  }
+
+  /** A caller that has not finished sending is told to stop; otherwise the stream would stay half open. */
+  #closeHalfOpen(): void {
+    if (!this.#stream.readableEnded) setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }
 
