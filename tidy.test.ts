@@ -36,6 +36,7 @@ const layers: Record<string, readonly string[]> = {
 
 /** A module may use those before it, and only through their index. Tables may refer to the tables of those before it. */
 const moduleOrder = [
+  'jobs',
   'system',
   'audit',
   'auth',

@@ -125,7 +125,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
 
   if (config.HOLDFAST_ROLES.includes('worker')) {
     for (const module of modules) {
-      for (const { job, concurrency, handler } of module.workers ?? []) await queue.work(job, concurrency, handler);
+      for (const worker of module.workers ?? []) await worker.start(queue);
       const stop = await module.run?.();
       if (stop) lifecycle.onClose('runner', stop);
     }

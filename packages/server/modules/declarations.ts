@@ -1,5 +1,5 @@
 import { sendMailJob } from '../platform/mail.ts';
-import type { JobDefinition } from '../platform/queue.ts';
+import type { JobSettings } from '../platform/queue.ts';
 import { platformSealedColumns, type SealedColumn } from '../platform/secrets/sealed-columns.ts';
 import { authenticationFunctions } from './auth/authenticate.sql.ts';
 import { authSealedColumns } from './auth/sealed-columns.ts';
@@ -13,14 +13,14 @@ import { finalEventJob } from './webhooks/index.ts';
 import { webhookSealedColumns } from './webhooks/sealed-columns.ts';
 
 /** Every kind of job, so that its queue exists before anything is enqueued. */
-export const jobDefinitions = [
+export const jobDefinitions: readonly JobSettings[] = [
   sendMailJob,
   ...storageJobs,
   ...backupJobs,
   purgeObjectsJob,
   ...restoreJobs,
   finalEventJob,
-] as unknown as readonly JobDefinition<never>[];
+];
 
 /** Every database function the modules call. */
 export const databaseFunctions: readonly string[] = [...authenticationFunctions];

@@ -1,6 +1,6 @@
 import type { Handlers } from '../http/call.ts';
 import type { PeriodicTask } from '../platform/periodic.ts';
-import type { JobDefinition, JobHandler } from '../platform/queue.ts';
+import type { JobDefinition, JobHandler, Queue } from '../platform/queue.ts';
 
 /** What a module brings to the house: calls it answers, jobs it works, tasks it repeats. */
 export interface Module {
@@ -11,10 +11,9 @@ export interface Module {
   readonly run?: () => Promise<() => Promise<void>>;
 }
 
+/** Works the jobs of one kind; the data of the job stays a matter between its definition and its handler. */
 export interface Worker {
-  readonly job: JobDefinition<never>;
-  readonly concurrency: number;
-  readonly handler: JobHandler<never>;
+  start(queue: Queue): Promise<void>;
 }
 
 export function worker<Data extends object>(
@@ -22,5 +21,5 @@ export function worker<Data extends object>(
   concurrency: number,
   handler: JobHandler<Data>,
 ): Worker {
-  return { job: job as unknown as JobDefinition<never>, concurrency, handler: handler as unknown as JobHandler<never> };
+  return { start: (queue) => queue.work(job, concurrency, handler) };
 }

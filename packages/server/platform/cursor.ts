@@ -30,6 +30,18 @@ export class Cursors {
     return body.toString('utf8');
   }
 
+  /**
+   * One page of a list: reads the cursor, asks for one row more than is shown, and writes the cursor of the next page.
+   * The list's name and its filters are bound into the cursor.
+   */
+  async page<Row extends { id: string }>(
+    { list, filters, limit, cursor }: PageQuery,
+    read: (limit: number, before: string | undefined) => Promise<readonly Row[]>,
+  ): Promise<{ rows: Row[]; nextCursor: string | null }> {
+    const rows = await read(limit + 1, this.read(list, filters, cursor));
+    return pageOf(rows, limit, (row) => this.write(list, filters, row.id));
+  }
+
   #sign(list: string, filters: unknown, body: Buffer): Buffer {
     const bound = createHash('sha256')
       .update(JSON.stringify([list, filters]))
@@ -39,6 +51,26 @@ export class Cursors {
 }
 
 const signatureBytes = 16;
+
+export interface PageQuery {
+  list: string;
+  filters: unknown;
+  limit: number;
+  cursor: string | undefined;
+}
+
+/** The filters of a list as its store takes them: `from` and `to` are instants there. */
+export function withInstants<Query extends { from?: string | undefined; to?: string | undefined }>({
+  from,
+  to,
+  ...rest
+}: Query) {
+  return {
+    ...rest,
+    from: from === undefined ? undefined : new Date(from),
+    to: to === undefined ? undefined : new Date(to),
+  };
+}
 
 /** One page out of rows that were read with one more than the limit. */
 export function pageOf<Row>(

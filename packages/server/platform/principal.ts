@@ -42,6 +42,13 @@ export interface RequestOrigin {
   readonly userAgent: string | null;
 }
 
+/** Who makes a call, in which organization, from where. What a change needs to know of the call that wants it. */
+export interface Caller {
+  readonly organization: OrganizationAccess;
+  readonly principal: Principal;
+  readonly origin: RequestOrigin;
+}
+
 /** The caller's own id, unique across kinds. */
 export function callerId(principal: Principal): string {
   if (principal.kind === 'person') return principal.userId;

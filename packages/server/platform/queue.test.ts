@@ -4,7 +4,7 @@ import { createTestDatabase } from '../testing/test-database.ts';
 import { connectDatabase, type Database } from './database/database.ts';
 import { prepareDatabase } from './database/migrate.ts';
 import { createLogger } from './log.ts';
-import { defineJob, type JobDefinition, prepareQueue, Queue } from './queue.ts';
+import { defineJob, prepareQueue, Queue } from './queue.ts';
 
 const log = createLogger('silent');
 const countJob = defineJob({
@@ -22,7 +22,7 @@ const onceJob = defineJob({
   timeoutSeconds: 60,
   exclusive: true,
 });
-const jobs = [countJob, onceJob] as unknown as readonly JobDefinition<never>[];
+const jobs = [countJob, onceJob];
 
 let drop: () => Promise<void>;
 let database: Database;

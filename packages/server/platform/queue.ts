@@ -3,10 +3,9 @@ import type { z } from 'zod';
 import type { Transaction } from './database/database.ts';
 import type { Logger } from './log.ts';
 
-/** A kind of job, apart from the code that runs it: whoever enqueues need not know who works. */
-export interface JobDefinition<Data extends object> {
+/** How the queue treats a kind of job. */
+export interface JobSettings {
   readonly name: string;
-  readonly schema: z.ZodType<Data>;
   /** How often a failed or orphaned job is tried again. */
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
@@ -14,6 +13,11 @@ export interface JobDefinition<Data extends object> {
   readonly timeoutSeconds: number;
   /** At most one queued or running job per key of this kind. */
   readonly exclusive?: boolean;
+}
+
+/** A kind of job, apart from the code that runs it: whoever enqueues need not know who works. */
+export interface JobDefinition<Data extends object> extends JobSettings {
+  readonly schema: z.ZodType<Data>;
 }
 
 export function defineJob<Data extends object>(definition: JobDefinition<Data>): JobDefinition<Data> {
@@ -44,14 +48,14 @@ const schema = 'pgboss';
 
 export interface QueueOptions {
   url: string;
-  jobs: readonly JobDefinition<never>[];
+  jobs: readonly JobSettings[];
   log: Logger;
   /** How often dead workers are looked for. */
   monitorSeconds?: number;
 }
 
 /** Makes the queue's own tables and queues; runs as the owner of the database. */
-export async function prepareQueue(ownerUrl: string, jobs: readonly JobDefinition<never>[]): Promise<void> {
+export async function prepareQueue(ownerUrl: string, jobs: readonly JobSettings[]): Promise<void> {
   const boss = new PgBoss({ connectionString: ownerUrl, schema, max: 2, supervise: false, schedule: false });
   boss.on('error', () => undefined);
   await boss.start();
@@ -64,11 +68,15 @@ export async function prepareQueue(ownerUrl: string, jobs: readonly JobDefinitio
 }
 
 /** Changes whenever `prepareQueue` would do something else. */
-export function queueFingerprint(jobs: readonly JobDefinition<never>[]): string {
-  return JSON.stringify([prepareJobQueue.toString(), jobs.map(({ schema: _, ...settings }) => settings)]);
+export function queueFingerprint(jobs: readonly JobSettings[]): string {
+  return JSON.stringify([prepareJobQueue.toString(), jobs.map(settingsOf)]);
 }
 
-async function prepareJobQueue(boss: PgBoss, job: JobDefinition<never>, exists: boolean): Promise<void> {
+function settingsOf({ name, retryLimit, retryDelaySeconds, timeoutSeconds, exclusive }: JobSettings): JobSettings {
+  return { name, retryLimit, retryDelaySeconds, timeoutSeconds, ...(exclusive === undefined ? {} : { exclusive }) };
+}
+
+async function prepareJobQueue(boss: PgBoss, job: JobSettings, exists: boolean): Promise<void> {
   const settings = {
     retryLimit: job.retryLimit,
     retryDelay: job.retryDelaySeconds,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
-import type { Principal, RequestOrigin } from '../../platform/principal.ts';
+import type { Caller, Principal, RequestOrigin } from '../../platform/principal.ts';
 import { type AuditContent, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
 import { storableDetails, storableLine } from './storable.ts';
 
@@ -12,6 +12,13 @@ export interface AuditEntry {
   actor: AuditActor;
   resource: { type: string; id: string | null };
   origin: RequestOrigin | null;
+  details?: Record<string, unknown>;
+}
+
+/** What happened to what, for the two short ways to write an entry. */
+export interface AuditNote {
+  action: string;
+  resource: { type: string; id: string | null };
   details?: Record<string, unknown>;
 }
 
@@ -60,6 +67,17 @@ export class AuditLog {
     this.#clock = clock;
     this.#ids = ids;
     this.#locate = locate;
+  }
+
+  /** What a call did, in the caller's organization. */
+  async noteCaller(transaction: Transaction, caller: Caller, note: AuditNote): Promise<void> {
+    const { organization, principal, origin } = caller;
+    await this.write(transaction, { organizationId: organization.id, actor: actorOf(principal), origin, ...note });
+  }
+
+  /** What the service did by itself. */
+  async noteSystem(transaction: Transaction, organizationId: string, note: AuditNote): Promise<void> {
+    await this.write(transaction, { organizationId, actor: systemActor, origin: null, ...note });
   }
 
   async write(transaction: Transaction, entry: AuditEntry): Promise<void> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineJob, type JobDefinition } from '../../platform/queue.ts';
+import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
 const ofBackup = z.object({ organizationId: z.string(), backupId: z.string() });
 /** Workers die and their jobs move on; that alone must never use up the tries of a job. Real faults are counted by the jobs themselves. */
@@ -28,7 +28,7 @@ export const rewrapManifestJob = defineJob({
   retryDelaySeconds: 10,
 });
 
-export const backupJobs = [
+export const backupJobs: readonly JobSettings[] = [
   planBackupJob,
   runRangeJob,
   finishBackupJob,
@@ -37,4 +37,4 @@ export const backupJobs = [
   mergeBackupJob,
   importBackupJob,
   rewrapManifestJob,
-] as unknown as readonly JobDefinition<never>[];
+];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineJob, type JobDefinition } from '../../platform/queue.ts';
+import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
 /** Workers die and their jobs move on; that alone must never use up the tries of a job. */
 const common = { retryLimit: 1000, retryDelaySeconds: 1, timeoutSeconds: 24 * 3600, exclusive: true };
@@ -15,4 +15,4 @@ export const runDrillJob = defineJob({
   schema: z.object({ organizationId: z.string(), drillId: z.string() }),
 });
 
-export const restoreJobs = [runRestoreJob, runDrillJob] as unknown as readonly JobDefinition<never>[];
+export const restoreJobs: readonly JobSettings[] = [runRestoreJob, runDrillJob];

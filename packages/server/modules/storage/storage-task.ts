@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineJob, type JobDefinition } from '../../platform/queue.ts';
+import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
 /** A rescan, sweep or migration; each can be repeated without harm, so a dead worker's is simply done again. */
 export const storageTaskJob = defineJob({
@@ -20,4 +20,4 @@ export const checkStorageJob = defineJob({
   exclusive: true,
 });
 
-export const storageJobs = [storageTaskJob, checkStorageJob] as unknown as readonly JobDefinition<never>[];
+export const storageJobs: readonly JobSettings[] = [storageTaskJob, checkStorageJob];
