@@ -7,6 +7,9 @@ export type Role = (typeof roles)[number];
 export const scopes = [
   'backups:read',
   'backups:write',
+  'backups:create',
+  'backups:restore',
+  'backups:delete',
   'schedules:read',
   'schedules:write',
   'projects:read',
@@ -21,7 +24,10 @@ export type Scope = (typeof scopes)[number];
 /** What a scope lets an API key do, in the words the setup form and the documents use. */
 export const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'backups:read': 'List and view backups, restores and drills, and look inside backups.',
-  'backups:write': 'Create, verify, restore, drill and delete backups.',
+  'backups:write': 'Create, verify, restore, drill, hold and delete backups.',
+  'backups:create': 'Create, import, cancel and verify backups, and nothing else.',
+  'backups:restore': 'Start, cancel, resume and undo restores and drills, and nothing else.',
+  'backups:delete': 'Delete backups, and nothing else.',
   'schedules:read': 'View schedules and their runs.',
   'schedules:write': 'Create, modify and delete schedules.',
   'projects:read': 'View projects and their point-in-time recovery window.',
@@ -57,10 +63,9 @@ export function roleAtLeast(role: Role, minimum: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(minimum);
 }
 
-/** A `:write` scope includes the `:read` of its resource. */
+/** A `:write` scope includes every other scope of its resource. */
 export function scopesCover(granted: readonly string[], required: Scope): boolean {
-  if (granted.includes(required)) return true;
-  return required.endsWith(':read') && granted.includes(required.replace(/:read$/, ':write'));
+  return granted.includes(required) || granted.includes(required.replace(/:\w+$/, ':write'));
 }
 
 export function planAtLeast(plan: Plan, minimum: Plan): boolean {

@@ -6,7 +6,7 @@ import { defaultRetry, delayBefore, isRetried, wait } from './client/retry.ts';
 import { HoldfastStream } from './client/streams.ts';
 import type { Client, Page } from './client/types.ts';
 import type { Operation } from './operation.ts';
-import { operations, servedOperations } from './operations/index.ts';
+import { allOperations, operations } from './operations/index.ts';
 
 export type { ClientErrorCode } from './client/error.ts';
 export { HoldfastError } from './client/error.ts';
@@ -40,7 +40,7 @@ interface RawAnswer {
 /** The typed client of the whole API: one method per operation, named by its id. */
 export function createClient(options: ClientOptions): Client {
   const caller = new Caller(options);
-  const calls = servedOperations.map((operation) => [
+  const calls = allOperations.map((operation) => [
     operation.id,
     async (input: AnyInput = {}) => (await caller.call(operation, input)).result,
   ]);
@@ -156,8 +156,8 @@ async function unwrap(operation: Operation, response: Response): Promise<unknown
   if (kind === 'redirect') return response.headers.get('location') ?? '';
   const type = response.headers.get('content-type') ?? '';
   if (kind === 'bare' && !type.includes('json')) return response.text();
-  const body = (await response.json()) as { data?: unknown; message?: unknown; pagination?: unknown };
-  if (kind === 'bare') return body;
+  if (kind === 'bare') return response.json();
+  const { success: _, ...body } = (await response.json()) as Record<string, unknown>;
   if (kind === 'message') return body.message;
-  return kind === 'data' ? body.data : { data: body.data, pagination: body.pagination };
+  return kind === 'data' ? body.data : body;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { plans, roles, scopes } from './access.ts';
-import { identifier, reference, text } from './schemas/primitives.ts';
+import { count, identifier, reference, text } from './schemas/primitives.ts';
 
 /**
  * Every error code Holdfast answers with, and when. A code stands here once; the HTTP status, the documents and the
@@ -47,8 +47,15 @@ const forbiddenDetails = z
     requiredScope: z.enum(scopes).optional(),
     requiredPlan: z.enum(plans).optional(),
     currentPlan: z.enum(plans).optional(),
+    reason: z
+      .enum(['sign_up_closed', 'plan_changes_closed'])
+      .optional()
+      .describe('What the operator of this installation keeps closed.'),
   })
-  .meta({ id: 'ForbiddenDetails', description: 'The scope the API key lacks, or the plan the organization lacks.' });
+  .meta({
+    id: 'ForbiddenDetails',
+    description: 'The scope the API key lacks, the plan the organization lacks, or what is closed here.',
+  });
 
 const permissionDetails = z
   .object({ requiredRole: z.enum(roles), currentRole: z.enum(roles) })
@@ -62,6 +69,10 @@ const inUseDetails = z
       .describe('What uses the resource.'),
   })
   .meta({ id: 'ResourceInUseDetails', description: 'What has to end or go before the resource can change.' });
+
+const limitDetails = z
+  .object({ limit: count().describe('How many there may be.') })
+  .meta({ id: 'LimitReachedDetails', description: 'The limit that is reached.' });
 
 const stateDetails = z
   .object({ status: text({ max: 50 }).optional().describe('The state the resource is in.') })
@@ -81,7 +92,10 @@ const pointInTimeDetails = z
 const sourceDetails = z
   .object({
     projectId: reference().optional(),
+    storageDestinationId: reference().optional(),
     reason: text({ max: 2000 }).optional().describe('What the other side said.'),
+    step: text({ max: 50 }).optional().describe('The step that failed.'),
+    missing: text({ max: 500 }).optional().describe('The role or permission that is missing.'),
     reconnect: text({ max: 500 }).optional().describe('The call that repairs the connection.'),
   })
   .meta({ id: 'UpstreamErrorDetails', description: 'What the source or the storage said.' });
@@ -112,7 +126,22 @@ export const errors = {
   PROJECT_NOT_FOUND: { status: 404, description: 'The organization has no such project.' },
   STORAGE_DESTINATION_NOT_FOUND: { status: 404, description: 'The organization has no such storage destination.' },
   BACKUP_NOT_FOUND: { status: 404, description: 'The organization has no such backup.' },
-  DOCUMENT_NOT_FOUND: { status: 404, description: 'The backup holds no such document.' },
+  DOCUMENT_NOT_FOUND: {
+    status: 404,
+    description: 'The backup, or the database at that moment, holds no such document.',
+    job: {
+      retryable: false,
+      advice: 'Look for the document in the contents of another backup; its path has to match exactly.',
+    },
+  },
+  COLLECTION_NOT_FOUND: {
+    status: 404,
+    description: 'None of the collections that were named holds a document there.',
+    job: {
+      retryable: false,
+      advice: 'Compare the names with the list of collections; capital letters count.',
+    },
+  },
   RESTORE_NOT_FOUND: { status: 404, description: 'The organization has no such restore job.' },
   SCHEDULE_NOT_FOUND: { status: 404, description: 'The organization has no such schedule.' },
   WEBHOOK_NOT_FOUND: { status: 404, description: 'The organization has no such webhook.' },
@@ -130,6 +159,11 @@ export const errors = {
     status: 409,
     description: 'Something depends on the resource or works on it.',
     details: inUseDetails,
+  },
+  LIMIT_REACHED: {
+    status: 409,
+    description: 'There are as many of these as this installation allows.',
+    details: limitDetails,
   },
   INVALID_STATE: {
     status: 409,
@@ -205,6 +239,15 @@ export const errors = {
       retryable: false,
       advice:
         'Give the credentials the right to read, write, list and delete in the bucket, or set new ones with PATCH /api/v1/storage-destinations/{storageDestinationId}.',
+    },
+  },
+  STORAGE_CREDENTIALS_MISSING: {
+    status: 409,
+    description: 'The storage destination has no credentials, as after its project moved in from another organization.',
+    details: sourceDetails,
+    job: {
+      retryable: false,
+      advice: 'An admin gives the destination its credentials: holdfast storage update, or its page in the dashboard.',
     },
   },
   BACKUP_TIMEOUT: {

@@ -24,7 +24,7 @@ const descriptions: Readonly<Record<EventName, string>> = {
   'backup.progress': 'A backup has come another tenth of its way; each tenth is told once.',
   'backup.completed': 'A backup is whole in its destination.',
   'backup.failed': 'A backup has ended without a result.',
-  'backup.anomaly': 'The newest backup shrank suddenly; retention is frozen.',
+  'backup.anomaly': 'A backup shrank suddenly, so retention is frozen; or a verification or a drill failed.',
   'restore.started': 'A restore has begun.',
   'restore.progress': 'A restore has come another tenth of its way; each tenth is told once.',
   'restore.completed': 'A restore has written everything it was asked to.',

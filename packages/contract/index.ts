@@ -4,10 +4,22 @@ export * from './events.ts';
 export * from './operation.ts';
 export * from './operations/index.ts';
 export { auditExportFormats } from './schemas/audit.ts';
-export { type Backup, type BackupTrigger, backupTriggers, backupTypes, importSources } from './schemas/backups.ts';
+export {
+  anomalyReasons,
+  type Backup,
+  type BackupTrigger,
+  backupTriggers,
+  backupTypes,
+  importSources,
+  type WarningCode,
+  warningCodes,
+} from './schemas/backups.ts';
 export { type JobError, type JobStatus, jobStatuses } from './schemas/jobs.ts';
+export { notificationEvents } from './schemas/organizations.ts';
+export { changeKinds, protectionReasons, protectionStates } from './schemas/overview.ts';
 export * from './schemas/primitives.ts';
-export { connectionTypes } from './schemas/projects.ts';
+export { connectionTypes, pitrStatuses } from './schemas/projects.ts';
 export { mergeModes, type Restore, type RestorePhase, restorePhases } from './schemas/restores.ts';
-export { storageTypes } from './schemas/storage.ts';
+export { catchUps, keepers, runStatuses } from './schemas/schedules.ts';
+export { storageTestSteps, storageTypes } from './schemas/storage.ts';
 export { isReservedHeader } from './schemas/webhooks.ts';

@@ -8,8 +8,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Success =
   /** `{success: true, data: <schema>}` */
   | { readonly kind: 'data'; readonly status: number; readonly schema: z.ZodType }
-  /** `{success: true, data: <schema>[], pagination}` */
-  | { readonly kind: 'list'; readonly status: number; readonly schema: z.ZodType }
+  /** `{success: true, data: <schema>[], pagination}`, and the keys of `beside` next to them. */
+  | { readonly kind: 'list'; readonly status: number; readonly schema: z.ZodType; readonly beside?: z.ZodObject }
   /** `{success: true, data: <schema>, pagination}`: an object whose arrays are one page. */
   | { readonly kind: 'page'; readonly status: number; readonly schema: z.ZodType }
   /** `{success: true, message}` */
@@ -57,6 +57,8 @@ export interface OperationSpec {
   readonly etag?: boolean;
   /** `auth`: the stricter limit per address; `none`: never limited, for probes. Absent: the usual limit. */
   readonly rateLimit?: 'auth' | 'none';
+  /** The whole answer is a secret: it is never kept for a replay, so the call takes no idempotency key. */
+  readonly secretAnswer?: true;
   /** Fields of `data` that are shown once: a replayed answer holds null there. */
   readonly secretFields?: readonly string[];
   /** Every member may make the call about themselves, whatever their role: when this path parameter is their own id. */
@@ -76,7 +78,8 @@ export interface Operation extends OperationSpec {
 
 /** Keeps the exact types of the schemas, so that handlers and client are typed by the operation. */
 export function operation<const S extends OperationSpec>(spec: S): S & { readonly idempotencyKey: boolean } {
-  return { ...spec, idempotencyKey: spec.method === 'POST' && spec.access.kind !== 'public' };
+  const isRepeatable = spec.method === 'POST' && spec.access.kind !== 'public';
+  return { ...spec, idempotencyKey: isRepeatable && !spec.secretAnswer };
 }
 
 export const api = <const P extends string>(path: P) => `/api/v1${path}` as const;
@@ -85,6 +88,8 @@ export const ok = <S extends z.ZodType>(schema: S) => ({ kind: 'data', status: 2
 export const created = <S extends z.ZodType>(schema: S) => ({ kind: 'data', status: 201, schema }) as const;
 export const accepted = <S extends z.ZodType>(schema: S) => ({ kind: 'data', status: 202, schema }) as const;
 export const list = <S extends z.ZodType>(schema: S) => ({ kind: 'list', status: 200, schema }) as const;
+export const listWith = <S extends z.ZodType, B extends z.ZodObject>(schema: S, beside: B) =>
+  ({ kind: 'list', status: 200, schema, beside }) as const;
 export const page = <S extends z.ZodType>(schema: S) => ({ kind: 'page', status: 200, schema }) as const;
 export const done = { kind: 'message', status: 200 } as const;
 
@@ -99,7 +104,7 @@ export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
   }
   if (operation.query || operation.body) codes.push('VALIDATION_ERROR');
   if (operation.body) codes.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
-  if (operation.method === 'POST' && operation.access.kind !== 'public') {
+  if (operation.method === 'POST' && operation.access.kind !== 'public' && !operation.secretAnswer) {
     codes.push('VALIDATION_ERROR', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED');
   }
   if (operation.etag && operation.method !== 'GET') codes.push('PRECONDITION_FAILED');
@@ -139,6 +144,11 @@ type SuccessData<S> = S extends { readonly kind: 'list'; readonly schema: infer 
 export type DataOf<O> =
   | (O extends { readonly success: infer S } ? SuccessData<S> : never)
   | (O extends { readonly alternatives: readonly (infer A)[] } ? SuccessData<A> : never);
+
+/** What stands beside a list and its pagination. */
+export type BesideOf<O> = O extends { readonly success: { readonly beside: infer B extends z.ZodObject } }
+  ? z.output<B>
+  : Record<never, never>;
 
 /** One entry of a list. */
 export type ItemOf<O> = O extends {

@@ -56,12 +56,7 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
   });
 
   test('ignores what it does not know in a query', () => {
-    const required =
-      operation.id === 'signInLocally'
-        ? { token: 't' }
-        : operation.id === 'listDocumentHistory'
-          ? { document: 'a/b' }
-          : {};
+    const required = { token: 't', document: 'a/b', at: '2026-01-01T00:00:00Z' };
     expect(operation.query?.safeParse({ ...required, surprise: '1' }).success ?? true).toBe(true);
   });
 
@@ -121,7 +116,10 @@ test('every call of the interface is there, at its path', () => {
     POST /storage-destinations/{}/rescan, POST /storage-destinations/buckets, GET /storage-destinations/{}/orphans,
     POST /storage-destinations/{}/sweep, POST /storage-destinations/{}/migrate, GET /schedules, POST /schedules,
     GET /schedules/{}, PATCH /schedules/{}, DELETE /schedules/{}, POST /schedules/{}/run, GET /schedules/{}/runs,
-    POST /schedules/preview, GET /audit-logs, GET /audit-logs/export, GET /audit-logs/verify, GET /openapi.json`;
+    POST /schedules/preview, GET /schedules/{}/retention-preview, POST /backups/restore/{}/undo,
+    POST /organizations/current/recovery-kit, GET /organizations/current/events, GET /overview,
+    GET /projects/{}/history, POST /projects/{}/retention/unfreeze, GET /projects/{}/pitr/view/collections,
+    GET /projects/{}/pitr/view/documents, GET /projects/{}/pitr/view/diff, GET /audit-logs, GET /audit-logs/export, GET /audit-logs/verify, GET /openapi.json`;
   const missing = promised
     .split(',')
     .map((entry) => entry.trim().replace(' ', ' /api/v1'))
@@ -183,6 +181,17 @@ describe('the table of permissions', () => {
     expect(scopesCover(['backups:read'], 'backups:write')).toBe(false);
     expect(scopesCover(['backups:write'], 'projects:read')).toBe(false);
   });
+
+  test('a narrow scope is a part of the write scope and grants nothing beside itself', () => {
+    for (const scope of ['backups:create', 'backups:restore', 'backups:delete'] as const) {
+      expect(scopesCover(['backups:write'], scope)).toBe(true);
+      expect(scopes.filter((other) => scopesCover([scope], other))).toEqual([scope]);
+    }
+    expect(access('createBackup')).toMatchObject({ scope: 'backups:create' });
+    expect(access('startRestore')).toMatchObject({ scope: 'backups:restore' });
+    expect(access('deleteBackup')).toMatchObject({ scope: 'backups:delete' });
+    expect(access('releaseBackup')).toMatchObject({ scope: 'backups:write' });
+  });
 });
 
 describe('the catalogue of errors', () => {
@@ -201,7 +210,7 @@ describe('the catalogue of errors', () => {
   });
 
   test('tells for every error of a job whether to try again and how to mend it', () => {
-    expect(jobErrorCodes.length).toBe(15);
+    expect(jobErrorCodes.length).toBe(18);
     for (const code of jobErrorCodes) expect(errorDefinition(code).job?.advice, code).toMatch(/^[A-Z].{20,}\.$/);
   });
 });

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import type { BodyInput, DataOf, ItemOf, ParamsInput, QueryInput } from '../operation.ts';
+import type { BesideOf, BodyInput, DataOf, ItemOf, ParamsInput, QueryInput } from '../operation.ts';
 import type { OperationId, Operations } from '../operations/index.ts';
 import type { Pagination } from '../schemas/primitives.ts';
 import type { HoldfastStream } from './streams.ts';
 
-/** The operations the service serves today. */
-export type ServedId = { [I in OperationId]: Operations[I] extends { available: false } ? never : I }[OperationId];
+/** Every operation, also one that the service at hand may not serve yet: it answers NOT_FOUND then. */
+export type ServedId = OperationId;
 
 type KindOf<O> = O extends { success: { kind: infer K } } ? K : never;
 export type ListId = { [I in ServedId]: KindOf<Operations[I]> extends 'list' ? I : never }[ServedId];
@@ -42,7 +42,7 @@ type StreamItem<O> = O extends { success: { kind: 'stream'; schema: infer S exte
 /** What a call resolves to: the envelope is gone, and a list keeps its pagination. */
 export type Result<O> =
   KindOf<O> extends 'list' | 'page'
-    ? Page<DataOf<O>>
+    ? Page<DataOf<O>> & BesideOf<O>
     : KindOf<O> extends 'stream'
       ? HoldfastStream<StreamItem<O>>
       : KindOf<O> extends 'redirect'
@@ -69,5 +69,5 @@ export interface Client extends Calls {
   /** Every entry of a list, page after page, fetched as they are needed. */
   paginate<I extends ListId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<ItemOf<Operations[I]>>;
   /** Every page of a list. */
-  pages<I extends PagedId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<Page<DataOf<Operations[I]>>>;
+  pages<I extends PagedId>(id: I, input: CallInput<Operations[I]>): AsyncGenerator<Result<Operations[I]>>;
 }

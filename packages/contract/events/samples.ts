@@ -72,7 +72,7 @@ const schedule = {
   enabled: true,
   nextRunAt: '2026-03-02T01:00:00.000Z',
 };
-const pitr = { enabled: true, status: 'active', coveredFrom: createdAt, coveredTo: completedAt };
+const pitr = { enabled: true, status: 'running', coveredFrom: createdAt, coveredTo: completedAt } as const;
 const member = { id: 'usr_01JNF3QM3F5H7K9M2P', email: 'grace@acme.test', name: 'Grace', role: 'member' } as const;
 const invitation = {
   id: 'inv_01JNF3QP7R9T2V4X6Z',
@@ -95,13 +95,9 @@ export const standardSamples: { readonly [N in EventName]: z.infer<(typeof stand
     backup: { ...completedBackup, documentCount: 40_000 },
     project,
     organization,
-    anomaly: {
-      kind: 'shrunk',
-      previousBackupId: 'bkp_01JNC1QG5K7M9P2R4T',
-      previousDocumentCount: 120_000,
-      documentCount: 40_000,
-      retentionFrozen: true,
-    },
+    reason: 'documents_shrank',
+    before: { backupId: 'bkp_01JNC1QG5K7M9P2R4T', documentCount: 120_000, collection: null },
+    after: { backupId, documentCount: 40_000, collection: null },
   },
   'restore.started': restoreOf(runningRestore),
   'restore.progress': restoreOf({
@@ -139,7 +135,7 @@ export const standardSamples: { readonly [N in EventName]: z.infer<(typeof stand
     },
   }),
   'pitr.enabled': { project, pitr },
-  'pitr.disabled': { project, pitr: { ...pitr, enabled: false, status: 'disabled' } },
+  'pitr.disabled': { project, pitr: { ...pitr, enabled: false, status: 'stopped' } },
   'pitr.change_captured': {
     project: { id: project.id, name: project.name },
     changes: { count: 42, fromTimestamp: createdAt, toTimestamp: completedAt, collections: ['orders', 'users'] },

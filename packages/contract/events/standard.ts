@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { roles } from '../access.ts';
 import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
-import { backupTriggers, backupTypes } from '../schemas/backups.ts';
+import { anomaly, backupTriggers, backupTypes } from '../schemas/backups.ts';
 import { jobStatuses } from '../schemas/jobs.ts';
 import {
   bytes,
@@ -16,6 +16,7 @@ import {
   text,
   timestamp,
 } from '../schemas/primitives.ts';
+import { pitrStatuses } from '../schemas/projects.ts';
 import { mergeModes, restorePhases } from '../schemas/restores.ts';
 import { storageDestinationSummary } from '../schemas/storage.ts';
 import { eventNames } from './names.ts';
@@ -86,7 +87,7 @@ const scheduleData = z.object({ schedule, project });
 
 const pitr = z.object({
   enabled: z.boolean(),
-  status: text({ max: 30 }),
+  status: z.enum(pitrStatuses),
   coveredFrom: timestamp().nullable(),
   coveredTo: timestamp().nullable(),
 });
@@ -108,19 +109,7 @@ export const standardData = {
     project,
     organization,
   }),
-  'backup.anomaly': backupData.extend({
-    anomaly: z
-      .object({
-        kind: z.enum(['shrunk']),
-        previousBackupId: identifier('bkp'),
-        previousDocumentCount: count(),
-        documentCount: count(),
-        retentionFrozen: z.boolean(),
-      })
-      .describe(
-        'The newest backup is suspiciously smaller than the one before; retention deletes nothing until it is looked at.',
-      ),
-  }),
+  'backup.anomaly': backupData.extend(anomaly.shape),
   'restore.started': restoreData,
   'restore.progress': restoreData,
   'restore.completed': restoreData,
@@ -158,7 +147,10 @@ export const standardData = {
 export const standardMetadata = z
   .object({
     trigger: z.enum(backupTriggers).optional().describe('What started the job.'),
-    scheduleId: identifier('sch').optional(),
+    scheduleId: identifier('sch')
+      .nullable()
+      .optional()
+      .describe('On every backup event; null when no schedule asked for the backup.'),
     attempt: integer({ min: 1, max: 1000 }).describe('The attempt of this delivery.'),
     deliveryId: identifier('dlv').describe('The same on every attempt; tells duplicates.'),
     maxAttempts: integer({ min: 1, max: 5 }).optional().describe('On `*.failed` events.'),

@@ -27,10 +27,11 @@ function successSchema(success: Success, schemas: SchemaCollection): JsonSchema 
   if (success.kind === 'bare') return data;
   if (success.kind === 'data') return envelope({ data });
   const page = schemas.convert(pagination, 'output');
-  return envelope({
-    data: success.kind === 'list' ? { type: 'array', items: data, maxItems: 200 } : data,
-    pagination: page,
-  });
+  if (success.kind !== 'list') return envelope({ data, pagination: page });
+  const shown = envelope({ data: { type: 'array', items: data, maxItems: 200 }, pagination: page });
+  if (!success.beside) return shown;
+  const beside = schemas.convert(success.beside, 'output') as { properties: object };
+  return { ...shown, properties: { ...(shown.properties as object), ...beside.properties } };
 }
 
 function streamContent(success: Success & { kind: 'stream' }, schemas: SchemaCollection) {
@@ -109,6 +110,7 @@ const exampleDetails: { readonly [C in ErrorCode]?: object } = {
   FORBIDDEN: { requiredScope: 'backups:write' },
   PERMISSION_DENIED: { requiredRole: 'admin', currentRole: 'viewer' },
   RESOURCE_IN_USE: { usedBy: [{ type: 'backup', id: 'bkp_01JNF3QG5K7M9P2R4T' }] },
+  LIMIT_REACHED: { limit: 50 },
   INVALID_STATE: { status: 'completed' },
   GONE: { path: '/api/v1/backups' },
   POINT_IN_TIME_UNAVAILABLE: { before: '2026-03-01T02:00:00.000Z', after: '2026-03-01T03:10:00.000Z' },

@@ -28,6 +28,10 @@ export const startSignIn = operation({
   rateLimit: 'auth',
   query: z.object({
     redirect_uri: link().optional().describe('Where to return with a one-time code; must be on the allow-list.'),
+    scope: z
+      .enum(['identity'])
+      .optional()
+      .describe("`identity` asks for who the person is and nothing more; absent: also for the person's projects."),
   }),
   success: redirect,
   errors: ['INVALID_STATE'],
@@ -51,7 +55,7 @@ export const finishSignIn = operation({
     error_description: multilineText({ max: 2000 }).optional(),
   }),
   success: redirect,
-  errors: ['UNAUTHORIZED', 'INVALID_STATE'],
+  errors: ['UNAUTHORIZED', 'FORBIDDEN', 'INVALID_STATE'],
 });
 
 export const exchangeCode = operation({
@@ -65,7 +69,7 @@ export const exchangeCode = operation({
   rateLimit: 'auth',
   body: tokenRequest,
   success: ok(tokenSet),
-  errors: ['UNAUTHORIZED'],
+  errors: ['UNAUTHORIZED', 'FORBIDDEN'],
 });
 
 export const refreshTokens = operation({

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { member } from '../access.ts';
-import { api, list, ok, operation, page } from '../operation.ts';
+import { api, list, listWith, ok, operation, page } from '../operation.ts';
 import {
   backupDiff,
   backupEvent,
   diffBackupQuery,
+  documentsScanned,
   exportBackupQuery,
   listBackupDocumentsQuery,
 } from '../schemas/backups.ts';
@@ -24,6 +25,7 @@ const readErrors = [
   'INTEGRITY_ERROR',
   'STORAGE_UNAVAILABLE',
   'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
 ] as const;
 
 export const listBackupCollections = operation({
@@ -46,11 +48,12 @@ export const listBackupDocuments = operation({
   path: api('/backups/{backupId}/documents'),
   tag,
   summary: 'List documents of a backup',
-  description: 'In the order of their names. Values take the form of the Firestore REST API.',
+  description:
+    'In the order of their names. Values take the form of the Firestore REST API. A search looks for a bounded time; the cursor goes on where it stopped.',
   access,
   params,
   query: listBackupDocumentsQuery,
-  success: list(backupDocument),
+  success: listWith(backupDocument, documentsScanned),
   errors: readErrors,
 });
 

@@ -14,8 +14,9 @@ import { drill, startDrillRequest } from '../schemas/restores.ts';
 const tag = 'Backups';
 const params = z.object({ backupId: pathId() });
 const reads = member('viewer', 'backups:read');
-const runs = member('member', 'backups:write');
-const removes = member('admin', 'backups:write');
+const creates = member('member', 'backups:create');
+const restores = member('member', 'backups:restore');
+const holds = member('admin', 'backups:write');
 
 export const listBackups = operation({
   id: 'listBackups',
@@ -38,7 +39,7 @@ export const createBackup = operation({
   summary: 'Start a backup',
   description:
     'Answers at once; the record tells how it goes, also when source or storage are failing. One backup runs per project, the next waits. A dry run answers 200 with what the backup would take.',
-  access: runs,
+  access: creates,
   body: createBackupRequest,
   success: accepted(backup),
   alternatives: [ok(backupDryRun)],
@@ -50,6 +51,7 @@ export const createBackup = operation({
     'SOURCE_AUTH_ERROR',
     'SOURCE_UNAVAILABLE',
     'SOURCE_QUOTA_EXCEEDED',
+    'COLLECTION_NOT_FOUND',
   ],
 });
 
@@ -60,7 +62,7 @@ export const importBackup = operation({
   tag,
   summary: 'Register an existing backup file',
   description: 'The file is checked before it is registered; a broken one registers nothing.',
-  access: runs,
+  access: creates,
   body: importBackupRequest,
   success: accepted(backup),
   location: true,
@@ -71,6 +73,7 @@ export const importBackup = operation({
     'DECRYPTION_ERROR',
     'STORAGE_UNAVAILABLE',
     'STORAGE_PERMISSION_DENIED',
+    'STORAGE_CREDENTIALS_MISSING',
   ],
 });
 
@@ -96,7 +99,7 @@ export const deleteBackup = operation({
   summary: 'Delete a backup',
   description:
     'Refused while increments depend on it or a restore reads it (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE). Increments that were merged into a synthetic backup do not stand in the way: they are deleted together with it.',
-  access: removes,
+  access: member('admin', 'backups:delete'),
   params,
   success: done,
   etag: true,
@@ -110,7 +113,7 @@ export const cancelBackup = operation({
   tag,
   summary: 'Cancel a backup',
   description: 'Stops reading within seconds and removes what was written.',
-  access: runs,
+  access: creates,
   params,
   success: ok(backup),
   errors: ['BACKUP_NOT_FOUND', 'INVALID_STATE'],
@@ -124,7 +127,7 @@ export const verifyBackup = operation({
   summary: 'Verify a backup',
   description:
     'Reads every segment again, opens it and compares hashes and counts. The result stands in `verification`.',
-  access: runs,
+  access: creates,
   params,
   success: accepted(backup),
   location: true,
@@ -138,7 +141,7 @@ export const holdBackup = operation({
   tag,
   summary: 'Put a backup under legal hold',
   description: 'Neither people nor retention can delete it until the hold is lifted.',
-  access: removes,
+  access: holds,
   params,
   success: ok(backup),
   errors: ['BACKUP_NOT_FOUND'],
@@ -151,7 +154,7 @@ export const releaseBackup = operation({
   tag,
   summary: 'Lift the legal hold of a backup',
   description: 'Retention applies again.',
-  access: removes,
+  access: holds,
   params,
   success: ok(backup),
   errors: ['BACKUP_NOT_FOUND'],
@@ -165,7 +168,7 @@ export const startDrill = operation({
   summary: 'Drill a restore',
   description:
     'Restores into a scratch database, or a named project, compares every document, measures the time and leaves a signed report.',
-  access: runs,
+  access: restores,
   params,
   body: startDrillRequest,
   bodyOptional: true,

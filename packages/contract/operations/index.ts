@@ -4,6 +4,7 @@ import * as auth from './auth.ts';
 import * as backupContents from './backup-contents.ts';
 import * as backups from './backups.ts';
 import * as organizations from './organizations.ts';
+import * as overview from './overview.ts';
 import * as pitr from './pitr.ts';
 import * as projects from './projects.ts';
 import * as restores from './restores.ts';
@@ -18,6 +19,7 @@ export const operations = {
   ...auth,
   ...organizations,
   ...team,
+  ...overview,
   ...projects,
   ...pitr,
   ...storage,

@@ -16,7 +16,7 @@ import {
   updateOrganizationRequest,
   updateSubscriptionRequest,
 } from '../schemas/organizations.ts';
-import { pageQuery, pathId } from '../schemas/primitives.ts';
+import { multilineText, pageQuery, pathId } from '../schemas/primitives.ts';
 
 const tag = 'Organizations';
 
@@ -31,7 +31,7 @@ export const createOrganization = operation({
   body: createOrganizationRequest,
   success: created(createdOrganization),
   location: true,
-  errors: ['SLUG_TAKEN'],
+  errors: ['SLUG_TAKEN', 'LIMIT_REACHED'],
 });
 
 export const listOrganizations = operation({
@@ -180,5 +180,25 @@ export const rotateEncryptionKey = operation({
   access: member('admin', 'organization:write'),
   plan: 'enterprise',
   success: ok(rotatedEncryptionKey),
+  errors: ['DECRYPTION_ERROR'],
+});
+
+export const takeRecoveryKit = operation({
+  id: 'takeRecoveryKit',
+  method: 'POST',
+  path: api('/organizations/current/recovery-kit'),
+  tag,
+  summary: 'Take the recovery kit',
+  description:
+    "A text file with the organization's keys, its destinations (no credentials) and the commands that restore with the command line alone. Whoever has it can read every backup: keep it where the service cannot get lost with it.",
+  access: member('owner', null),
+  available: false,
+  secretAnswer: true,
+  success: {
+    kind: 'bare',
+    status: 200,
+    schema: multilineText({ max: 10_000_000 }),
+    contentType: 'text/plain; charset=utf-8',
+  },
   errors: ['DECRYPTION_ERROR'],
 });

@@ -1,7 +1,18 @@
 import { z } from 'zod';
 import { member } from '../access.ts';
-import { api, list, ok, operation } from '../operation.ts';
-import { documentHistoryQuery, documentVersion, enablePitrRequest, pitrWindow } from '../schemas/pitr.ts';
+import { api, list, listWith, ok, operation, page } from '../operation.ts';
+import { backupDiff, documentsScanned } from '../schemas/backups.ts';
+import { backupDocument, collectionNode } from '../schemas/firestore.ts';
+import {
+  disablePitrRequest,
+  documentHistoryQuery,
+  documentVersion,
+  enablePitrRequest,
+  pitrWindow,
+  viewCollectionsQuery,
+  viewDiffQuery,
+  viewDocumentsQuery,
+} from '../schemas/pitr.ts';
 import { pathId } from '../schemas/primitives.ts';
 
 const tag = 'Point-in-time recovery';
@@ -9,6 +20,18 @@ const params = z.object({ projectId: pathId() });
 const reads = member('viewer', 'projects:read');
 const switches = member('member', 'projects:write');
 const available = false;
+const sourceErrors = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'] as const;
+const readErrors = [
+  'PROJECT_NOT_FOUND',
+  'DECRYPTION_ERROR',
+  'INTEGRITY_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
+] as const;
+const viewErrors = [...readErrors, 'POINT_IN_TIME_UNAVAILABLE', ...sourceErrors] as const;
+/** A look into the past shows data, as a look into a backup does. */
+const views = member('viewer', 'backups:read');
 
 export const enablePitr = operation({
   id: 'enablePitr',
@@ -23,7 +46,7 @@ export const enablePitr = operation({
   body: enablePitrRequest,
   bodyOptional: true,
   success: ok(pitrWindow),
-  errors: ['PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND', 'INVALID_STATE'],
+  errors: ['PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND', 'INVALID_STATE', ...sourceErrors],
 });
 
 export const disablePitr = operation({
@@ -32,10 +55,12 @@ export const disablePitr = operation({
   path: api('/projects/{projectId}/pitr/disable'),
   tag,
   summary: 'Switch point-in-time recovery off',
-  description: 'Capture stops; what was captured stays until its retention ends.',
+  description: 'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true.',
   access: switches,
   available,
   params,
+  body: disablePitrRequest,
+  bodyOptional: true,
   success: ok(pitrWindow),
   errors: ['PROJECT_NOT_FOUND', 'INVALID_STATE'],
 });
@@ -66,5 +91,50 @@ export const listDocumentHistory = operation({
   params,
   query: documentHistoryQuery,
   success: list(documentVersion),
-  errors: ['PROJECT_NOT_FOUND', 'DECRYPTION_ERROR', 'INTEGRITY_ERROR', 'STORAGE_UNAVAILABLE'],
+  errors: readErrors,
+});
+
+export const viewPitrCollections = operation({
+  id: 'viewPitrCollections',
+  method: 'GET',
+  path: api('/projects/{projectId}/pitr/view/collections'),
+  tag,
+  summary: 'List the collections at a moment',
+  description: 'A tree of collections with their document counts, as they were.',
+  access: views,
+  available,
+  params,
+  query: viewCollectionsQuery,
+  success: list(collectionNode),
+  errors: viewErrors,
+});
+
+export const viewPitrDocuments = operation({
+  id: 'viewPitrDocuments',
+  method: 'GET',
+  path: api('/projects/{projectId}/pitr/view/documents'),
+  tag,
+  summary: 'List documents at a moment',
+  description: 'In the order of their names, as they were.',
+  access: views,
+  available,
+  params,
+  query: viewDocumentsQuery,
+  success: listWith(backupDocument, documentsScanned),
+  errors: viewErrors,
+});
+
+export const viewPitrDiff = operation({
+  id: 'viewPitrDiff',
+  method: 'GET',
+  path: api('/projects/{projectId}/pitr/view/diff'),
+  tag,
+  summary: 'Compare a moment',
+  description: 'What changed from that moment to the live database, to another moment or to a backup, field by field.',
+  access: views,
+  available,
+  params,
+  query: viewDiffQuery,
+  success: page(backupDiff),
+  errors: [...viewErrors, 'BACKUP_NOT_FOUND'],
 });

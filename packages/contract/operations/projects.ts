@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { member } from '../access.ts';
 import { api, created, done, list, ok, operation } from '../operation.ts';
 import { collectionNode } from '../schemas/firestore.ts';
+import { documentHistoryQuery, knownVersion } from '../schemas/pitr.ts';
 import { pageQuery, pathId } from '../schemas/primitives.ts';
 import {
   availableProject,
@@ -123,13 +124,51 @@ export const reconnectProject = operation({
   errors: ['PROJECT_NOT_FOUND', ...sourceErrors],
 });
 
+export const unfreezeRetention = operation({
+  id: 'unfreezeRetention',
+  method: 'POST',
+  path: api('/projects/{projectId}/retention/unfreeze'),
+  tag,
+  summary: 'Let retention go on',
+  description: 'After an anomaly nothing of the project is removed until somebody has had a look and says so here.',
+  access: member('admin', 'projects:write'),
+  available: false,
+  params,
+  success: ok(project),
+  errors: ['PROJECT_NOT_FOUND', 'INVALID_STATE'],
+});
+
+export const listDocumentVersions = operation({
+  id: 'listDocumentVersions',
+  method: 'GET',
+  path: api('/projects/{projectId}/history'),
+  tag,
+  summary: 'List every known version of a document',
+  description: 'From the backups, from the captured changes and from the live database, newest first.',
+  access: member('viewer', 'backups:read'),
+  available: false,
+  params,
+  query: documentHistoryQuery,
+  success: list(knownVersion),
+  errors: [
+    'PROJECT_NOT_FOUND',
+    'DECRYPTION_ERROR',
+    'INTEGRITY_ERROR',
+    'STORAGE_UNAVAILABLE',
+    'STORAGE_PERMISSION_DENIED',
+    'STORAGE_CREDENTIALS_MISSING',
+    ...sourceErrors,
+  ],
+});
+
 export const listProjectCollections = operation({
   id: 'listProjectCollections',
   method: 'GET',
   path: api('/projects/{projectId}/collections'),
   tag,
   summary: 'List the collections of a project',
-  description: 'A tree of collections with their document counts, read from the live database.',
+  description:
+    'A tree of collections with their exact document counts, read from the live database; `sampled` tells where its shape was found by looking at some documents only.',
   access: reads,
   params,
   query: pageQuery,

@@ -2,12 +2,27 @@ import { z } from 'zod';
 import { member } from '../access.ts';
 import { accepted, api, list, ok, operation } from '../operation.ts';
 import { pathId } from '../schemas/primitives.ts';
-import { listRestoresQuery, restore, restoreEvent, startRestoreRequest } from '../schemas/restores.ts';
+import {
+  listRestoresQuery,
+  restore,
+  restoreEvent,
+  startRestoreRequest,
+  undoRestoreRequest,
+} from '../schemas/restores.ts';
 
 const tag = 'Restores';
 const params = z.object({ restoreJobId: pathId() });
 const reads = member('viewer', 'backups:read');
-const runs = member('member', 'backups:write');
+const runs = member('member', 'backups:restore');
+
+/** What is restored, or was saved before it, has to be read. */
+const readErrors = [
+  'DECRYPTION_ERROR',
+  'INTEGRITY_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
+] as const;
 
 export const startRestore = operation({
   id: 'startRestore',
@@ -21,7 +36,15 @@ export const startRestore = operation({
   body: startRestoreRequest,
   success: accepted(restore),
   location: true,
-  errors: ['BACKUP_NOT_FOUND', 'PROJECT_NOT_FOUND', 'INVALID_STATE', 'POINT_IN_TIME_UNAVAILABLE', 'DECRYPTION_ERROR'],
+  errors: [
+    'BACKUP_NOT_FOUND',
+    'PROJECT_NOT_FOUND',
+    'COLLECTION_NOT_FOUND',
+    'DOCUMENT_NOT_FOUND',
+    'INVALID_STATE',
+    'POINT_IN_TIME_UNAVAILABLE',
+    ...readErrors,
+  ],
 });
 
 export const listRestores = operation({
@@ -75,7 +98,25 @@ export const resumeRestore = operation({
   params,
   success: accepted(restore),
   location: true,
-  errors: ['RESTORE_NOT_FOUND', 'INVALID_STATE', 'DECRYPTION_ERROR'],
+  errors: ['RESTORE_NOT_FOUND', 'INVALID_STATE', ...readErrors],
+});
+
+export const undoRestore = operation({
+  id: 'undoRestore',
+  method: 'POST',
+  path: api('/backups/restore/{restoreJobId}/undo'),
+  tag,
+  summary: 'Undo a restore',
+  description:
+    'Starts a restore that puts back, for exactly the documents the named one wrote or deleted, what was there before: replaced and deleted ones return, created ones go. A document that somebody changed since is left and counted in `conflicts`, unless `force` is given. Works after failed, cancelled and resumed restores too.',
+  access: runs,
+  available: false,
+  params,
+  body: undoRestoreRequest,
+  bodyOptional: true,
+  success: accepted(restore),
+  location: true,
+  errors: ['RESTORE_NOT_FOUND', 'INVALID_STATE', ...readErrors],
 });
 
 export const streamRestoreEvents = operation({

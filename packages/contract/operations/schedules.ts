@@ -5,8 +5,10 @@ import { backup } from '../schemas/backups.ts';
 import { pageQuery, pathId } from '../schemas/primitives.ts';
 import {
   createScheduleRequest,
+  deleteScheduleQuery,
   listSchedulesQuery,
   previewScheduleRequest,
+  retentionPreviewEntry,
   schedule,
   schedulePreview,
   scheduleRun,
@@ -99,13 +101,14 @@ export const deleteSchedule = operation({
   path: api('/schedules/{scheduleId}'),
   tag,
   summary: 'Delete a schedule',
-  description: 'Its backups stay until their retention ends.',
+  description: 'Its backups stay, unless `deleteBackups` is true.',
   access: manages,
   available,
   params,
+  query: deleteScheduleQuery,
   success: done,
   etag: true,
-  errors: ['SCHEDULE_NOT_FOUND'],
+  errors: ['SCHEDULE_NOT_FOUND', 'RESOURCE_IN_USE'],
 });
 
 export const runSchedule = operation({
@@ -114,13 +117,14 @@ export const runSchedule = operation({
   path: api('/schedules/{scheduleId}/run'),
   tag,
   summary: 'Run a schedule now',
-  description: 'Starts the backup the schedule describes, besides its due times.',
+  description:
+    'Starts the backup the schedule describes, besides its due times. It belongs to the schedule: it counts as a run, for `fullEvery` and for retention.',
   access: manages,
   available,
   params,
   success: accepted(backup),
   location: true,
-  errors: ['SCHEDULE_NOT_FOUND', 'INVALID_STATE'],
+  errors: ['SCHEDULE_NOT_FOUND', 'PROJECT_NOT_FOUND', 'STORAGE_DESTINATION_NOT_FOUND', 'INVALID_STATE'],
 });
 
 export const listScheduleRuns = operation({
@@ -129,11 +133,26 @@ export const listScheduleRuns = operation({
   path: api('/schedules/{scheduleId}/runs'),
   tag,
   summary: 'List the runs of a schedule',
-  description: 'Every due time and what became of it, newest first.',
+  description: 'Every due time of the last 90 days and what became of it, newest first.',
   access: reads,
   available,
   params,
   query: pageQuery,
   success: list(scheduleRun),
+  errors: ['SCHEDULE_NOT_FOUND'],
+});
+
+export const previewRetention = operation({
+  id: 'previewRetention',
+  method: 'GET',
+  path: api('/schedules/{scheduleId}/retention-preview'),
+  tag,
+  summary: 'Show what retention would do',
+  description: "For each of the schedule's backups, newest first: what keeps it, or that it would go and when.",
+  access: reads,
+  available,
+  params,
+  query: pageQuery,
+  success: list(retentionPreviewEntry),
   errors: ['SCHEDULE_NOT_FOUND'],
 });

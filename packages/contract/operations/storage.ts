@@ -19,7 +19,7 @@ const params = z.object({ storageDestinationId: pathId() });
 const reads = member('viewer', 'storage:read');
 const configures = member('admin', 'storage:write');
 const notFound = 'STORAGE_DESTINATION_NOT_FOUND';
-const storageErrors = ['STORAGE_UNAVAILABLE', 'STORAGE_PERMISSION_DENIED'] as const;
+const storageErrors = ['STORAGE_UNAVAILABLE', 'STORAGE_PERMISSION_DENIED', 'STORAGE_CREDENTIALS_MISSING'] as const;
 
 export const listStorageDestinations = operation({
   id: 'listStorageDestinations',
@@ -174,7 +174,7 @@ export const migrateStorageDestination = operation({
   body: migrateStorageRequest,
   success: accepted(storageTask),
   location: true,
-  errors: [notFound, 'RESOURCE_IN_USE'],
+  errors: [notFound, 'RESOURCE_IN_USE', 'INVALID_STATE', ...storageErrors],
 });
 
 export const listStorageTasks = operation({

@@ -53,7 +53,7 @@ export const createWebhook = operation({
   success: created(createdWebhook),
   location: true,
   secretFields: ['secret'],
-  errors: [],
+  errors: ['LIMIT_REACHED'],
 });
 
 export const getWebhook = operation({

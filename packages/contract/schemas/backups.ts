@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { JobErrorCode } from '../errors.ts';
+import { jobErrorCodes } from '../errors.ts';
 import { collectionPath, collectionPaths, firestoreValue } from './firestore.ts';
 import { currency, jobError, jobStatuses, money, progress, seconds } from './jobs.ts';
 import {
@@ -8,9 +10,11 @@ import {
   firestoreTime,
   identifier,
   instant,
+  integer,
   milliseconds,
   pageQuery,
   percent,
+  planned,
   rangeEnd,
   rangeStart,
   reference,
@@ -36,14 +40,75 @@ const copy = z
   })
   .meta({ id: 'BackupCopy', description: 'One copy of a backup in one destination.' });
 
+/** What a backup says beside its data. Texts of older backups have no code of their own: they are notes. */
+export const warningCodes = [
+  'BECAME_FULL',
+  'COLLECTION_NOT_FOUND',
+  'COPY_FAILED',
+  'FOREIGN_DATABASE',
+  'PASSWORD_HASHES_REDACTED',
+  'SNAPSHOT_SPREAD',
+  'NOTE',
+] as const;
+export type WarningCode = (typeof warningCodes)[number];
+
+const warning = z
+  .object({ code: z.enum(warningCodes), message: text({ max: 2000 }) })
+  .meta({ id: 'BackupWarning', description: 'Something to know about a backup that is whole all the same.' });
+
+const verificationError = z
+  .object({
+    code: z.enum(jobErrorCodes as [JobErrorCode, ...JobErrorCode[]]),
+    message: text({ max: 2000 }),
+    object: text({ max: 1024 }).nullable().describe('The stored object that is damaged or missing, where one is.'),
+  })
+  .meta({ id: 'VerificationError', description: 'One fault that a verification has found.' });
+
 export const verification = z
   .object({
     status: z.enum(['running', 'passed', 'failed']),
     segments: count().describe('Segments that were read and checked.'),
     documents: count().describe('Documents that were read and checked.'),
-    errors: z.array(text({ max: 2000 })).max(100),
+    errors: z.array(verificationError).max(100),
   })
   .meta({ id: 'Verification', description: 'What reading the whole backup again has shown.' });
+
+const safetyDocuments = z
+  .object({
+    count: count(),
+    paths: z
+      .array(firestoreName({ max: 6144 }))
+      .max(1000)
+      .describe('The first of them.'),
+  })
+  .meta({ id: 'BackupDocuments', description: 'The single documents a safety backup was made of.' });
+
+const backupScope = z
+  .object({
+    collections: z.array(firestoreName({ max: 6144 })).max(1000),
+    excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
+    includeSubcollections: z.boolean(),
+    documents: safetyDocuments.nullable().describe('Set when exactly these documents were saved and nothing else.'),
+  })
+  .meta({ id: 'BackupScope', description: 'What the backup covers, as it really is.' });
+
+export const anomalyReasons = ['documents_shrank', 'collection_shrank', 'verification_failed', 'drill_failed'] as const;
+
+const measured = z
+  .object({
+    backupId: identifier('bkp'),
+    documentCount: count(),
+    collection: firestoreName({ max: 6144 }).nullable().describe('The collection that shrank; null: all documents.'),
+  })
+  .meta({ id: 'AnomalyMeasure', description: 'How many documents there were.' });
+
+export const anomaly = z
+  .object({
+    reason: z.enum(anomalyReasons),
+    before: measured.nullable().describe('Null for a failed verification or drill.'),
+    after: measured.nullable(),
+  })
+  .meta({ id: 'BackupAnomaly', description: 'Why a backup is suspicious.' });
 
 export const backup = z
   .object({
@@ -60,6 +125,7 @@ export const backup = z
     excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
     includeSubcollections: z.boolean(),
     includeAuthUsers: z.boolean(),
+    scope: planned(backupScope),
     snapshotTime: timestamp()
       .nullable()
       .describe(
@@ -83,7 +149,8 @@ export const backup = z
     legalHold: z.boolean(),
     verifiedAt: timestamp().nullable(),
     verification: verification.nullable(),
-    warnings: z.array(text({ max: 2000 })).max(100),
+    warnings: z.array(warning).max(100),
+    anomaly: planned(anomaly.nullable()),
     error: jobError.nullable(),
     createdAt: timestamp(),
     startedAt: timestamp().nullable(),
@@ -160,6 +227,9 @@ export const createBackupRequest = z
     includeSubcollections: z.boolean().default(true),
     includeAuthUsers: z.boolean().optional().describe("Absent: the project's setting."),
     ...destinations,
+    retention: integer({ min: 1, max: 36_500 })
+      .optional()
+      .describe('Days after which the backup may go; absent: it stays until it is deleted.'),
     dryRun: z.boolean().default(false).describe('Answers what the backup would take and changes nothing.'),
   })
   .refine((value) => !value.storageDestinationId || !value.storageDestinationIds, {
@@ -203,6 +273,14 @@ export const listBackupDocumentsQuery = pageQuery.extend({
     .optional()
     .describe('Absent: every document of the backup, in the order of their names.'),
   prefix: firestoreName({ min: 1, max: 1500 }).optional().describe('A prefix of the document id.'),
+  search: firestoreName({ min: 1, max: 200 })
+    .optional()
+    .describe('Only documents with this text in their id or in any string value, whatever the case.'),
+});
+
+/** Beside the page: a search is bounded in time, and goes on with the cursor even where it found nothing. */
+export const documentsScanned = z.object({
+  scanned: planned(count()).describe('How many documents this page has looked at.'),
 });
 
 export const diffBackupQuery = pageQuery.extend({

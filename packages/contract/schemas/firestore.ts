@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, firestoreName, firestoreTime } from './primitives.ts';
+import { count, firestoreName, firestoreTime, planned } from './primitives.ts';
 
 /** Firestore's own names and values, as they appear in requests and answers. */
 
@@ -12,6 +12,16 @@ function isCollectionPath(path: string): boolean {
 export const collectionPath = () =>
   firestoreName({ min: 1, max: 6144 }).refine(isCollectionPath, {
     error: 'must be the path of a collection, such as users or users/ada/orders',
+  });
+
+function isDocumentPath(path: string): boolean {
+  const segments = path.split('/');
+  return segments.length % 2 === 0 && segments.every((segment) => segment !== '');
+}
+
+export const documentPath = () =>
+  firestoreName({ min: 3, max: 6144 }).refine(isDocumentPath, {
+    error: 'must be the path of a document, such as users/ada',
   });
 
 /** The single entry `*` means all of them. */
@@ -133,6 +143,7 @@ export const collectionNode = z
     id: firestoreName({ max: 1500 }),
     path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
     documentCount: count(),
+    sampled: planned(z.boolean()).describe('Whether the tree below was found by looking at some documents only.'),
     get collections() {
       return z.array(collectionNode).max(1000).describe('Collections below its documents.');
     },

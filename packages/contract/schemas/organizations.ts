@@ -8,6 +8,7 @@ import {
   integer,
   link,
   name,
+  planned,
   reference,
   text,
   timestamp,
@@ -21,10 +22,28 @@ const slug = z
   .max(63)
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, { error: 'must be lower-case letters, digits and single hyphens' });
 
+/** What a person is told by mail: once when it begins, once when it is over. */
+export const notificationEvents = [
+  'backup.failed',
+  'schedule.failed',
+  'backup.anomaly',
+  'pitr.stopped',
+  'storage.error',
+] as const;
+
+const notifiedEvents = z.array(z.enum(notificationEvents)).max(notificationEvents.length);
+const notifications = z
+  .object({
+    emails: z.array(email()).max(50).describe('Told instead of owners and admins; empty: nobody is told.'),
+    events: notifiedEvents,
+  })
+  .meta({ id: 'NotificationSettings', description: 'Who is told by mail, and of what.' });
+
 const settings = z
   .object({
     timezone: timeZone().describe('IANA time zone; schedules default to it.'),
     defaultStorageId: identifier('dst').nullable().describe('Where backups go that name no destination.'),
+    notifications: planned(notifications.nullable()).describe('Null: owners and admins are told of everything.'),
   })
   .meta({ id: 'OrganizationSettings', description: 'Settings of an organization.' });
 
@@ -62,6 +81,7 @@ export const organization = z
       storageUsed: bytes().describe('Bytes of all backups in all destinations.'),
     }),
     subscription,
+    recoveryKitTakenAt: planned(timestamp().nullable()).describe('Null: the owner has not taken the recovery kit yet.'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })
@@ -191,7 +211,18 @@ export const createOrganizationRequest = z.strictObject({
 export const updateOrganizationRequest = z.strictObject({
   name: name.optional(),
   settings: z
-    .strictObject({ timezone: timeZone().optional(), defaultStorageId: reference().nullable().optional() })
+    .strictObject({
+      timezone: timeZone().optional(),
+      defaultStorageId: reference().nullable().optional(),
+      notifications: z
+        .strictObject({
+          emails: z.array(email()).max(50).describe('Told instead of owners and admins; empty: nobody is told.'),
+          events: notifiedEvents.default([...notificationEvents]),
+        })
+        .nullable()
+        .optional()
+        .describe('Null returns to owners and admins.'),
+    })
     .optional(),
 });
 

@@ -1,26 +1,75 @@
 import { z } from 'zod';
-import { firestoreFields } from './firestore.ts';
-import { seconds } from './jobs.ts';
-import { count, firestoreName, firestoreTime, integer, pageQuery, reference, timestamp } from './primitives.ts';
+import { listBackupDocumentsQuery } from './backups.ts';
+import { documentPath, firestoreFields } from './firestore.ts';
+import { jobError, seconds } from './jobs.ts';
+import {
+  count,
+  firestoreName,
+  firestoreTime,
+  identifier,
+  instant,
+  integer,
+  pageQuery,
+  reference,
+  text,
+  timestamp,
+} from './primitives.ts';
 import { projectPitr } from './projects.ts';
 
+const retentionDays = () => integer({ min: 1, max: 35 });
+
 export const enablePitrRequest = z.strictObject({
-  storageDestinationId: reference().optional(),
-  retentionDays: integer({ min: 1, max: 365 }).default(7),
+  storageDestinationId: reference().optional().describe("Absent: the organization's default."),
+  retentionDays: retentionDays().default(7),
+});
+
+export const disablePitrRequest = z.strictObject({
+  deleteLog: z.boolean().default(false).describe('Also delete what was captured; otherwise it stays for its days.'),
 });
 
 export const pitrWindow = projectPitr
   .extend({
-    retentionDays: integer({ min: 1, max: 365 }).nullable(),
     lagSeconds: seconds().nullable().describe('How far capture is behind the database.'),
-    changesPerHour: z.array(z.object({ hour: timestamp(), count: count() })).max(10_000),
+    changesPerHour: z.array(z.object({ hour: timestamp(), count: count() })).max(1000),
+    collections: z.array(z.object({ id: firestoreName({ max: 1500 }), changes: count() })).max(1000),
+    retentionDays: retentionDays().nullable(),
+    storageDestinationId: identifier('dst').nullable(),
+    lastReconciledAt: timestamp()
+      .nullable()
+      .describe('When the log was last compared with the database and found true.'),
+    readsUsed: count(),
+    error: jobError.nullable(),
   })
   .meta({ id: 'PitrWindow', description: 'Which instants of a project can be reached.' });
 
 export const documentVersion = z
-  .object({ time: firestoreTime(), kind: z.enum(['put', 'delete']), fields: firestoreFields.nullable() })
+  .object({
+    time: firestoreTime().describe('For a delete the latest it can have happened at.'),
+    kind: z.enum(['put', 'delete']),
+    fields: firestoreFields.nullable(),
+  })
   .meta({ id: 'DocumentVersion', description: 'A captured version of a document.' });
 
 export const documentHistoryQuery = pageQuery.extend({
-  document: firestoreName({ min: 3, max: 6144 }).describe('A path such as `users/ada`.'),
+  document: documentPath().describe('A path such as `users/ada`.'),
+});
+
+export const knownVersion = z
+  .object({
+    at: firestoreTime().describe('The moment from which this version is known.'),
+    source: z.enum(['backup', 'pitr', 'live']),
+    backupId: identifier('bkp').nullable(),
+    change: z.enum(['created', 'changed', 'deleted']),
+    updateTime: firestoreTime().nullable().describe('Null for a deleted document.'),
+  })
+  .meta({ id: 'KnownVersion', description: 'A version of a document, from a backup, from the log or as it is now.' });
+
+const at = instant().describe('The moment to look at.');
+
+export const viewCollectionsQuery = pageQuery.extend({ at });
+export const viewDocumentsQuery = listBackupDocumentsQuery.extend({ at });
+export const viewDiffQuery = pageQuery.extend({
+  at,
+  against: text({ min: 1, max: 256 }).default('live').describe('`live`, another moment, or the id of a backup.'),
+  collection: firestoreName({ min: 1, max: 6144 }).optional(),
 });

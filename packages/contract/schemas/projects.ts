@@ -10,6 +10,7 @@ import {
   integer,
   link,
   name,
+  planned,
   reference,
   text,
   timestamp,
@@ -29,13 +30,23 @@ export const connection = z
   .meta({ id: 'ProjectConnection', description: 'How the service reaches the database, and whether it can.' });
 
 export const captureGap = z
-  .object({ from: timestamp(), to: timestamp() })
+  .object({
+    from: timestamp(),
+    to: timestamp(),
+    reason: text({ max: 500 }),
+    reachableByMinute: z
+      .boolean()
+      .optional()
+      .describe("Whether the source's own recovery reaches the whole minutes in it."),
+  })
   .meta({ id: 'CaptureGap', description: 'A time without capture: no instant in it can be reached.' });
+
+export const pitrStatuses = ['starting', 'running', 'catching_up', 'stopped', 'error'] as const;
 
 export const projectPitr = z
   .object({
     enabled: z.boolean(),
-    status: z.enum(['disabled', 'starting', 'active', 'catching_up', 'error']),
+    status: z.enum(pitrStatuses),
     coveredFrom: timestamp().nullable(),
     coveredTo: timestamp().nullable(),
     gaps: z.array(captureGap).max(1000),
@@ -60,6 +71,10 @@ export const projectSettings = z
   .object(settingFields)
   .meta({ id: 'ProjectSettings', description: 'How a project is backed up and restored.' });
 
+export const retentionFreeze = z
+  .object({ since: timestamp(), backupId: identifier('bkp'), reason: text({ max: 500 }) })
+  .meta({ id: 'RetentionFreeze', description: 'Retention removes nothing until somebody has had a look.' });
+
 export const project = z
   .object({
     id: identifier('prj'),
@@ -76,6 +91,7 @@ export const project = z
       lastBackupAt: timestamp().nullable(),
       lastBackupStatus: z.enum(jobStatuses).nullable(),
     }),
+    retentionFrozen: planned(retentionFreeze.nullable()).describe('Set while nothing is removed after an anomaly.'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { collectionPaths } from './firestore.ts';
+import { collectionPaths, documentPath } from './firestore.ts';
 import { jobError, jobStatuses, progress, seconds } from './jobs.ts';
 import {
   count,
@@ -8,6 +8,7 @@ import {
   instant,
   milliseconds,
   pageQuery,
+  planned,
   rangeEnd,
   rangeStart,
   reference,
@@ -36,11 +37,26 @@ const documentFailure = z
   .meta({ id: 'DocumentFailure', description: 'A document that could not be written.' });
 
 export const restorePreview = z
-  .object({ create: count(), replace: count(), merge: count(), skip: count(), delete: count() })
+  .object({
+    create: count(),
+    replace: count(),
+    merge: count(),
+    skip: count(),
+    delete: count(),
+    irreversible: planned(count()).describe('What no undo could bring back, such as password hashes nobody hands out.'),
+  })
   .meta({
     id: 'RestorePreview',
     description: 'How many documents a real run would create, replace, merge, skip and delete.',
   });
+
+const restoredItem = z
+  .object({
+    backupId: identifier('bkp').nullable(),
+    pointInTime: timestamp().nullable(),
+    path: firestoreName({ max: 6144 }),
+  })
+  .meta({ id: 'RestoreItem', description: 'One document and the backup or the moment it is taken from.' });
 
 export const restore = z
   .object({
@@ -65,14 +81,22 @@ export const restore = z
       .array(firestoreName({ max: 6144 }))
       .max(10_000)
       .nullable(),
+    items: planned(z.array(restoredItem).max(1000).nullable()).describe('The basket, for a restore of one.'),
     includeAuthUsers: z.boolean(),
     includeSubcollections: z.boolean(),
     rewriteReferences: z.boolean(),
     deleteExtra: z.boolean(),
-    safetyBackupId: identifier('bkp').nullable().describe('Restore this backup to undo the restore.'),
+    safetyBackupId: identifier('bkp').nullable().describe('What was overwritten or deleted, as it was before.'),
+    undoOf: planned(identifier('rst').nullable()).describe('The restore that this one takes back.'),
+    undoneBy: planned(identifier('rst').nullable()).describe('The restore that has taken this one back.'),
+    conflicts: planned(count()).describe('Documents that somebody changed meanwhile, and that were left as they are.'),
+    conflictSample: planned(z.array(firestoreName({ max: 6144 })).max(100)).describe('Paths of some of them.'),
     documentsRestored: count(),
     collectionsRestored: count(),
     preview: restorePreview.nullable().describe('Set by a dry run.'),
+    irreversibleReasons: planned(z.array(z.object({ reason: text({ max: 500 }), count: count() })).max(20)).describe(
+      'What an undo could not bring back, and why.',
+    ),
     errors: z
       .object({ count: count(), sample: z.array(documentFailure).max(100) })
       .describe('Failures of single documents.'),
@@ -106,7 +130,7 @@ const restoreOptions = z.strictObject({
   collections: collectionPaths().optional(),
   dryRun: z.boolean().default(false).describe('Counts what would be done and writes nothing.'),
   includeAuthUsers: z.boolean().optional().describe('Absent: whether the backup holds them.'),
-  includeSubcollections: z.boolean().default(true),
+  includeSubcollections: z.boolean().optional().describe('Absent: what the backup has.'),
   safetyBackup: z
     .boolean()
     .default(true)
@@ -121,6 +145,17 @@ const restoreOptions = z.strictObject({
     .describe('Delete what the backup does not hold, within the chosen collections.'),
 });
 
+const requestedItem = z
+  .strictObject({
+    backupId: reference().optional(),
+    pointInTime: instant().optional(),
+    path: documentPath().describe('Such as `users/ada`.'),
+  })
+  .refine((value) => (value.backupId === undefined) !== (value.pointInTime === undefined), {
+    error: 'give either backupId or pointInTime',
+    path: ['backupId'],
+  });
+
 const requestFields = z.strictObject({
   backupId: reference().optional(),
   projectId: reference().optional().describe('With `pointInTime`: the project whose past is restored.'),
@@ -133,6 +168,14 @@ const requestFields = z.strictObject({
     .max(10_000)
     .optional()
     .describe('Paths such as `users/ada`, or bare ids when exactly one collection is named.'),
+  items: z
+    .array(requestedItem)
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(
+      'A basket: documents from several backups and moments of one project in one restore. With `pointInTime` in an entry, `projectId` names the project.',
+    ),
   options: restoreOptions.prefault({}),
 });
 
@@ -140,9 +183,20 @@ function sameEntries(a: readonly string[], b: readonly string[]): boolean {
   return new Set(a).size === new Set(b).size && a.every((entry) => b.includes(entry));
 }
 
+/** A basket names everything itself. */
+function checkBasket(value: z.infer<typeof requestFields>, fault: (field: string, message: string) => void): void {
+  for (const field of ['backupId', 'pointInTime', 'collections', 'documentIds'] as const)
+    if (value[field] !== undefined) fault(field, 'is named by each of the items');
+  if (value.options.collections) fault('options.collections', 'is named by each of the items');
+  if (value.options.deleteExtra) fault('options.deleteExtra', 'single documents are restored: nothing else is deleted');
+  if (value.projectId === undefined && value.items?.some(({ pointInTime }) => pointInTime !== undefined))
+    fault('projectId', 'is required with pointInTime');
+}
+
 export const startRestoreRequest = requestFields.superRefine((value, context) => {
   const fault = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
-  const { backupId, projectId, pointInTime, collections, documentIds, options } = value;
+  const { backupId, projectId, pointInTime, collections, documentIds, options, items } = value;
+  if (items) return checkBasket(value, fault);
   if (backupId === undefined && pointInTime === undefined)
     fault('backupId', 'is required, unless projectId and pointInTime are given');
   if (backupId !== undefined && pointInTime !== undefined) fault('pointInTime', 'give either backupId or pointInTime');
@@ -157,6 +211,11 @@ export const startRestoreRequest = requestFields.superRefine((value, context) =>
   if (documentIds?.some((id) => !id.includes('/')) && !oneCollection) {
     fault('documentIds', 'bare ids need exactly one collection; otherwise give paths such as users/ada');
   }
+});
+
+export const undoRestoreRequest = z.strictObject({
+  force: z.boolean().default(false).describe('Also takes back documents that somebody changed since.'),
+  dryRun: z.boolean().default(false).describe('Counts what would be done and writes nothing.'),
 });
 
 export const listRestoresQuery = pageQuery.extend({

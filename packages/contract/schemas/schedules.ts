@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { collectionPath, collectionPaths } from './firestore.ts';
-import { jobStatuses } from './jobs.ts';
 import {
+  email,
   firestoreName,
+  flag,
   identifier,
   integer,
   name,
@@ -21,14 +22,28 @@ export const cron = () =>
     .max(100)
     .regex(/^\S+(?: \S+){4}$/, { error: 'must be a cron expression of five fields' });
 
-const retention = integer({ min: 1, max: 36_500 }).describe('Days.');
+const retention = integer({ min: 1, max: 36_500 }).describe('Days since completion.');
 const policyCount = integer({ min: 0, max: 10_000 });
-const retentionPolicy = z
-  .strictObject({ daily: policyCount, weekly: policyCount, monthly: policyCount, yearly: policyCount })
+export const retentionPolicy = z
+  .strictObject({
+    last: policyCount,
+    daily: policyCount,
+    weekly: policyCount,
+    monthly: policyCount,
+    yearly: policyCount,
+  })
   .partial()
-  .meta({ id: 'RetentionPolicy', description: 'How many daily, weekly, monthly and yearly backups are kept.' });
+  .refine((policy) => Object.values(policy).some((kept = 0) => kept > 0), { error: 'must keep something' })
+  .meta({
+    id: 'RetentionPolicy',
+    description:
+      "The newest backups, and the newest of each of the last days, weeks, months and years that have one, in the schedule's time zone.",
+  });
 
 const every = integer({ min: 1, max: 1000 });
+const scheduleTypes = ['full', 'incremental'] as const;
+export const catchUps = ['latest', 'skip'] as const;
+export const runStatuses = ['triggered', 'completed', 'failed', 'missed', 'skipped'] as const;
 
 export const schedule = z
   .object({
@@ -36,20 +51,27 @@ export const schedule = z
     name: text({ max: 100 }),
     projectId: identifier('prj'),
     cron: cron(),
+    cronExpression: cron().describe('The same as `cron`.'),
     timezone: timeZone(),
     enabled: z.boolean(),
-    type: z.enum(['full', 'incremental']),
-    fullEvery: every.nullable().describe('Every n-th run is a full backup.'),
-    incrementalEvery: every.nullable().describe('Every n-th run is an incremental backup.'),
+    type: z.enum(scheduleTypes),
+    fullEvery: every.nullable().describe('Every n-th run is a full backup; null: all of them are.'),
     collections: z.array(firestoreName({ max: 6144 })).max(1000),
     excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
-    storageDestinationId: identifier('dst').nullable(),
+    includeSubcollections: z.boolean(),
+    storageDestinationId: identifier('dst').nullable().describe("Null: the organization's default."),
+    storageDestinationIds: z.array(identifier('dst')).max(20).describe("Empty: the organization's default."),
     retention: retention.nullable(),
     retentionPolicy: retentionPolicy.nullable(),
+    catchUp: z.enum(catchUps),
     missedAfterMinutes: integer({ min: 1, max: 10_080 }),
-    catchUp: z.enum(['latest', 'skip']),
-    nextRunAt: timestamp().nullable(),
-    lastRunAt: timestamp().nullable(),
+    drillEvery: every.nullable().describe('Every n-th run is proven by a drill.'),
+    verifyEvery: every.nullable().describe('Every n-th run is verified.'),
+    lastRun: z
+      .object({ dueAt: timestamp(), status: z.enum(runStatuses), backupId: identifier('bkp').nullable() })
+      .nullable(),
+    nextRunAt: timestamp().nullable().describe('Always in the future; null when disabled.'),
+    createdBy: z.object({ id: identifier(), email: email().nullable() }).nullable(),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })
@@ -57,67 +79,140 @@ export const schedule = z
 
 export const scheduleRun = z
   .object({
-    dueAt: timestamp(),
+    id: identifier('run'),
+    dueAt: timestamp().describe('When it was due, or when it was asked for by hand.'),
     startedAt: timestamp().nullable(),
-    status: z.enum([...jobStatuses, 'missed', 'skipped']),
-    backupId: identifier('bkp').nullable(),
+    status: z.enum(runStatuses),
     reason: text({ max: 2000 }).nullable(),
+    backupId: identifier('bkp').nullable(),
   })
   .meta({ id: 'ScheduleRun', description: 'One due time of a schedule and what became of it.' });
 
-const fields = {
+/** What a caller may say; defaults are added for a new one. */
+const changeable = {
   name,
   cron: cron(),
-  timezone: timeZone().optional().describe("Absent: the organization's, else UTC."),
-  enabled: z.boolean().default(true),
-  type: z.enum(['full', 'incremental']).default('full'),
-  fullEvery: every.optional(),
-  incrementalEvery: every.optional(),
-  collections: collectionPaths().default(['*']),
-  excludeCollections: z.array(collectionPath()).max(1000).default([]),
-  storageDestinationId: reference().optional(),
-  retention: retention.optional(),
-  retentionPolicy: retentionPolicy.optional(),
-  missedAfterMinutes: integer({ min: 1, max: 10_080 }).default(15),
-  catchUp: z.enum(['latest', 'skip']).default('latest'),
+  timezone: timeZone(),
+  enabled: z.boolean(),
+  type: z.enum(scheduleTypes),
+  fullEvery: every,
+  collections: collectionPaths(),
+  excludeCollections: z.array(collectionPath()).max(1000),
+  includeSubcollections: z.boolean(),
+  storageDestinationId: reference(),
+  storageDestinationIds: z.array(reference()).min(1).max(20),
+  retention,
+  retentionPolicy,
+  missedAfterMinutes: integer({ min: 1, max: 10_080 }),
+  catchUp: z.enum(catchUps),
+  drillEvery: every,
+  verifyEvery: every,
 };
 
-const oneRetention = (value: { retention?: unknown; retentionPolicy?: unknown }) =>
-  !(value.retention && value.retentionPolicy);
+type Either = Partial<
+  Record<'retention' | 'retentionPolicy' | 'storageDestinationId' | 'storageDestinationIds', unknown>
+>;
+const oneRetention = (value: Either) => !(value.retention && value.retentionPolicy);
 const oneRetentionFault = { error: 'give either retention or retentionPolicy', path: ['retentionPolicy'] };
+const oneDestination = (value: Either) => !(value.storageDestinationId && value.storageDestinationIds);
+const oneDestinationFault = {
+  error: 'give either storageDestinationId or storageDestinationIds',
+  path: ['storageDestinationIds'],
+};
 
 export const createScheduleRequest = z
-  .strictObject({ ...fields, projectId: reference() })
-  .refine(oneRetention, oneRetentionFault);
+  .strictObject({
+    ...changeable,
+    projectId: reference(),
+    timezone: timeZone().optional().describe("Absent: the organization's, else UTC."),
+    enabled: z.boolean().default(true),
+    type: z.enum(scheduleTypes).default('full'),
+    fullEvery: every.optional().describe('Absent: 7 for incremental backups.'),
+    collections: collectionPaths().default(['*']),
+    excludeCollections: changeable.excludeCollections.default([]),
+    includeSubcollections: z.boolean().default(true),
+    storageDestinationId: reference().optional(),
+    storageDestinationIds: changeable.storageDestinationIds.optional(),
+    retention: retention.optional(),
+    retentionPolicy: retentionPolicy.optional(),
+    missedAfterMinutes: changeable.missedAfterMinutes.default(15),
+    catchUp: z.enum(catchUps).default('latest'),
+    drillEvery: every.optional(),
+    verifyEvery: every.optional(),
+  })
+  .refine(oneRetention, oneRetentionFault)
+  .refine(oneDestination, oneDestinationFault);
 
-/** No defaults here: a field that is absent stays as it is. */
+/** No defaults here: a field that is absent stays as it is, and null returns to the default. */
 export const updateScheduleRequest = z
   .strictObject({
-    name: name.optional(),
-    cron: cron().optional(),
-    timezone: timeZone().optional(),
-    enabled: z.boolean().optional(),
-    type: z.enum(['full', 'incremental']).optional(),
-    fullEvery: every.nullable().optional(),
-    incrementalEvery: every.nullable().optional(),
-    collections: collectionPaths().optional(),
-    excludeCollections: z.array(collectionPath()).max(1000).optional(),
-    storageDestinationId: reference().nullable().optional(),
-    retention: retention.nullable().optional(),
-    retentionPolicy: retentionPolicy.nullable().optional(),
-    missedAfterMinutes: integer({ min: 1, max: 10_080 }).optional(),
-    catchUp: z.enum(['latest', 'skip']).optional(),
+    ...changeable,
+    fullEvery: every.nullable(),
+    storageDestinationId: reference().nullable(),
+    storageDestinationIds: changeable.storageDestinationIds.nullable(),
+    retention: retention.nullable(),
+    retentionPolicy: retentionPolicy.nullable(),
+    drillEvery: every.nullable(),
+    verifyEvery: every.nullable(),
   })
-  .refine(oneRetention, oneRetentionFault);
+  .partial()
+  .refine(oneRetention, oneRetentionFault)
+  .refine(oneDestination, oneDestinationFault);
 
 export const previewScheduleRequest = z.strictObject({
   cron: cron(),
-  timezone: timeZone().optional(),
+  timezone: timeZone().optional().describe("Absent: the organization's, else UTC."),
   count: integer({ min: 1, max: 100 }).default(10),
 });
 
 export const schedulePreview = z
-  .object({ cron: cron(), timezone: timeZone(), runs: z.array(timestamp()).max(100) })
+  .object({
+    cron: cron(),
+    timezone: timeZone(),
+    description: text({ max: 500 }).describe('The expression in words, such as: Every day at 02:30.'),
+    runs: z.array(timestamp()).max(100).describe('The next runs.'),
+    localRuns: z
+      .array(text({ max: 200 }))
+      .max(100)
+      .describe('The same as the clock on the wall shows them, with a word where the clock was changed.'),
+  })
   .meta({ id: 'SchedulePreview', description: 'The next runs of an expression.' });
 
-export const listSchedulesQuery = pageQuery.extend({ projectId: reference().optional() });
+/** Why a backup stays: a rule of the policy, or something no policy overrules. */
+export const keepers = [
+  'retention',
+  'last',
+  'daily',
+  'weekly',
+  'monthly',
+  'yearly',
+  'dependency',
+  'legal_hold',
+  'object_lock',
+  'in_use',
+  'newest_good',
+  'safety',
+  'frozen',
+] as const;
+
+export const retentionPreviewEntry = z
+  .object({
+    backupId: identifier('bkp'),
+    completedAt: timestamp(),
+    type: z.enum(['full', 'incremental', 'synthetic']),
+    keptBy: z
+      .array(z.object({ rule: z.enum(keepers), detail: text({ max: 500 }).nullable() }))
+      .max(20)
+      .describe('Empty: it goes.'),
+    removedAt: timestamp().nullable().describe('When it would go; null while a rule without an end keeps it.'),
+  })
+  .meta({ id: 'RetentionPreviewEntry', description: 'What keeps a backup, or that it would go and when.' });
+
+export const listSchedulesQuery = pageQuery.extend({
+  projectId: reference().optional(),
+  enabled: flag().optional(),
+});
+
+export const deleteScheduleQuery = z.object({
+  deleteBackups: flag().optional().describe('Also delete its backups; otherwise they stay.'),
+});

@@ -57,13 +57,15 @@ export const storageDestination = z
     description: 'A place for backups that belongs to the customer. Credentials are never shown.',
   });
 
+export const storageTestSteps = ['connect', 'write', 'read', 'range', 'list', 'delete'] as const;
+
 export const storageTest = z
   .object({
     ok: z.boolean(),
     steps: z
       .array(
         z.object({
-          name: text({ max: 50 }),
+          name: z.enum(storageTestSteps),
           ok: z.boolean(),
           durationMs: milliseconds(),
           error: text({ max: 2000 }).nullable(),
@@ -92,6 +94,8 @@ export const storageTask = z
       .object({
         found: count().optional().describe('Backups or objects that were looked at.'),
         registered: count().optional().describe('Backups that were unknown before.'),
+        relinked: count().optional().describe('Backups whose copy here was known to lie elsewhere or nowhere.'),
+        skipped: count().optional().describe('What was left alone: too young, unreadable, or not surely ours.'),
         removed: count().optional().describe('Objects that were deleted.'),
         copied: count().optional().describe('Backups that were copied and verified.'),
         bytes: bytes().optional(),
@@ -112,7 +116,8 @@ const keyPair = z
   .meta({ id: 'AccessKeyPair', description: 'Sealed at rest, never returned.' });
 const googleKey = z.strictObject({ serviceAccountKey: serviceAccountKey() });
 
-const common = { name, prefix: prefix.default(''), isDefault: z.boolean().default(false) };
+const isDefault = z.boolean().describe('Absent: the first destination that works becomes the default.');
+const common = { name, prefix: prefix.default(''), isDefault: isDefault.optional() };
 const s3Address = { region: region.optional(), endpoint: endpoint.optional(), forcePathStyle: z.boolean().optional() };
 const bucketCommon = { ...common, bucket, objectLock: objectLock.nullable().optional() };
 
@@ -128,7 +133,6 @@ export const createStorageRequest = z.discriminatedUnion('type', [
     ...bucketCommon,
     type: z.literal('gcs'),
     region: region.optional(),
-    endpoint: endpoint.optional(),
     credentials: googleKey,
   }),
   z.strictObject({
@@ -154,7 +158,7 @@ export const updateStorageRequest = z.strictObject({
 export const listBucketsRequest = z.discriminatedUnion('type', [
   z.strictObject({ ...s3Address, type: z.literal('s3'), credentials: keyPair }),
   z.strictObject({ ...s3Address, type: z.literal('spaces'), credentials: keyPair }),
-  z.strictObject({ type: z.literal('gcs'), endpoint: endpoint.optional(), credentials: googleKey }),
+  z.strictObject({ type: z.literal('gcs'), credentials: googleKey }),
 ]);
 
 export const migrateStorageRequest = z.strictObject({ toStorageDestinationId: reference() });

@@ -1,6 +1,16 @@
 import type { Readable } from 'node:stream';
 import type { CookieSerializeOptions } from '@fastify/cookie';
-import type { BodyOf, DataOf, ItemOf, Operation, OperationId, Operations, ParamsOf, QueryOf } from '@holdfast/contract';
+import type {
+  BesideOf,
+  BodyOf,
+  DataOf,
+  ItemOf,
+  Operation,
+  OperationId,
+  Operations,
+  ParamsOf,
+  QueryOf,
+} from '@holdfast/contract';
 import type { OrganizationAccess, Principal, RequestOrigin } from '../platform/principal.ts';
 
 /** Everything a handler may know of the request, checked. */
@@ -41,7 +51,7 @@ export type Answer<O> = AnswerOptions & AnswerBody<SuccessKind<O>, O>;
 type AnswerBody<K, O> = K extends 'data' | 'bare'
   ? { data: DataOf<O> }
   : K extends 'list'
-    ? { data: ItemOf<O>[]; nextCursor: string | null }
+    ? { data: ItemOf<O>[]; nextCursor: string | null; beside?: BesideOf<O> }
     : K extends 'page'
       ? { data: DataOf<O>; nextCursor: string | null }
       : K extends 'message'
@@ -65,6 +75,8 @@ export type AnyAnswer = AnswerOptions & {
   data?: unknown;
   message?: string;
   nextCursor?: string | null;
+  /** What stands beside a list and its pagination. */
+  beside?: object;
   stream?: Readable;
   contentType?: string;
 };

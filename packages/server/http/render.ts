@@ -13,6 +13,7 @@ export function renderBody(operation: Operation, answer: AnyAnswer): string {
       success: true,
       data: answer.data,
       pagination: { nextCursor, hasMore: nextCursor !== null },
+      ...answer.beside,
     });
   }
   return JSON.stringify({ success: true, data: answer.data });
@@ -31,7 +32,9 @@ export function checkAnswer(operation: Operation, answer: AnyAnswer): void {
   );
   if (promised.length === 0) throw new Error(`${operation.id} answered ${status}, which the contract does not promise`);
   const wire: unknown = answer.data === undefined ? undefined : JSON.parse(JSON.stringify(answer.data));
-  const faults = promised.map((success) => faultOf(success, wire)).filter((fault) => fault !== undefined);
+  const faults = promised
+    .map((success) => faultOf(success, wire) ?? faultBeside(success, answer.beside))
+    .filter((fault) => fault !== undefined);
   if (faults.length === promised.length)
     throw new Error(`the answer of ${operation.id} does not match the contract: ${faults[0]}`);
 }
@@ -43,6 +46,13 @@ function faultOf(success: Success, data: unknown): string | undefined {
   if (!result.success) return z.prettifyError(result.error);
   const lost = lostKeys(data, result.data, '');
   return lost.length > 0 ? `fields the contract does not know: ${lost.join(', ')}` : undefined;
+}
+
+function faultBeside(success: Success, beside: object | undefined): string | undefined {
+  if (success.kind !== 'list') return beside && 'nothing stands beside this answer';
+  const schema = success.beside ?? z.object({});
+  const result = schema.strict().safeParse(beside ?? {});
+  return result.success ? undefined : z.prettifyError(result.error);
 }
 
 /** Keys that parsing dropped, because no schema names them. */

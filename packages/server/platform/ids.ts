@@ -9,6 +9,7 @@ export type IdPrefix =
   | 'bkp'
   | 'rst'
   | 'sch'
+  | 'run'
   | 'whk'
   | 'dlv'
   | 'evt'

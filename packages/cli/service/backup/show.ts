@@ -50,5 +50,5 @@ export function showBackup(backup: Backup, { json }: { json?: boolean }): void {
     Error: error === null ? null : `${error.code}: ${error.message}`,
     Advice: error?.advice,
   });
-  for (const warning of backup.warnings) printLine(`Warning: ${warning}`);
+  for (const warning of backup.warnings) printLine(`Warning: ${warning.message}`);
 }

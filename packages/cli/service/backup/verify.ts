@@ -46,5 +46,5 @@ function show({ id, verification, verifiedAt }: Backup, { json }: WaitOptions): 
   printLine(
     `${status === 'passed' ? 'Intact' : 'Damaged'}: ${formatCount(documents)} documents in ${formatCount(segments)} segments read.`,
   );
-  for (const error of errors) printLine(`  ${error}`);
+  for (const { code, message, object } of errors) printLine(`  ${object ? `${object}: ` : ''}${code} ${message}`);
 }

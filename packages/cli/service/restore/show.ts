@@ -48,7 +48,7 @@ export function showRestore(restore: Restore, { json }: { json?: boolean }): voi
 
 function previewText(preview: NonNullable<Restore['preview']>): string {
   return Object.entries(preview)
-    .map(([what, count]) => `${what} ${formatCount(count)}`)
+    .map(([what, count = 0]) => `${what} ${formatCount(count)}`)
     .join(', ');
 }
 

@@ -65,7 +65,9 @@ export async function backUpUsers(source: AuthUserSource, options: BackUpUsersOp
 
 function redactionWarnings(isRedacted: boolean): string[] {
   if (!isRedacted) return [];
-  return ['Password hashes are redacted: the credentials may not read them. Restored users would have no passwords.'];
+  return [
+    'PASSWORD_HASHES_REDACTED: The credentials may not read password hashes. Restored users would have no passwords.',
+  ];
 }
 
 /** The users of a backup, segment by segment, counted against the manifest. */

@@ -89,6 +89,6 @@ function snapshotWarnings(plan: BackupPlan, states: readonly RangeState[]): stri
   const moved = states.filter(({ parts }) => parts.some(({ readTime }) => readTime !== plan.snapshotTime)).length;
   if (moved === 0) return [];
   return [
-    `The scan outlasted how far back the database can be read: parts of ${moved} of ${states.length} ranges were read as of a later time than ${plan.snapshotTime}. The ranges list which.`,
+    `SNAPSHOT_SPREAD: The scan outlasted how far back the database can be read: parts of ${moved} of ${states.length} ranges were read as of a later time than ${plan.snapshotTime}. The ranges list which.`,
   ];
 }

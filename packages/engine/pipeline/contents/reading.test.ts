@@ -232,6 +232,6 @@ test('users are kept as they came, counted, and survive a merge; redacted passwo
     expect((await collect(readUsers(backup))).flatMap((batch) => batch.users)).toEqual(users);
     expect(backup.body.authUsers).toMatchObject({ count: 3, hashConfiguration });
   }
-  expect(chain[0]!.body.warnings.join()).toContain('redacted');
+  expect(chain[0]!.body.warnings.join()).toContain('PASSWORD_HASHES_REDACTED');
   expect(await verifyChain([merged!], await bench.view('bkp_m'))).toMatchObject({ isIntact: true, authUsers: 3 });
 });

@@ -95,7 +95,7 @@ describe('an increment', () => {
       status: 'completed',
       type: 'full',
       parentId: null,
-      warnings: [expect.stringContaining('became a full one')],
+      warnings: [{ code: 'BECAME_FULL', message: expect.stringContaining('became a full one') }],
     });
     await bench.firestore.doc('users/ada').set({ n: 1 });
     const base = await bench.backUp();

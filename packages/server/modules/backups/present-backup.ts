@@ -2,6 +2,8 @@ import type { DataOf, Operations } from '@holdfast/contract';
 import type { DestinationRow } from '../storage/index.ts';
 import { presentStorageSummary } from '../storage/index.ts';
 import type { BackupRow, CopyRow } from './backup-store.ts';
+import type { StoredVerification } from './tables.ts';
+import { presentWarning } from './warnings.ts';
 
 export type Backup = DataOf<Operations['getBackup']>;
 
@@ -42,14 +44,22 @@ export function presentBackup(
     })),
     legalHold: row.legalHold,
     verifiedAt: row.verifiedAt?.toISOString() ?? null,
-    verification: row.verification,
-    warnings: row.warnings,
+    verification: row.verification && presentVerification(row.verification),
+    warnings: row.warnings.map(presentWarning),
     error: row.error as Backup['error'],
     createdAt: row.createdAt.toISOString(),
     startedAt: row.startedAt?.toISOString() ?? null,
     completedAt: row.completedAt?.toISOString() ?? null,
     expiresAt: row.expiresAt?.toISOString() ?? null,
   };
+}
+
+/** Faults from before there were codes are texts: only damage was kept then. */
+function presentVerification(stored: StoredVerification): NonNullable<Backup['verification']> {
+  const errors = stored.errors.map((error) =>
+    typeof error === 'string' ? { code: 'INTEGRITY_ERROR' as const, message: error, object: null } : error,
+  );
+  return { ...stored, errors };
 }
 
 export function presentProgress(row: BackupRow): Backup['progress'] {

@@ -1,3 +1,4 @@
+import type { JobErrorCode } from '@holdfast/contract';
 import type { BackupPlan, Envelope, RangeState } from '@holdfast/engine';
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
@@ -9,11 +10,17 @@ export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancel
 export type BackupType = 'full' | 'incremental' | 'synthetic';
 export type BackupTrigger = 'manual' | 'scheduled' | 'api' | 'pre_restore' | 'pitr';
 
+export interface StoredFault {
+  code: JobErrorCode;
+  message: string;
+  object: string | null;
+}
+
 export interface StoredVerification {
   status: 'running' | 'passed' | 'failed';
   segments: number;
   documents: number;
-  errors: string[];
+  errors: (StoredFault | string)[];
 }
 
 export interface SnapshotShare {

@@ -16,6 +16,7 @@ export async function updateOrganization(
   caller: ConditionalCaller,
   wanted: NonNullable<BodyOf<Operations['updateOrganization']>>,
 ): Promise<OrganizationRow> {
+  if (wanted.settings?.notifications !== undefined) throw invalid('settings.notifications', 'is not served yet');
   return context.database.tenant(organizationId, async (transaction) => {
     const { organization } = await authorizeChange(transaction, organizationId, caller, role);
     caller.requireMatch(organizationEtag(organization));

@@ -38,7 +38,7 @@ export function presentProject(row: ProjectRow, statistics: ProjectStatistics = 
     sourceProjectId: row.sourceProjectId,
     databaseId: row.databaseId,
     connection: presentConnection(row),
-    pitr: { enabled: false, status: 'disabled', coveredFrom: null, coveredTo: null, gaps: [] },
+    pitr: { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null, gaps: [] },
     settings: {
       backupTimeoutMinutes: row.backupTimeoutMinutes,
       readRateLimit: row.readRateLimit,

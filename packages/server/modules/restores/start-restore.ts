@@ -20,6 +20,7 @@ export interface Caller {
 export async function startRestore(context: RestoresContext, caller: Caller, request: Request): Promise<RestoreRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
+  if (request.items) throw invalid('items', 'is not served yet');
   if (request.backupId === undefined) {
     await database.tenant(organizationId, (transaction) =>
       projectStore.get(transaction, organizationId, request.projectId ?? ''),
@@ -78,7 +79,7 @@ function newRestore(
     collections,
     documentPaths: request.documentIds ? pathsOf(request.documentIds, collections) : null,
     includeAuthUsers: options.includeAuthUsers ?? (backup.includeAuthUsers && !request.documentIds && !collections),
-    includeSubcollections: options.includeSubcollections,
+    includeSubcollections: options.includeSubcollections ?? true,
     safetyBackup: options.safetyBackup,
     rewriteReferences: options.rewriteReferences,
     deleteExtra: options.deleteExtra,

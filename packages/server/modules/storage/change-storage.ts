@@ -32,7 +32,7 @@ export async function createStorage(
   return database.tenant(organizationId, async (transaction) => {
     await storageStore.insert(transaction, { ...draft, ...check });
     const row = await storageStore.get(transaction, organizationId, draft.id);
-    if (request.isDefault || (await context.defaults.get(transaction, organizationId)) === null) {
+    if (request.isDefault ?? (await context.defaults.get(transaction, organizationId)) === null) {
       await context.defaults.set(transaction, organizationId, row.id, clock.now());
     }
     await tellState(context, transaction, row);
@@ -77,12 +77,13 @@ function newDestination(context: StorageContext, organizationId: string, request
     context.stores.localFolder(request.path);
     return { ...base, path: request.path };
   }
-  context.stores.checkEndpoint(request.endpoint);
+  const endpoint = 'endpoint' in request ? request.endpoint : undefined;
+  context.stores.checkEndpoint(endpoint);
   return {
     ...base,
     bucket: request.bucket,
     region: request.region ?? null,
-    endpoint: request.endpoint ?? null,
+    endpoint: endpoint ?? null,
     forcePathStyle: 'forcePathStyle' in request ? (request.forcePathStyle ?? false) : false,
     objectLock: request.objectLock ?? null,
     credentials: sealCredentials(context, id, request.credentials),

@@ -124,12 +124,13 @@ export function storageHandlers(context: StorageContext): Handlers {
     },
 
     listBuckets: async ({ body, signal }) => {
-      context.stores.checkEndpoint(body.endpoint);
+      const endpoint = 'endpoint' in body ? body.endpoint : undefined;
+      context.stores.checkEndpoint(endpoint);
       try {
-        await context.stores.requireReachable(body.endpoint);
+        await context.stores.requireReachable(endpoint);
         const names =
           body.type === 'gcs'
-            ? await listGcsBuckets(context.stores.gcsConnection(body.endpoint ?? null, body.credentials), { signal })
+            ? await listGcsBuckets(context.stores.gcsConnection(null, body.credentials), { signal })
             : await listS3Buckets(
                 context.stores.s3Connection(
                   body.type,

@@ -252,7 +252,7 @@ describe('a backup that cannot be read', () => {
       .poll(async () => (await bench.get(`/backups/${id}`)).verification, { timeout: 15_000 })
       .toMatchObject({
         status: 'failed',
-        errors: [expect.stringContaining(id)],
+        errors: [{ code: 'INTEGRITY_ERROR', object: expect.stringContaining(id) }],
       });
     await rm(join(folder(id), 'segments'), { recursive: true });
     expect((await ask(`/backups/${id}/documents`)).body.error.code).toBe('INTEGRITY_ERROR');

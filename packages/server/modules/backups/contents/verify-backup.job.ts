@@ -1,7 +1,9 @@
+import type { JobErrorCode } from '@holdfast/contract';
 import { isEngineError, openChain, verifyChain, viewOfChain } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
+import { toJobError } from '../../job-error.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
@@ -34,7 +36,8 @@ export async function runVerification(
     } catch (error) {
       if (job.signal.aborted || (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS)) throw error;
       if (!isEngineError(error) && !(error instanceof Problem)) throw error;
-      result.errors.push(`${copy.storageDestinationId}: ${error.message}`.slice(0, 2000));
+      const { code, message } = toJobError(error);
+      result.errors.push({ code: code as JobErrorCode, message, object: null });
     }
   }
   result.status = result.errors.length === 0 ? 'passed' : 'failed';
@@ -77,9 +80,11 @@ async function verifyCopy(
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);
     result.errors.push(
-      ...verified.errors.map((error) =>
-        `${error.backupId}${error.segment ? `/${error.segment}` : ''}: ${error.message}`.slice(0, 2000),
-      ),
+      ...verified.errors.map(({ backupId, segment, message }) => ({
+        code: 'INTEGRITY_ERROR' as const,
+        message: message.slice(0, 2000),
+        object: segment ? `${backupId}/${segment}` : backupId,
+      })),
     );
   } finally {
     await store.close();

@@ -14,6 +14,7 @@ import type { Caller } from '../create-backup.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { admitBackups } from '../run/admission.ts';
 import type { ImportRequest } from '../tables.ts';
+import { warning } from '../warnings.ts';
 import { asPathFault, inspectForeign, locateBackup, openLocated } from './import-source.ts';
 
 type Request = BodyOf<Operations['importBackup']>;
@@ -98,11 +99,14 @@ async function inspect(
 }
 
 function factsOf({ body }: BackupReader, project: ProjectRow): Partial<NewBackup> {
-  const warning = `The backup is of ${body.database}, not of the database of this project.`;
+  const foreign = warning(
+    'FOREIGN_DATABASE',
+    `The backup is of ${body.database}, not of the database of this project.`,
+  );
   return {
     ...manifestFacts(body),
     createdAt: new Date(body.createdAt),
-    warnings: body.database === databaseName(project) ? [] : [warning],
+    warnings: body.database === databaseName(project) ? [] : [foreign],
   };
 }
 

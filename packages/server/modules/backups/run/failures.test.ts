@@ -128,7 +128,7 @@ describe('a storage destination', () => {
     expect(backup.copies.map(({ status }: { status: string }) => status)).toEqual(['failed', 'completed', 'completed']);
     expect(backup.copies[0].error.code).toMatch(/^STORAGE_/);
     expect(backup.storageDestination.id).toBe(bench.shop.destinationId);
-    expect(backup.warnings).toEqual([expect.stringContaining(broken)]);
+    expect(backup.warnings).toEqual([{ code: 'COPY_FAILED', message: expect.stringContaining(broken) }]);
     expect(await bench.get(`/backups/${backup.id}/documents`)).toHaveLength(1);
     const increment = await bench.run({
       type: 'incremental',

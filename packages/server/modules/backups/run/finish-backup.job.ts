@@ -18,6 +18,7 @@ import type { BackupsContext } from '../context.ts';
 import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
+import { warning } from '../warnings.ts';
 import { admitBackups } from './admission.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { keepWatch, reasonOf, Superseded } from './progress.ts';
@@ -193,8 +194,8 @@ export async function completeBackup(
       snapshots: sharesOf(body, ranges.length > 0 ? (range) => ranges[range]?.state?.documents ?? 0 : undefined),
       warnings: [
         ...body.warnings,
-        ...failed.map(
-          (copy) => `The copy in ${copy.storageDestinationId} failed: ${copy.error?.message ?? 'unknown reason'}`,
+        ...failed.map(({ storageDestinationId, error }) =>
+          warning('COPY_FAILED', `The copy in ${storageDestinationId} failed: ${error?.message ?? 'unknown reason'}`),
         ),
       ].map((text) => text.slice(0, 2000)),
       lockedUntil: locks.length > 0 ? new Date(now.getTime() + Math.max(...locks) * 86_400_000) : null,

@@ -17,6 +17,7 @@ import type { BackupsContext } from '../context.ts';
 import { runRangeJob } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
+import { warning as warningText } from '../warnings.ts';
 import { priorityOf } from './admission.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { keepWatch, reasonOf, Superseded } from './progress.ts';
@@ -192,7 +193,11 @@ async function findParent(
     await store.close();
     break;
   }
-  return { chain: undefined, warning: `This backup became a full one, because ${reason.replace(/\.$/, '')}.` };
+  const because = reason.replace(/\.$/, '');
+  return {
+    chain: undefined,
+    warning: warningText('BECAME_FULL', `This backup became a full one, because ${because}.`),
+  };
 }
 
 async function startRanges(

@@ -1,0 +1,16 @@
+import { type Backup, type WarningCode, warningCodes } from '@holdfast/contract';
+
+/** Warnings are kept as texts, in rows and manifests alike, with their code in front. */
+export function warning(code: WarningCode, message: string): string {
+  return `${code}: ${message}`.slice(0, 2000);
+}
+
+/** Texts from before there were codes are shown as notes. */
+export function presentWarning(text: string): Backup['warnings'][number] {
+  const [, code, message] = /^([A-Z_]+): ([\s\S]*)$/.exec(text) ?? [];
+  return isCode(code) ? { code, message: message ?? '' } : { code: 'NOTE', message: text };
+}
+
+function isCode(code: string | undefined): code is WarningCode {
+  return (warningCodes as readonly (string | undefined)[]).includes(code);
+}
