@@ -19,6 +19,7 @@ export class StoreCounter {
       head: (...call) => store.head(...call),
       list: (...call) => store.list(...call),
       delete: (...call) => store.delete(...call),
+      extendLock: (...call) => store.extendLock(...call),
       close: () => store.close(),
     };
   }

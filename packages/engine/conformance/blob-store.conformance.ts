@@ -316,6 +316,22 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       }
     });
 
+    test('a lock is prolonged, never shortened', async ({ skip }) => {
+      const { lockable } = candidate;
+      const inMs = (ms: number) => ({ mode: 'compliance' as const, retainUntil: new Date(Date.now() + ms) });
+      if (!lockable) {
+        expect(await failure(store.extendLock(['any'], inMs(3_600_000)))).toBe('VALIDATION_ERROR');
+        return skip('this kind of store cannot lock, and says so');
+      }
+      await lockable.put('prolonged', textOf('x'), { lock: inMs(1500) });
+      await lockable.extendLock(['prolonged'], inMs(3_600_000));
+      await lockable.extendLock(['prolonged'], inMs(2000));
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      expect(await failure(lockable.delete(['prolonged']))).toBe('STORAGE_PERMISSION_DENIED');
+      expect(await failure(lockable.delete(['prolonged'], { purge: true }))).toBe('STORAGE_PERMISSION_DENIED');
+      expect(await lockable.get('prolonged')).toEqual(textOf('x'));
+    });
+
     describe('while everything around it fails', () => {
       test('every put that returned is there and right; every get is right or an error', async () => {
         const written = new Map<string, Uint8Array>();

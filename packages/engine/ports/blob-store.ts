@@ -31,8 +31,15 @@ export interface BlobStore {
   /** Every object whose key starts with the prefix, ascending by key (bytes), pages fetched as they are consumed. */
   list(prefix: string, options?: ListOptions): AsyncIterable<BlobInfo>;
 
-  /** Removes; keys that do not exist are no error. Objects under lock: STORAGE_PERMISSION_DENIED naming them. */
-  delete(keys: readonly string[], options?: CallOptions): Promise<void>;
+  /**
+   * Removes; keys that do not exist are no error. Objects under lock stay: STORAGE_PERMISSION_DENIED naming them. Where
+   * the bucket keeps versions an object is only hidden, can be brought back, and the answer says so; `purge` removes its
+   * versions too.
+   */
+  delete(keys: readonly string[], options?: DeleteOptions): Promise<Removal>;
+
+  /** Prolongs the locks of objects that exist; one that lasts longer already stays as it is. Never shortens. */
+  extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void>;
 
   /** Ends idle connections. Calls after it are programmer errors. */
   close(): Promise<void>;
@@ -40,6 +47,21 @@ export interface BlobStore {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** Every version and every delete marker: nothing is left to bring back. */
+  readonly purge?: boolean;
+}
+
+export interface Removal {
+  /** The bucket keeps versions: what was removed is hidden, not gone. */
+  readonly versionsKept: boolean;
+}
+
+export interface ObjectLock {
+  readonly mode: 'governance' | 'compliance';
+  readonly retainUntil: Date;
 }
 
 export interface GetOptions extends CallOptions {
@@ -58,7 +80,7 @@ export interface PutOptions extends CallOptions {
   /** STORAGE_CONFLICT when the object's etag is not this one. */
   readonly ifMatch?: string;
   /** Object lock: nobody can remove or replace the object before `retainUntil`. */
-  readonly lock?: { readonly mode: 'governance' | 'compliance'; readonly retainUntil: Date };
+  readonly lock?: ObjectLock;
   /** SHA-256 of the bytes in hexadecimal, from a caller that knows it; stores that need it do not work it out again. */
   readonly sha256?: string;
   /** The caller is done with the bytes: a store that knows when nobody reads them any more frees them then. */

@@ -44,6 +44,7 @@ export function withFaults(store: AttemptStore, faults: StoreFaults): AttemptSto
     location: store.location,
     put: (key, bytes, options) => written(() => store.put(key, bytes, options)),
     delete: (keys, options) => written(() => store.delete(keys, options)),
+    extendLock: (keys, lock, options) => written(() => store.extendLock(keys, lock, options)),
     get: (key, options) => read(() => store.get(key, options)),
     getRange: (key, offset, length, options) => read(() => store.getRange(key, offset, length, options)),
     head: (key, options) => before().then(() => store.head(key, options)),

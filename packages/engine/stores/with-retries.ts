@@ -33,7 +33,12 @@ export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = 
     },
     async delete(keys, options) {
       for (const key of keys) checkKey(key);
-      if (keys.length > 0) await retrying(context(options), () => store.delete(keys, options));
+      if (keys.length === 0) return { versionsKept: false };
+      return retrying(context(options), () => store.delete(keys, options));
+    },
+    async extendLock(keys, lock, options) {
+      for (const key of keys) checkKey(key);
+      if (keys.length > 0) await retrying(context(options), () => store.extendLock(keys, lock, options));
     },
     close: () => store.close(),
   };

@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type Bucket, CRC32C, type File, type FileMetadata, Storage } from '@google-cloud/storage';
-import type { BlobInfo, BlobStore, CallOptions, GetOptions, ListOptions, PutOptions } from '../../ports/index.ts';
-import { EngineError, throwIfCancelled } from '../../ports/index.ts';
+import type {
+  BlobInfo,
+  BlobStore,
+  CallOptions,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ObjectLock,
+  PutOptions,
+  Removal,
+} from '../../ports/index.ts';
+import { EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
 import { abortable } from '../abortable.ts';
 import { type AttemptStore, damagedInTransit, endsBefore, locked, tooLarge } from '../attempt.ts';
 import { collect } from '../collect.ts';
@@ -30,7 +40,7 @@ export interface GcsStoreOptions extends GcsConnection {
 }
 
 const callTimeoutMs = 120_000;
-const deletesInFlight = 16;
+const callsInFlight = 16;
 
 export function createGcsStore(options: GcsStoreOptions): BlobStore {
   return withRetries(new GcsAttempts(options), options.retry);
@@ -138,22 +148,43 @@ export class GcsAttempts implements AttemptStore {
     }
   }
 
-  async delete(keys: readonly string[], options?: CallOptions): Promise<void> {
-    const queue = new Set(keys).values();
+  async delete(keys: readonly string[], options: DeleteOptions = {}): Promise<Removal> {
+    const { signal, purge = false } = options;
+    const keepsVersions = await this.#keepsVersions(signal);
     const kept: string[] = [];
-    const work = async () => {
-      for (const key of queue) if (!(await this.#remove(key, options?.signal))) kept.push(key);
-    };
-    await Promise.all(Array.from({ length: Math.min(deletesInFlight, keys.length) }, work));
-    if (kept.length > 0) throw locked(this.location, kept.sort());
+    await forEach(keys, async (key) => {
+      if (!(await this.#remove(this.#file(key), key, signal))) kept.push(key);
+      else if (keepsVersions && purge)
+        for (const version of await this.#versionsOf(key, signal))
+          if (!(await this.#remove(version, key, signal))) kept.push(key);
+    });
+    if (kept.length > 0) throw locked(this.location, [...new Set(kept)].sort());
+    return { versionsKept: keepsVersions && !purge };
+  }
+
+  async extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
+    const signal = options?.signal;
+    const refused: string[] = [];
+    await forEach(keys, async (key) => {
+      const until = retainedUntil(await this.#describe(key, options));
+      if (until !== undefined && until >= lock.retainUntil) return;
+      try {
+        const change = retentionOf({ lock }) as FileMetadata;
+        await this.#attempt(key, signal, () => abortable(this.#file(key).setMetadata(change), signal));
+      } catch (error) {
+        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+        refused.push(key);
+      }
+    });
+    if (refused.length > 0) throw locked(this.location, refused.sort());
   }
 
   async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {
     const metadata = await this.#describe(key, options);
     if (!metadata || Number(metadata.size) !== bytes.length || metadata.md5Hash !== md5Of(bytes)) return undefined;
     const until = options?.lock?.retainUntil;
-    const actual = (metadata as { retention?: { retainUntilTime?: string } }).retention?.retainUntilTime;
-    if (until && !(actual !== undefined && new Date(actual) >= until)) return undefined;
+    const actual = retainedUntil(metadata);
+    if (until && !(actual !== undefined && actual >= until)) return undefined;
     return this.#info(key, metadata);
   }
 
@@ -164,16 +195,38 @@ export class GcsAttempts implements AttemptStore {
   }
 
   /** False when the object is protected. Each is repeated on its own: there is no request that removes many. */
-  async #remove(key: string, signal: AbortSignal | undefined): Promise<boolean> {
+  async #remove(file: File, key: string, signal: AbortSignal | undefined): Promise<boolean> {
     try {
       await retrying({ policy: this.#retryPolicy, signal }, () =>
-        this.#attempt(key, signal, () => abortable(this.#file(key).delete({ ignoreNotFound: true }), signal)),
+        this.#attempt(key, signal, () => abortable(file.delete({ ignoreNotFound: true }), signal)),
       );
       return true;
     } catch (error) {
       if (error instanceof EngineError && error.details.lockedKeys !== undefined) return false;
       throw error;
     }
+  }
+
+  /** Versions, or the days in which Google itself keeps what was deleted. Credentials that may not ask learn nothing. */
+  async #keepsVersions(signal: AbortSignal | undefined): Promise<boolean> {
+    try {
+      const [{ versioning, softDeletePolicy }] = await this.#attempt('', signal, () =>
+        abortable(this.#bucket.getMetadata(), signal),
+      );
+      return versioning?.enabled === true || Number(softDeletePolicy?.retentionDurationSeconds ?? 0) > 0;
+    } catch (error) {
+      if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
+      throw error;
+    }
+  }
+
+  async #versionsOf(key: string, signal: AbortSignal | undefined): Promise<File[]> {
+    const name = this.#prefix + key;
+    const [files] = await this.#attempt(key, signal, () =>
+      abortable(this.#bucket.getFiles({ prefix: name, versions: true }), signal),
+    );
+    const versions = files.filter((file) => file.name === name);
+    return versions.map((file) => this.#bucket.file(name, { generation: file.metadata.generation ?? '' }));
   }
 
   async #describe(key: string, options: CallOptions | undefined): Promise<FileMetadata | undefined> {
@@ -257,4 +310,17 @@ function retentionOf(options: PutOptions | undefined): object {
   if (!options?.lock) return {};
   const mode = options.lock.mode === 'compliance' ? 'Locked' : 'Unlocked';
   return { retention: { mode, retainUntilTime: options.lock.retainUntil.toISOString() } };
+}
+
+function retainedUntil(metadata: FileMetadata | undefined): Date | undefined {
+  const time = (metadata as { retention?: { retainUntilTime?: string } } | undefined)?.retention?.retainUntilTime;
+  return time === undefined ? undefined : new Date(time);
+}
+
+async function forEach(keys: readonly string[], run: (key: string) => Promise<void>): Promise<void> {
+  const queue = new Set(keys).values();
+  const work = async () => {
+    for (const key of queue) await run(key);
+  };
+  await Promise.all(Array.from({ length: Math.min(callsInFlight, keys.length) }, work));
 }

@@ -79,6 +79,10 @@ export function localAttempts(root: string): AttemptStore {
         throwIfCancelled(options?.signal);
         await translated(location, key, () => removeFile(root, pathOf(key)));
       }
+      return { versionsKept: false };
+    },
+    async extendLock() {
+      throw cannotLock();
     },
     async holds(key, bytes, options) {
       const info = await store.head(key);
@@ -103,8 +107,7 @@ async function putFile(
   options: PutOptions | undefined,
 ): Promise<BlobInfo> {
   throwIfCancelled(options?.signal);
-  if (options?.lock)
-    throw new EngineError('VALIDATION_ERROR', 'A local folder cannot lock objects; choose a bucket with object lock.');
+  if (options?.lock) throw cannotLock();
   await assertInside(root, dirname(path));
   const temporary = await writeTemporary(root, bytes);
   try {
@@ -226,4 +229,8 @@ async function translated<Result>(location: string, key: string, run: () => Prom
       retry: true,
     });
   }
+}
+
+function cannotLock(): EngineError {
+  return new EngineError('VALIDATION_ERROR', 'A local folder cannot lock objects; choose a bucket with object lock.');
 }

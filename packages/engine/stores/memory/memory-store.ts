@@ -73,6 +73,14 @@ export function memoryAttempts({ name = 'memory', now = () => new Date() }: Memo
       const kept = keys.filter((key) => isLocked(objects.get(key)));
       for (const key of keys) if (!kept.includes(key)) objects.delete(key);
       if (kept.length > 0) throw locked(location, kept);
+      return { versionsKept: false };
+    },
+    async extendLock(keys, lock, call) {
+      throwIfCancelled(call?.signal);
+      for (const key of keys) {
+        const held = find(key);
+        if (!held.retainUntil || held.retainUntil < lock.retainUntil) held.retainUntil = lock.retainUntil;
+      }
     },
     async holds(key, bytes, put) {
       const held = objects.get(key);

@@ -4,34 +4,39 @@ import {
   ListObjectVersionsCommand,
   type ObjectIdentifier,
 } from '@aws-sdk/client-s3';
-import { isEngineError } from '../../ports/index.ts';
+import { type DeleteOptions, isEngineError, type Removal } from '../../ports/index.ts';
 import { AttemptError, locked } from '../attempt.ts';
+import { lockedAmong } from './locks.ts';
 import type { S3Attempts } from './s3-store.ts';
 
 const batchKeysMax = 1000;
 
 /**
- * Removes for good. Where the bucket keeps versions, a plain delete would only hide the object and say nothing of locks,
- * so every version is removed by its id; those under lock stay, and are named.
+ * Where the bucket keeps versions a plain delete hides the object behind a marker and would say nothing of locks, so
+ * those are asked for first. A purge removes every version by its id. What is under lock stays, and is named.
  */
 export async function removeObjects(
   store: S3Attempts,
   keys: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<void> {
+  { purge = false, signal }: DeleteOptions,
+): Promise<Removal> {
   const keepsVersions = await bucketKeepsVersions(store, signal);
-  const refused = new Map<string, string>();
+  const refused = new Set<string>();
   const sorted = [...new Set(keys)].sort();
   for (let at = 0; at < sorted.length; at += batchKeysMax) {
     const batch = sorted.slice(at, at + batchKeysMax);
-    const objects = keepsVersions
-      ? await versionsOf(store, batch, signal)
-      : batch.map((key) => ({ Key: store.address(key).Key }));
+    const kept = keepsVersions && !purge ? await lockedAmong(store, batch, signal) : new Set<string>();
+    for (const key of kept) refused.add(key);
+    const free = batch.filter((key) => !kept.has(key));
+    const objects =
+      keepsVersions && purge && free.length > 0
+        ? await versionsOf(store, free, signal)
+        : free.map((key) => ({ Key: store.address(key).Key }));
     for (let from = 0; from < objects.length; from += batchKeysMax)
-      for (const [key, reason] of await removeBatch(store, objects.slice(from, from + batchKeysMax), signal))
-        refused.set(key, reason);
+      for (const key of await removeBatch(store, objects.slice(from, from + batchKeysMax), signal)) refused.add(key);
   }
-  if (refused.size > 0) throw refusal(store, refused);
+  if (refused.size > 0) throw locked(store.location, [...refused].sort());
+  return { versionsKept: keepsVersions && !purge };
 }
 
 async function bucketKeepsVersions(store: S3Attempts, signal: AbortSignal | undefined): Promise<boolean> {
@@ -84,8 +89,8 @@ async function removeBatch(
   store: S3Attempts,
   Objects: ObjectIdentifier[],
   signal: AbortSignal | undefined,
-): Promise<Map<string, string>> {
-  const refused = new Map<string, string>();
+): Promise<Set<string>> {
+  const refused = new Set<string>();
   if (Objects.length === 0) return refused;
   const output = await store.attempt('', signal, (call) =>
     store.client.send(new DeleteObjectsCommand({ Bucket: store.bucket, Delete: { Objects, Quiet: true } }), call),
@@ -97,11 +102,7 @@ async function removeBatch(
         retry: true,
         details: { code: Code },
       });
-    refused.set(store.keyOf(Key ?? ''), Message ?? '');
+    refused.add(store.keyOf(Key ?? ''));
   }
   return refused;
-}
-
-function refusal(store: S3Attempts, refused: ReadonlyMap<string, string>): AttemptError {
-  return locked(store.location, [...refused.keys()].sort());
 }

@@ -114,6 +114,31 @@ describe('an S3 store', () => {
     await open.close();
   });
 
+  test('a bucket that keeps versions hides what is removed and says so; only a purge leaves nothing', async () => {
+    await sandbox.objects.saveBucket({
+      name: 'keeping',
+      region: 'us-east-1',
+      createdAtMs: Date.now(),
+      versioning: 'Enabled',
+      objectLock: false,
+    });
+    const store = createS3Store(options({ bucket: 'keeping' }));
+    const versions = () =>
+      sandbox.objects
+        .bucket('keeping')
+        .keys.get('a')
+        ?.map((version) => version.isDeleteMarker);
+    await store.put('a', bytes);
+    expect(await store.delete(['a'])).toEqual({ versionsKept: true });
+    expect(await store.head('a')).toBeUndefined();
+    expect(versions()).toHaveLength(2);
+    expect(await store.delete(['a'], { purge: true })).toEqual({ versionsKept: false });
+    expect(versions() ?? []).toEqual([]);
+    const plain = createS3Store(options());
+    await plain.put('a', bytes);
+    expect(await plain.delete(['a'])).toEqual({ versionsKept: false });
+  });
+
   test('large objects go up in parts, and a lost answer to the last request is found out', async () => {
     const store = createS3Store(options());
     const large = new Uint8Array(12 * mib).fill(3);

@@ -8,7 +8,17 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import type { BlobInfo, BlobStore, CallOptions, GetOptions, ListOptions, PutOptions } from '../../ports/index.ts';
+import type {
+  BlobInfo,
+  BlobStore,
+  CallOptions,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ObjectLock,
+  PutOptions,
+  Removal,
+} from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
 import { AttemptError, type AttemptStore, conflict, damagedInTransit, endsBefore, tooLarge } from '../attempt.ts';
 import { collect } from '../collect.ts';
@@ -19,6 +29,7 @@ import { withRetries } from '../with-retries.ts';
 import { createS3Client, type S3Connection } from './client.ts';
 import { removeObjects } from './delete.ts';
 import { s3Error, statusOf } from './errors.ts';
+import { extendLocks } from './locks.ts';
 import { putInParts } from './multipart.ts';
 
 export interface S3StoreOptions extends S3Connection {
@@ -50,7 +61,7 @@ export class S3Attempts implements AttemptStore {
   readonly #network: StoreNetwork;
   readonly #prefix: string;
   readonly #partBytes: number;
-  readonly #now: () => Date;
+  readonly now: () => Date;
 
   constructor(options: S3StoreOptions) {
     const { client, network } = createS3Client(options);
@@ -61,7 +72,7 @@ export class S3Attempts implements AttemptStore {
     this.retryPolicy = { ...retryDefault, ...options.retry };
     this.#prefix = folderPrefix(options.prefix);
     this.#partBytes = options.partBytes ?? partBytesDefault;
-    this.#now = options.now ?? (() => new Date());
+    this.now = options.now ?? (() => new Date());
     this.location = `${options.kind}://${options.bucket}/${this.#prefix}`;
   }
 
@@ -86,7 +97,7 @@ export class S3Attempts implements AttemptStore {
         partBytes: this.#partBytes,
         signal: options?.signal,
       });
-      return { key, size: bytes.length, etag, modifiedAt: this.#now() };
+      return { key, size: bytes.length, etag, modifiedAt: this.now() };
     }
     const command = new PutObjectCommand({ ...about, ...conditions, Body: bytes, ...this.checksumOf(bytes, digest) });
     // The signature covers the body by its hash; the signer takes one that is already there.
@@ -98,7 +109,7 @@ export class S3Attempts implements AttemptStore {
       { step: 'build', name: 'knownPayloadHash' },
     );
     const output = await this.attempt(key, options?.signal, (call) => this.client.send(command, call));
-    return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.#now() };
+    return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.now() };
   }
 
   async get(key: string, options?: GetOptions): Promise<Uint8Array> {
@@ -173,8 +184,12 @@ export class S3Attempts implements AttemptStore {
     } while (ContinuationToken !== undefined);
   }
 
-  delete(keys: readonly string[], options?: CallOptions): Promise<void> {
-    return removeObjects(this, keys, options?.signal);
+  delete(keys: readonly string[], options: DeleteOptions = {}): Promise<Removal> {
+    return removeObjects(this, keys, options);
+  }
+
+  extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
+    return extendLocks(this, keys, lock, options?.signal);
   }
 
   async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {

@@ -1,4 +1,13 @@
-import type { BlobInfo, BlobStore, GetOptions, ListOptions, PutOptions } from '@holdfast/engine';
+import type {
+  BlobInfo,
+  BlobStore,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ObjectLock,
+  PutOptions,
+  Removal,
+} from '@holdfast/engine';
 
 type CallOptions = { signal?: AbortSignal };
 
@@ -39,9 +48,17 @@ export class PrefixedStore implements BlobStore {
     for await (const info of this.#store.list(this.#prefix + prefix, from)) yield this.#within(info);
   }
 
-  delete(keys: readonly string[], options?: CallOptions): Promise<void> {
+  delete(keys: readonly string[], options?: DeleteOptions): Promise<Removal> {
     return this.#store.delete(
       keys.map((key) => this.#prefix + key),
+      options,
+    );
+  }
+
+  extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
+    return this.#store.extendLock(
+      keys.map((key) => this.#prefix + key),
+      lock,
       options,
     );
   }

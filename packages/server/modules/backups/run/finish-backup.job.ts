@@ -1,11 +1,11 @@
 import {
   BackupReader,
   backUpUsers,
-  backupPrefix,
   finishBackup,
   isEngineError,
   type ManifestBody,
   manifestKey,
+  shardKey,
   type UserSection,
   type WrittenManifest,
 } from '@holdfast/engine';
@@ -137,16 +137,8 @@ export async function replicateManifest(
   body: ManifestBody,
   signal: AbortSignal,
 ): Promise<void> {
-  const [first, ...others] = [...store.working];
-  if (!first) return;
-  for (const key of [
-    ...body.shards.map((shard) => `${backupPrefix(backupId)}shards/${shard.id}`),
-    manifestKey(backupId),
-  ]) {
-    const bytes = await first.store.get(key, { signal });
-    for (const other of others)
-      await other.store.put(key, bytes, { signal, ...(other.lock ? { lock: other.lock } : {}) });
-  }
+  const shards = body.shards.map(({ id }) => shardKey(backupId, id));
+  await store.level([...shards, manifestKey(backupId)], { signal });
 }
 
 export interface Completion {

@@ -1,22 +1,26 @@
 import {
   type BlobInfo,
   type BlobStore,
+  type CallOptions,
+  type DeleteOptions,
   EngineError,
   type GetOptions,
   isEngineError,
   type ListOptions,
+  type ObjectLock,
   type PutOptions,
+  type Removal,
 } from '@holdfast/engine';
 
 export interface Copy {
   readonly storageDestinationId: string;
   readonly store: BlobStore;
-  readonly lock?: NonNullable<PutOptions['lock']>;
+  readonly lock?: ObjectLock;
 }
 
 /**
  * Several destinations as one store. What is put goes to each; a destination that fails is dropped and told, and the
- * others go on, until none is left. Reads come from the first that still works.
+ * others go on, until none is left. Reads come from the first that works and has what is asked for.
  */
 export class CopiesStore implements BlobStore {
   readonly #copies: Copy[];
@@ -37,63 +41,140 @@ export class CopiesStore implements BlobStore {
   }
 
   async put(key: string, bytes: Uint8Array, options: PutOptions = {}): Promise<BlobInfo> {
-    const outcomes = await Promise.all(this.#copies.map((copy) => this.#putInto(copy, key, bytes, options)));
+    const isLastUse = options.isLastUse === true && this.#copies.length === 1;
+    const outcomes = await Promise.all(
+      this.#copies.map((copy) =>
+        this.#orDrop(copy, () => copy.store.put(key, bytes, { ...options, isLastUse, ...lockOf(copy) })),
+      ),
+    );
     const stored = outcomes.find((outcome) => outcome !== undefined);
     if (stored) return stored;
     throw this.#exhausted();
   }
 
-  async #putInto(copy: Copy, key: string, bytes: Uint8Array, options: PutOptions): Promise<BlobInfo | undefined> {
-    try {
-      const isLastUse = options.isLastUse === true && this.#copies.length === 1;
-      return await copy.store.put(key, bytes, { ...options, isLastUse, ...(copy.lock ? { lock: copy.lock } : {}) });
-    } catch (error) {
-      // A conflict is the work of another worker on the same backup, not a fault of the destination.
-      if (isEngineError(error, 'CANCELLED') || isEngineError(error, 'STORAGE_CONFLICT')) throw error;
-      await this.#drop(copy, error);
-      return undefined;
+  /**
+   * Every copy that still works has the very same bytes under these keys afterwards, read back from it. What lies there
+   * already is not put again: under a lock it could not be replaced.
+   */
+  async level(keys: readonly string[], options: CallOptions = {}): Promise<void> {
+    for (const key of keys) {
+      const bytes = await this.get(key, options);
+      for (const copy of [...this.#copies]) await this.#orDrop(copy, () => bringUp(copy, key, bytes, options));
     }
-  }
-
-  async #drop(copy: Copy, error: unknown): Promise<void> {
-    this.#lastFailure = error;
-    const at = this.#copies.indexOf(copy);
-    if (at < 0) return;
-    this.#copies.splice(at, 1);
-    await this.#onFailure(copy.storageDestinationId, error);
-  }
-
-  #exhausted(): unknown {
-    return this.#lastFailure ?? new EngineError('STORAGE_UPLOAD_ERROR', 'No storage destination is left to write to.');
-  }
-
-  #first(): BlobStore {
-    const [first] = this.#copies;
-    if (!first) throw this.#exhausted();
-    return first.store;
+    if (this.#copies.length === 0) throw this.#exhausted();
   }
 
   get(key: string, options?: GetOptions): Promise<Uint8Array> {
-    return this.#first().get(key, options);
+    return this.#read(({ store }) => store.get(key, options));
   }
 
-  getRange(key: string, offset: number, length: number, options?: { signal?: AbortSignal }): Promise<Uint8Array> {
-    return this.#first().getRange(key, offset, length, options);
+  getRange(key: string, offset: number, length: number, options?: CallOptions): Promise<Uint8Array> {
+    return this.#read(({ store }) => store.getRange(key, offset, length, options));
   }
 
-  head(key: string, options?: { signal?: AbortSignal }): Promise<BlobInfo | undefined> {
-    return this.#first().head(key, options);
+  async head(key: string, options?: CallOptions): Promise<BlobInfo | undefined> {
+    let found: BlobInfo | undefined;
+    for (const copy of [...this.#copies])
+      found ??= await copy.store.head(key, options).catch((error: unknown) => this.#dropReader(copy, error));
+    return found;
   }
 
-  list(prefix: string, options?: ListOptions): AsyncIterable<BlobInfo> {
-    return this.#first().list(prefix, options);
+  async *list(prefix: string, options: ListOptions = {}): AsyncGenerator<BlobInfo> {
+    let { startAfter } = options;
+    for (;;) {
+      const [copy] = this.#copies;
+      if (!copy) throw this.#exhausted();
+      try {
+        const from = startAfter === undefined ? options : { ...options, startAfter };
+        for await (const info of copy.store.list(prefix, from)) {
+          startAfter = info.key;
+          yield info;
+        }
+        return;
+      } catch (error) {
+        await this.#dropReader(copy, error);
+      }
+    }
   }
 
-  async delete(keys: readonly string[], options?: { signal?: AbortSignal }): Promise<void> {
-    for (const { store } of this.#copies) await store.delete(keys, options);
+  async delete(keys: readonly string[], options?: DeleteOptions): Promise<Removal> {
+    let versionsKept = false;
+    for (const { store } of this.#copies)
+      versionsKept = (await store.delete(keys, options)).versionsKept || versionsKept;
+    return { versionsKept };
+  }
+
+  async extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
+    for (const { store } of this.#copies) await store.extendLock(keys, lock, options);
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#copies.map(({ store }) => store.close()));
   }
+
+  /** From the first copy that has it. */
+  async #read<Result>(read: (copy: Copy) => Promise<Result>): Promise<Result> {
+    let absent: unknown;
+    for (const copy of [...this.#copies]) {
+      try {
+        return await read(copy);
+      } catch (error) {
+        if (isEngineError(error, 'STORAGE_NOT_FOUND')) absent ??= error;
+        else await this.#dropReader(copy, error);
+      }
+    }
+    throw absent ?? this.#exhausted();
+  }
+
+  async #orDrop<Result>(copy: Copy, run: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      await this.#drop(copy, error);
+      return undefined;
+    }
+  }
+
+  /** One that cannot be read is dropped as long as another is left; the last may answer when it is asked again. */
+  async #dropReader(copy: Copy, error: unknown): Promise<undefined> {
+    if (this.#copies.length === 1) throw error;
+    await this.#drop(copy, error);
+  }
+
+  /** A conflict is the work of another worker on the same backup, not a fault of the destination. */
+  async #drop(copy: Copy, error: unknown): Promise<void> {
+    if (!isEngineError(error) || error.code === 'CANCELLED' || error.code === 'STORAGE_CONFLICT') throw error;
+    this.#lastFailure = error;
+    const at = this.#copies.indexOf(copy);
+    if (at < 0) return;
+    this.#copies.splice(at, 1);
+    await this.#onFailure(copy.storageDestinationId, error);
+    await copy.store.close();
+  }
+
+  #exhausted(): unknown {
+    return this.#lastFailure ?? new EngineError('STORAGE_UPLOAD_ERROR', 'No storage destination is left to write to.');
+  }
+}
+
+function lockOf({ lock }: Copy): { lock?: ObjectLock } {
+  return lock ? { lock } : {};
+}
+
+async function bringUp(copy: Copy, key: string, bytes: Uint8Array, options: CallOptions): Promise<void> {
+  if (await isSame(copy.store, key, bytes, options)) return;
+  await copy.store.put(key, bytes, { ...options, ...lockOf(copy) });
+  if (await isSame(copy.store, key, bytes, options)) return;
+  throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
+}
+
+/** Reads it: only what comes back is there. */
+export async function isSame(
+  store: Pick<BlobStore, 'head' | 'get'>,
+  key: string,
+  bytes: Uint8Array,
+  options: CallOptions,
+): Promise<boolean> {
+  if ((await store.head(key, options))?.size !== bytes.length) return false;
+  return Buffer.compare(await store.get(key, { ...options, bytesMax: bytes.length }), bytes) === 0;
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type BlobStore, backupPrefix, EngineError, manifestKey } from '@holdfast/engine';
+import { isSame } from './copies-store.ts';
 
 export interface CopyOptions {
   signal: AbortSignal;
@@ -20,11 +20,9 @@ export async function copyBackupObjects(
   let total = 0;
   const copy = async (key: string) => {
     const bytes = await from.get(key, { signal });
-    const there = await to.head(key, { signal });
-    const isThere = there?.size === bytes.length && (await isSame(to, key, bytes, signal));
-    if (!isThere) {
+    if (!(await isSame(to, key, bytes, { signal }))) {
       await to.put(key, bytes, { signal });
-      if (!(await isSame(to, key, bytes, signal)))
+      if (!(await isSame(to, key, bytes, { signal })))
         throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
     }
     total += bytes.length;
@@ -33,17 +31,4 @@ export async function copyBackupObjects(
   for await (const { key } of from.list(backupPrefix(backupId), { signal })) if (key !== manifest) await copy(key);
   await copy(manifest);
   return total;
-}
-
-async function isSame(
-  store: Pick<BlobStore, 'get'>,
-  key: string,
-  bytes: Uint8Array,
-  signal: AbortSignal,
-): Promise<boolean> {
-  return hashOf(await store.get(key, { signal })) === hashOf(bytes);
-}
-
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,0 +1,80 @@
+import { GetObjectLockConfigurationCommand, HeadObjectCommand, PutObjectRetentionCommand } from '@aws-sdk/client-s3';
+import { isEngineError, type ObjectLock } from '../../ports/index.ts';
+import { AttemptError, locked } from '../attempt.ts';
+import type { S3Attempts } from './s3-store.ts';
+
+const callsInFlight = 16;
+
+/** Those of the keys whose current version nobody may remove yet. Only buckets that can lock are asked, key by key. */
+export async function lockedAmong(
+  store: S3Attempts,
+  keys: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  if (!(await bucketMayLock(store, signal))) return found;
+  await forEach(keys, async (key) => {
+    const lock = await lockOf(store, key, signal);
+    if (lock?.isHeld || (lock?.until && lock.until > store.now())) found.add(key);
+  });
+  return found;
+}
+
+async function bucketMayLock(store: S3Attempts, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    const output = await store.attempt('', signal, (call) =>
+      store.client.send(new GetObjectLockConfigurationCommand({ Bucket: store.bucket }), call),
+    );
+    return output.ObjectLockConfiguration?.ObjectLockEnabled === 'Enabled';
+  } catch (error) {
+    // Credentials that may not ask: then each object is.
+    if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return true;
+    if (isEngineError(error, 'STORAGE_NOT_FOUND') || isEngineError(error, 'VALIDATION_ERROR')) return false;
+    if (error instanceof AttemptError && error.details.status === 501) return false;
+    throw error;
+  }
+}
+
+async function lockOf(store: S3Attempts, key: string, signal: AbortSignal | undefined) {
+  try {
+    const output = await store.attempt(key, signal, (call) =>
+      store.client.send(new HeadObjectCommand(store.address(key)), call),
+    );
+    return { until: output.ObjectLockRetainUntilDate, isHeld: output.ObjectLockLegalHoldStatus === 'ON' };
+  } catch (error) {
+    if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+/** Asks for the longer lock at once; a refusal may mean that the object has a longer one already. */
+export async function extendLocks(
+  store: S3Attempts,
+  keys: readonly string[],
+  { mode, retainUntil }: ObjectLock,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const refused: string[] = [];
+  const Mode = mode === 'compliance' ? ('COMPLIANCE' as const) : ('GOVERNANCE' as const);
+  await forEach(keys, async (key) => {
+    const Retention = { Mode, RetainUntilDate: retainUntil };
+    try {
+      await store.attempt(key, signal, (call) =>
+        store.client.send(new PutObjectRetentionCommand({ ...store.address(key), Retention }), call),
+      );
+    } catch (error) {
+      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+      const until = (await lockOf(store, key, signal))?.until;
+      if (!until || until.getTime() < Math.floor(retainUntil.getTime() / 1000) * 1000) refused.push(key);
+    }
+  });
+  if (refused.length > 0) throw locked(store.location, refused.sort());
+}
+
+async function forEach(keys: readonly string[], run: (key: string) => Promise<void>): Promise<void> {
+  const queue = new Set(keys).values();
+  const work = async () => {
+    for (const key of queue) await run(key);
+  };
+  await Promise.all(Array.from({ length: Math.min(callsInFlight, keys.length) }, work));
+}

@@ -1,0 +1,86 @@
+import {
+  type GcsSandbox,
+  type GoogleSandbox,
+  type S3Sandbox,
+  sandboxS3Credential,
+  startGcsSandbox,
+  startGoogleSandbox,
+  startS3Sandbox,
+} from '@holdfast/sandbox';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+
+let bench: BackupBench;
+let s3: S3Sandbox;
+let gcs: GcsSandbox;
+let google: GoogleSandbox;
+
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['backups'] });
+  google = await startGoogleSandbox();
+  gcs = await startGcsSandbox({ isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined });
+  const now = Date.now();
+  await gcs.objects.saveBucket({
+    name: 'locking',
+    project: 'sandbox',
+    location: 'US',
+    createdAtMs: now,
+    updatedAtMs: now,
+    metageneration: 1,
+    objectRetention: true,
+  });
+  bench = await startBackupBench({
+    ...hasty,
+    OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage: gcs.endpoint }),
+  });
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+});
+afterAll(async () => {
+  await bench.close();
+  await Promise.all([s3.stop(), gcs.stop(), google.stop()]);
+});
+afterEach(() => s3.faults.clear());
+
+async function destination(body: object): Promise<string> {
+  const created = await bench.app.request('POST', '/api/v1/storage-destinations', { ...bench.as, body });
+  expect([created.status, created.body.data?.status], created.text).toEqual([201, 'connected']);
+  return created.body.data.id;
+}
+
+const bucket = () =>
+  destination({
+    name: 'Bucket',
+    type: 's3',
+    bucket: 'backups',
+    endpoint: s3.endpoint,
+    forcePathStyle: true,
+    credentials: sandboxS3Credential,
+  });
+
+test('a bucket of Google’s that locks is a good second destination: nothing that is locked is put twice', async () => {
+  const locking = await destination({
+    name: 'Locking',
+    type: 'gcs',
+    bucket: 'locking',
+    objectLock: { mode: 'compliance', days: 30 },
+    credentials: { serviceAccountKey: google.control.createServiceAccount('sandbox') },
+  });
+  const backup = await bench.run({ storageDestinationIds: [bench.shop.destinationId, locking] });
+  expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
+  expect(backup.copies.map(({ status }: { status: string }) => status)).toEqual(['completed', 'completed']);
+});
+
+test('a destination that fails at the very end loses its copy, not the backup, and that is told', async () => {
+  const failing = await bucket();
+  s3.faults.set({ errorRate: 1, operations: ['GetObject'] });
+  const backup = await bench.run({ storageDestinationIds: [failing, bench.shop.destinationId] });
+  s3.faults.clear();
+  expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
+  expect(backup.copies).toMatchObject([
+    { storageDestinationId: failing, status: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
+    { storageDestinationId: bench.shop.destinationId, status: 'completed', error: null },
+  ]);
+  expect(backup.warnings.join()).toContain(failing);
+  expect((await bench.get(`/backups/${backup.id}/documents`)).length).toBe(1);
+});
