@@ -1,4 +1,4 @@
-import { connectFirestore, createLocalStore, KeyRing, openChain, runBackup, SealPool } from '@holdfast/engine';
+import { connectFirestore, createLocalStore, KeyRing, openChain, runBackup, SegmentCodec } from '@holdfast/engine';
 import { type Bench, figure } from './figure.ts';
 import { withRace } from './race.ts';
 
@@ -12,7 +12,7 @@ export const incrementalBench: Bench = {
       const { sandbox } = race;
       await sandbox.tell({ do: 'fill', project: 'bench', collection: 'orders', documents });
       const store = await createLocalStore({ root: race.folder });
-      const tools = { store, keys: new KeyRing([{ key: new Uint8Array(32).fill(1) }]), pool: new SealPool() };
+      const tools = { store, keys: new KeyRing([{ key: new Uint8Array(32).fill(1) }]), codec: new SegmentCodec() };
       const backUp = async (backupId: string, parent?: string) => {
         const { source, close } = connectFirestore({
           projectId: 'bench',

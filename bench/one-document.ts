@@ -1,4 +1,4 @@
-import { createLocalStore, KeyRing, openView, SealPool, storedBytesOf } from '@holdfast/engine';
+import { createLocalStore, KeyRing, openView, SegmentCodec, storedBytesOf } from '@holdfast/engine';
 import { StoreCounter } from './counting-store.ts';
 import { type Bench, figure } from './figure.ts';
 import { withRace } from './race.ts';
@@ -16,7 +16,7 @@ export const oneDocumentBench: Bench = {
       const plain = await createLocalStore({ root: race.folder });
       let backupId = '';
       for await (const { key } of plain.list('backups/')) if (key.endsWith('/manifest')) backupId = key.split('/')[1]!;
-      const open = { backupId, keys: new KeyRing([{ key: new Uint8Array(32).fill(1) }]), pool: new SealPool() };
+      const open = { backupId, keys: new KeyRing([{ key: new Uint8Array(32).fill(1) }]), codec: new SegmentCodec() };
       const view = await openView({ ...open, store: plain });
       const segments = view.body!.segments;
       const worst = { reads: 0, segmentShare: 0, milliseconds: 0 };

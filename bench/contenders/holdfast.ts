@@ -6,7 +6,7 @@ import {
   openChain,
   restoreView,
   runBackup,
-  SealPool,
+  SegmentCodec,
   tuneCollector,
   verifyChain,
   viewOfChain,
@@ -14,14 +14,14 @@ import {
 import type { Contender, ContenderTask } from './contender.ts';
 
 const keys = new KeyRing([{ key: new Uint8Array(32).fill(1) }]);
-const pool = new SealPool();
+const codec = new SegmentCodec();
 let backups = 0;
 
 /** Scan → compress → seal → local store, and back. One range: on one machine there is no latency to hide. */
 export const holdfast: Contender = async (task) => {
   const store = await createLocalStore({ root: task.folder });
   if (task.do === 'backup') return await backUp(task, store);
-  const chain = await openChain({ store, backupId: await latest(store), keys, pool });
+  const chain = await openChain({ store, backupId: await latest(store), keys, codec });
   const view = viewOfChain(chain);
   if (task.do === 'verify') {
     const { documents, isIntact } = await verifyChain(chain, view);
@@ -44,7 +44,7 @@ async function backUp(task: ContenderTask, store: BlobStore): Promise<{ document
     source,
     store,
     keys,
-    pool,
+    codec,
     backupId,
     concurrency: 1,
     targetRanges: 1,

@@ -11,28 +11,28 @@ const knownEngine = /^13\.6\./;
  * less processor time for a backup, and no more memory.
  */
 export function tuneCollector(): void {
-  if (!knownEngine.test(process.versions.v8) || collectYoung !== undefined) return;
+  if (!knownEngine.test(process.versions.v8) || runMinorCollection !== undefined) return;
   setFlagsFromString('--external-memory-accounted-in-global-limit');
   setFlagsFromString('--heap-growing-percent=100');
   setFlagsFromString('--expose-gc');
-  collectYoung = runInNewContext('gc') as CollectYoung;
+  runMinorCollection = runInNewContext('gc') as MinorCollection;
   setFlagsFromString('--no-expose-gc');
 }
 
-type CollectYoung = (options: { readonly type: 'minor' }) => void;
+type MinorCollection = (options: { readonly type: 'minor' }) => void;
 
-const passedBytesMax = 16 * 1024 * 1024;
-let collectYoung: CollectYoung | undefined;
-let passedBytes = 0;
+const receivedBytesMax = 16 * 1024 * 1024;
+let runMinorCollection: MinorCollection | undefined;
+let receivedBytes = 0;
 
 /**
  * Tells that this many bytes were received and are done with. What is left of them is small objects in front of large
  * memory, and V8 sees the small ones only: it would let twice as much pile up before it looks. A look at the young takes
  * less than a millisecond. Without `tuneCollector` nothing happens.
  */
-export function bytesPassed(bytes: number): void {
-  passedBytes += bytes;
-  if (passedBytes < passedBytesMax) return;
-  passedBytes = 0;
-  collectYoung?.({ type: 'minor' });
+export function countReceivedBytes(bytes: number): void {
+  receivedBytes += bytes;
+  if (receivedBytes < receivedBytesMax) return;
+  receivedBytes = 0;
+  runMinorCollection?.({ type: 'minor' });
 }

@@ -9,9 +9,9 @@ export function deleteCommand(): Command {
     .argument('<backup>', 'id')
     .action(
       async (backupId: string, options: StoreOptions) =>
-        await withSession(options, async ({ store, keys, pool, signal }) => {
+        await withSession(options, async ({ store, keys, codec, signal }) => {
           let isThere = false;
-          for await (const entry of listBackups(store, keys, pool, { signal })) {
+          for await (const entry of listBackups(store, keys, codec, { signal })) {
             isThere ||= entry.backupId === backupId;
             if (entry.body?.parent?.backupId !== backupId) continue;
             throw new EngineError(

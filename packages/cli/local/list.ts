@@ -7,9 +7,9 @@ import { withSession } from './session.ts';
 export function listCommand(): Command {
   return storeCommand('list', 'list the backups in the store').action(
     async (options: StoreOptions) =>
-      await withSession(options, async ({ store, keys, pool, signal }) => {
+      await withSession(options, async ({ store, keys, codec, signal }) => {
         const entries: CatalogueEntry[] = [];
-        for await (const entry of listBackups(store, keys, pool, { signal })) entries.push(entry);
+        for await (const entry of listBackups(store, keys, codec, { signal })) entries.push(entry);
         entries.sort((left, right) => ((left.createdAt ?? '') < (right.createdAt ?? '') ? -1 : 1));
         if (options.json) printJson({ backups: entries.map(present) });
         else if (entries.length === 0) printLine('There are no backups.');

@@ -5,7 +5,7 @@ import {
   type KeyRing,
   listBackups,
   openChain,
-  SealPool,
+  SegmentCodec,
   type View,
   viewOfChain,
 } from '@holdfast/engine';
@@ -17,7 +17,7 @@ import { keyRingOf } from './secrets.ts';
 export interface Session {
   readonly store: BlobStore;
   readonly keys: KeyRing;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly signal: AbortSignal;
 }
 
@@ -29,7 +29,7 @@ export async function withSession(options: StoreOptions, work: (session: Session
   const keys = await keyRingOf(options);
   const store = await openStore(options.store);
   try {
-    await work({ store, keys, pool: new SealPool(), signal: stop.signal });
+    await work({ store, keys, codec: new SegmentCodec(), signal: stop.signal });
   } finally {
     process.off('SIGINT', onInterrupt);
     process.off('SIGTERM', onInterrupt);
@@ -47,9 +47,9 @@ export async function viewOf(session: Session, reference: string): Promise<View>
   return viewOfChain(await chainOf(session, reference));
 }
 
-async function latestId({ store, keys, pool, signal }: Session): Promise<string> {
+async function latestId({ store, keys, codec, signal }: Session): Promise<string> {
   let latest: { backupId: string; createdAt: string } | undefined;
-  for await (const { backupId, body } of listBackups(store, keys, pool, { signal })) {
+  for await (const { backupId, body } of listBackups(store, keys, codec, { signal })) {
     if (body !== null && (latest === undefined || body.createdAt > latest.createdAt))
       latest = { backupId, createdAt: body.createdAt };
   }

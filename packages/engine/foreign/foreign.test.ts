@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitraryFields, testDatabase } from '../fixtures/arbitrary-documents.ts';
+import { BackupHarness } from '../fixtures/backup-harness.ts';
 import { writeManagedExport } from '../fixtures/managed-export-writer.ts';
-import { TestBench } from '../fixtures/test-bench.ts';
 import {
   decodeDocument,
   encodeDocument,
@@ -17,16 +17,16 @@ import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { crc32c } from './crc32c.ts';
 import { type ForeignFormat, openForeignView } from './foreign-view.ts';
 
-const bench = new TestBench();
+const harness = new BackupHarness();
 
 async function open(format: ForeignFormat, path: string): Promise<View> {
   return await openForeignView({
-    store: bench.store,
+    store: harness.store,
     path,
     format,
     database: testDatabase,
     scratch: createMemoryStore(),
-    pool: bench.pool,
+    codec: harness.codec,
   });
 }
 
@@ -63,7 +63,7 @@ describe('a managed export', () => {
       fc.asyncProperty(fc.array(arbitraryFields, { minLength: 1, maxLength: 6 }), async (given) => {
         const paths = ['b/2', 'a/1', 'a/1/x/__id7__', 'a/__id-3__', 'c/é', 'a/0'];
         const documents = given.map((fields, index) => ({ path: paths[index]!, fields: withoutNestedArrays(fields) }));
-        await writeManagedExport(bench.store, 'exports/one', 'demo', [documents.slice(0, 3), documents.slice(3)]);
+        await writeManagedExport(harness.store, 'exports/one', 'demo', [documents.slice(0, 3), documents.slice(3)]);
         const found = await fieldsOf(await open('firestore-export', 'exports/one'));
         const viaBytes = (fields: JsonFields) =>
           stringifyLossless(decodeDocument(encodeDocument({ name: 'n', fields })).fields);
@@ -81,7 +81,7 @@ describe('a managed export', () => {
       path: `big/${index}`,
       fields: { text: { stringValue: `${index}${text}` } },
     }));
-    await writeManagedExport(bench.store, 'exports/big', 'demo', [documents]);
+    await writeManagedExport(harness.store, 'exports/big', 'demo', [documents]);
     const view = await open('firestore-export', 'exports/big/big.overall_export_metadata');
     const given = {
       database: testDatabase,
@@ -89,30 +89,35 @@ describe('a managed export', () => {
       type: 'full' as const,
       snapshotTime: '2026-01-01T00:00:00.000000000Z',
     };
-    await writeViewAsBackup(given, { store: bench.store, keys: bench.keys, pool: bench.pool, backupId: 'imported' });
-    expect(await fieldsOf(await bench.view('imported'))).toEqual(await fieldsOf(view));
+    await writeViewAsBackup(given, {
+      store: harness.store,
+      keys: harness.keys,
+      codec: harness.codec,
+      backupId: 'imported',
+    });
+    expect(await fieldsOf(await harness.view('imported'))).toEqual(await fieldsOf(view));
   });
 
   test('that is unfinished, cut, changed or incomplete is refused', async () => {
-    await writeManagedExport(bench.store, 'exports/x', 'demo', [
+    await writeManagedExport(harness.store, 'exports/x', 'demo', [
       [{ path: 'a/1', fields: { t: { stringValue: 'y'.repeat(70_000) } } }],
       [{ path: 'a/2', fields: {} }],
     ]);
     const output = 'exports/x/all_namespaces/all_kinds/output-0';
-    const bytes = new Uint8Array(await bench.store.get(output));
+    const bytes = new Uint8Array(await harness.store.get(output));
     for (const length of [bytes.length - 1, 40_000, 3]) {
-      await bench.store.put(output, bytes.slice(0, length));
+      await harness.store.put(output, bytes.slice(0, length));
       await expect(open('firestore-export', 'exports/x'), String(length)).rejects.toMatchObject({
         code: 'INTEGRITY_ERROR',
       });
     }
     const changed = bytes.slice();
     changed[50_000] = changed[50_000]! ^ 1;
-    await bench.store.put(output, changed);
+    await harness.store.put(output, changed);
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
-    await bench.store.delete([output]);
+    await harness.store.delete([output]);
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
-    await bench.store.delete(['exports/x/x.overall_export_metadata']);
+    await harness.store.delete(['exports/x/x.overall_export_metadata']);
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 });
@@ -131,7 +136,7 @@ describe('a version 1 file', () => {
   };
 
   test.each(Object.entries(shapes))('of the %s shape gives its documents and subcollections', async (name, text) => {
-    await bench.store.put(`v1/${name.replace(' ', '-')}.json`, Buffer.from(text));
+    await harness.store.put(`v1/${name.replace(' ', '-')}.json`, Buffer.from(text));
     expect(await fieldsOf(await open('json', `v1/${name.replace(' ', '-')}.json`))).toEqual({
       'users/ada': '{"n":{"integerValue":"9007199254740993"}}',
       'users/ada/orders/7': '{"total":{"doubleValue":1.5}}',
@@ -145,7 +150,7 @@ describe('a version 1 file', () => {
       where: { __datatype__: 'geopoint', value: { _latitude: 1.5, _longitude: -2 } },
       ref: { __datatype__: 'documentReference', value: 'users/bob' },
     };
-    await bench.store.put('v1/typed.json', Buffer.from(JSON.stringify({ users: { ada: document } })));
+    await harness.store.put('v1/typed.json', Buffer.from(JSON.stringify({ users: { ada: document } })));
     expect(JSON.parse((await fieldsOf(await open('json', 'v1/typed.json')))['users/ada']!)).toEqual({
       name: { stringValue: 'Ada' },
       big: { mapValue: { fields: { marker: { integerValue: '1' } } } },
@@ -158,7 +163,7 @@ describe('a version 1 file', () => {
   test.each(['{"users":{"ada":{"n":1}', '[1,2]', '{"users":{"ada":5}}', '{"collections":[{"documents":[]}]}'])(
     'that is broken is refused: %s',
     async (text) => {
-      await bench.store.put('v1/broken.json', Buffer.from(text));
+      await harness.store.put('v1/broken.json', Buffer.from(text));
       await expect(open('json', 'v1/broken.json')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
     },
   );

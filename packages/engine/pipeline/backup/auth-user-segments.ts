@@ -8,15 +8,15 @@ import type { AuthUser, AuthUserBatch, AuthUserSource } from '../../ports/auth-u
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import { EngineError } from '../../ports/errors.ts';
 import { type RecordLocation, readRecordAt, recordKind } from '../../ports/record.ts';
-import { BatchBuilder } from '../segments/batch-builder.ts';
 import type { BufferPool } from '../segments/buffer-pool.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { fullSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 
 export interface BackUpUsersOptions {
   readonly store: BlobStore;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly buffers: BufferPool;
   readonly context: SealContext;
   readonly lock?: NonNullable<PutOptions['lock']>;
@@ -45,7 +45,7 @@ export async function backUpUsers(source: AuthUserSource, options: BackUpUsersOp
   });
   let count = 0;
   try {
-    const builder = new BatchBuilder();
+    const builder = new RecordBatchBuilder();
     for await (const { users } of source.users(call)) {
       for (const user of users) builder.add(recordKind.put, user.localId, Buffer.from(JSON.stringify(user), 'utf8'));
       count += users.length;

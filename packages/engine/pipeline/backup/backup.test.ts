@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newDataKey } from '../../crypto/key-ring.ts';
 import { arbitraryDatabase, arbitraryFields, testDocument } from '../../fixtures/arbitrary-documents.ts';
+import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
-import { contentsOf, TestBench } from '../../fixtures/test-bench.ts';
 import { manifestKey } from '../../format/object-keys.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
 import { comparePaths } from '../../ports/path-order.ts';
@@ -23,9 +23,9 @@ describe('a backup', () => {
   test('restores any database byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryDatabase(), async (documents) => {
-        const bench = new TestBench();
+        const harness = new BackupHarness();
         const source = new MemoryDatabase(documents);
-        const view = await bench.view(await bench.backUp(source));
+        const view = await harness.view(await harness.backUp(source));
         const target = new MemoryDatabase();
         await target.apply(view.records(), { mode: 'overwrite', rampUp: false });
         expect(target.contents()).toEqual(source.contents());
@@ -35,34 +35,34 @@ describe('a backup', () => {
   });
 
   test('is the database at its snapshot time, whatever is written while it runs', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
     const before = source.contents();
-    const backupId = await bench.backUp(source, { onPlan: () => source.delete('people/p007') });
-    expect(await contentsOf(await bench.view(backupId))).toEqual(before);
+    const backupId = await harness.backUp(source, { onPlan: () => source.delete('people/p007') });
+    expect(await contentsOf(await harness.view(backupId))).toEqual(before);
   });
 
   test('finds each document by its path, and nothing by another path', async () => {
-    const bench = new TestBench();
-    const view = await bench.view(await bench.backUp(new MemoryDatabase(people)));
+    const harness = new BackupHarness();
+    const view = await harness.view(await harness.backUp(new MemoryDatabase(people)));
     for (const { path, bytes } of people) expect(Buffer.from((await view.get(path))!)).toEqual(Buffer.from(bytes));
     for (const path of ['people/p', 'people/p0000', 'people/zzz', 'a/b', 'people/p001/x/y'])
       expect(await view.get(path)).toBeUndefined();
   });
 
   test('does not become visible when the source ended early', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
     source.dropFromScan = 1;
-    await expect(bench.backUp(source)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
-    expect(await bench.store.head(manifestKey('bkp_1'))).toBeUndefined();
+    await expect(harness.backUp(source)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+    expect(await harness.store.head(manifestKey('bkp_1'))).toBeUndefined();
   });
 
   test('goes on at a later time when the source forgets, and says which share is of which time', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
     source.forgetAfterDocuments = 20;
-    const view = await bench.view(await bench.backUp(source, { concurrency: 1, targetRanges: 1 }));
+    const view = await harness.view(await harness.backUp(source, { concurrency: 1, targetRanges: 1 }));
     expect(await contentsOf(view)).toEqual(source.contents());
     expect(view.body!.ranges[0]!.parts).toHaveLength(2);
     expect(view.body!.ranges[0]!.parts[1]!.start).toBe('people/p019');
@@ -70,9 +70,9 @@ describe('a backup', () => {
   });
 
   test('counts its documents per collection', async () => {
-    const bench = new TestBench();
-    const view = await bench.view(
-      await bench.backUp(new MemoryDatabase([...people, testDocument('people/p000/pets/rex', {})])),
+    const harness = new BackupHarness();
+    const view = await harness.view(
+      await harness.backUp(new MemoryDatabase([...people, testDocument('people/p000/pets/rex', {})])),
     );
     expect(view.body!.collections).toEqual([
       { path: 'people', documents: 60 },
@@ -82,17 +82,17 @@ describe('a backup', () => {
   });
 
   test('keeps large manifests in shards and reads one of them for one document', async () => {
-    const bench = new TestBench();
-    const backupId = await bench.backUp(new MemoryDatabase(people), { segmentsPerShard: 3 });
+    const harness = new BackupHarness();
+    const backupId = await harness.backUp(new MemoryDatabase(people), { segmentsPerShard: 3 });
     const reads: string[] = [];
-    const store: typeof bench.store = {
-      ...bench.store,
+    const store: typeof harness.store = {
+      ...harness.store,
       get: async (...call) => {
         reads.push(call[0]);
-        return await bench.store.get(...call);
+        return await harness.store.get(...call);
       },
     };
-    const view = await new TestBench(store).view(backupId);
+    const view = await new BackupHarness(store).view(backupId);
     expect(view.body!.shards.length).toBeGreaterThan(3);
     expect(await view.get('people/p033')).toBeDefined();
     expect(reads).toHaveLength(3);
@@ -111,14 +111,14 @@ describe('an increment', () => {
         arbitraryDatabase(15),
         fc.array(fc.array(change, { maxLength: 5 }), { maxLength: 3 }),
         async (documents, rounds) => {
-          const bench = new TestBench();
+          const harness = new BackupHarness();
           const source = new MemoryDatabase(documents);
-          let backupId = await bench.backUp(source);
+          let backupId = await harness.backUp(source);
           for (const changes of rounds) {
             for (const { path, fields } of changes) fields === null ? source.delete(path) : source.set(path, fields);
-            backupId = await bench.increment(source, backupId);
-            const chain = await bench.chain(backupId);
-            const view = await bench.view(backupId);
+            backupId = await harness.increment(source, backupId);
+            const chain = await harness.chain(backupId);
+            const view = await harness.view(backupId);
             expect(await contentsOf(view)).toEqual(source.contents());
             expect(await verifyChain(chain, view)).toMatchObject({ isIntact: true, documents: source.contents().size });
           }
@@ -129,48 +129,48 @@ describe('an increment', () => {
   });
 
   test('stores and fetches what changed, nothing else', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
-    const full = await bench.backUp(source);
+    const full = await harness.backUp(source);
     source.set('people/p003', { n: { nullValue: null } });
     source.set('people/new', {});
     source.delete('people/p050');
-    const { body } = await bench.view(await bench.increment(source, full));
+    const { body } = await harness.view(await harness.increment(source, full));
     expect(body!.counts).toMatchObject({ puts: 2, deletes: 1, documents: 60 });
     expect(source.fetchedPaths).toBe(2);
   });
 
   test('refuses a parent of another scope or database', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
-    const full = await bench.backUp(source);
+    const full = await harness.backUp(source);
     const scope = { collections: ['people'], includeSubcollections: true, excludeCollections: [] };
-    await expect(bench.increment(source, full, { scope })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    await expect(harness.increment(source, full, { scope })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
   test('cannot be read once its parent was replaced or removed', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
-    const full = await bench.backUp(source);
-    const increment = await bench.increment(source, full);
-    const other = new TestBench();
+    const full = await harness.backUp(source);
+    const increment = await harness.increment(source, full);
+    const other = new BackupHarness();
     await other.backUp(source);
-    await bench.store.put(manifestKey(full), await other.store.get(manifestKey(full)));
-    await expect(bench.view(increment)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
-    await bench.store.delete([manifestKey(full)]);
-    await expect(bench.view(increment)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+    await harness.store.put(manifestKey(full), await other.store.get(manifestKey(full)));
+    await expect(harness.view(increment)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+    await harness.store.delete([manifestKey(full)]);
+    await expect(harness.view(increment)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
   });
 });
 
 describe('a range', () => {
   /** Dies at its n-th checkpoint, goes on from it as another worker would. */
   async function crashAndResume(
-    bench: TestBench,
+    harness: BackupHarness,
     source: MemoryDatabase,
     crashAfter: number,
     parent?: string,
   ): Promise<void> {
-    const chain = parent === undefined ? [] : await bench.chain(parent);
+    const chain = parent === undefined ? [] : await harness.chain(parent);
     const last = chain.at(-1);
     const plan = await planBackup({
       source,
@@ -182,13 +182,13 @@ describe('a range', () => {
     });
     const dataKey = newDataKey();
     const buffers = new BufferPool(3, segmentBufferBytes);
-    const parentView = parent === undefined ? undefined : await bench.view(parent);
+    const parentView = parent === undefined ? undefined : await harness.view(parent);
     const shared = {
       plan,
       source,
-      store: bench.store,
+      store: harness.store,
       dataKey,
-      pool: bench.pool,
+      codec: harness.codec,
       buffers,
       segmentBytes: 300,
       ...(parentView ? { parentView } : {}),
@@ -212,42 +212,42 @@ describe('a range', () => {
     await finishBackup({
       plan,
       ranges: ranges.toReversed(),
-      store: bench.store,
+      store: harness.store,
       dataKey,
-      envelope: await bench.keys.wrap('bkp_crash', dataKey),
+      envelope: await harness.keys.wrap('bkp_crash', dataKey),
       authUsers: null,
       completedAt: '2026-01-01T00:01:00.000000000Z',
     });
   }
 
   test.each([0, 1, 3])('of a full backup continues from its checkpoint after a crash at %i', async (crashAfter) => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
-    await crashAndResume(bench, source, crashAfter);
-    const [chain, view] = [await bench.chain('bkp_crash'), await bench.view('bkp_crash')];
+    await crashAndResume(harness, source, crashAfter);
+    const [chain, view] = [await harness.chain('bkp_crash'), await harness.view('bkp_crash')];
     expect(await contentsOf(view)).toEqual(source.contents());
     expect(await verifyChain(chain, view)).toMatchObject({ isIntact: true, documents: 60 });
     expect(view.body!.collections).toEqual([{ path: 'people', documents: 60 }]);
   });
 
   test.each([0, 1])('of an increment continues from its checkpoint after a crash at %i', async (crashAfter) => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const source = new MemoryDatabase(people);
-    const full = await bench.backUp(source);
+    const full = await harness.backUp(source);
     for (const { path } of people.slice(0, 50))
       Number(path.at(-1)) % 2 === 0 ? source.set(path, {}) : source.delete(path);
-    await crashAndResume(bench, source, crashAfter, full);
-    const view = await bench.view('bkp_crash');
+    await crashAndResume(harness, source, crashAfter, full);
+    const view = await harness.view('bkp_crash');
     expect(await contentsOf(view)).toEqual(source.contents());
-    expect(await verifyChain(await bench.chain('bkp_crash'), view)).toMatchObject({ isIntact: true });
+    expect(await verifyChain(await harness.chain('bkp_crash'), view)).toMatchObject({ isIntact: true });
   });
 });
 
 test('a view is read by collection, by range, by id prefix and from behind a path', async () => {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const paths = ['a/1', 'a/1/b/x', 'a/2', 'a-b/1', 'c/10', 'c/11', 'c/2'];
-  const view = await bench.view(
-    await bench.backUp(
+  const view = await harness.view(
+    await harness.backUp(
       new MemoryDatabase(paths.map((path) => testDocument(path, {})).sort((l, r) => comparePaths(l.path, r.path))),
     ),
   );

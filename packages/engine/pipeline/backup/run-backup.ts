@@ -6,7 +6,7 @@ import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/docu
 import { throwIfCancelled } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { segmentBufferBytes } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import { viewOfChain } from '../view/open-view.ts';
@@ -20,7 +20,7 @@ export interface RunBackupOptions {
   readonly source: DocumentSource;
   readonly store: BlobStore;
   readonly keys: KeyRing;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly backupId: string;
   readonly scope?: Scope;
   /** The chain to build on, oldest first; absent or empty: a full backup. */
@@ -53,7 +53,7 @@ const buffersBeyondRanges = 4;
 
 /** A whole backup in one process: plan, ranges, manifest. The control plane runs the same three steps as jobs. */
 export async function runBackup(options: RunBackupOptions): Promise<WrittenManifest> {
-  const { source, store, keys, pool, backupId, signal, parentChain = [] } = options;
+  const { source, store, keys, codec, backupId, signal, parentChain = [] } = options;
   const clock = options.clock ?? systemClock;
   const concurrency = options.concurrency ?? defaultConcurrency;
   const parent = parentChain.at(-1);
@@ -77,7 +77,7 @@ export async function runBackup(options: RunBackupOptions): Promise<WrittenManif
   const context = { ownerId: backupId, dataKey, database: plan.database };
   const shared = { store, ...(options.lock ? { lock: options.lock } : {}), ...(signal ? { signal } : {}) };
   const authUsers = options.authUsers
-    ? await backUpUsers(options.authUsers, { ...shared, pool, buffers, context })
+    ? await backUpUsers(options.authUsers, { ...shared, codec, buffers, context })
     : null;
   throwIfCancelled(signal);
   return await finishBackup({
@@ -100,7 +100,7 @@ async function runRanges(
   buffers: BufferPool,
   concurrency: number,
 ): Promise<RangeState[]> {
-  const { source, store, pool, parentChain = [], onProgress } = options;
+  const { source, store, codec, parentChain = [], onProgress } = options;
   const parentView = parentChain.length > 0 ? viewOfChain(parentChain) : undefined;
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
@@ -112,7 +112,7 @@ async function runRanges(
   };
   const waiting = plan.ranges.keys();
   const states: RangeState[] = [];
-  const shared = { plan, source, store, pool, dataKey, buffers, onRead, signal };
+  const shared = { plan, source, store, codec, dataKey, buffers, onRead, signal };
   const work = async () => {
     for (const range of waiting) {
       const extra = {

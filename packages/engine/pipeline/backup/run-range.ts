@@ -8,7 +8,7 @@ import type { DocumentSource } from '../../ports/document-source.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 import type { PathRange } from '../../ports/path-order.ts';
 import type { BufferPool } from '../segments/buffer-pool.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { fullSegmentBytes, incrementSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
 import type { View } from '../view/view.ts';
 import type { BackupPlan } from './backup-plan.ts';
@@ -35,7 +35,7 @@ export interface RunRangeOptions {
   readonly source: DocumentSource;
   readonly store: BlobStore;
   readonly dataKey: Uint8Array;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly buffers: BufferPool;
   /** The view the increment is compared with; required exactly when the plan has a parent. */
   readonly parentView?: View;
@@ -145,11 +145,11 @@ function openWriter(
   firstSequence: number,
   onSegment: ConstructorParameters<typeof SegmentWriter>[0]['onSegment'],
 ) {
-  const { plan, store, pool, buffers, dataKey, range, lock, signal } = options;
+  const { plan, store, codec, buffers, dataKey, range, lock, signal } = options;
   const context = { ownerId: plan.backupId, dataKey, database: plan.database };
   return new SegmentWriter({
     store,
-    pool,
+    codec,
     buffers,
     context,
     content: segmentContent.documents,

@@ -2,8 +2,8 @@ import { addCounts, collectionShape } from '../../format/collection-counter.ts';
 import { encodeDocument } from '../../format/document-json.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { recordKind } from '../../ports/record.ts';
-import { BatchBuilder } from '../segments/batch-builder.ts';
 import { readRecords } from '../segments/read-records.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { View, ViewEntry } from '../view/view.ts';
 import type { PartScan } from './run-range.ts';
 
@@ -79,7 +79,7 @@ async function writeChanges(
 ): Promise<void> {
   const wanted = changes.filter(({ isGone }) => !isGone).map(({ path }) => path);
   const gone = changes.filter(({ isGone }) => isGone).map(({ path }) => path);
-  const builder = new BatchBuilder();
+  const builder = new RecordBatchBuilder();
   const flushWhenFull = async () => {
     if (builder.isFull) await writer.write(builder.take());
   };

@@ -1,4 +1,4 @@
-import { bytesPassed } from '../../tune-collector.ts';
+import { countReceivedBytes } from '../../tune-collector.ts';
 import type { PartScan } from './run-range.ts';
 
 /** A full backup of one stretch: bytes from the source to the writer, nothing decoded. */
@@ -26,6 +26,6 @@ export async function scanDocuments({
     tally.through = batch.lastPath;
     onRead(batch.count, batch.bytes.length);
     batch.release?.();
-    bytesPassed(batch.bytes.length);
+    countReceivedBytes(batch.bytes.length);
   }
 }

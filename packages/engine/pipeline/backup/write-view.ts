@@ -10,7 +10,7 @@ import { type Scope, wholeDatabase } from '../../ports/document-source.ts';
 import type { Instant } from '../../ports/instant.ts';
 import type { RecordBatch } from '../../ports/record.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { fullSegmentBytes, SegmentWriter, segmentBufferBytes } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import { viewOfChain } from '../view/open-view.ts';
@@ -21,7 +21,7 @@ import { type WrittenManifest, writeManifest } from './write-manifest.ts';
 export interface WriteOptions {
   readonly store: BlobStore;
   readonly keys: KeyRing;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly backupId: string;
   readonly clock?: Clock;
   readonly segmentBytes?: number;
@@ -45,7 +45,7 @@ const buffersInUse = 5;
 
 /** Writes any sorted stream of puts as a full backup: a merged chain, an instant of a log, an import. */
 export async function writeViewAsBackup(given: ViewToWrite, options: WriteOptions): Promise<WrittenManifest> {
-  const { store, keys, pool, backupId, signal, lock } = options;
+  const { store, keys, codec, backupId, signal, lock } = options;
   const clock = options.clock ?? systemClock;
   const createdAt = clock.now();
   const dataKey = newDataKey();
@@ -53,7 +53,7 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
   const buffers = new BufferPool(buffersInUse, segmentBufferBytes);
   const shared = { store, ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
   const { segments, collections } = await writeSegments(given.records, { ...options, ...shared, context, buffers });
-  const users = given.usersFrom && (await copyUsers(given.usersFrom, { ...shared, pool, buffers, context }));
+  const users = given.usersFrom && (await copyUsers(given.usersFrom, { ...shared, codec, buffers, context }));
   const documents = segments.reduce((sum, { puts }) => sum + puts, 0);
   const content: Omit<ManifestBody, 'segments' | 'shards'> = {
     formatVersion,
@@ -83,13 +83,13 @@ interface SegmentsOptions extends WriteOptions {
 
 async function writeSegments(
   records: AsyncIterable<RecordBatch>,
-  { store, pool, backupId, context, buffers, segmentBytes, lock, signal, onProgress }: SegmentsOptions,
+  { store, codec, backupId, context, buffers, segmentBytes, lock, signal, onProgress }: SegmentsOptions,
 ): Promise<{ segments: SegmentDescriptor[]; collections: Map<string, number> }> {
   const segments: SegmentDescriptor[] = [];
   const collections = new Map<string, number>();
   const writer = new SegmentWriter({
     store,
-    pool,
+    codec,
     buffers,
     context,
     content: segmentContent.documents,

@@ -5,7 +5,7 @@ import { ManifestObject } from '../../format/manifest-object.ts';
 import { backupPrefix, backupsPrefix, isOwnerId, manifestKey } from '../../format/object-keys.ts';
 import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
 import { isEngineError } from '../../ports/errors.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { BackupReader } from '../view/backup-reader.ts';
 
 /** What a listing can say of a backup. Without a fitting key only its id and date are known; a damaged one says how. */
@@ -21,11 +21,11 @@ export interface CatalogueEntry {
 export async function* listBackups(
   store: BlobStore,
   keys: KeyRing,
-  pool: SealPool,
+  codec: SegmentCodec,
   options: CallOptions = {},
 ): AsyncGenerator<CatalogueEntry> {
   for await (const backupId of backupIds(store, options))
-    yield await describeBackup(store, backupId, keys, pool, options);
+    yield await describeBackup(store, backupId, keys, codec, options);
 }
 
 /** Jumps from one backup to the next instead of listing their segments. */
@@ -49,11 +49,11 @@ async function describeBackup(
   store: BlobStore,
   backupId: string,
   keys: KeyRing,
-  pool: SealPool,
+  codec: SegmentCodec,
   options: CallOptions,
 ): Promise<CatalogueEntry> {
   try {
-    const { body, manifestSha256 } = await BackupReader.open({ store, backupId, keys, pool, ...options });
+    const { body, manifestSha256 } = await BackupReader.open({ store, backupId, keys, codec, ...options });
     return { backupId, createdAt: body.createdAt, body, manifestSha256, problem: null };
   } catch (error) {
     if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;

@@ -1,46 +1,46 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testDocument } from '../../fixtures/arbitrary-documents.ts';
+import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
-import { contentsOf, TestBench } from '../../fixtures/test-bench.ts';
 import { isEngineError } from '../../ports/errors.ts';
 import { createMemoryStore } from '../../stores/memory/memory-store.ts';
 import { verifyChain } from './verify-backup.ts';
 
 /** A chain of a full backup, with shards, and one increment, as the objects it consists of. */
 async function intactObjects(): Promise<{ objects: Map<string, Uint8Array>; contents: Map<string, string> }> {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const documents = Array.from({ length: 30 }, (_, index) =>
     testDocument(`c/${String(index).padStart(3, '0')}`, { n: { integerValue: String(index) } }),
   );
   const source = new MemoryDatabase(documents);
-  const full = await bench.backUp(source, { segmentsPerShard: 3, concurrency: 1 });
+  const full = await harness.backUp(source, { segmentsPerShard: 3, concurrency: 1 });
   source.set('c/005', { changed: { booleanValue: true } });
   source.delete('c/020');
-  await bench.increment(source, full);
+  await harness.increment(source, full);
   const objects = new Map<string, Uint8Array>();
-  for await (const { key } of bench.store.list('')) objects.set(key, new Uint8Array(await bench.store.get(key)));
+  for await (const { key } of harness.store.list('')) objects.set(key, new Uint8Array(await harness.store.get(key)));
   return { objects, contents: source.contents() };
 }
 
-async function benchWith(objects: ReadonlyMap<string, Uint8Array>): Promise<TestBench> {
+async function harnessWith(objects: ReadonlyMap<string, Uint8Array>): Promise<BackupHarness> {
   const store = createMemoryStore();
   for (const [key, bytes] of objects) await store.put(key, bytes);
-  return new TestBench(store);
+  return new BackupHarness(store);
 }
 
 /** Opens, verifies and reads the increment; says what came of it. */
 async function outcome(
   objects: ReadonlyMap<string, Uint8Array>,
 ): Promise<{ verified: boolean; read: Map<string, string> | 'refused' }> {
-  const bench = await benchWith(objects);
+  const harness = await harnessWith(objects);
   const refuse = (error: unknown) => {
     if (isEngineError(error)) return undefined;
     throw error;
   };
-  const chain = await bench.chain('bkp_2').catch(refuse);
+  const chain = await harness.chain('bkp_2').catch(refuse);
   if (chain === undefined) return { verified: false, read: 'refused' };
-  const view = await bench.view('bkp_2');
+  const view = await harness.view('bkp_2');
   const { isIntact } = await verifyChain(chain, view);
   const read = await contentsOf(view).catch(refuse);
   return { verified: isIntact, read: read ?? 'refused' };
@@ -104,8 +104,8 @@ describe('damage to any object of a chain', () => {
 
   test('names the damaged segments in the result of verify', async () => {
     const key = keys.find((candidate) => candidate.includes('bkp_1/segments'))!;
-    const bench = await benchWith(new Map(intact).set(key, intact.get(key)!.toReversed()));
-    const result = await verifyChain(await bench.chain('bkp_2'), await bench.view('bkp_2'));
+    const harness = await harnessWith(new Map(intact).set(key, intact.get(key)!.toReversed()));
+    const result = await verifyChain(await harness.chain('bkp_2'), await harness.view('bkp_2'));
     expect(result).toMatchObject({ isIntact: false, errorCount: 1 });
     expect(result.errors[0]!.segment).toBe(key.split('/').at(-1));
   });

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { KeyRing } from '../../crypto/key-ring.ts';
 import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.ts';
+import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
-import { contentsOf, TestBench } from '../../fixtures/test-bench.ts';
 import { backupsPrefix } from '../../format/object-keys.ts';
 import type { AuthUser } from '../../ports/auth-users.ts';
 import { readUsers } from '../backup/auth-user-segments.ts';
@@ -29,8 +29,8 @@ describe('a restore', () => {
   const scope = { collections: ['a'], includeSubcollections: true, excludeCollections: [] };
 
   test('with deleteExtra makes the target equal to the view within the scope, and touches nothing outside', async () => {
-    const bench = new TestBench();
-    const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+    const harness = new BackupHarness();
+    const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
     const target = new MemoryDatabase([testDocument('a/0', {}), testDocument('a/9/b/9', {}), testDocument('c/99', {})]);
     const deleteExtra = { source: target, readTime: await target.snapshotTime() };
     const preview = await previewRestore({
@@ -56,8 +56,8 @@ describe('a restore', () => {
   });
 
   test('of single documents writes those and no others', async () => {
-    const bench = new TestBench();
-    const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+    const harness = new BackupHarness();
+    const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
     const target = new MemoryDatabase();
     const paths = ['c/20', 'a/2', 'no/such'];
     await restoreView({ view, target, paths, mode: 'overwrite', rampUp: false, rewriteReferences: true });
@@ -69,8 +69,8 @@ describe('a restore', () => {
   });
 
   test('goes on behind the path it had settled', async () => {
-    const bench = new TestBench();
-    const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+    const harness = new BackupHarness();
+    const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
     const target = new MemoryDatabase();
     await restoreView({ view, target, after: 'c/10', mode: 'overwrite', rampUp: false, rewriteReferences: true });
     expect([...target.contents().keys()]).toEqual(['c/11', 'c/20']);
@@ -78,14 +78,14 @@ describe('a restore', () => {
 });
 
 test('a diff tells what was added, removed and changed, field by field, and ignores mere rewrites', async () => {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const source = new MemoryDatabase(documents);
-  const before = await bench.view(await bench.backUp(source));
+  const before = await harness.view(await harness.backUp(source));
   source.set('a/1', { at: { stringValue: 'a/1' } });
   source.set('a/2', { at: { stringValue: 'new' }, 'odd.name': { mapValue: { fields: { x: { nullValue: null } } } } });
   source.set('z/1', {});
   source.delete('c/20');
-  const after = await bench.view(await bench.backUp(source));
+  const after = await harness.view(await harness.backUp(source));
   const changes = await collect(
     diffSides(
       { database: testDatabase, records: before.records() },
@@ -111,8 +111,11 @@ test('a diff across databases takes references relative to their database', asyn
   const [here, there] = [new MemoryDatabase(), new MemoryDatabase([], other)];
   here.set('a/1', { ref: { referenceValue: `${testDatabase}/documents/x/1` } });
   there.set('a/1', { ref: { referenceValue: `${other}/documents/x/1` } });
-  const bench = new TestBench();
-  const [left, right] = [await bench.view(await bench.backUp(here)), await bench.view(await bench.backUp(there))];
+  const harness = new BackupHarness();
+  const [left, right] = [
+    await harness.view(await harness.backUp(here)),
+    await harness.view(await harness.backUp(there)),
+  ];
   expect(
     await collect(
       diffSides({ database: testDatabase, records: left.records() }, { database: other, records: right.records() }),
@@ -121,11 +124,11 @@ test('a diff across databases takes references relative to their database', asyn
 });
 
 test('an export has one typed line per document of the whole view, also for an increment', async () => {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const source = new MemoryDatabase(documents);
-  const full = await bench.backUp(source);
+  const full = await harness.backUp(source);
   source.set('c/20', { big: { integerValue: '9007199254740993' } });
-  const view = await bench.view(await bench.increment(source, full));
+  const view = await harness.view(await harness.increment(source, full));
   const lines = (await collect(exportLines(view)))
     .join('')
     .trimEnd()
@@ -139,8 +142,8 @@ test('an export has one typed line per document of the whole view, also for an i
 });
 
 test('browsing pages through a collection and finds ids by prefix', async () => {
-  const bench = new TestBench();
-  const view = await bench.view(await bench.backUp(new MemoryDatabase(documents)));
+  const harness = new BackupHarness();
+  const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
   const paths = async (options: Parameters<typeof browse>[1]) => {
     const { entries, hasMore } = await browse(view, options);
     return { paths: entries.map(({ path }) => path), hasMore };
@@ -154,38 +157,38 @@ test('browsing pages through a collection and finds ids by prefix', async () => 
 });
 
 test('a merged chain is a full backup that reads the same and needs none of its parts', async () => {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const source = new MemoryDatabase(documents);
-  const full = await bench.backUp(source);
+  const full = await harness.backUp(source);
   source.delete('a/1');
   source.set('n/1', {});
-  const increment = await bench.increment(source, full);
-  await mergeChain(await bench.chain(increment), {
-    store: bench.store,
-    keys: bench.keys,
-    pool: bench.pool,
+  const increment = await harness.increment(source, full);
+  await mergeChain(await harness.chain(increment), {
+    store: harness.store,
+    keys: harness.keys,
+    codec: harness.codec,
     backupId: 'bkp_merged',
   });
-  await deleteBackup(bench.store, increment);
-  await deleteBackup(bench.store, full);
-  const view = await bench.view('bkp_merged');
+  await deleteBackup(harness.store, increment);
+  await deleteBackup(harness.store, full);
+  const view = await harness.view('bkp_merged');
   expect(view.body).toMatchObject({ type: 'synthetic', parent: null, mergedFrom: [full, increment] });
   expect(await contentsOf(view)).toEqual(source.contents());
-  expect(await verifyChain(await bench.chain('bkp_merged'), view)).toMatchObject({ isIntact: true, documents: 6 });
+  expect(await verifyChain(await harness.chain('bkp_merged'), view)).toMatchObject({ isIntact: true, documents: 6 });
 });
 
 test('a catalogue is rebuilt from the store alone; without the key only ids and dates are known', async () => {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const source = new MemoryDatabase(documents);
-  const full = await bench.backUp(source);
-  await bench.increment(source, full);
-  await bench.store.put(`${backupsPrefix}bkp_unfinished/segments/x`, new Uint8Array(3));
-  const known = await collect(listBackups(bench.store, bench.keys, bench.pool));
+  const full = await harness.backUp(source);
+  await harness.increment(source, full);
+  await harness.store.put(`${backupsPrefix}bkp_unfinished/segments/x`, new Uint8Array(3));
+  const known = await collect(listBackups(harness.store, harness.keys, harness.codec));
   expect(known.map(({ backupId, body }) => [backupId, body?.type])).toEqual([
     ['bkp_1', 'full'],
     ['bkp_2', 'incremental'],
   ]);
-  const unknown = await collect(listBackups(bench.store, new KeyRing([]), bench.pool));
+  const unknown = await collect(listBackups(harness.store, new KeyRing([]), harness.codec));
   expect(unknown[0]).toMatchObject({
     backupId: 'bkp_1',
     createdAt: known[0]!.createdAt,
@@ -195,17 +198,17 @@ test('a catalogue is rebuilt from the store alone; without the key only ids and 
 });
 
 test('re-wrapping changes the key and one object, keeps the manifest hash, and shuts the old key out', async () => {
-  const bench = new TestBench();
-  const backupId = await bench.backUp(new MemoryDatabase(documents));
-  const sizes = async () => await collect(bench.store.list(''));
+  const harness = new BackupHarness();
+  const backupId = await harness.backUp(new MemoryDatabase(documents));
+  const sizes = async () => await collect(harness.store.list(''));
   const before = await sizes();
-  const [chain] = await bench.chain(backupId);
+  const [chain] = await harness.chain(backupId);
   const other = new KeyRing([{ key: new Uint8Array(randomBytes(32)) }]);
-  await rewrapBackup(bench.store, backupId, bench.keys, other);
+  await rewrapBackup(harness.store, backupId, harness.keys, other);
   const changed = (await sizes()).filter(({ key, etag }) => before.find((old) => old.key === key)?.etag !== etag);
   expect(changed.map(({ key }) => key)).toEqual(['backups/bkp_1/manifest']);
-  await expect(bench.chain(backupId)).rejects.toMatchObject({ code: 'DECRYPTION_ERROR' });
-  const [reopened] = await collect(listBackups(bench.store, other, bench.pool));
+  await expect(harness.chain(backupId)).rejects.toMatchObject({ code: 'DECRYPTION_ERROR' });
+  const [reopened] = await collect(listBackups(harness.store, other, harness.codec));
   expect(reopened!.manifestSha256).toBe(chain!.manifestSha256);
 });
 
@@ -223,15 +226,15 @@ test('users are kept as they came, counted, and survive a merge; redacted passwo
       yield { users: users.slice(2) };
     },
   };
-  const bench = new TestBench();
-  const backupId = await bench.backUp(new MemoryDatabase(documents), { authUsers });
-  const chain = await bench.chain(backupId);
-  await mergeChain(chain, { store: bench.store, keys: bench.keys, pool: bench.pool, backupId: 'bkp_m' });
-  const [merged] = await bench.chain('bkp_m');
+  const harness = new BackupHarness();
+  const backupId = await harness.backUp(new MemoryDatabase(documents), { authUsers });
+  const chain = await harness.chain(backupId);
+  await mergeChain(chain, { store: harness.store, keys: harness.keys, codec: harness.codec, backupId: 'bkp_m' });
+  const [merged] = await harness.chain('bkp_m');
   for (const backup of [chain[0]!, merged!]) {
     expect((await collect(readUsers(backup))).flatMap((batch) => batch.users)).toEqual(users);
     expect(backup.body.authUsers).toMatchObject({ count: 3, hashConfiguration });
   }
   expect(chain[0]!.body.warnings.join()).toContain('PASSWORD_HASHES_REDACTED');
-  expect(await verifyChain([merged!], await bench.view('bkp_m'))).toMatchObject({ isIntact: true, authUsers: 3 });
+  expect(await verifyChain([merged!], await harness.view('bkp_m'))).toMatchObject({ isIntact: true, authUsers: 3 });
 });

@@ -12,9 +12,9 @@ import type { Scope } from '../../ports/document-source.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import type { RecordBatch } from '../../ports/record.ts';
-import { BatchBuilder } from '../segments/batch-builder.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { LogStretch } from './log-coverage.ts';
 
 /** What the control plane keeps of a log segment. Plain JSON. */
@@ -55,7 +55,7 @@ export async function createLog({
 
 export interface LogWriterOptions {
   readonly store: BlobStore;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly context: SealContext;
   readonly nextSequence: number;
   readonly lock?: NonNullable<PutOptions['lock']>;
@@ -98,10 +98,10 @@ export class LogWriter {
   }
 
   async #write(data: Uint8Array, stretch: LogStretch, changes: number): Promise<LogSegment> {
-    const { store, pool, context, lock, signal } = this.#options;
+    const { store, codec, context, lock, signal } = this.#options;
     const annex = Buffer.from(JSON.stringify(stretch), 'utf8');
     const position = { content: segmentContent.log, range: 0, sequence: this.#sequence, annex };
-    const { bytes, descriptor } = await pool.seal(data, position, context);
+    const { bytes, descriptor } = await codec.seal(data, position, context);
     const key = logSegmentKey(context.ownerId, stretch.coveredFrom, descriptor.id);
     await store.put(key, bytes, { ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) });
     this.#sequence += 1;
@@ -118,7 +118,7 @@ function sortedByPath(batch: RecordBatch, database: string): Uint8Array {
       left.updateSeconds - right.updateSeconds ||
       left.updateNanos - right.updateNanos,
   );
-  const builder = new BatchBuilder();
+  const builder = new RecordBatchBuilder();
   for (const { kind, path, body } of records) builder.add(kind, path, body);
   return builder.take().bytes;
 }

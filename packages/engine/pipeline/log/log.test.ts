@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.ts';
+import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { batchOf } from '../../fixtures/record-batches.ts';
-import { contentsOf, TestBench } from '../../fixtures/test-bench.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
 import { instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
@@ -23,19 +23,19 @@ const put = (path: string, offset: number, text: string) =>
 
 /** A base backup of two documents at offset 0, then a log of three batches with a change every ten seconds. */
 async function baseAndLog() {
-  const bench = new TestBench();
+  const harness = new BackupHarness();
   const source = new MemoryDatabase([put('a/1', -10, 'base'), put('a/2', -10, 'base')]);
-  const backupId = await bench.backUp(source, { snapshotTime: at(0) });
+  const backupId = await harness.backUp(source, { snapshotTime: at(0) });
   const context = await createLog({
-    store: bench.store,
-    keys: bench.keys,
+    store: harness.store,
+    keys: harness.keys,
     logId: 'log_1',
     database: testDatabase,
     scope: wholeDatabase,
     createdAt: at(0),
     from: at(0),
   });
-  const writer = new LogWriter({ store: bench.store, pool: bench.pool, context, nextSequence: 0 });
+  const writer = new LogWriter({ store: harness.store, codec: harness.codec, context, nextSequence: 0 });
   const gone = { path: 'a/2', bytes: deleteBody(testDatabase, 'a/2', at(20)) };
   await writer.append({ records: batchOf([put('a/1', 9, 'one')]), coveredFrom: at(0), coveredThrough: at(10) });
   await writer.append({ records: batchOf([gone], recordKind.delete), coveredFrom: at(10), coveredThrough: at(20) });
@@ -45,16 +45,16 @@ async function baseAndLog() {
     coveredFrom: at(25),
     coveredThrough: at(30),
   });
-  const log = await LogReader.open(bench.store, 'log_1', bench.keys);
+  const log = await LogReader.open(harness.store, 'log_1', harness.keys);
   const view = async (offset: number) =>
     await viewAt({
-      chain: await bench.chain(backupId),
+      chain: await harness.chain(backupId),
       log,
       instant: at(offset),
       scratch: createMemoryStore(),
-      pool: bench.pool,
+      codec: harness.codec,
     });
-  return { bench, backupId, log, writer, view };
+  return { harness, backupId, log, writer, view };
 }
 
 describe('a log', () => {
@@ -91,7 +91,7 @@ describe('a log', () => {
   });
 
   test('tells quiet stretches with the next change, and refuses instants beyond a lost segment', async () => {
-    const { bench, log, view } = await baseAndLog();
+    const { harness, log, view } = await baseAndLog();
     expect(
       (await log.coverage()).stretches.map(({ coveredFrom, coveredThrough }) => [coveredFrom, coveredThrough]),
     ).toEqual([
@@ -100,8 +100,8 @@ describe('a log', () => {
       [at(20), at(30)],
     ]);
     const keys: string[] = [];
-    for await (const { key } of bench.store.list('logs/log_1/segments/')) keys.push(key);
-    await bench.store.delete([keys[1]!]);
+    for await (const { key } of harness.store.list('logs/log_1/segments/')) keys.push(key);
+    await harness.store.delete([keys[1]!]);
     await expect(view(25)).rejects.toMatchObject({
       code: 'POINT_IN_TIME_UNAVAILABLE',
       details: { nearestBefore: at(10) },
@@ -110,16 +110,16 @@ describe('a log', () => {
   });
 
   test('notices changed bytes and segments of another log', async () => {
-    const { bench, log } = await baseAndLog();
-    for await (const { key } of bench.store.list('logs/log_1/segments/')) {
-      const bytes = new Uint8Array(await bench.store.get(key));
+    const { harness, log } = await baseAndLog();
+    for await (const { key } of harness.store.list('logs/log_1/segments/')) {
+      const bytes = new Uint8Array(await harness.store.get(key));
       for (let index = 0; index < bytes.length; index += 7) {
         const changed = bytes.slice();
         changed[index] = changed[index]! ^ 4;
-        await bench.store.put(key, changed);
+        await harness.store.put(key, changed);
         await expect(log.coverage(), `${key} ${index}`).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
       }
-      await bench.store.put(key, bytes);
+      await harness.store.put(key, bytes);
     }
   });
 
@@ -154,7 +154,7 @@ test('sorting in small runs gives the same as sorting everything at once; the la
   const record = fc.record({ id: fc.integer({ min: 0, max: 40 }), text: fc.string({ maxLength: 5 }) });
   await fc.assert(
     fc.asyncProperty(fc.array(record, { maxLength: 120 }), async (records) => {
-      const bench = new TestBench();
+      const harness = new BackupHarness();
       const given = records.map(({ id, text }) => ({
         kind: recordKind.put,
         path: `c/${id}`,
@@ -162,8 +162,8 @@ test('sorting in small runs gives the same as sorting everything at once; the la
       }));
       const layers = await sortRecords(given, {
         database: testDatabase,
-        scratch: bench.store,
-        pool: bench.pool,
+        scratch: harness.store,
+        codec: harness.codec,
         runBytes: 300,
       });
       const expected = new Map(given.map(({ path, body }) => [path, Buffer.from(body).toString('hex')]));

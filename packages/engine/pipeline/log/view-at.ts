@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../ports/blob-store.ts';
 import type { Instant } from '../../ports/instant.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import { sortRecords } from '../view/sorted-runs.ts';
 import { View } from '../view/view.ts';
@@ -13,19 +13,19 @@ export interface ViewAtOptions {
   readonly log: LogReader;
   readonly instant: Instant;
   readonly scratch: BlobStore;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   /** When the caller knows it already, the log is not read twice. */
   readonly coverage?: LogCoverage;
   readonly signal?: AbortSignal;
 }
 
 /** The database at an instant: the chain, and on top of it what the log captured up to then. */
-export async function viewAt({ chain, log, instant, scratch, pool, coverage, signal }: ViewAtOptions): Promise<View> {
+export async function viewAt({ chain, log, instant, scratch, codec, coverage, signal }: ViewAtOptions): Promise<View> {
   const newest = chain.at(-1)!;
   const call = signal ? { signal } : {};
   const { snapshotTime, database } = newest.body;
   assertReachable(instant, snapshotTime, coverage ?? (await log.coverage(call)));
   const changes = log.changes(snapshotTime, instant, call);
-  const layers = await sortRecords(changes, { database, scratch, pool, ...call });
+  const layers = await sortRecords(changes, { database, scratch, codec, ...call });
   return new View(database, [...chain, ...layers]);
 }

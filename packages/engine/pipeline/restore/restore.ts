@@ -5,8 +5,8 @@ import type { Instant } from '../../ports/instant.ts';
 import { comparePaths, everything } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
 import { deleteBody } from '../backup/scan-changes.ts';
-import { BatchBuilder } from '../segments/batch-builder.ts';
 import { readRecords } from '../segments/read-records.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { Selection } from '../view/selection.ts';
 import type { View, ViewEntry } from '../view/view.ts';
 
@@ -58,7 +58,7 @@ async function* chosenDocuments(
   paths: readonly string[],
   read: { signal?: AbortSignal },
 ): AsyncGenerator<RecordBatch> {
-  const builder = new BatchBuilder();
+  const builder = new RecordBatchBuilder();
   for (const path of [...new Set(paths)].sort(comparePaths)) {
     const bytes = await view.get(path, read);
     if (bytes === undefined) continue;
@@ -74,7 +74,7 @@ async function* extraDeletes(
   selection: Selection,
 ): AsyncGenerator<RecordBatch> {
   const { source, readTime } = deleteExtra!;
-  const builder = new BatchBuilder();
+  const builder = new RecordBatchBuilder();
   const scan = source.scan(everything, {
     scope: scope ?? wholeDatabase,
     readTime,

@@ -1,6 +1,6 @@
 import { loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TestBench } from '../../fixtures/test-bench.ts';
+import { BackupHarness } from '../../fixtures/backup-harness.ts';
 import { manifestKey } from '../../format/object-keys.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
 import { isEngineError } from '../../ports/errors.ts';
@@ -33,10 +33,10 @@ async function liveRecords(connected: ReturnType<typeof connect>) {
 
 describe('the sample database with every value type, odd ids and missing parents', () => {
   test.each(['shop', 'elsewhere'])('comes back complete in project %s, references with it', async (project) => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const [shop, target] = [connect('shop'), connect(project)];
-    await runBackup({ ...bench, source: shop.source, backupId: 'b', segmentBytes: 20_000 });
-    const view = await bench.view('b');
+    await runBackup({ ...harness, source: shop.source, backupId: 'b', segmentBytes: 20_000 });
+    const view = await harness.view('b');
     const result = await restoreView({
       view,
       target: target.target,
@@ -56,14 +56,14 @@ describe('the sample database with every value type, odd ids and missing parents
   });
 
   test('increments of it hold exactly what changed', async () => {
-    const bench = new TestBench();
+    const harness = new BackupHarness();
     const shop = connect('shop');
-    const full = await runBackup({ ...bench, source: shop.source, backupId: 'full' });
+    const full = await runBackup({ ...harness, source: shop.source, backupId: 'full' });
     const increment = await runBackup({
-      ...bench,
+      ...harness,
       source: shop.source,
       backupId: 'inc',
-      parentChain: await bench.chain('full'),
+      parentChain: await harness.chain('full'),
     });
     expect(increment.body.counts).toMatchObject({ puts: 0, deletes: 0, documents: full.body.counts.documents });
     expect(increment.body.collections).toEqual(full.body.collections);
@@ -87,7 +87,7 @@ test('a store that fails, throttles, delays and corrupts never leads to a wrong 
       seed,
     });
     const retry = { attemptsMax: 7, delayMsMin: 1, delayMsMax: 4 };
-    const writing = new TestBench(withRetries(faulty, retry));
+    const writing = new BackupHarness(withRetries(faulty, retry));
     const outcome = await runBackup({ ...writing, source: shop.source, backupId: 'b', segmentBytes: 50_000 }).then(
       () => 'completed' as const,
       (error: unknown) => {
@@ -96,7 +96,7 @@ test('a store that fails, throttles, delays and corrupts never leads to a wrong 
       },
     );
     outcomes[outcome] += 1;
-    const reading = new TestBench(withRetries(plain));
+    const reading = new BackupHarness(withRetries(plain));
     if (outcome === 'failed') expect(await reading.store.head(manifestKey('b'))).toBeUndefined();
     else expect(await verifyChain(await reading.chain('b'), await reading.view('b'))).toMatchObject({ isIntact: true });
   }

@@ -12,7 +12,7 @@ import {
   recordHeaderBytes,
 } from '../../ports/record.ts';
 import type { BufferPool } from './buffer-pool.ts';
-import type { SealPool } from './seal-pool.ts';
+import type { SegmentCodec } from './segment-codec.ts';
 
 export const segmentBufferBytes = 8 * 1024 * 1024;
 export const fullSegmentBytes = 6 * 1024 * 1024;
@@ -21,7 +21,7 @@ export const incrementSegmentBytes = 1024 * 1024;
 
 export interface SegmentWriterOptions {
   readonly store: BlobStore;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly buffers: BufferPool;
   readonly context: SealContext;
   readonly content: SegmentContent;
@@ -120,9 +120,9 @@ export class SegmentWriter {
     sequence: number,
     summary: RecordSummary | undefined,
   ): Promise<FinishedSegment> {
-    const { pool, context, content, range, buffers, store, keyOf, signal, lock } = this.#options;
+    const { codec, context, content, range, buffers, store, keyOf, signal, lock } = this.#options;
     const position: SegmentPosition = { content, range, sequence, annex: new Uint8Array(0) };
-    const sealed = await pool
+    const sealed = await codec
       .seal(new Uint8Array(buffer, 0, length), position, context, summary)
       .finally(() => buffers.release(buffer));
     await store.put(keyOf(sealed.descriptor), sealed.bytes, {

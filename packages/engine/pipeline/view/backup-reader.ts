@@ -10,7 +10,7 @@ import type { OpenedSegment, SealContext } from '../../format/segment.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 import { comparePaths } from '../../ports/path-order.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { Layer } from './layer.ts';
 import { mayHold, type Selection } from './selection.ts';
 
@@ -18,7 +18,7 @@ export interface OpenBackupOptions {
   readonly store: BlobStore;
   readonly backupId: string;
   readonly keys: KeyRing;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly signal?: AbortSignal;
 }
 
@@ -35,19 +35,19 @@ export class BackupReader implements Layer {
   readonly context: SealContext;
   /** The wrapped data key as the manifest holds it. */
   readonly envelope: Envelope;
-  readonly #pool: SealPool;
+  readonly #codec: SegmentCodec;
   readonly #shards = new Map<string, Promise<readonly SegmentDescriptor[]>>();
 
   private constructor(
     store: BlobStore,
-    pool: SealPool,
+    codec: SegmentCodec,
     body: ManifestBody,
     manifestSha256: string,
     context: SealContext,
     envelope: Envelope,
   ) {
     this.store = store;
-    this.#pool = pool;
+    this.#codec = codec;
     this.body = body;
     this.manifestSha256 = manifestSha256;
     this.context = context;
@@ -58,7 +58,7 @@ export class BackupReader implements Layer {
     return await onceMore(() => BackupReader.#openOnce(options));
   }
 
-  static async #openOnce({ store, backupId, keys, pool, signal }: OpenBackupOptions): Promise<BackupReader> {
+  static async #openOnce({ store, backupId, keys, codec, signal }: OpenBackupOptions): Promise<BackupReader> {
     const bytes = await store.get(manifestKey(backupId), { bytesMax: manifestBytesMax, ...(signal ? { signal } : {}) });
     const object = new ManifestObject(bytes);
     const clear = object.clear();
@@ -70,7 +70,7 @@ export class BackupReader implements Layer {
       throw damaged(backupId, 'contradicts its head');
     assertOrdered(backupId, body.segments);
     const context = { ownerId: backupId, dataKey, database: body.database };
-    return new BackupReader(store, pool, body, await object.bodySha256(), context, clear.envelope);
+    return new BackupReader(store, codec, body, await object.bodySha256(), context, clear.envelope);
   }
 
   get backupId(): string {
@@ -97,7 +97,7 @@ export class BackupReader implements Layer {
     const bytes = await this.#present(
       this.store.get(segmentKey(this.backupId, descriptor.id), signal ? { signal } : {}),
     );
-    const opened = await this.#pool.open(bytes, descriptor, this.context);
+    const opened = await this.#codec.open(bytes, descriptor, this.context);
     freeBytes(bytes);
     return opened;
   }
@@ -110,7 +110,7 @@ export class BackupReader implements Layer {
     const length = descriptor.headerBytes + descriptor.indexBytes;
     const key = segmentKey(this.backupId, descriptor.id);
     const bytes = await this.#present(this.store.getRange(key, 0, length, signal ? { signal } : {}));
-    return await this.#pool.openIndex(bytes, descriptor, this.context);
+    return await this.#codec.openIndex(bytes, descriptor, this.context);
   }
 
   /** A missing object is a damaged backup, not a missing backup. */

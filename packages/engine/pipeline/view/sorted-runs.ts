@@ -7,9 +7,9 @@ import type { BlobStore } from '../../ports/blob-store.ts';
 import { throwIfCancelled } from '../../ports/errors.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { type RecordBatch, type RecordKind, recordHeaderBytes } from '../../ports/record.ts';
-import { BatchBuilder } from '../segments/batch-builder.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
-import type { SealPool } from '../segments/seal-pool.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
+import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { incrementSegmentBytes, SegmentWriter, segmentBufferBytes } from '../segments/segment-writer.ts';
 import type { Layer } from './layer.ts';
 import { mergeLayers } from './merge-layers.ts';
@@ -25,7 +25,7 @@ export interface SortOptions {
   readonly database: string;
   /** Room for what does not fit in memory. What lies there is sealed under a key that nobody keeps. */
   readonly scratch: BlobStore;
-  readonly pool: SealPool;
+  readonly codec: SegmentCodec;
   readonly runBytes?: number;
   readonly signal?: AbortSignal;
 }
@@ -84,12 +84,12 @@ class Sorter {
   }
 
   async #writeRun(records: AsyncIterable<RecordBatch> | Iterable<RecordBatch>): Promise<Layer> {
-    const { scratch: store, pool, database, signal } = this.#options;
+    const { scratch: store, codec, database, signal } = this.#options;
     const context = { ownerId: this.#ownerId, dataKey: this.#dataKey, database };
     const segments: SegmentDescriptor[] = [];
     const writer = new SegmentWriter({
       store,
-      pool,
+      codec,
       buffers: this.#buffers,
       context,
       content: segmentContent.documents,
@@ -107,15 +107,15 @@ class Sorter {
         yield* segments.filter(({ firstPath, lastPath }) => mayHold(selection, firstPath, lastPath));
       },
       read: async (descriptor) =>
-        await pool.open(await store.get(segmentKey(context.ownerId, descriptor.id)), descriptor, context),
+        await codec.open(await store.get(segmentKey(context.ownerId, descriptor.id)), descriptor, context),
       readIndex: async (descriptor) =>
-        (await pool.open(await store.get(segmentKey(context.ownerId, descriptor.id)), descriptor, context)).index,
+        (await codec.open(await store.get(segmentKey(context.ownerId, descriptor.id)), descriptor, context)).index,
     };
   }
 }
 
 function* batches(records: readonly UnsortedRecord[]): Generator<RecordBatch> {
-  const builder = new BatchBuilder();
+  const builder = new RecordBatchBuilder();
   for (const { kind, path, body } of records) {
     builder.add(kind, path, body);
     if (builder.isFull) yield builder.take();

@@ -1,7 +1,7 @@
 import type { ManifestBody } from '../../format/manifest-body.ts';
 import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { type RecordBatch, recordHeaderBytes } from '../../ports/record.ts';
-import { BatchBuilder } from '../segments/batch-builder.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import { type Layer, loadSegment } from './layer.ts';
 import { firstNotBelow, mergeLayers, type Run } from './merge-layers.ts';
 import { type Selection, selectsEverything, wholeView } from './selection.ts';
@@ -41,7 +41,7 @@ export class View {
 
   /** All selected documents as puts, ascending by path. */
   async *records(selection: Selection = wholeView, { signal }: ViewReadOptions = {}): AsyncGenerator<RecordBatch> {
-    const builder = new BatchBuilder();
+    const builder = new RecordBatchBuilder();
     const runs = mergeLayers(this.layers, selection, { namesOnly: false, includeDeletes: false, signal });
     for await (const run of runs) {
       const isWhole = run.to - run.from === run.segment.entries.count;
@@ -125,7 +125,7 @@ function* smallParts({ segment, from, to }: Run): Generator<Run> {
     yield { segment, from: start, to: Math.min(to, start + partRecords) };
 }
 
-function addRun(builder: BatchBuilder, { segment, from, to }: Run): void {
+function addRun(builder: RecordBatchBuilder, { segment, from, to }: Run): void {
   const { paths, offsets } = segment.entries;
   builder.addEncoded(segment.data!.subarray(offsets[from]!, offsets[to]!), to - from, paths[from]!, paths[to - 1]!);
 }

@@ -3,7 +3,7 @@ import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/
 import { type FirestoreSandbox, startFirestoreSandbox } from '../../../sandbox/index.ts';
 import { everything, wholeDatabase } from '../../ports/index.ts';
 import { type ConnectedFirestore, connectFirestore, type FirestoreConnection } from './connect.ts';
-import { collect, fields, quickRetry, scanAll, write } from './testing/bench.ts';
+import { collect, fields, quickRetry, scanAll, write } from './testing/firestore-harness.ts';
 
 let google: GoogleSandbox;
 let firestore: FirestoreSandbox;

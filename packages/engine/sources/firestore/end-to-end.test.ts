@@ -1,34 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KeyRing } from '../../crypto/key-ring.ts';
-import { contentsOf } from '../../fixtures/test-bench.ts';
+import { contentsOf } from '../../fixtures/backup-harness.ts';
 import { runBackup } from '../../pipeline/backup/run-backup.ts';
 import { LogReader } from '../../pipeline/log/log-reader.ts';
 import { createLog, LogWriter } from '../../pipeline/log/log-writer.ts';
 import { viewAt } from '../../pipeline/log/view-at.ts';
 import { restoreView } from '../../pipeline/restore/restore.ts';
-import { SealPool } from '../../pipeline/segments/seal-pool.ts';
+import { SegmentCodec } from '../../pipeline/segments/segment-codec.ts';
 import { openChain, viewOfChain } from '../../pipeline/view/open-view.ts';
 import { type Instant, wholeDatabase } from '../../ports/index.ts';
 import { createMemoryStore } from '../../stores/memory/memory-store.ts';
 import type { ConnectedFirestore } from './connect.ts';
-import { fields, scanAll, startTestBench, type TestBench, write } from './testing/bench.ts';
+import { type FirestoreHarness, fields, scanAll, startFirestoreHarness, write } from './testing/firestore-harness.ts';
 
-let bench: TestBench;
+let harness: FirestoreHarness;
 const store = createMemoryStore();
 const keys = new KeyRing([{ key: new Uint8Array(32).fill(7) }]);
-const pool = new SealPool();
+const codec = new SegmentCodec();
 const sample = { project: 'sample', database: '(default)' };
 let source: ConnectedFirestore;
 
 beforeAll(async () => {
-  bench = await startTestBench();
-  bench.sandbox.control.loadSample(sample, { documents: 2_000, seed: 11 });
-  source = bench.connect({ projectId: 'sample', retry: { attemptsMax: 30, delayBaseMs: 2, delayMaxMs: 20 } });
+  harness = await startFirestoreHarness();
+  harness.sandbox.control.loadSample(sample, { documents: 2_000, seed: 11 });
+  source = harness.connect({ projectId: 'sample', retry: { attemptsMax: 30, delayBaseMs: 2, delayMaxMs: 20 } });
 });
-afterAll(() => bench.stop());
+afterAll(() => harness.stop());
 
-const chainOf = (backupId: string) => openChain({ store, backupId, keys, pool });
+const chainOf = (backupId: string) => openChain({ store, backupId, keys, codec });
 
 /** Every document at an instant, by path, to the byte. */
 async function databaseAt(readTime: Instant): Promise<Map<string, string>> {
@@ -42,7 +42,7 @@ async function backUp(backupId: string, parent?: string): Promise<Instant> {
     source: source.source,
     store,
     keys,
-    pool,
+    codec,
     backupId,
     parentChain,
     snapshotTime,
@@ -52,8 +52,8 @@ async function backUp(backupId: string, parent?: string): Promise<Instant> {
 }
 
 test('a sample database with every value type: backup, increment and any captured instant equal the database then', async () => {
-  bench.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 150, reset: true, probability: 0.3 });
-  bench.sandbox.control.addFault({ method: 'BatchGetDocuments', status: 'UNAVAILABLE', probability: 0.3 });
+  harness.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 150, reset: true, probability: 0.3 });
+  harness.sandbox.control.addFault({ method: 'BatchGetDocuments', status: 'UNAVAILABLE', probability: 0.3 });
   const first = await backUp('bkp_full');
   expect(await contentsOf(viewOfChain(await chainOf('bkp_full')))).toEqual(await databaseAt(first));
 
@@ -69,7 +69,7 @@ test('a sample database with every value type: backup, increment and any capture
   const scope = wholeDatabase;
   const { database } = source.source;
   const context = await createLog({ store, keys, logId: 'log_1', database, scope, createdAt: second, from: second });
-  const writer = new LogWriter({ store, pool, context, nextSequence: 0 });
+  const writer = new LogWriter({ store, codec, context, nextSequence: 0 });
   const controller = new AbortController();
   let covered = second;
   const capturing = (async () => {
@@ -95,11 +95,11 @@ test('a sample database with every value type: backup, increment and any capture
   const coverage = await log.coverage();
   expect(coverage.gaps).toEqual([]);
   const [last, chain] = [instants.at(-1)!, await chainOf('bkp_more')];
-  const view = await viewAt({ chain, log, instant: last, scratch: createMemoryStore(), pool, coverage });
+  const view = await viewAt({ chain, log, instant: last, scratch: createMemoryStore(), codec, coverage });
   expect(await contentsOf(view)).toEqual(await databaseAt(last));
-  bench.sandbox.control.clearFaults();
+  harness.sandbox.control.clearFaults();
 
-  const target = bench.connect({ projectId: 'copy' });
+  const target = harness.connect({ projectId: 'copy' });
   const result = await restoreView({
     view,
     target: target.target,

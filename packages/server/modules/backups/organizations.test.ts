@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BackupReader, createLocalStore, KeyRing, SealPool } from '@holdfast/engine';
+import { BackupReader, createLocalStore, KeyRing, SegmentCodec } from '@holdfast/engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
@@ -23,7 +23,7 @@ const keyOfCustomer = Buffer.alloc(32, 9);
 async function opensWith(key: Uint8Array, backupId: string): Promise<boolean> {
   const store = await createLocalStore({ root: folder() });
   const keys = new KeyRing([{ key }]);
-  return BackupReader.open({ store, backupId, keys, pool: new SealPool() }).then(
+  return BackupReader.open({ store, backupId, keys, codec: new SegmentCodec() }).then(
     () => true,
     () => false,
   );

@@ -3,7 +3,7 @@
 import { type MergeMode, pathOfName, type RecordBatch, recordKind } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { snapshotTime } from '../database-info.ts';
-import { nameOfDocument } from '../scan/batch-builder.ts';
+import { nameOfDocument } from '../scan/document-batch-builder.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';

@@ -14,26 +14,26 @@ import type { ConnectedFirestore } from '../connect.ts';
 import {
   batchesOf,
   collect,
+  type FirestoreHarness,
   fields,
   scanAll,
-  startTestBench,
-  type TestBench,
+  startFirestoreHarness,
   type TestRecord,
   write,
-} from '../testing/bench.ts';
+} from '../testing/firestore-harness.ts';
 
-let bench: TestBench;
+let harness: FirestoreHarness;
 let projects = 0;
 beforeAll(async () => {
-  bench = await startTestBench();
+  harness = await startFirestoreHarness();
 });
-afterAll(() => bench.stop());
+afterAll(() => harness.stop());
 afterEach(() => {
-  bench.sandbox.control.clearFaults();
-  bench.sandbox.control.clearAccess();
+  harness.sandbox.control.clearFaults();
+  harness.sandbox.control.clearAccess();
 });
 
-const fresh = (more = {}): ConnectedFirestore => bench.connect({ projectId: `target-${++projects}`, ...more });
+const fresh = (more = {}): ConnectedFirestore => harness.connect({ projectId: `target-${++projects}`, ...more });
 const many = (count: number, offset = 0): TestRecord[] =>
   Array.from({ length: count }, (_, index) => ({
     path: `c/${String(index).padStart(6, '0')}`,
@@ -228,36 +228,36 @@ describe('limits and failures', () => {
   test('storms of retryable answers and lost acknowledgements lose nothing', async () => {
     const connected = fresh({ retry: { attemptsMax: 40, delayBaseMs: 1, delayMaxMs: 10 } });
     for (const status of ['RESOURCE_EXHAUSTED', 'ABORTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'] as const) {
-      bench.sandbox.control.addFault({ method: 'BatchWrite', status, probability: 0.2 });
+      harness.sandbox.control.addFault({ method: 'BatchWrite', status, probability: 0.2 });
     }
-    bench.sandbox.control.addFault({
+    harness.sandbox.control.addFault({
       method: 'BatchWrite',
       status: 'UNAVAILABLE',
       afterEffect: true,
       probability: 0.2,
     });
-    bench.sandbox.control.addFault({ method: 'BatchWrite', reset: true, probability: 0.1 });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', reset: true, probability: 0.1 });
     const result = await apply(connected, many(10_000));
     expect(result).toMatchObject({ written: 10_000, failed: 0 });
-    bench.sandbox.control.clearFaults();
+    harness.sandbox.control.clearFaults();
     expect(await scanAll(connected)).toHaveLength(10_000);
   });
 
   test('each write has its own status: those over the quota are written later, the others once', async () => {
     const connected = fresh({ retry: { attemptsMax: 200, delayBaseMs: 5, delayMaxMs: 50 } });
-    bench.sandbox.control.setWriteQuota({ documentsPerSecond: 3_000 });
+    harness.sandbox.control.setWriteQuota({ documentsPerSecond: 3_000 });
     const result = await apply(connected, many(4_500));
-    bench.sandbox.control.setWriteQuota(null);
+    harness.sandbox.control.setWriteQuota(null);
     expect(result).toMatchObject({ written: 4_500, failed: 0 });
     expect(await scanAll(connected)).toHaveLength(4_500);
   });
 
   test('a quota that never refills ends in RESTORE_QUOTA_EXCEEDED, missing rights in RESTORE_PERMISSION_DENIED', async () => {
     const connected = fresh();
-    bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'RESOURCE_EXHAUSTED' });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', status: 'RESOURCE_EXHAUSTED' });
     await expect(apply(connected, many(10))).rejects.toMatchObject({ code: 'RESTORE_QUOTA_EXCEEDED', retryable: true });
-    bench.sandbox.control.clearFaults();
-    bench.sandbox.control.deny({ access: 'write' });
+    harness.sandbox.control.clearFaults();
+    harness.sandbox.control.deny({ access: 'write' });
     await expect(apply(connected, many(10))).rejects.toMatchObject({
       code: 'RESTORE_PERMISSION_DENIED',
       retryable: false,
@@ -266,7 +266,7 @@ describe('limits and failures', () => {
 
   test('cancelling stops the writing with CANCELLED', async () => {
     const connected = fresh();
-    bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 20 });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 20 });
     const controller = new AbortController();
     const work = apply(connected, many(50_000), { signal: controller.signal });
     setTimeout(() => controller.abort(), 60);
@@ -277,8 +277,8 @@ describe('limits and failures', () => {
 describe('progress', () => {
   test('a checkpoint never passes what is not surely written, whatever order the answers come in', async () => {
     const connected = fresh({ retry: { attemptsMax: 50, delayBaseMs: 5, delayMaxMs: 30 } });
-    bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 15, probability: 0.5 });
-    bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', probability: 0.3 });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 15, probability: 0.5 });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', probability: 0.3 });
     const seen: ApplyProgress[] = [];
     const result = await apply(connected, many(8_000), {
       onProgress: async (progress) => {
@@ -317,7 +317,7 @@ describe('progress', () => {
 
   test('two versions of one document in a row end with the later one', async () => {
     const connected = fresh();
-    bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 30, times: 1 });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 30, times: 1 });
     async function* versions() {
       for (const n of [1, 2, 3]) yield* batchesOf(connected.target.database, [{ path: 'c/a', fields: fields(n) }]);
     }
@@ -334,13 +334,13 @@ describe('progress', () => {
   });
 
   test('the source is not read ahead of the writing', async () => {
-    fillFast(bench.sandbox.control.database({ project: 'flood', database: '(default)' }), {
+    fillFast(harness.sandbox.control.database({ project: 'flood', database: '(default)' }), {
       collection: 'c',
       documents: 60_000,
     });
-    const source = bench.connect({ projectId: 'flood' });
+    const source = harness.connect({ projectId: 'flood' });
     const target = fresh();
-    bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 400 });
+    harness.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 400 });
     const controller = new AbortController();
     const readTime = await source.source.snapshotTime();
     const scan = source.source.scan(everything, { scope: wholeDatabase, readTime });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type GoogleSandbox, startGoogleSandbox } from '../../../../sandbox/google/index.ts';
 import type { AuthHashConfiguration, AuthUser, AuthUserBatch } from '../../../ports/index.ts';
 import { type ConnectedFirestore, connectFirestore } from '../connect.ts';
-import { collect, quickRetry } from '../testing/bench.ts';
+import { collect, quickRetry } from '../testing/firestore-harness.ts';
 import { isRedacted } from './redaction.ts';
 
 const hash = Buffer.from('hash').toString('base64');

@@ -8,12 +8,19 @@ import {
   wholeDatabase,
 } from '../../../ports/index.ts';
 import type { ConnectedFirestore } from '../connect.ts';
-import { fields, scanAll, startTestBench, storedIn, type TestBench, write } from '../testing/bench.ts';
+import {
+  type FirestoreHarness,
+  fields,
+  scanAll,
+  startFirestoreHarness,
+  storedIn,
+  write,
+} from '../testing/firestore-harness.ts';
 
-let bench: TestBench;
+let bench: FirestoreHarness;
 let projects = 0;
 beforeAll(async () => {
-  bench = await startTestBench();
+  bench = await startFirestoreHarness();
 });
 afterAll(() => bench.stop());
 afterEach(() => bench.sandbox.control.clearFaults());

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { wholeDatabase } from '../../../ports/index.ts';
-import { fields, startTestBench, type TestBench, write } from '../testing/bench.ts';
+import { type FirestoreHarness, fields, startFirestoreHarness, write } from '../testing/firestore-harness.ts';
 import { type CaughtUp, catchUp } from './catch-up.ts';
 
-let bench: TestBench;
+let bench: FirestoreHarness;
 beforeAll(async () => {
-  bench = await startTestBench();
+  bench = await startFirestoreHarness();
 });
 afterAll(() => bench.stop());
 

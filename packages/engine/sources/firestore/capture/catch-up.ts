@@ -16,7 +16,7 @@ import {
   recordKind,
   type Scope,
 } from '../../../ports/index.ts';
-import { nameOfDocument } from '../scan/batch-builder.ts';
+import { nameOfDocument } from '../scan/document-batch-builder.ts';
 import { forEachRecord } from '../scan/records.ts';
 import type { FirestoreSource } from '../source.ts';
 import { type Change, deleteChange, inCommitOrder, putChange } from './changes.ts';

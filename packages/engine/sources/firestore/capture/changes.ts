@@ -12,7 +12,7 @@ import {
   type RecordKind,
   recordKind,
 } from '../../../ports/index.ts';
-import { BatchBuilder, nameOfDocument } from '../scan/batch-builder.ts';
+import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-builder.ts';
 import { encodeGoneDocument } from '../scan/encode-document.ts';
 import { MalformedMessage } from '../wire.ts';
 
@@ -107,7 +107,7 @@ export function piecesOf(
 
 export function encodeChanges(changes: readonly Change[]): RecordBatch | null {
   if (changes.length === 0) return null;
-  const builder = new BatchBuilder(changes.reduce((sum, change) => sum + change.body.length + 5, 0));
+  const builder = new DocumentBatchBuilder(changes.reduce((sum, change) => sum + change.body.length + 5, 0));
   for (const change of changes) builder.append(change.kind, change.body, 0, change.body.length);
   return builder.take()!;
 }

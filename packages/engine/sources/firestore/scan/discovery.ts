@@ -5,8 +5,8 @@ import type { FirestoreClient } from '../client.ts';
 import { mapLimited } from '../map-limited.ts';
 import { messages, methods } from '../protos.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
-import { BatchBuilder } from './batch-builder.ts';
 import { listCollectionIds } from './collections.ts';
+import { DocumentBatchBuilder } from './document-batch-builder.ts';
 import { parentName, structuredQuery, timestampMessage } from './query.ts';
 import { QueryStream } from './query-stream.ts';
 import { eachPath } from './records.ts';
@@ -71,7 +71,7 @@ export async function samplePaths(
   });
   const retrier = client.retrier(options.signal);
   for (;;) {
-    const builder = new BatchBuilder();
+    const builder = new DocumentBatchBuilder();
     const paths: string[] = [];
     try {
       for await (const batch of new QueryStream(client, builder).batches(request, options.signal)) {

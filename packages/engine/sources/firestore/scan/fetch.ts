@@ -7,7 +7,7 @@ import { messages, methods } from '../protos.ts';
 import { throwIfAborted } from '../retry.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
-import { BatchBuilder, batchBytesTarget, nameOfDocument } from './batch-builder.ts';
+import { batchBytesTarget, DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
 import { encodeGoneDocument } from './encode-document.ts';
 import { timestampMessage } from './query.ts';
 
@@ -25,7 +25,7 @@ export async function* fetchDocuments(
   paths: readonly string[],
   options: ReadOptions,
 ): AsyncGenerator<RecordBatch, void> {
-  const builder = new BatchBuilder(batchBytesTarget);
+  const builder = new DocumentBatchBuilder(batchBytesTarget);
   // A reader that leaves early leaves no requests behind.
   const left = new AbortController();
   const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);

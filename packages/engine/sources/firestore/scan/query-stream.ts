@@ -9,7 +9,7 @@ import { methods } from '../protos.ts';
 import type { GrpcCall } from '../transport/call.ts';
 import type { GrpcError } from '../transport/status.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
-import type { BatchBuilder } from './batch-builder.ts';
+import type { DocumentBatchBuilder } from './document-batch-builder.ts';
 
 const documentTag = 0x0a;
 /** Batches that lie ready before the stream is paused. */
@@ -19,7 +19,7 @@ const idleTimeoutMs = 60_000;
 
 export class QueryStream {
   readonly #client: FirestoreClient;
-  readonly #builder: BatchBuilder;
+  readonly #builder: DocumentBatchBuilder;
   readonly #ready: RecordBatch[] = [];
   #call: GrpcCall | undefined;
   #wake: (() => void) | undefined;
@@ -28,7 +28,7 @@ export class QueryStream {
   /** Documents of this attempt. */
   documents = 0;
 
-  constructor(client: FirestoreClient, builder: BatchBuilder) {
+  constructor(client: FirestoreClient, builder: DocumentBatchBuilder) {
     this.#client = client;
     this.#builder = builder;
   }

@@ -2,7 +2,7 @@
 
 import { pathOfName, type RecordBatch, type RecordLocation, readRecordAt, recordKind } from '../../../ports/index.ts';
 import { MalformedMessage } from '../wire.ts';
-import { nameOfDocument } from './batch-builder.ts';
+import { nameOfDocument } from './document-batch-builder.ts';
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

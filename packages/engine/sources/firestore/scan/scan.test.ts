@@ -3,20 +3,28 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fillFast } from '../../../../sandbox/index.ts';
 import { comparePaths, everything, isEngineError, type Scope, wholeDatabase } from '../../../ports/index.ts';
 import type { ConnectedFirestore } from '../connect.ts';
-import { collect, fields, scanAll, startTestBench, storedIn, type TestBench, write } from '../testing/bench.ts';
+import {
+  collect,
+  type FirestoreHarness,
+  fields,
+  scanAll,
+  startFirestoreHarness,
+  storedIn,
+  write,
+} from '../testing/firestore-harness.ts';
 
 const documents = 5_000;
 const name = { project: 'big', database: '(default)' };
-let bench: TestBench;
+let harness: FirestoreHarness;
 let big: ConnectedFirestore;
 
 beforeAll(async () => {
-  bench = await startTestBench();
-  fillFast(bench.sandbox.control.database(name), { collection: 'items', documents: documents });
-  big = bench.connect({ projectId: 'big' });
+  harness = await startFirestoreHarness();
+  fillFast(harness.sandbox.control.database(name), { collection: 'items', documents: documents });
+  big = harness.connect({ projectId: 'big' });
 });
-afterAll(() => bench.stop());
-afterEach(() => bench.sandbox.control.clearFaults());
+afterAll(() => harness.stop());
+afterEach(() => harness.sandbox.control.clearFaults());
 
 const pathsOf = (stored: readonly { path: string }[]) => stored.map(({ path }) => path);
 
@@ -37,7 +45,7 @@ describe('what a scan holds', () => {
   ];
   let demo: ConnectedFirestore;
   beforeAll(async () => {
-    demo = bench.connect({ projectId: 'structure' });
+    demo = harness.connect({ projectId: 'structure' });
     await write(
       demo,
       paths.map((path, index) => ({ path, fields: fields(index) })),
@@ -110,14 +118,14 @@ describe('what a scan holds', () => {
 
   test('a count that takes the database too long is taken in pieces, and is exact', async () => {
     const readTime = await big.source.snapshotTime();
-    bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
+    harness.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
     expect(await big.source.count(everything, { scope: wholeDatabase, readTime })).toBe(documents);
-    bench.sandbox.control.clearFaults();
-    bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
+    harness.sandbox.control.clearFaults();
+    harness.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'DEADLINE_EXCEEDED', times: 1 });
     const own = { collections: ['items'], includeSubcollections: false, excludeCollections: [] };
     const range = { start: 'items/d000000100', end: 'items/d000004100' };
     expect(await big.source.count(range, { scope: own, readTime, after: 'items/d000000199' })).toBe(3_900);
-    expect(bench.sandbox.control.counters().methods.RunAggregationQuery?.calls ?? 0).toBeGreaterThan(5);
+    expect(harness.sandbox.control.counters().methods.RunAggregationQuery?.calls ?? 0).toBeGreaterThan(5);
   });
 
   test('the collection tree counts what is in each collection and below', async () => {
@@ -146,17 +154,17 @@ describe('through faults', () => {
     ['cancelled by the server', { status: 'CANCELLED' as const }],
   ])('a stream %s again and again is continued: no doubles, no holes', async (_, fault) => {
     const readTime = await big.source.snapshotTime();
-    bench.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 321, ...fault });
+    harness.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 321, ...fault });
     const stored = await scanAll(big, { readTime });
     expect(stored).toHaveLength(documents);
     expect(new Set(pathsOf(stored)).size).toBe(documents);
-    expect(bench.sandbox.control.faultHits()[0]).toBeGreaterThan(10);
+    expect(harness.sandbox.control.faultHits()[0]).toBeGreaterThan(10);
   });
 
   test('an outage longer than the patience ends in SOURCE_UNAVAILABLE, not in a short scan', async () => {
     const readTime = await big.source.snapshotTime();
-    bench.sandbox.control.addFault({ method: 'RunQuery', status: 'UNAVAILABLE', skip: 1 });
-    bench.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 100, reset: true });
+    harness.sandbox.control.addFault({ method: 'RunQuery', status: 'UNAVAILABLE', skip: 1 });
+    harness.sandbox.control.addFault({ method: 'RunQuery', breakAfterDocuments: 100, reset: true });
     await expect(scanAll(big, { readTime })).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE', retryable: true });
   });
 
@@ -169,30 +177,30 @@ describe('through faults', () => {
       ['NOT_FOUND', 'SOURCE_NOT_FOUND'],
       ['INVALID_ARGUMENT', 'VALIDATION_ERROR'],
     ] as const) {
-      bench.sandbox.control.clearFaults();
-      bench.sandbox.control.addFault({ method: 'RunQuery', status, message: 'no' });
+      harness.sandbox.control.clearFaults();
+      harness.sandbox.control.addFault({ method: 'RunQuery', status, message: 'no' });
       await expect(scanAll(big, { readTime })).rejects.toMatchObject({ code });
     }
   });
 
   test('a read time out of reach is SNAPSHOT_TOO_OLD', async () => {
-    const old = bench.connect({ projectId: 'old' });
+    const old = harness.connect({ projectId: 'old' });
     await write(old, [{ path: 'a/b', fields: fields(1) }]);
     const readTime = await old.source.snapshotTime();
-    bench.sandbox.control.moveClock({ project: 'old', database: '(default)' }, 2 * 3_600_000);
+    harness.sandbox.control.moveClock({ project: 'old', database: '(default)' }, 2 * 3_600_000);
     await expect(scanAll(old, { readTime })).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
   });
 
   test('a read time in the future is a mistake, and with PITR an old one must be a whole minute', async () => {
-    const pitr = bench.connect({ projectId: 'pitr' });
+    const pitr = harness.connect({ projectId: 'pitr' });
     const database = { project: 'pitr', database: '(default)' };
-    bench.sandbox.control.setPointInTimeRecovery(database, true);
+    harness.sandbox.control.setPointInTimeRecovery(database, true);
     await write(pitr, [{ path: 'a/b', fields: fields(1) }]);
     await expect(scanAll(pitr, { readTime: '2200-01-01T00:00:00.000000000Z' })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
     });
     const readTime = await pitr.source.snapshotTime();
-    bench.sandbox.control.moveClock(database, 2 * 3_600_000);
+    harness.sandbox.control.moveClock(database, 2 * 3_600_000);
     await expect(scanAll(pitr, { readTime })).rejects.toMatchObject({ code: 'SNAPSHOT_TOO_OLD' });
     const nextMinute = new Date(Math.ceil(Date.parse(`${readTime.slice(0, 23)}Z`) / 60_000) * 60_000).toISOString();
     expect(await scanAll(pitr, { readTime: nextMinute.replace('.000Z', '.000000000Z') })).toHaveLength(1);
@@ -200,7 +208,7 @@ describe('through faults', () => {
 
   test('cancelling ends a scan promptly with CANCELLED', async () => {
     const readTime = await big.source.snapshotTime();
-    bench.sandbox.control.addFault({ method: 'RunQuery', batchLatencyMs: 5_000 });
+    harness.sandbox.control.addFault({ method: 'RunQuery', batchLatencyMs: 5_000 });
     const controller = new AbortController();
     const startedMs = performance.now();
     const scan = collect(big.source.scan(everything, { scope: wholeDatabase, readTime, signal: controller.signal }));
@@ -212,11 +220,11 @@ describe('through faults', () => {
 
 describe('with restraint', () => {
   test('a reader that stops holds the stream: what is under way stays bounded', async () => {
-    fillFast(bench.sandbox.control.database({ project: 'slow', database: '(default)' }), {
+    fillFast(harness.sandbox.control.database({ project: 'slow', database: '(default)' }), {
       collection: 'items',
       documents: 60_000,
     });
-    const slow = bench.connect({ projectId: 'slow' });
+    const slow = harness.connect({ projectId: 'slow' });
     const readTime = await slow.source.snapshotTime();
     const scan = slow.source.scan(everything, { scope: wholeDatabase, readTime })[Symbol.asyncIterator]();
     const first = await scan.next();
@@ -229,7 +237,7 @@ describe('with restraint', () => {
   });
 
   test('a read rate is kept, and no more is asked for than it allows', async () => {
-    const limited = bench.connect({ projectId: 'big', readRateLimit: 5_000 });
+    const limited = harness.connect({ projectId: 'big', readRateLimit: 5_000 });
     const readTime = await limited.source.snapshotTime();
     const startedMs = performance.now();
     const stored = await scanAll(limited, { readTime });
@@ -238,7 +246,7 @@ describe('with restraint', () => {
   });
 
   test('reads are counted as they are billed', async () => {
-    const counted = bench.connect({ projectId: 'big' });
+    const counted = harness.connect({ projectId: 'big' });
     const readTime = await counted.source.snapshotTime();
     const before = counted.source.usage.documentsRead;
     await scanAll(counted, { readTime });
@@ -259,10 +267,10 @@ describe('fetch', () => {
 
   test('survives broken streams without doubles or holes', async () => {
     const readTime = await big.source.snapshotTime();
-    bench.sandbox.control.addFault({ method: 'BatchGetDocuments', status: 'UNAVAILABLE', probability: 0.5 });
-    bench.sandbox.control.addFault({ method: 'BatchGetDocuments', breakAfterDocuments: 17, reset: true });
+    harness.sandbox.control.addFault({ method: 'BatchGetDocuments', status: 'UNAVAILABLE', probability: 0.5 });
+    harness.sandbox.control.addFault({ method: 'BatchGetDocuments', breakAfterDocuments: 17, reset: true });
     const paths = Array.from({ length: 1_500 }, (_, index) => `items/d${String(index * 3).padStart(9, '0')}`);
-    const patient = bench.connect({ projectId: 'big', retry: { attemptsMax: 30, delayBaseMs: 1, delayMaxMs: 5 } });
+    const patient = harness.connect({ projectId: 'big', retry: { attemptsMax: 30, delayBaseMs: 1, delayMaxMs: 5 } });
     const stored = storedIn(await collect(patient.source.fetch(paths, { readTime })));
     expect(pathsOf(stored)).toEqual(paths);
     expect(stored.every(({ kind }) => kind === 1)).toBe(true);
@@ -271,15 +279,15 @@ describe('fetch', () => {
 
 describe('ranges', () => {
   test('cover everything once and are of similar size', async () => {
-    fillFast(bench.sandbox.control.database({ project: 'ranges', database: '(default)' }), {
+    fillFast(harness.sandbox.control.database({ project: 'ranges', database: '(default)' }), {
       collection: 'a',
       documents: 9_000,
     });
-    fillFast(bench.sandbox.control.database({ project: 'ranges', database: '(default)' }), {
+    fillFast(harness.sandbox.control.database({ project: 'ranges', database: '(default)' }), {
       collection: 'b',
       documents: 21_000,
     });
-    const ranged = bench.connect({ projectId: 'ranges' });
+    const ranged = harness.connect({ projectId: 'ranges' });
     await write(ranged, [{ path: 'ghosts/x/deep/1', fields: fields(1) }]);
     const readTime = await ranged.source.snapshotTime();
     const ranges = await ranged.source.planRanges({ scope: wholeDatabase, readTime, targetRanges: 6 });
@@ -298,10 +306,10 @@ describe('ranges', () => {
 
   test('the bounds of an earlier backup are enough, without asking the database', async () => {
     const readTime = await big.source.snapshotTime();
-    bench.sandbox.control.resetCounters();
+    harness.sandbox.control.resetCounters();
     const previousCuts = ['items/d000001000', 'items/d000002000', 'items/d000003000', 'items/d000004000'];
     const ranges = await big.source.planRanges({ scope: wholeDatabase, readTime, targetRanges: 5, previousCuts });
     expect(ranges.map((range) => range.start)).toEqual([null, ...previousCuts]);
-    expect(JSON.stringify(bench.sandbox.control.counters())).not.toContain('PartitionQuery');
+    expect(JSON.stringify(harness.sandbox.control.counters())).not.toContain('PartitionQuery');
   });
 });

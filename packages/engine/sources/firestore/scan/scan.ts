@@ -5,7 +5,7 @@ import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
 import { messages } from '../protos.ts';
 import { throwIfAborted } from '../retry.ts';
-import { BatchBuilder } from './batch-builder.ts';
+import { DocumentBatchBuilder } from './document-batch-builder.ts';
 import { parentName, type QueryShape, structuredQuery, timestampMessage } from './query.ts';
 import { QueryStream } from './query-stream.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
@@ -16,7 +16,7 @@ export async function* scanRange(
   options: ScanOptions,
 ): AsyncGenerator<RecordBatch, void> {
   throwIfAborted(options.signal);
-  const builder = new BatchBuilder();
+  const builder = new DocumentBatchBuilder();
   try {
     for (const part of queryPartsOf(options.scope, range, options.after))
       yield* scanPart(client, part, options, builder);
@@ -32,7 +32,7 @@ async function* scanPart(
   client: FirestoreClient,
   part: QueryPart,
   options: ScanOptions,
-  builder: BatchBuilder,
+  builder: DocumentBatchBuilder,
 ): AsyncGenerator<RecordBatch, void> {
   const retrier = client.retrier(options.signal);
   const { readRate } = client;

@@ -54,7 +54,7 @@ export async function openAnyCopy(
       const store = await context.stores.open(destination, options);
       try {
         const { id: backupId } = loaded.row;
-        const readers = await openChain({ store, backupId, keys, pool: context.engine.pool, signal });
+        const readers = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
         return { readers, close: () => store.close() };
       } catch (error) {
         await store.close();

@@ -75,7 +75,7 @@ async function verifyCopy(
   const keys = await BackupKeyRing.load(context, organizationId);
   const { store } = await openReadable(context, readable);
   try {
-    const chain = await openChain({ store, backupId, keys, pool: context.engine.pool, signal });
+    const chain = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
     const verified = await verifyChain(chain, viewOfChain(chain), { signal });
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);

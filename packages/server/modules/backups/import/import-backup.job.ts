@@ -43,11 +43,11 @@ async function convert(
 ): Promise<WholeResult> {
   const { store, keys, signal, loaded } = work;
   const database = databaseName(loaded.project);
-  const { pool } = context.engine;
+  const { codec } = context.engine;
   const current = createdAt ?? loaded.row.createdAt.toISOString();
   const written = await writeOnce(context, work, () =>
     withScratch(async (scratch) => {
-      const view = await openForeignView({ store, path, format, database, scratch, pool, signal });
+      const view = await openForeignView({ store, path, format, database, scratch, codec, signal });
       return writeViewAsBackup(
         {
           database,
@@ -55,7 +55,7 @@ async function convert(
           type: 'full',
           snapshotTime: `${new Date(current).toISOString().slice(0, -1)}000000Z`,
         },
-        { store, keys, pool, signal, backupId: loaded.row.id, onProgress: work.show },
+        { store, keys, codec, signal, backupId: loaded.row.id, onProgress: work.show },
       );
     }),
   );
@@ -66,11 +66,11 @@ async function convert(
 async function takeIn(context: BackupsContext, work: WholeWork, { path }: ImportRequest): Promise<WholeResult> {
   const { store, keys, signal, loaded } = work;
   const located = locateBackup(path);
-  const { pool } = context.engine;
-  const found = await openLocated(store, located, keys, pool, signal);
+  const { codec } = context.engine;
+  const found = await openLocated(store, located, keys, codec, signal);
   await work.expect(found.body.counts.documents);
   const from = new PrefixedStore(store, located.folder);
-  const chain = await openChain({ store: from, backupId: located.backupId, keys, pool, signal });
+  const chain = await openChain({ store: from, backupId: located.backupId, keys, codec, signal });
   for (const reader of chain) {
     await requireWhole(from, reader, signal);
     if (located.folder !== '') await copyBackupObjects(reader.backupId, from, store, { signal });

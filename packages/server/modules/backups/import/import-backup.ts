@@ -78,12 +78,12 @@ async function inspect(
       if (source === 'holdfast') {
         const located = locateBackup(path);
         const keys = await BackupKeyRing.load(context, destination.organizationId);
-        const reader = await openLocated(store, located, keys, context.engine.pool, signal);
+        const reader = await openLocated(store, located, keys, context.engine.codec, signal);
         const imported = { path, source, inPlace: located.folder === '' };
         return { id: located.backupId, imported, facts: factsOf(reader, project) };
       }
       const { modifiedAt } = await inspectForeign(store, path, source, {
-        pool: context.engine.pool,
+        codec: context.engine.codec,
         database: databaseName(project),
         signal,
       });

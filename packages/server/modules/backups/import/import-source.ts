@@ -8,7 +8,7 @@ import {
   isOwnerId,
   type KeyRing,
   openForeignView,
-  type SealPool,
+  type SegmentCodec,
 } from '@holdfast/engine';
 import { invalid } from '../../../platform/problem.ts';
 import { PrefixedStore } from './prefixed-store.ts';
@@ -36,10 +36,10 @@ export async function openLocated(
   store: BlobStore,
   { backupId, folder }: Located,
   keys: KeyRing,
-  pool: SealPool,
+  codec: SegmentCodec,
   signal: AbortSignal,
 ): Promise<BackupReader> {
-  return BackupReader.open({ store: new PrefixedStore(store, folder), backupId, keys, pool, signal });
+  return BackupReader.open({ store: new PrefixedStore(store, folder), backupId, keys, codec, signal });
 }
 
 export interface ForeignFacts {
@@ -52,9 +52,9 @@ export async function inspectForeign(
   store: BlobStore,
   path: string,
   format: 'firestore-export' | 'json',
-  options: { pool: SealPool; database: string; signal: AbortSignal },
+  options: { codec: SegmentCodec; database: string; signal: AbortSignal },
 ): Promise<ForeignFacts> {
-  const { signal, database, pool } = options;
+  const { signal, database, codec } = options;
   if (format === 'firestore-export') {
     const { outputs } = await findManagedExport(store, path, { signal });
     return { modifiedAt: outputs[0]?.modifiedAt };
@@ -65,7 +65,7 @@ export async function inspectForeign(
     const start = Buffer.from(await store.getRange(path, 0, 1024, { signal })).toString('utf8');
     if (!/^\uFEFF?\s*\{/.test(start)) throw new EngineError('VALIDATION_ERROR', `${path} is not a JSON object.`);
   } else {
-    await openForeignView({ store, path, format, database, pool, signal, scratch: createMemoryStore() });
+    await openForeignView({ store, path, format, database, codec, signal, scratch: createMemoryStore() });
   }
   return { modifiedAt: info.modifiedAt };
 }

@@ -1,8 +1,8 @@
-import { BufferPool, SealPool, segmentBufferBytes } from '@holdfast/engine';
+import { BufferPool, SegmentCodec, segmentBufferBytes } from '@holdfast/engine';
 
 /** Turns and buffers of this process, shared by all its backups, so that memory stays bounded however many run. */
 export class EngineRoom {
-  readonly pool = new SealPool();
+  readonly codec = new SegmentCodec();
   readonly buffers: BufferPool;
 
   constructor(rangesAtOnce: number) {

@@ -100,7 +100,7 @@ export async function findManifest(
   signal: AbortSignal,
 ): Promise<WrittenManifest | undefined> {
   try {
-    const reader = await BackupReader.open({ store, backupId: row.id, keys, pool: context.engine.pool, signal });
+    const reader = await BackupReader.open({ store, backupId: row.id, keys, codec: context.engine.codec, signal });
     return { body: reader.body, manifestSha256: reader.manifestSha256, storedBytes: reader.body.counts.storedBytes };
   } catch (error) {
     if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
@@ -120,7 +120,7 @@ async function readUsers(
     const seal = { ownerId: loaded.row.id, dataKey, database: loaded.row.plan!.database };
     return await backUpUsers(firestore.authUsers, {
       store,
-      pool: context.engine.pool,
+      codec: context.engine.codec,
       buffers: context.engine.buffers,
       context: seal,
       signal,

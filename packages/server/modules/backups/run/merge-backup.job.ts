@@ -21,7 +21,7 @@ async function merge(context: BackupsContext, work: WholeWork): Promise<WholeRes
         store,
         keys,
         signal,
-        pool: context.engine.pool,
+        codec: context.engine.codec,
         backupId: loaded.row.id,
         onProgress: work.show,
       }),

@@ -179,7 +179,7 @@ async function findParent(
       copies: copies.copies.filter((copy) => copy.storageDestinationId === row.storageDestinationId),
     });
     try {
-      const chain = await openChain({ store, backupId: candidate.id, keys, pool: context.engine.pool, signal });
+      const chain = await openChain({ store, backupId: candidate.id, keys, codec: context.engine.codec, signal });
       const obstacle = reasonNotToFollow(
         { body: chain.at(-1)!.body, chainLength: chain.length },
         source.database,

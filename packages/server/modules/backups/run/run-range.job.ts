@@ -53,7 +53,7 @@ async function work(context: BackupsContext, loaded: LoadedBackup, row: RangeRow
       source: documentSourceOf(loaded.row, firestore.source),
       store,
       dataKey,
-      pool: context.engine.pool,
+      codec: context.engine.codec,
       buffers: context.engine.buffers,
       signal: AbortSignal.any([job.signal, stop.signal]),
       onRead: (documents, bytes) => meter.add(documents, bytes),
@@ -77,7 +77,7 @@ async function openParentView(
   keys: KeyRing,
   signal: AbortSignal,
 ): Promise<View> {
-  return openView({ store, backupId: parentId, keys, pool: context.engine.pool, signal });
+  return openView({ store, backupId: parentId, keys, codec: context.engine.codec, signal });
 }
 
 /** What this claim has read, on top of what earlier claims of the range were credited with. */

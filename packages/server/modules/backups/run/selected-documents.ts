@@ -1,10 +1,10 @@
 import {
-  BatchBuilder,
   type DocumentSource,
   everything,
   type PathRange,
   type ReadOptions,
   type RecordBatch,
+  RecordBatchBuilder,
   readRecords,
   recordKind,
   type ScanOptions,
@@ -38,7 +38,7 @@ function selectDocuments(source: DocumentSource, paths: readonly string[]): Docu
 
 /** A fetch answers missing documents with deletes; a backup of what exists leaves them out. */
 function putsOf(batch: RecordBatch, database: string): RecordBatch[] {
-  const builder = new BatchBuilder();
+  const builder = new RecordBatchBuilder();
   for (const { kind, path, body } of readRecords(batch, database))
     if (kind === recordKind.put) builder.add(kind, path, body);
   return builder.isEmpty ? [] : [builder.take()];

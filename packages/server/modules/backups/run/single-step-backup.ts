@@ -76,7 +76,7 @@ async function carryOut(
     };
     const expect = async (documentsExpected: number) => void (await update({ documentsExpected }));
     const { written, change } = await make({ loaded, store, keys, signal, show, expect });
-    const reader = await BackupReader.open({ store, backupId, keys, pool: context.engine.pool, signal });
+    const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
     await replicateManifest(store, backupId, written.body, signal);
     const keyId = await database.tenant(organizationId, (transaction) =>
       context.keys.keyOf(transaction, organizationId, backupId, reader.envelope),

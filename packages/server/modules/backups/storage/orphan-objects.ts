@@ -150,7 +150,7 @@ async function listedKeys(
   signal: AbortSignal,
 ): Promise<Set<string> | undefined> {
   try {
-    const reader = await BackupReader.open({ store, backupId, keys, pool: context.engine.pool, signal });
+    const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
     const prefix = backupPrefix(backupId);
     const listed = new Set([manifestKey(backupId)]);
     for (const { id } of reader.body.shards) listed.add(`${prefix}shards/${id}`);

@@ -27,7 +27,7 @@ export async function rescanStorage(
   };
   const store = await context.stores.open(destination);
   try {
-    for await (const { backupId, body, problem } of listBackups(store, ring, context.engine.pool, { signal })) {
+    for await (const { backupId, body, problem } of listBackups(store, ring, context.engine.codec, { signal })) {
       result.found++;
       if (await isKnown(context, backupId)) continue;
       if (!body) {
@@ -67,7 +67,7 @@ async function register(
   keys: KeyRing,
   signal: AbortSignal,
 ): Promise<void> {
-  const chain = await openChain({ store, backupId, keys, pool: context.engine.pool, signal });
+  const chain = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
   const reader = chain.at(-1)!;
   await requireWhole(store, reader, signal);
   const { organizationId } = destination;

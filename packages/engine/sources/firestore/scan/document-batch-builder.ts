@@ -14,7 +14,7 @@ export const batchBytesTarget = 512 * 1024;
 /** Buffers that came back and wait to be filled again; more are never under way at once. */
 const freeMax = 4;
 
-export class BatchBuilder {
+export class DocumentBatchBuilder {
   readonly #capacity: number;
   readonly #free: Buffer[] = [];
   #buffer: Buffer;

@@ -18,20 +18,20 @@ import {
 } from '../../../ports/index.ts';
 import { emptySlices, sliceDocument } from '../apply/document-slices.ts';
 import { type ConnectedFirestore, type ConnectOptions, connectFirestore } from '../connect.ts';
-import { BatchBuilder, nameOfDocument } from '../scan/batch-builder.ts';
+import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-builder.ts';
 import { encodeGoneDocument } from '../scan/encode-document.ts';
 import { forEachRecord } from '../scan/records.ts';
 
 /** Impatient, so that tests of failure do not wait. */
 export const quickRetry = { attemptsMax: 6, delayBaseMs: 2, delayMaxMs: 20 };
 
-export interface TestBench {
+export interface FirestoreHarness {
   readonly sandbox: FirestoreSandbox;
   connect(options?: Partial<ConnectOptions>): ConnectedFirestore;
   stop(): Promise<void>;
 }
 
-export async function startTestBench(options: FirestoreSandboxOptions = {}): Promise<TestBench> {
+export async function startFirestoreHarness(options: FirestoreSandboxOptions = {}): Promise<FirestoreHarness> {
   const sandbox = await startFirestoreSandbox(options);
   const open: ConnectedFirestore[] = [];
   return {
@@ -64,7 +64,7 @@ export async function* batchesOf(
 ): AsyncGenerator<RecordBatch, void> {
   const sorted = [...records].sort((left, right) => comparePaths(left.path, right.path));
   for (let offset = 0; offset < sorted.length; offset += perBatch) {
-    const builder = new BatchBuilder();
+    const builder = new DocumentBatchBuilder();
     for (const record of sorted.slice(offset, offset + perBatch)) {
       const name = `${database}/documents/${record.path}`;
       const body =

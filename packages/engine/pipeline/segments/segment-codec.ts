@@ -17,7 +17,7 @@ const atOnceMax = 4;
  * Bounds how many segments are compressed, sealed or opened at the same time, over everything that shares the pool. The
  * work itself runs on the platform's threads; each piece needs a few times its size in memory, hence the bound.
  */
-export class SealPool {
+export class SegmentCodec {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -3,7 +3,7 @@ import { type RecordBatch, type RecordKind, recordHeaderBytes, writeRecordHeader
 export const batchBytesTarget = 512 * 1024;
 
 /** Collects records into batches of a bounded size. */
-export class BatchBuilder {
+export class RecordBatchBuilder {
   #bytes = new Uint8Array(batchBytesTarget);
   #used = 0;
   #count = 0;
