@@ -3,6 +3,11 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
+const engineFolders = (...names: string[]) => names.map((name) => `packages/engine/${name}`);
+const pipelineBase = ['format', 'crypto', 'memory', 'ports'];
+/** Writing, restoring and showing backups all read views; none of them needs another. */
+const pipelineReading = ['pipeline/view', 'pipeline/segments', ...pipelineBase];
+
 /**
  * The house's rules as an ordinary test. A layer is a folder; the table says what its files may import.
  * The longest matching folder decides. Tests and test helpers may import what they like.
@@ -10,9 +15,16 @@ import { expect, test } from 'vitest';
 const layers: Record<string, readonly string[]> = {
   'packages/contract': ['packages/contract'],
   'packages/engine/ports': ['packages/engine/ports'],
-  'packages/engine/crypto': ['packages/engine/crypto', 'packages/engine/ports'],
-  'packages/engine/format': ['packages/engine/format', 'packages/engine/crypto', 'packages/engine/ports'],
+  'packages/engine/memory': ['packages/engine/memory'],
+  'packages/engine/crypto': engineFolders('crypto', 'memory', 'ports'),
+  'packages/engine/format': engineFolders('format', 'crypto', 'memory', 'ports'),
   'packages/engine/stores': ['packages/engine/stores', 'packages/engine/ports'],
+  'packages/engine/pipeline/segments': engineFolders('pipeline/segments', ...pipelineBase),
+  'packages/engine/pipeline/view': engineFolders('pipeline/view', 'pipeline/segments', ...pipelineBase),
+  'packages/engine/pipeline/backup': engineFolders('pipeline/backup', ...pipelineReading),
+  'packages/engine/pipeline/contents': engineFolders('pipeline/contents', ...pipelineReading),
+  'packages/engine/pipeline/restore': engineFolders('pipeline/restore', ...pipelineReading),
+  'packages/engine/pipeline/log': engineFolders('pipeline/log', ...pipelineReading),
   'packages/engine/sources': ['packages/engine/sources', 'packages/engine/format', 'packages/engine/ports'],
   'packages/engine': ['packages/engine'],
   'packages/sandbox': ['packages/sandbox'],
@@ -104,6 +116,24 @@ test('imports follow the layer table', () => {
     });
   });
   expect(offences).toEqual([]);
+});
+
+test('no file imports itself by a detour, types included', () => {
+  const graph = new Map(
+    production
+      .filter((path) => /^packages\/(engine|sandbox)\//.test(path))
+      .map((path) => [path, importsOf(path).map((specifier) => targetOf(path, specifier) ?? '')]),
+  );
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (path: string, way: readonly string[]) => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    if (way.includes(path) || finished.has(path)) return;
+    for (const target of graph.get(path) ?? []) if (graph.has(target)) visit(target, [...way, path]);
+    finished.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  expect(circles).toEqual([]);
 });
 
 test('the contract imports zod alone', () => {

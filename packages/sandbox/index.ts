@@ -29,5 +29,6 @@ export {
 } from './s3/server.ts';
 export type { S3Credential } from './s3/signature/verify.ts';
 export { fillFast } from './sample-data/fill-fast.ts';
-export type { SampleDocument, SampleOptions } from './sample-data/generate.ts';
+export type { SampleOptions } from './sample-data/generate.ts';
 export { loadSample, sampleDocuments } from './sample-data/generate.ts';
+export type { SampleDocument } from './sample-data/sample-document.ts';

@@ -1,8 +1,8 @@
 import { webcrypto } from 'node:crypto';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { ivBytes, tagBytes } from './derive.ts';
-import { freeBytes } from './free-bytes.ts';
 import { runThrough } from './run-through.ts';
 
 const { subtle } = webcrypto;

@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { freeBytes } from './free-bytes.ts';
+import { freeBytes } from '../memory/free-bytes.ts';
 
 /**
  * Everything that comes out of a compressor or decompressor for one input, in one piece. Given room for all of it, zlib

@@ -1,9 +1,10 @@
 import { emptyOutline, outlineDocument } from '../ports/document-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type RecordLocation, readRecordAt, recordKind } from '../ports/record.ts';
+import { writeVarint } from '../ports/wire.ts';
 import { CollectionCounter } from './collection-counter.ts';
 import { comparePathBytes, sharedByteCount, utf8 } from './path-bytes.ts';
-import { writeVarint, zigzag } from './varint.ts';
+import { zigzag } from './varint.ts';
 
 /** What walking a segment's records once yields. The same walk checks them when they are read. */
 export interface RecordSummary {

@@ -1,4 +1,5 @@
 import { EngineError } from '../ports/errors.ts';
+import { endOfVarint, readVarint } from '../ports/wire.ts';
 
 /** The small part of the Protocol Buffers wire format that documents and entities use. */
 export class ProtobufReader {
@@ -20,9 +21,10 @@ export class ProtobufReader {
 
   /** Tags, lengths and other numbers below 2^53. */
   varint(): number {
-    const value = this.varint64();
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed();
-    return Number(value);
+    const value = readVarint(this.bytes, this.position);
+    if (value < 0 || value > Number.MAX_SAFE_INTEGER || endOfVarint() > this.end) throw malformed();
+    this.position = endOfVarint();
+    return value;
   }
 
   varint64(): bigint {

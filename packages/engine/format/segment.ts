@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { codec, compress, openBlock, sealBlock, sha256 } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
-import { freeBytes } from '../crypto/free-bytes.ts';
+import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
 import { DocumentSummary, type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';

@@ -1,3 +1,5 @@
+import { endOfVarint, readVarint } from './wire.ts';
+
 /**
  * Looks into a serialized google.firestore.v1.Document without decoding it: the top level is walked, fields are
  * skipped by their lengths. Document: name = 1, fields = 2 (map entries), create_time = 3, update_time = 4.
@@ -18,55 +20,7 @@ export function emptyOutline(withCreateTime = true): DocumentOutline {
   return { nameStart: 0, nameEnd: 0, ...times, withCreateTime };
 }
 
-/** Position after the varint just read by readVarint. Module state keeps the hot loop free of allocations. */
-let cursor = 0;
-
-/** Varints up to 2^53; the ones here are lengths, tags, seconds and nanos. Most have one byte. */
-function readVarint(bytes: Uint8Array, offset: number): number {
-  const first = bytes[offset];
-  if (first === undefined) return -1;
-  if (first < 0x80) {
-    cursor = offset + 1;
-    return first;
-  }
-  const second = bytes[offset + 1];
-  if (second !== undefined && second < 0x80) {
-    cursor = offset + 2;
-    return (first & 0x7f) | (second << 7);
-  }
-  return readLongVarint(bytes, offset);
-}
-
-function readLongVarint(bytes: Uint8Array, offset: number): number {
-  let value = 0;
-  let scale = 1;
-  for (let index = offset; index < offset + 10; index += 1) {
-    const byte = bytes[index];
-    if (byte === undefined) return -1;
-    value += (byte & 0x7f) * scale;
-    if (byte < 0x80) {
-      cursor = index + 1;
-      return value;
-    }
-    scale *= 128;
-  }
-  return -1;
-}
-
 const fieldsTag = 0x12;
-
-/** A length of one or two bytes; -1 when it is longer. */
-function shortLength(bytes: Uint8Array, offset: number): number {
-  const first = bytes[offset]!;
-  if (first < 0x80) {
-    cursor = offset + 1;
-    return first;
-  }
-  const second = bytes[offset + 1]!;
-  if (second >= 0x80) return -1;
-  cursor = offset + 2;
-  return (first & 0x7f) | (second << 7);
-}
 
 const twoTo64 = 2 ** 64;
 
@@ -80,21 +34,20 @@ export function outlineDocument(bytes: Uint8Array, start: number, end: number, o
   outline.updateNanos = 0;
   let position = start;
   while (position < end) {
-    // Most of a document is fields of less than 16 KiB, and what is in them is of no interest here.
+    // Most of a document is fields, and what is in them is of no interest here.
     if (bytes[position] === fieldsTag) {
-      const length = shortLength(bytes, position + 1);
-      if (length >= 0) {
-        position = cursor + length;
-        continue;
-      }
+      const length = readVarint(bytes, position + 1);
+      if (length < 0) return false;
+      position = endOfVarint() + length;
+      continue;
     }
     const tag = readVarint(bytes, position);
     if (tag < 0) return false;
     const wireType = tag & 7;
     if (wireType === 2) {
-      const length = readVarint(bytes, cursor);
-      if (length < 0 || cursor + length > end) return false;
-      const fieldStart = cursor;
+      const length = readVarint(bytes, endOfVarint());
+      const fieldStart = endOfVarint();
+      if (length < 0 || fieldStart + length > end) return false;
       position = fieldStart + length;
       if (tag === 0x0a) {
         outline.nameStart = fieldStart;
@@ -103,10 +56,10 @@ export function outlineDocument(bytes: Uint8Array, start: number, end: number, o
         if (!readTimestamp(bytes, fieldStart, position, tag === 0x22, outline)) return false;
       }
     } else if (wireType === 0) {
-      if (readVarint(bytes, cursor) < 0) return false;
-      position = cursor;
-    } else if (wireType === 1) position = cursor + 8;
-    else if (wireType === 5) position = cursor + 4;
+      if (readVarint(bytes, endOfVarint()) < 0) return false;
+      position = endOfVarint();
+    } else if (wireType === 1) position = endOfVarint() + 8;
+    else if (wireType === 5) position = endOfVarint() + 4;
     else return false;
   }
   return position === end && outline.nameEnd > outline.nameStart;
@@ -125,9 +78,9 @@ function readTimestamp(
   while (position < end) {
     const tag = readVarint(bytes, position);
     if (tag !== 0x08 && tag !== 0x10) return false;
-    const value = readVarint(bytes, cursor);
+    const value = readVarint(bytes, endOfVarint());
     if (value < 0) return false;
-    position = cursor;
+    position = endOfVarint();
     if (tag === 0x08) seconds = value >= twoTo64 / 2 ? value - twoTo64 : value;
     else nanos = value;
   }

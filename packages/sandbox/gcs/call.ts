@@ -1,12 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { Piece } from '../objects/contents.ts';
 import { GcsError, notImplemented } from './errors.ts';
-import type { ResumableSessions } from './resumable.ts';
+import type { SessionStart } from './model.ts';
 import type { GcsState } from './state.ts';
+
+/** Uploads that come in several requests. */
+export interface ResumableUploads {
+  start(start: SessionStart): string;
+  receive(call: Call): Promise<Reply>;
+  cancel(call: Call): Promise<Reply>;
+}
 
 export interface Call {
   state: GcsState;
-  sessions: ResumableSessions;
+  sessions: ResumableUploads;
   request: IncomingMessage;
   headers: Readonly<Record<string, string | undefined>>;
   query: ReadonlyMap<string, string>;

@@ -41,3 +41,20 @@ export interface BucketSettings {
   retentionPolicy?: { retentionPeriodSeconds: number; effectiveAtMs: number; isLocked: boolean };
   objectRetention: boolean;
 }
+
+/** Digests that the client claims, in base64; each that is given must be right. */
+export interface ClaimedDigests {
+  md5?: string | undefined;
+  crc32c?: string | undefined;
+}
+
+/** What the first request of a resumable upload says. */
+export interface SessionStart {
+  bucketName: string;
+  name: string;
+  settings: ObjectSettings;
+  /** Preconditions of the first request; they are checked again when the object is put in place. */
+  query: ReadonlyMap<string, string>;
+  claimed: ClaimedDigests;
+  totalBytes: number | undefined;
+}

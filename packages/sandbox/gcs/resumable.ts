@@ -1,31 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type Piece, readPieces } from '../objects/contents.ts';
-import type { Call, Reply } from './call.ts';
+import type { Call, Reply, ResumableUploads } from './call.ts';
 import { GcsError } from './errors.ts';
-import type { ObjectSettings } from './model.ts';
+import type { SessionStart } from './model.ts';
 import { objectResource } from './resources.ts';
-import {
-  type ClaimedDigests,
-  checkDigests,
-  claimedDigests,
-  damage,
-  placeObject,
-  startDigests,
-} from './write-object.ts';
+import { checkDigests, claimedDigests, damage, placeObject, startDigests } from './write-object.ts';
 
 /** Every chunk but the last is a multiple of this. */
 const chunkUnitBytes = 256 * 1024;
 const sessionsMax = 10_000;
-
-export interface SessionStart {
-  bucketName: string;
-  name: string;
-  settings: ObjectSettings;
-  /** Preconditions of the first request; they are checked again when the object is put in place. */
-  query: ReadonlyMap<string, string>;
-  claimed: ClaimedDigests;
-  totalBytes: number | undefined;
-}
 
 interface Session extends SessionStart {
   pieces: Piece[];
@@ -44,7 +27,7 @@ interface ChunkRange {
 }
 
 /** Uploads under way. They live as long as the process: after a restart a client begins again, as after their expiry. */
-export class ResumableSessions {
+export class ResumableSessions implements ResumableUploads {
   readonly #sessions = new Map<string, Session>();
 
   start(start: SessionStart): string {

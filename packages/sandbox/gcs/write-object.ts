@@ -2,18 +2,12 @@ import { type Checksum, createChecksum } from '../objects/checksum.ts';
 import type { Piece } from '../objects/contents.ts';
 import type { Call } from './call.ts';
 import { GcsError } from './errors.ts';
-import type { ObjectSettings, StoredObject } from './model.ts';
+import type { ClaimedDigests, ObjectSettings, StoredObject } from './model.ts';
 import { checkPreconditions } from './preconditions.ts';
 import { checkReplaceable } from './protection.ts';
 import type { Bucket, GcsState } from './state.ts';
 
 const nameBytesMax = 1024;
-
-/** Digests that the client claims, in base64; each that is given must be right. */
-export interface ClaimedDigests {
-  md5?: string | undefined;
-  crc32c?: string | undefined;
-}
 
 export interface Digests {
   md5: Checksum;

@@ -1,24 +1,16 @@
 /** Identity Toolkit's account calls on one project: list, look up, query, create, update, import, delete. */
 
 import { randomBytes } from 'node:crypto';
+import type { AccountCall } from './account-call.ts';
 import { importAccounts } from './import-accounts.ts';
 import { GoogleError, invalidArgument, page, permissionDenied } from './respond.ts';
-import { type AuthUser, type GoogleState, type Project, type Role, userKey } from './state.ts';
+import { type AuthUser, type Role, userKey } from './state.ts';
 
 const batchGetMax = 1000;
 const queryMax = 500;
 const deleteMax = 1000;
 /** What production sends instead of a hash to callers without `firebaseauth.configs.getHashConfig`. */
 export const redactedHash = Buffer.from('REDACTED').toString('base64');
-
-export interface AccountCall {
-  readonly state: GoogleState;
-  readonly project: Project;
-  readonly role: Role;
-  readonly tenantId: string | undefined;
-  readonly query: URLSearchParams;
-  readonly body: Record<string, unknown>;
-}
 
 type Handler = (call: AccountCall) => unknown;
 

@@ -1,6 +1,6 @@
 /** `accounts:batchCreate`: what is wrong with the whole request fails it, what is wrong with a user fails that user. */
 
-import type { AccountCall } from './accounts.ts';
+import type { AccountCall } from './account-call.ts';
 import { invalidArgument } from './respond.ts';
 import { type AuthUser, userKey } from './state.ts';
 

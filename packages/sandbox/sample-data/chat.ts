@@ -1,5 +1,5 @@
 import type { Random } from '../firestore/faults/random.ts';
-import type { SampleDocument } from './generate.ts';
+import type { SampleDocument } from './sample-document.ts';
 import { documentFields, value } from './value-builder.ts';
 import { autoId, moment, personName, sentence } from './words.ts';
 

@@ -1,5 +1,5 @@
 import { secondMicros } from '../firestore/values/timestamp.ts';
-import type { SampleDocument } from './generate.ts';
+import type { SampleDocument } from './sample-document.ts';
 import { documentFields, value } from './value-builder.ts';
 
 const int64Min = -(2n ** 63n);

@@ -5,14 +5,8 @@ import { keyFromPath } from '../firestore/values/key.ts';
 import { documentsRoot } from '../firestore/values/name.ts';
 import { chatDocuments } from './chat.ts';
 import { edgeCases } from './edge-cases.ts';
+import type { SampleDocument } from './sample-document.ts';
 import { shopDocuments } from './shop.ts';
-
-export interface SampleDocument {
-  /** Relative to the database: `users/ada`. */
-  readonly path: string;
-  /** Encoded field entries. */
-  readonly fields: Uint8Array;
-}
 
 export interface SampleOptions {
   /** How many documents in all. */

@@ -1,5 +1,5 @@
 import type { Random } from '../firestore/faults/random.ts';
-import type { SampleDocument } from './generate.ts';
+import type { SampleDocument } from './sample-document.ts';
 import { documentFields, value } from './value-builder.ts';
 import { autoId, bytes, city, moment, numbers, personName, productName, sentence } from './words.ts';
 

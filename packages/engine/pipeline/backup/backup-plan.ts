@@ -3,6 +3,7 @@ import type { DocumentSource, Scope } from '../../ports/document-source.ts';
 import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { everything, type PathRange } from '../../ports/path-order.ts';
+import { chainLengthMax } from '../view/open-view.ts';
 
 /** What all workers of one backup share. Plain JSON: it travels in jobs. */
 export interface BackupPlan {
@@ -29,9 +30,6 @@ export interface PlanBackupOptions {
   readonly snapshotTime?: Instant;
   readonly signal?: AbortSignal;
 }
-
-/** Reading a chain holds a segment of each of its backups in memory, so chains end; merge them or begin anew. */
-export const chainLengthMax = 64;
 
 export async function planBackup(options: PlanBackupOptions): Promise<BackupPlan> {
   const { source, backupId, scope, createdAt, targetRanges, parent, signal } = options;

@@ -1,10 +1,9 @@
 import { addCounts, otherCollections } from '../../format/collection-counter.ts';
-import { type SegmentDescriptor, storedBytesOf } from '../../format/descriptor.ts';
-import type { ManifestBody, ManifestCounts } from '../../format/manifest-body.ts';
+import type { ManifestBody } from '../../format/manifest-body.ts';
+import { countsOf, listCollections } from '../../format/manifest-counts.ts';
 import { formatVersion } from '../../format/segment-header.ts';
 import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
-import { comparePaths } from '../../ports/path-order.ts';
 import type { BackupPlan } from './backup-plan.ts';
 import type { RangeState } from './run-range.ts';
 import { type WriteManifestOptions, type WrittenManifest, writeManifest } from './write-manifest.ts';
@@ -48,29 +47,6 @@ export async function finishBackup(options: FinishBackupOptions): Promise<Writte
     segments,
     options,
   );
-}
-
-export function countsOf(
-  documents: number,
-  segments: readonly SegmentDescriptor[],
-  others: readonly SegmentDescriptor[],
-): ManifestCounts {
-  const sum = (of: (descriptor: SegmentDescriptor) => number, list = segments) =>
-    list.reduce((total, item) => total + of(item), 0);
-  const all = [...segments, ...others];
-  return {
-    documents,
-    puts: sum(({ puts }) => puts),
-    deletes: sum(({ deletes }) => deletes),
-    segments: segments.length,
-    plainBytes: sum(({ plainBytes }) => plainBytes, all),
-    storedBytes: sum(storedBytesOf, all),
-  };
-}
-
-export function listCollections(counts: ReadonlyMap<string, number>): ManifestBody['collections'] {
-  const listed = [...counts].map(([path, documents]) => ({ path, documents }));
-  return listed.sort((left, right) => comparePaths(left.path, right.path));
 }
 
 function inOrder(plan: BackupPlan, states: readonly RangeState[]): RangeState[] {

@@ -12,6 +12,7 @@ import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { fullSegmentBytes, incrementSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
 import type { View } from '../view/view.ts';
 import type { BackupPlan } from './backup-plan.ts';
+import type { PartScan, RangeTally } from './part-scan.ts';
 import { scanChanges } from './scan-changes.ts';
 import { scanDocuments } from './scan-documents.ts';
 
@@ -46,26 +47,6 @@ export interface RunRangeOptions {
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly segmentBytes?: number;
   readonly signal?: AbortSignal;
-}
-
-/** What one stretch read at one time reports back while it goes. */
-export interface PartScan {
-  readonly source: DocumentSource;
-  readonly plan: BackupPlan;
-  readonly pathRange: PathRange;
-  readonly readTime: string;
-  readonly after: string | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly writer: SegmentWriter;
-  readonly tally: RangeTally;
-  readonly onRead: (documents: number, bytes: number) => void;
-}
-
-/** Everything up to `through` has been read and given to the writer. */
-export interface RangeTally {
-  documents: number;
-  through: string | undefined;
-  readonly collections: Map<string, number>;
 }
 
 /** More new beginnings than this mean that the source forgets faster than it can be read. */

@@ -1,11 +1,11 @@
 import { addCounts, collectionShape } from '../../format/collection-counter.ts';
-import { encodeDocument } from '../../format/document-json.ts';
+import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { View, ViewEntry } from '../view/view.ts';
-import type { PartScan } from './run-range.ts';
+import type { PartScan } from './part-scan.ts';
 
 /** Changes collected before they are fetched: one request's worth of names. */
 const pendingChangesMax = 500;
@@ -86,7 +86,7 @@ async function writeChanges(
   const addGoneBefore = async (path: string | undefined) => {
     while (gone.length > 0 && (path === undefined || comparePaths(gone[0]!, path) < 0)) {
       const gonePath = gone.shift()!;
-      builder.add(recordKind.delete, gonePath, deleteBody(plan.database, gonePath, readTime));
+      builder.add(recordKind.delete, gonePath, encodeGoneDocument(`${plan.database}/documents/${gonePath}`, readTime));
       await flushWhenFull();
     }
   };
@@ -101,11 +101,6 @@ async function writeChanges(
   }
   await addGoneBefore(undefined);
   if (!builder.isEmpty) await writer.write(builder.take());
-}
-
-/** A delete is a Document with nothing but its name and the moment at which it was seen gone. */
-export function deleteBody(database: string, path: string, seenGoneAt: string): Uint8Array {
-  return encodeDocument({ name: `${database}/documents/${path}`, fields: {}, updateTime: seenGoneAt });
 }
 
 /** The parent view's names, one at a time; awaits only at the end of a page. */

@@ -1,5 +1,5 @@
-import { countReceivedBytes } from '../../tune-collector.ts';
-import type { PartScan } from './run-range.ts';
+import { countReceivedBytes } from '../../memory/tune-collector.ts';
+import type { PartScan } from './part-scan.ts';
 
 /** A full backup of one stretch: bytes from the source to the writer, nothing decoded. */
 export async function scanDocuments({

@@ -2,6 +2,7 @@ import { type KeyRing, newDataKey } from '../../crypto/key-ring.ts';
 import { addCounts, otherCollections } from '../../format/collection-counter.ts';
 import type { SegmentDescriptor } from '../../format/descriptor.ts';
 import type { BackupType, ManifestBody } from '../../format/manifest-body.ts';
+import { countsOf, listCollections } from '../../format/manifest-counts.ts';
 import { segmentKey } from '../../format/object-keys.ts';
 import { formatVersion, segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
@@ -15,7 +16,6 @@ import { fullSegmentBytes, SegmentWriter, segmentBufferBytes } from '../segments
 import type { BackupReader } from '../view/backup-reader.ts';
 import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers, readUsers } from './auth-user-segments.ts';
-import { countsOf, listCollections } from './finish-backup.ts';
 import { type WrittenManifest, writeManifest } from './write-manifest.ts';
 
 export interface WriteOptions {

@@ -1,8 +1,8 @@
-import { freeBytes } from '../../crypto/free-bytes.ts';
 import type { SegmentDescriptor } from '../../format/descriptor.ts';
+import { countsOf } from '../../format/manifest-counts.ts';
 import type { OpenedSegment } from '../../format/segment.ts';
+import { freeBytes } from '../../memory/free-bytes.ts';
 import { EngineError, isEngineError, throwIfCancelled } from '../../ports/errors.ts';
-import { countsOf } from '../backup/finish-backup.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import { wholeView } from '../view/selection.ts';
 import type { View } from '../view/view.ts';

@@ -5,10 +5,10 @@ import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { batchOf } from '../../fixtures/record-batches.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
+import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import { instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
 import { createMemoryStore } from '../../stores/memory/memory-store.ts';
-import { deleteBody } from '../backup/scan-changes.ts';
 import { sortRecords } from '../view/sorted-runs.ts';
 import { View } from '../view/view.ts';
 import { coverageOf, reachableFrom } from './log-coverage.ts';
@@ -36,7 +36,7 @@ async function baseAndLog() {
     from: at(0),
   });
   const writer = new LogWriter({ store: harness.store, codec: harness.codec, context, nextSequence: 0 });
-  const gone = { path: 'a/2', bytes: deleteBody(testDatabase, 'a/2', at(20)) };
+  const gone = { path: 'a/2', bytes: encodeGoneDocument(`${testDatabase}/documents/a/2`, at(20)) };
   await writer.append({ records: batchOf([put('a/1', 9, 'one')]), coveredFrom: at(0), coveredThrough: at(10) });
   await writer.append({ records: batchOf([gone], recordKind.delete), coveredFrom: at(10), coveredThrough: at(20) });
   expect(await writer.append({ records: null, coveredFrom: at(20), coveredThrough: at(25) })).toBeNull();

@@ -1,10 +1,10 @@
 import type { DocumentSource, Scope } from '../../ports/document-source.ts';
 import { wholeDatabase } from '../../ports/document-source.ts';
 import type { ApplyOptions, ApplyResult, DocumentTarget, MergeMode } from '../../ports/document-target.ts';
+import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { comparePaths, everything } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
-import { deleteBody } from '../backup/scan-changes.ts';
 import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { Selection } from '../view/selection.ts';
@@ -84,7 +84,7 @@ async function* extraDeletes(
   });
   for await (const { path, inView } of joinNames(view, selection, scan, target.database, signal)) {
     if (inView) continue;
-    builder.add(recordKind.delete, path, deleteBody(view.database, path, readTime));
+    builder.add(recordKind.delete, path, encodeGoneDocument(`${view.database}/documents/${path}`, readTime));
     if (builder.isFull) yield builder.take();
   }
   if (!builder.isEmpty) yield builder.take();

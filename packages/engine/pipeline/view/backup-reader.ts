@@ -1,12 +1,12 @@
 import { sha256 } from '../../crypto/block.ts';
 import type { Envelope } from '../../crypto/envelope.ts';
-import { freeBytes } from '../../crypto/free-bytes.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import { parseDescriptor, type SegmentDescriptor } from '../../format/descriptor.ts';
 import { type ManifestBody, parseManifestBody, type ShardDescriptor } from '../../format/manifest-body.ts';
 import { ManifestObject, manifestContent } from '../../format/manifest-object.ts';
 import { manifestKey, segmentKey, shardKey } from '../../format/object-keys.ts';
 import type { OpenedSegment, SealContext } from '../../format/segment.ts';
+import { freeBytes } from '../../memory/free-bytes.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 import { comparePaths } from '../../ports/path-order.ts';

@@ -1,7 +1,9 @@
 import { EngineError, isEngineError } from '../../ports/errors.ts';
-import { chainLengthMax } from '../backup/backup-plan.ts';
 import { BackupReader, type OpenBackupOptions } from './backup-reader.ts';
 import { View } from './view.ts';
+
+/** Reading a chain holds a segment of each of its backups in memory, so chains end; merge them or begin anew. */
+export const chainLengthMax = 64;
 
 /** The chain that ends at a backup, oldest first; every parent is the very one its child was made on. */
 export async function openChain(options: OpenBackupOptions): Promise<BackupReader[]> {

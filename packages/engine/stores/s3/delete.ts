@@ -6,8 +6,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { type DeleteOptions, isEngineError, type Removal } from '../../ports/index.ts';
 import { AttemptError, locked } from '../attempt.ts';
+import type { S3Bucket } from './bucket.ts';
 import { lockedAmong } from './locks.ts';
-import type { S3Attempts } from './s3-store.ts';
 
 const batchKeysMax = 1000;
 
@@ -16,7 +16,7 @@ const batchKeysMax = 1000;
  * those are asked for first. A purge removes every version by its id. What is under lock stays, and is named.
  */
 export async function removeObjects(
-  store: S3Attempts,
+  store: S3Bucket,
   keys: readonly string[],
   { purge = false, signal }: DeleteOptions,
 ): Promise<Removal> {
@@ -39,7 +39,7 @@ export async function removeObjects(
   return { versionsKept: keepsVersions && !purge };
 }
 
-async function bucketKeepsVersions(store: S3Attempts, signal: AbortSignal | undefined): Promise<boolean> {
+async function bucketKeepsVersions(store: S3Bucket, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     const output = await store.attempt('', signal, (call) =>
       store.client.send(new GetBucketVersioningCommand({ Bucket: store.bucket }), call),
@@ -54,7 +54,7 @@ async function bucketKeepsVersions(store: S3Attempts, signal: AbortSignal | unde
 }
 
 async function versionsOf(
-  store: S3Attempts,
+  store: S3Bucket,
   keys: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<ObjectIdentifier[]> {
@@ -86,7 +86,7 @@ function commonPrefix(a: string, b: string): string {
 }
 
 async function removeBatch(
-  store: S3Attempts,
+  store: S3Bucket,
   Objects: ObjectIdentifier[],
   signal: AbortSignal | undefined,
 ): Promise<Set<string>> {

@@ -1,13 +1,13 @@
 import { GetObjectLockConfigurationCommand, HeadObjectCommand, PutObjectRetentionCommand } from '@aws-sdk/client-s3';
 import { isEngineError, type ObjectLock } from '../../ports/index.ts';
 import { AttemptError, locked } from '../attempt.ts';
-import type { S3Attempts } from './s3-store.ts';
+import type { S3Bucket } from './bucket.ts';
 
 const callsInFlight = 16;
 
 /** Those of the keys whose current version nobody may remove yet. Only buckets that can lock are asked, key by key. */
 export async function lockedAmong(
-  store: S3Attempts,
+  store: S3Bucket,
   keys: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<Set<string>> {
@@ -20,7 +20,7 @@ export async function lockedAmong(
   return found;
 }
 
-async function bucketMayLock(store: S3Attempts, signal: AbortSignal | undefined): Promise<boolean> {
+async function bucketMayLock(store: S3Bucket, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     const output = await store.attempt('', signal, (call) =>
       store.client.send(new GetObjectLockConfigurationCommand({ Bucket: store.bucket }), call),
@@ -35,7 +35,7 @@ async function bucketMayLock(store: S3Attempts, signal: AbortSignal | undefined)
   }
 }
 
-async function lockOf(store: S3Attempts, key: string, signal: AbortSignal | undefined) {
+async function lockOf(store: S3Bucket, key: string, signal: AbortSignal | undefined) {
   try {
     const output = await store.attempt(key, signal, (call) =>
       store.client.send(new HeadObjectCommand(store.address(key)), call),
@@ -49,7 +49,7 @@ async function lockOf(store: S3Attempts, key: string, signal: AbortSignal | unde
 
 /** Asks for the longer lock at once; a refusal may mean that the object has a longer one already. */
 export async function extendLocks(
-  store: S3Attempts,
+  store: S3Bucket,
   keys: readonly string[],
   { mode, retainUntil }: ObjectLock,
   signal: AbortSignal | undefined,

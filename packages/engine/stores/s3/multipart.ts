@@ -9,7 +9,7 @@ import {
 import { isEngineError } from '../../ports/index.ts';
 import { AttemptError } from '../attempt.ts';
 import { retrying } from '../retry.ts';
-import type { S3Attempts } from './s3-store.ts';
+import type { S3Bucket } from './bucket.ts';
 
 interface PartsPlan {
   /** Address, metadata and lock of the object. */
@@ -26,7 +26,7 @@ const partsMax = 10_000;
  * Uploads in parts, each repeated on its own, and gives the etag. Nothing is visible before the last request; when that
  * one's answer is lost the error says that it may have happened.
  */
-export async function putInParts(store: S3Attempts, key: string, bytes: Uint8Array, plan: PartsPlan): Promise<string> {
+export async function putInParts(store: S3Bucket, key: string, bytes: Uint8Array, plan: PartsPlan): Promise<string> {
   const { about, signal } = plan;
   const context = { policy: store.retryPolicy, signal };
   const ChecksumAlgorithm = store.kind === 's3' ? { ChecksumAlgorithm: 'SHA256' as const } : {};
@@ -48,7 +48,7 @@ export async function putInParts(store: S3Attempts, key: string, bytes: Uint8Arr
 type UploadAddress = { Bucket: string; Key: string; UploadId: string | undefined };
 
 async function uploadParts(
-  store: S3Attempts,
+  store: S3Bucket,
   key: string,
   bytes: Uint8Array,
   plan: PartsPlan & { upload: UploadAddress },
@@ -76,7 +76,7 @@ async function uploadParts(
 }
 
 async function uploadPart(
-  store: S3Attempts,
+  store: S3Bucket,
   key: string,
   upload: UploadAddress,
   PartNumber: number,
@@ -93,7 +93,7 @@ async function uploadPart(
 }
 
 async function complete(
-  store: S3Attempts,
+  store: S3Bucket,
   key: string,
   upload: UploadAddress,
   Parts: CompletedPart[],
@@ -124,7 +124,7 @@ async function complete(
 }
 
 /** Parts that belong to no object cost money until they are removed; a rule of the bucket should catch what is missed. */
-async function abandon(store: S3Attempts, key: string, upload: UploadAddress): Promise<void> {
+async function abandon(store: S3Bucket, key: string, upload: UploadAddress): Promise<void> {
   const policy = { ...store.retryPolicy, attemptsMax: 4 };
   await retrying({ policy, signal: undefined }, () =>
     store.attempt(key, undefined, (call) => store.client.send(new AbortMultipartUploadCommand(upload), call)),

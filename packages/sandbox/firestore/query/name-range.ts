@@ -4,7 +4,7 @@ import { afterSeparator, compareKeys, keyFromPath, separator } from '../values/k
 import type { Value } from '../values/value.ts';
 import type { Condition, FieldCondition } from './filter.ts';
 import { fieldOperator } from './messages.ts';
-import type { CursorPosition, Scope } from './plan.ts';
+import type { CursorPosition, Scope } from './scope.ts';
 
 /** Keys in [from, to); a null `to` is unbounded. */
 export interface NameRange {

@@ -4,29 +4,18 @@ import { type FieldPath, formatFieldPath, isNamePath, nameField, parseFieldPath 
 import { segmentKey } from '../values/key.ts';
 import { checkCollectionId, type ResourceName } from '../values/name.ts';
 import { compareText } from '../values/order.ts';
-import { decodeValue, rank, type Value } from '../values/value.ts';
+import { decodeValue, rank } from '../values/value.ts';
 import { type Condition, compileFilter, conjuncts, fieldConditions, type Matcher, matcherOf } from './filter.ts';
 import { type CursorMessage, fieldOperator, type StructuredQueryMessage, sortDirection } from './messages.ts';
 import { intersect, type NameRange, rangeOfCursors, rangeOfFilters, rangeOfScope } from './name-range.ts';
 import { type NearestPlan, planNearest } from './nearest.ts';
+import type { CursorPosition, Scope } from './scope.ts';
 
 const disjunctionsMax = 30;
 
 export interface Order {
   readonly path: FieldPath;
   readonly descending: boolean;
-}
-
-export interface CursorPosition {
-  readonly values: readonly Value[];
-  readonly before: boolean;
-}
-
-/** Which documents a query looks at. `collectionKey` is null when it is kindless. */
-export interface Scope {
-  readonly parentKey: string;
-  readonly collectionKey: string | null;
-  readonly allDescendants: boolean;
 }
 
 /** A query ready to run: everything checked, defaults filled in. */

@@ -7,7 +7,8 @@ import type { Micros } from '../values/timestamp.ts';
 import type { Value } from '../values/value.ts';
 import { type DocumentView, valueAt } from './document-view.ts';
 import { findNearest, type Neighbour } from './nearest.ts';
-import type { CursorPosition, Order, QueryPlan } from './plan.ts';
+import type { Order, QueryPlan } from './plan.ts';
+import type { CursorPosition } from './scope.ts';
 
 interface Ranked {
   readonly view: DocumentView;

@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { invalid, RpcError } from '../transport/status.ts';
 import { type Micros, minuteMicros, secondMicros } from '../values/timestamp.ts';
-import type { Database } from './database.ts';
-import { versionAt } from './document.ts';
+import { type DocumentEntry, versionAt } from './document.ts';
 
 const lifetime: Micros = 270 * secondMicros;
 const idle: Micros = minuteMicros;
 const transactionsMax = 10_000;
+
+/** What a transaction needs of its database. */
+interface Documents {
+  entry(key: string): DocumentEntry | undefined;
+  currentTime(): Micros;
+  now(): Micros;
+}
 
 /** A query read in a transaction: asked again at commit, to see whether its answer still holds. */
 export interface ReadQuery {
@@ -42,7 +48,7 @@ export class Transaction {
     if (!this.readOnly) this.#queries.push(query);
   }
 
-  checkUnchanged(database: Database, now: Micros): void {
+  checkUnchanged(database: Documents, now: Micros): void {
     for (const key of this.#keys) {
       const entry = database.entry(key);
       if (entry !== undefined && versionAt(entry, this.readTime) !== versionAt(entry, now)) throw contention();
@@ -59,10 +65,10 @@ function contention(): RpcError {
 
 /** The open transactions of one database. */
 export class Transactions {
-  readonly #database: Database;
+  readonly #database: Documents;
   readonly #open = new Map<string, Transaction>();
 
-  constructor(database: Database) {
+  constructor(database: Documents) {
     this.#database = database;
   }
 

@@ -1,6 +1,6 @@
 /** Finds the parts of a serialized Document that a write needs: its path and its fields, as byte ranges. */
 
-import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '../wire.ts';
+import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '../../../ports/wire.ts';
 
 const nameTag = 0x0a;
 const createTimeTag = 0x1a;

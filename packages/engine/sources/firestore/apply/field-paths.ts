@@ -1,6 +1,6 @@
 /** The leaves of a document as field paths, for merging it into another: maps are entered, all else is one leaf. */
 
-import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
+import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 
 const mapValue = 0x32;
 const documentEntry = 0x12;

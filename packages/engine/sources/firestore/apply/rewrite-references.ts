@@ -3,7 +3,7 @@
  * and the lengths of what encloses them change; every other byte stays as it was.
  */
 
-import { endOfVarint, readLength, readTag, skipField, varintBytes, writeVarint } from '../wire.ts';
+import { endOfVarint, readLength, readTag, skipField, varintBytes, writeVarint } from '../../../ports/wire.ts';
 
 /** Tags of google.firestore.v1.Value and of the messages inside it. */
 const referenceValue = 0x2a;

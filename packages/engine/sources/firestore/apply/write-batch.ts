@@ -4,7 +4,7 @@
  */
 
 import { type MergeMode, type RecordKind, recordKind } from '../../../ports/index.ts';
-import { endOfVarint, readLength, readTag, varintBytes, writeVarint } from '../wire.ts';
+import { endOfVarint, readLength, readTag, varintBytes, writeVarint } from '../../../ports/wire.ts';
 import type { DocumentSlices } from './document-slices.ts';
 
 const defaultWritesMax = 500;

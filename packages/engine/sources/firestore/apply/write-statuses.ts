@@ -1,6 +1,6 @@
 /** Reads a BatchWriteResponse: one status per write, nearly all of them empty, which means OK. */
 
-import { endOfVarint, MalformedMessage, readLength, readTag, readVarint, skipField } from '../wire.ts';
+import { endOfVarint, MalformedMessage, readLength, readTag, readVarint, skipField } from '../../../ports/wire.ts';
 
 const statusTag = 0x12;
 const codeTag = 0x08;

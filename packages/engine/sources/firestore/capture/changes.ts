@@ -1,5 +1,6 @@
 /** Changes that were seen and not yet handed over. */
 
+import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import {
   type ChangeBatch,
   comparePaths,
@@ -12,9 +13,8 @@ import {
   type RecordKind,
   recordKind,
 } from '../../../ports/index.ts';
+import { MalformedMessage } from '../../../ports/wire.ts';
 import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-builder.ts';
-import { encodeGoneDocument } from '../scan/encode-document.ts';
-import { MalformedMessage } from '../wire.ts';
 
 export interface Change {
   readonly kind: RecordKind;

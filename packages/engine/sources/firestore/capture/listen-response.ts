@@ -1,8 +1,8 @@
 /** Reads ListenResponses: documents stay bytes, everything else is small and decoded. */
 
 import { type Instant, instantFromParts } from '../../../ports/index.ts';
+import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import { messages } from '../protos.ts';
-import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
 
 const documentChangeTag = 0x1a;
 const documentTag = 0x0a;

@@ -7,7 +7,7 @@ import {
   recordHeaderBytes,
   writeRecordHeader,
 } from '../../../ports/index.ts';
-import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '../wire.ts';
+import { endOfVarint, MalformedMessage, readLength, readTag, skipField } from '../../../ports/wire.ts';
 
 export const batchBytesTarget = 512 * 1024;
 

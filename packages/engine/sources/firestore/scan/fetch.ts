@@ -1,14 +1,14 @@
 /** Reads named documents as of one instant, a few groups at a time, and hands them over in the order asked. */
 
+import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import { type ReadOptions, type RecordBatch, recordKind } from '../../../ports/index.ts';
+import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
 import { messages, methods } from '../protos.ts';
 import { throwIfAborted } from '../retry.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
-import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
 import { batchBytesTarget, DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
-import { encodeGoneDocument } from './encode-document.ts';
 import { timestampMessage } from './query.ts';
 
 const groupNamesMax = 500;

@@ -4,11 +4,11 @@
  */
 
 import { type RecordBatch, recordKind } from '../../../ports/index.ts';
+import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import type { FirestoreClient } from '../client.ts';
 import { methods } from '../protos.ts';
 import type { GrpcCall } from '../transport/call.ts';
 import type { GrpcError } from '../transport/status.ts';
-import { endOfVarint, readLength, readTag, skipField } from '../wire.ts';
 import type { DocumentBatchBuilder } from './document-batch-builder.ts';
 
 const documentTag = 0x0a;

@@ -1,7 +1,7 @@
 /** Walking the records of a batch. */
 
 import { pathOfName, type RecordBatch, type RecordLocation, readRecordAt, recordKind } from '../../../ports/index.ts';
-import { MalformedMessage } from '../wire.ts';
+import { MalformedMessage } from '../../../ports/wire.ts';
 import { nameOfDocument } from './document-batch-builder.ts';
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -6,6 +6,7 @@ import {
   startFirestoreSandbox,
 } from '../../../../sandbox/index.ts';
 import { encodeDocument, type JsonFields } from '../../../format/document-json.ts';
+import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import {
   comparePaths,
   everything,
@@ -19,7 +20,6 @@ import {
 import { emptySlices, sliceDocument } from '../apply/document-slices.ts';
 import { type ConnectedFirestore, type ConnectOptions, connectFirestore } from '../connect.ts';
 import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-builder.ts';
-import { encodeGoneDocument } from '../scan/encode-document.ts';
 import { forEachRecord } from '../scan/records.ts';
 
 /** Impatient, so that tests of failure do not wait. */

@@ -1,9 +1,7 @@
-/** Documents we make ourselves: the bodies of delete records. */
+import { type Instant, instantToParts } from './instant.ts';
+import { varintBytes, writeVarint } from './wire.ts';
 
-import { type Instant, instantToParts } from '../../../ports/index.ts';
-import { varintBytes, writeVarint } from '../wire.ts';
-
-/** A Document with a name and, as its update time, the moment it was seen gone. */
+/** The body of a delete: a Document with a name and, as its update time, the moment it was seen gone. */
 export function encodeGoneDocument(name: string, goneAt: Instant): Buffer {
   const nameBytes = Buffer.byteLength(name);
   const time = encodeTimestamp(goneAt);

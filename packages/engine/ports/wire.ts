@@ -1,4 +1,4 @@
-/** The few moves on protobuf's wire format that the hot paths need: read a tag or length, skip a field, write one. */
+/** Protocol Buffers' wire format, as far as the hot paths need it: read a tag or length, skip a field, write one. */
 
 /** Where the varint read last ended. Module state keeps the hot loops free of allocations. */
 let after = 0;
@@ -7,13 +7,18 @@ export function endOfVarint(): number {
   return after;
 }
 
-/** Reads a varint of at most 2^53 (tags, lengths); negative when the bytes end inside it. */
+/** Reads a varint below 2^53 (tags, lengths, seconds); negative when the bytes end inside it. Most have one byte. */
 export function readVarint(bytes: Uint8Array, offset: number): number {
   const first = bytes[offset];
   if (first === undefined) return -1;
   if (first < 0x80) {
     after = offset + 1;
     return first;
+  }
+  const second = bytes[offset + 1];
+  if (second !== undefined && second < 0x80) {
+    after = offset + 2;
+    return (first & 0x7f) | (second << 7);
   }
   return readLongVarint(bytes, offset);
 }
@@ -79,10 +84,15 @@ export function varintBytes(value: number): number {
 export function writeVarint(target: Uint8Array, offset: number, value: number): number {
   let position = offset;
   let rest = value;
-  while (rest >= 0x80) {
-    target[position++] = (rest % 128) | 0x80;
-    rest = Math.floor(rest / 128);
+  // Above 31 bits shifts would cut the number off.
+  for (; rest >= 0x8000_0000; rest = Math.floor(rest / 128)) {
+    target[position] = (rest % 128) | 0x80;
+    position += 1;
   }
-  target[position++] = rest;
-  return position;
+  for (; rest >= 0x80; rest >>>= 7) {
+    target[position] = (rest & 0x7f) | 0x80;
+    position += 1;
+  }
+  target[position] = rest;
+  return position + 1;
 }
