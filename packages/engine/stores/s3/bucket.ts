@@ -8,6 +8,7 @@ export interface S3Bucket {
   readonly bucket: string;
   readonly kind: 's3' | 'spaces';
   readonly retryPolicy: RetryPolicy;
+  readonly now: () => Date;
   address(key: string): { Bucket: string; Key: string };
   /** The other way round: the key of an object's full name. */
   keyOf(name: string): string;
