@@ -37,7 +37,6 @@ export const workersBench: Bench = {
 async function backUp({ client, projectId }: World): Promise<number> {
   const startedAtMs = performance.now();
   const started = await client.createBackup({ body: { projectId } });
-  if ('dryRun' in started) throw new Error('a backup was not started');
   for (;;) {
     const { status, documentCount, error } = await client.getBackup({ params: { backupId: started.id } });
     if (status === 'completed' && documentCount === documents) return performance.now() - startedAtMs;

@@ -17,7 +17,6 @@ export async function chaosRestores(options: { runs: number; documents: number }
     const { client, projectId } = world;
     await client.updateProject({ params: { projectId }, body: { settings: { writeRampUp: false } } });
     const started = await client.createBackup({ body: { projectId } });
-    if ('dryRun' in started) throw new Error('a backup was not started');
     const backup = await until(() => client.getBackup({ params: { backupId: started.id } }));
     if (backup.status !== 'completed') throw new Error(`the backup ${backup.status}: ${backup.error?.message}`);
     for (let run = 1; run <= options.runs; run++) {

@@ -350,6 +350,15 @@ test('the types know which calls need what, and what comes back', () => {
     'viewer' | 'member' | 'admin' | 'owner'
   >();
   expectTypeOf<Awaited<ReturnType<typeof typed.removeMember>>>().toEqualTypeOf<string>();
+  const body = { projectId: 'prj_1' };
+  const start = async () => (await typed.createBackup({ body })).id;
+  const estimate = async () => (await typed.createBackup({ body: { ...body, dryRun: true } })).estimatedReads;
+  const either = (dryRun: boolean) => typed.createBackup({ body: { ...body, dryRun } });
+  const refresh = async () => (await typed.refreshTokens({ body: { refreshToken: 'x' } })).accessToken;
+  expectTypeOf(start).returns.resolves.toEqualTypeOf<string>();
+  expectTypeOf(estimate).returns.resolves.toEqualTypeOf<number>();
+  expectTypeOf(either).returns.resolves.toHaveProperty('documentCount');
+  expectTypeOf(refresh).returns.resolves.toEqualTypeOf<string>();
   // @ts-expect-error a body without the project
   const withoutProject = () => typed.createBackup({ body: {} });
   // @ts-expect-error a call without its parameter

@@ -3,6 +3,7 @@ export * from './errors.ts';
 export * from './events.ts';
 export * from './operation.ts';
 export * from './operations/index.ts';
+export type * from './records.ts';
 export { auditExportFormats } from './schemas/audit.ts';
 export {
   anomalyReasons,
@@ -14,6 +15,7 @@ export {
   type WarningCode,
   warningCodes,
 } from './schemas/backups.ts';
+export type { CollectionNode, FirestoreValue } from './schemas/firestore.ts';
 export { type JobError, type JobStatus, jobStatuses } from './schemas/jobs.ts';
 export { notificationEvents } from './schemas/organizations.ts';
 export { changeKinds, protectionReasons, protectionStates } from './schemas/overview.ts';

@@ -18,6 +18,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Authentication: 'Signing in, tokens and sessions.',
   Organizations: 'Organizations, their settings, subscription and encryption key.',
   Team: 'Members, invitations and the service account.',
+  Overview: 'How everything is, and what changes.',
   Projects: 'The Firestore databases that are backed up.',
   'Point-in-time recovery': 'Reaching any captured instant.',
   'Storage destinations': 'Where backups lie.',

@@ -72,14 +72,19 @@ export interface OperationSpec {
 }
 
 export interface Operation extends OperationSpec {
-  /** Whether the call honours `Idempotency-Key`. Public calls have no caller to keep an answer for. */
+  /** Whether the call honours `Idempotency-Key`. */
   readonly idempotencyKey: boolean;
+}
+
+/** Public calls have no caller to keep an answer for; signing out twice is signing out. */
+function takesIdempotencyKey({ method, path, access, secretAnswer }: OperationSpec): boolean {
+  const keepsNothing = access.kind === 'public' || path.startsWith('/api/v1/auth/') || secretAnswer === true;
+  return method === 'POST' && !keepsNothing;
 }
 
 /** Keeps the exact types of the schemas, so that handlers and client are typed by the operation. */
 export function operation<const S extends OperationSpec>(spec: S): S & { readonly idempotencyKey: boolean } {
-  const isRepeatable = spec.method === 'POST' && spec.access.kind !== 'public';
-  return { ...spec, idempotencyKey: isRepeatable && !spec.secretAnswer };
+  return { ...spec, idempotencyKey: takesIdempotencyKey(spec) };
 }
 
 export const api = <const P extends string>(path: P) => `/api/v1${path}` as const;
@@ -104,7 +109,7 @@ export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
   }
   if (operation.query || operation.body) codes.push('VALIDATION_ERROR');
   if (operation.body) codes.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
-  if (operation.method === 'POST' && operation.access.kind !== 'public' && !operation.secretAnswer) {
+  if (takesIdempotencyKey(operation)) {
     codes.push('VALIDATION_ERROR', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED');
   }
   if (operation.etag && operation.method !== 'GET') codes.push('PRECONDITION_FAILED');

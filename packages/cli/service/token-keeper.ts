@@ -45,7 +45,6 @@ export async function renewed(signIn: StoredSignIn): Promise<StoredSignIn> {
   const { url, refreshToken = '' } = signIn;
   try {
     const tokens = await createClient({ baseUrl: url }).refreshTokens({ body: { refreshToken } });
-    if (!('accessToken' in tokens)) throw new Error('the service renewed cookies instead of tokens');
     return { ...signIn, ...signInFrom(tokens) };
   } catch (cause) {
     if (!(cause instanceof HoldfastError) || cause.status !== 401) throw cause;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { BesideOf, BodyInput, DataOf, ItemOf, ParamsInput, QueryInput } from '../operation.ts';
 import type { OperationId, Operations } from '../operations/index.ts';
 import type { Pagination } from '../schemas/primitives.ts';
+import type { Overloads } from './overloads.ts';
 import type { HoldfastStream } from './streams.ts';
 
 /** Every operation, also one that the service at hand may not serve yet: it answers NOT_FOUND then. */
@@ -61,7 +62,7 @@ export interface Answer<O> {
   headers: Headers;
 }
 
-export type Calls = { readonly [I in ServedId]: Call<Operations[I]> };
+export type Calls = Overloads & { readonly [I in Exclude<ServedId, keyof Overloads>]: Call<Operations[I]> };
 
 export interface Client extends Calls {
   /** A call by its id, with status and headers of the answer. */

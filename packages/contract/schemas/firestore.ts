@@ -89,8 +89,23 @@ export const serviceAccountKey = () => z.union([keyObject, keyText], { error: no
 
 const maxFieldsPerMap = 20_000;
 
+/** Written out, because no declaration file can spell a type that holds itself. */
+export interface FirestoreValue {
+  nullValue?: null | undefined;
+  booleanValue?: boolean | undefined;
+  integerValue?: string | undefined;
+  doubleValue?: number | 'NaN' | 'Infinity' | '-Infinity' | '-0' | undefined;
+  timestampValue?: string | undefined;
+  stringValue?: string | undefined;
+  bytesValue?: string | undefined;
+  referenceValue?: string | undefined;
+  geoPointValue?: { latitude: number; longitude: number } | undefined;
+  arrayValue?: { values?: FirestoreValue[] | undefined } | undefined;
+  mapValue?: { fields?: Record<string, FirestoreValue> | undefined } | undefined;
+}
+
 /** A typed value in Firestore's REST form. Integers are strings: they can exceed what JSON numbers hold. */
-export const firestoreValue = z
+export const firestoreValue: z.ZodType<FirestoreValue, FirestoreValue> = z
   .object({
     nullValue: z.null().optional(),
     booleanValue: z.boolean().optional(),
@@ -137,8 +152,16 @@ export const backupDocument = z
   })
   .meta({ id: 'BackupDocument', description: 'A document as the backup holds it.' });
 
+export interface CollectionNode {
+  id: string;
+  path: string;
+  documentCount: number;
+  sampled?: boolean | undefined;
+  collections: CollectionNode[];
+}
+
 /** Collections below documents are gathered by name: one node stands for the orders of all users. */
-export const collectionNode = z
+export const collectionNode: z.ZodType<CollectionNode, CollectionNode> = z
   .object({
     id: firestoreName({ max: 1500 }),
     path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),

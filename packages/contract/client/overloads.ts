@@ -1,0 +1,27 @@
+import type { z } from 'zod';
+import type { Operations } from '../operations/index.ts';
+import type { refreshedTokens, renewedCookies } from '../schemas/auth.ts';
+import type { Backup, backupDryRun } from '../schemas/backups.ts';
+import type { CallInput, CallOptions } from './types.ts';
+
+/** Calls whose answer follows from what they were given: the types say which, so that nobody has to ask the answer. */
+export interface Overloads {
+  readonly createBackup: CreateBackup;
+  readonly refreshTokens: RefreshTokens;
+}
+
+type BackupInput = CallInput<Operations['createBackup']>;
+type WithDryRun<D> = BackupInput & { body: D };
+
+interface CreateBackup {
+  (input: WithDryRun<{ dryRun?: false }>): Promise<Backup>;
+  (input: WithDryRun<{ dryRun: true }>): Promise<z.output<typeof backupDryRun>>;
+  (input: BackupInput): Promise<Backup | z.output<typeof backupDryRun>>;
+}
+
+interface RefreshTokens {
+  /** With a refresh token: the next pair. */
+  (input: CallOptions & { body: { refreshToken: string } }): Promise<z.output<typeof refreshedTokens>>;
+  /** Without one: the cookies of the browser are renewed. */
+  (input?: CallOptions): Promise<z.output<typeof renewedCookies>>;
+}
