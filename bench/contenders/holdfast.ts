@@ -4,7 +4,7 @@ import {
   createLocalStore,
   KeyRing,
   openChain,
-  restoreView,
+  restorePuts,
   runBackup,
   SegmentCodec,
   tuneCollector,
@@ -29,7 +29,7 @@ export const holdfast: Contender = async (task) => {
     return { documents };
   }
   const { target, close } = connectTo(task, task.targetProject ?? task.project);
-  const result = await restoreView({ view, target, mode: 'overwrite', rampUp: false, rewriteReferences: true });
+  const result = await restorePuts({ view, target, mode: 'overwrite', rampUp: false, rewriteReferences: true });
   await close();
   if (result.failed > 0) throw new Error(`${result.failed} documents failed.`);
   return { documents: result.written };

@@ -2,12 +2,18 @@ import {
   type ApplyResult,
   type BackupReader,
   type ConnectedFirestore,
+  instantToParts,
   type MergeMode,
   previewRestore,
   readUsers,
-  restoreView,
+  restoreDeletes,
+  restorePuts,
+  restoreScope,
+  type Scope,
   type View,
   viewOfChain,
+  type WriteGuard,
+  wholeDatabase,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
 import { exitCode } from '../exit-codes.ts';
@@ -61,6 +67,23 @@ async function restore(session: Session, reference: string, options: RestoreOpti
   }
 }
 
+/** One scope for what is put, deleted and counted: what was asked, within what the backup covers. */
+function chosenScope(view: View, options: RestoreOptions): Scope {
+  const asked = scopeOf(options);
+  const collections = asked.collections === 'all' ? undefined : asked.collections;
+  const scope = restoreScope(
+    view.body?.scope ?? wholeDatabase,
+    {
+      deleteExtra: options.deleteExtra === true,
+      collections,
+      documents: options.documents,
+      includeSubcollections: options.subcollections === false ? false : undefined,
+    },
+    view.body?.collections.map(({ path }) => path.split('/')[0]!) ?? [],
+  );
+  return { ...scope, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
+}
+
 async function preview(
   { signal }: Session,
   view: View,
@@ -74,7 +97,7 @@ async function preview(
     mode: options.mode,
     deleteExtra: options.deleteExtra === true,
     signal,
-    ...chosen(options),
+    scope: chosenScope(view, options),
   });
   if (options.json) printJson({ dryRun: true, preview: counts });
   else
@@ -95,25 +118,51 @@ async function write(
   const { source, target } = database;
   const total = options.documents?.length ?? view.body?.counts.documents ?? 0;
   const bar = new ProgressBar('Restoring', options);
-  const result = await restoreView({
+  const readTime = await source.snapshotTime();
+  const how = {
     view,
     target,
+    scope: chosenScope(view, options),
     mode: options.mode,
     rampUp: options.rampUp,
     rewriteReferences: options.rewriteReferences,
     signal: session.signal,
-    ...chosen(options),
+  };
+  const puts = await restorePuts({
+    ...how,
     ...(options.after === undefined ? {} : { after: options.after }),
-    ...(options.deleteExtra ? { deleteExtra: { source, readTime: await source.snapshotTime() } } : {}),
     onProgress: ({ written, skipped, failed }) =>
       bar.update({ documents: written, share: (written + skipped + failed) / Math.max(total, 1) }),
   }).finally(() => bar.finish());
+  const result = options.deleteExtra
+    ? together(
+        puts,
+        await restoreDeletes({
+          ...how,
+          guard: leaveChanges,
+          live: { source, readTime, began: instantToParts(readTime) },
+        }),
+      )
+    : puts;
   const users = options.authUsers ? await restoreUsers(backup, database, options) : null;
   report(result, users, options.json === true);
 }
 
-function chosen(options: RestoreOptions) {
-  return { scope: scopeOf(options), ...(options.documents ? { paths: options.documents } : {}) };
+/** What somebody changed while the restore ran is not deleted. */
+const leaveChanges: WriteGuard = {
+  repeatedRecords: 0,
+  onMismatch: async ({ found }) => (found === null ? 'skip' : 'conflict'),
+  onSettled: () => undefined,
+};
+
+function together(puts: ApplyResult, deletes: ApplyResult): ApplyResult {
+  return {
+    ...puts,
+    deleted: deletes.deleted,
+    conflicts: deletes.conflicts,
+    failed: puts.failed + deletes.failed,
+    errors: [...puts.errors, ...deletes.errors],
+  };
 }
 
 async function restoreUsers(backup: BackupReader, { authUsers }: ConnectedFirestore, { mode }: RestoreOptions) {
@@ -129,7 +178,7 @@ function report(result: ApplyResult, users: { imported: number; failed: number }
   if (isJson) printJson({ ...result, authUsers: users });
   else {
     printLine(
-      `${formatCount(result.written)} written, ${formatCount(result.skipped)} skipped, ${formatCount(result.deleted)} deleted, ${formatCount(result.failed)} failed.`,
+      `${formatCount(result.written)} written, ${formatCount(result.skipped)} skipped, ${formatCount(result.deleted)} deleted, ${formatCount(result.failed)} failed${result.conflicts > 0 ? `, ${formatCount(result.conflicts)} changed meanwhile and left` : ''}.`,
     );
     if (users !== null)
       printLine(`${formatCount(users.imported)} users imported, ${formatCount(users.failed)} failed.`);

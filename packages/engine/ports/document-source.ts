@@ -1,5 +1,5 @@
 import type { Instant } from './instant.ts';
-import type { PathRange } from './path-order.ts';
+import { comparePaths, type PathRange } from './path-order.ts';
 import type { RecordBatch } from './record.ts';
 
 /** Which documents are meant. Plain JSON: it travels in jobs and stands in manifests. */
@@ -13,6 +13,14 @@ export interface Scope {
   readonly includeSubcollections: boolean;
   /** Collection paths left out, always with everything below them. */
   readonly excludeCollections: readonly string[];
+  /** Exactly these documents and nothing else; the collections then say nothing. */
+  readonly documents?: readonly string[];
+}
+
+/** Exactly these documents, in the order of paths. */
+export function documentsScope(paths: readonly string[]): Scope {
+  const documents = [...new Set(paths)].sort(comparePaths);
+  return { collections: [], includeSubcollections: false, excludeCollections: [], documents };
 }
 
 export const wholeDatabase: Scope = { collections: 'all', includeSubcollections: true, excludeCollections: [] };

@@ -1,4 +1,4 @@
-import type { RecordBatch } from './record.ts';
+import type { RecordBatch, RecordKind } from './record.ts';
 
 export type MergeMode = 'overwrite' | 'skip_existing' | 'merge';
 
@@ -8,6 +8,7 @@ export type MergeMode = 'overwrite' | 'skip_existing' | 'merge';
  *   stops the others. Writing the same batches again has no worse effect.
  * - Values keep their bytes; only names move to the target database and, when asked, references into `sourceDatabase`.
  * - Batches stay within the database's limits; retries with jitter; the ramp-up of 500/50/5 unless switched off.
+ * - A record with an expected version is written only over that version; whatever else is there is shown to the guard.
  * - Fatal faults (no permission at all, gone database) throw RESTORE_* EngineErrors. Backpressure on the input.
  */
 export interface DocumentTarget {
@@ -25,6 +26,10 @@ export interface ApplyOptions {
   readonly rewriteReferencesFrom?: string;
   readonly rampUp: boolean;
   readonly signal?: AbortSignal;
+  /** Ends the work gently: no further record is sent, what is under way is waited for, and the result tells how far it came. */
+  readonly stop?: AbortSignal;
+  /** Hears what became of every record, and decides where another version is found than expected. */
+  readonly guard?: WriteGuard;
   /**
    * Called after every acknowledged stretch with the last path below which everything is done, for checkpoints, and
    * the counts so far. Awaited, so a slow checkpoint slows the apply instead of piling up.
@@ -32,16 +37,62 @@ export interface ApplyOptions {
   readonly onProgress?: (progress: ApplyProgress) => void | Promise<void>;
 }
 
+/** When a document was last changed, by the database's own clock. */
+export interface Version {
+  readonly seconds: number;
+  readonly nanos: number;
+}
+
+/** Records that may be written only over the versions given here, one for each: null where no document may exist. */
+export interface GuardedBatch extends RecordBatch {
+  readonly expected: readonly (Version | null)[];
+}
+
+export interface WriteGuard {
+  /**
+   * How many records at the beginning an earlier run may have written without having heard so. A document among them that
+   * has just the wanted content counts as written.
+   */
+  readonly repeatedRecords: number;
+  /** `replace` writes over exactly the version found; `conflict` and `skip` leave it and count it as such. */
+  onMismatch(mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'>;
+  /** What became of the records, in their order; awaited before onProgress speaks of them. */
+  onSettled(outcomes: readonly WriteOutcome[]): void | Promise<void>;
+}
+
+export interface Mismatch {
+  readonly path: string;
+  readonly kind: RecordKind;
+  /** The document as it is now; null when there is none. */
+  readonly found: Uint8Array | null;
+}
+
+export interface WriteOutcome {
+  readonly path: string;
+  readonly kind: RecordKind;
+  readonly result: 'written' | 'skipped' | 'conflict' | 'failed';
+  /** The version that was written over, null where there was none, undefined where nobody asked. */
+  readonly replaced: Version | null | undefined;
+  /** The version that came of it; null after a delete, and where nothing was written. */
+  readonly version: Version | null;
+}
+
 export interface ApplyCounts {
   readonly written: number;
   readonly skipped: number;
   readonly deleted: number;
   readonly failed: number;
+  /** Documents left alone because somebody changed them. */
+  readonly conflicts: number;
+  /** Bytes of the writes that were acknowledged. */
+  readonly bytes: number;
 }
 
 export interface ApplyProgress extends ApplyCounts {
   /** Every record up to and including this path has been settled (done, skipped, or failed for good). */
   readonly settledThrough: string;
+  /** How many records from the beginning are settled without a hole. */
+  readonly settledRecords: number;
 }
 
 export interface ApplyResult extends ApplyCounts {

@@ -1,4 +1,5 @@
-import { decodeDocument, type JsonFields, type JsonValue, stringifyLossless } from '../../format/document-json.ts';
+import { decodeDocument, type JsonFields, type JsonValue } from '../../format/document-json.ts';
+import { canonicalValue } from '../../format/same-content.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
@@ -108,17 +109,7 @@ function isSame(
   relative: (reference: string) => string,
 ): boolean {
   if (old === undefined || young === undefined) return old === young;
-  return canonical(old, relative) === canonical(young, relative);
-}
-
-/** Text in which equal values are equal: map keys sorted, references relative. */
-function canonical(value: JsonValue, reference: (text: string) => string): string {
-  if ('referenceValue' in value) return `ref:${reference(value.referenceValue)}`;
-  if ('arrayValue' in value)
-    return `[${(value.arrayValue.values ?? []).map((element) => canonical(element, reference)).join()}]`;
-  if (!('mapValue' in value)) return stringifyLossless(value);
-  const entries = Object.entries(value.mapValue.fields ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
-  return `{${entries.map(([key, nested]) => `${JSON.stringify(key)}:${canonical(nested, reference)}`).join()}}`;
+  return canonicalValue(old, relative) === canonicalValue(young, relative);
 }
 
 function fieldName(key: string): string {

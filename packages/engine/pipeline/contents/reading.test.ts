@@ -6,9 +6,11 @@ import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { backupsPrefix } from '../../format/object-keys.ts';
 import type { AuthUser } from '../../ports/auth-users.ts';
+import { documentsScope } from '../../ports/document-source.ts';
+import { instantToParts } from '../../ports/instant.ts';
 import { readUsers } from '../backup/auth-user-segments.ts';
 import { mergeChain } from '../backup/write-view.ts';
-import { previewRestore, restoreView } from '../restore/restore.ts';
+import { previewRestore, restoreDeletes, restorePuts } from '../restore/restore.ts';
 import { browse } from './browse.ts';
 import { deleteBackup, listBackups, rewrapBackup } from './catalogue.ts';
 import { diffSides } from './diff.ts';
@@ -32,26 +34,21 @@ describe('a restore', () => {
     const harness = new BackupHarness();
     const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
     const target = new MemoryDatabase([testDocument('a/0', {}), testDocument('a/9/b/9', {}), testDocument('c/99', {})]);
-    const deleteExtra = { source: target, readTime: await target.snapshotTime() };
+    const readTime = await target.snapshotTime();
     const preview = await previewRestore({
       view,
       source: target,
-      readTime: deleteExtra.readTime,
+      readTime,
       mode: 'overwrite',
       scope,
       deleteExtra: true,
     });
     expect(preview).toEqual({ create: 3, replace: 0, merge: 0, skip: 0, delete: 2 });
-    const result = await restoreView({
-      view,
-      target,
-      scope,
-      mode: 'overwrite',
-      rampUp: false,
-      rewriteReferences: true,
-      deleteExtra,
-    });
-    expect(result).toMatchObject({ written: 3, deleted: 2 });
+    const how = { view, target, scope, mode: 'overwrite', rampUp: false, rewriteReferences: true } as const;
+    const guard = { repeatedRecords: 0, onMismatch: async () => 'conflict' as const, onSettled: () => undefined };
+    expect(await restorePuts(how)).toMatchObject({ written: 3, deleted: 0 });
+    const live = { source: target, readTime, began: instantToParts(readTime) };
+    expect(await restoreDeletes({ ...how, guard, live })).toMatchObject({ written: 0, deleted: 2 });
     expect([...target.contents().keys()]).toEqual(['a/1', 'a/2', 'a/2/b/1', 'c/99']);
   });
 
@@ -60,11 +57,12 @@ describe('a restore', () => {
     const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
     const target = new MemoryDatabase();
     const paths = ['c/20', 'a/2', 'no/such'];
-    await restoreView({ view, target, paths, mode: 'overwrite', rampUp: false, rewriteReferences: true });
+    const scope = documentsScope(paths);
+    await restorePuts({ view, target, scope, mode: 'overwrite', rampUp: false, rewriteReferences: true });
     expect([...target.contents().keys()]).toEqual(['a/2', 'c/20']);
     const readTime = await target.snapshotTime();
     expect(
-      await previewRestore({ view, source: target, readTime, mode: 'merge', paths, deleteExtra: false }),
+      await previewRestore({ view, source: target, readTime, mode: 'merge', scope, deleteExtra: false }),
     ).toMatchObject({ merge: 2, create: 0 });
   });
 
@@ -72,7 +70,7 @@ describe('a restore', () => {
     const harness = new BackupHarness();
     const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
     const target = new MemoryDatabase();
-    await restoreView({ view, target, after: 'c/10', mode: 'overwrite', rampUp: false, rewriteReferences: true });
+    await restorePuts({ view, target, after: 'c/10', mode: 'overwrite', rampUp: false, rewriteReferences: true });
     expect([...target.contents().keys()]).toEqual(['c/11', 'c/20']);
   });
 });

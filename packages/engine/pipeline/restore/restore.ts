@@ -1,6 +1,12 @@
-import type { DocumentSource, Scope } from '../../ports/document-source.ts';
-import { wholeDatabase } from '../../ports/document-source.ts';
-import type { ApplyOptions, ApplyResult, DocumentTarget, MergeMode } from '../../ports/document-target.ts';
+import { type DocumentSource, type Scope, wholeDatabase } from '../../ports/document-source.ts';
+import type {
+  ApplyOptions,
+  ApplyResult,
+  DocumentTarget,
+  GuardedBatch,
+  MergeMode,
+  Version,
+} from '../../ports/document-target.ts';
 import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { comparePaths, everything } from '../../ports/path-order.ts';
@@ -8,116 +14,161 @@ import { type RecordBatch, recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { Selection } from '../view/selection.ts';
-import type { View, ViewEntry } from '../view/view.ts';
+import { updateTimeOf, type View, type ViewEntry } from '../view/view.ts';
 
 export interface RestoreOptions extends Omit<ApplyOptions, 'rewriteReferencesFrom'> {
   readonly view: View;
   readonly target: DocumentTarget;
   /** What to restore; absent: everything. */
   readonly scope?: Scope;
-  /** Single documents by path; absent: all of the scope. */
-  readonly paths?: readonly string[];
   /** Continue behind this path, which an earlier attempt had settled. */
   readonly after?: string;
   /** References into the backed-up database follow the documents into another one. */
   readonly rewriteReferences: boolean;
-  /** Make the target equal to the view within the scope: what only the target has is deleted. Needs its source side. */
-  readonly deleteExtra?: { readonly source: DocumentSource; readonly readTime: Instant };
-  /** The puts are done already: `after` then speaks of the deletes. */
-  readonly onlyDeletes?: boolean;
+  /** What the target held when the restore began, within the scope: then only these versions are written over. Needs a guard. */
+  readonly before?: View;
 }
 
-/** A restore is a view applied to a target. */
-export async function restoreView(options: RestoreOptions): Promise<ApplyResult> {
-  const { view, target, rewriteReferences, mode, rampUp, signal, onProgress } = options;
-  return await target.apply(recordsToApply(options), {
+/** Writes the view's documents. Nothing is deleted. */
+export async function restorePuts(options: RestoreOptions): Promise<ApplyResult> {
+  const { view, scope = wholeDatabase, after, before, signal } = options;
+  const selection: Selection = { scope, ...(after === undefined ? {} : { after }) };
+  const read = signal ? { signal } : {};
+  const records = view.records(selection, read);
+  const batches = before ? withVersions(records, view.database, before.entries(selection, read)) : records;
+  return await applyTo(options, batches);
+}
+
+export interface ExtraDeletesOptions extends RestoreOptions {
+  /** Where nothing was saved before: the target's own names. Only what was last changed before `began` is deleted. */
+  readonly live?: { readonly source: DocumentSource; readonly readTime: Instant; readonly began: Version };
+}
+
+/**
+ * Deletes what the target held when the restore began and the view does not have. What somebody made or changed since is
+ * not touched: every delete names the version it may delete.
+ */
+export async function restoreDeletes(options: ExtraDeletesOptions): Promise<ApplyResult> {
+  return await applyTo(options, extraDeletes(options));
+}
+
+async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBatch>): Promise<ApplyResult> {
+  const { view, target, rewriteReferences, mode, rampUp, signal, stop, guard, onProgress } = options;
+  return await target.apply(batches, {
     mode,
     rampUp,
     ...(rewriteReferences && view.database !== target.database ? { rewriteReferencesFrom: view.database } : {}),
     ...(signal ? { signal } : {}),
+    ...(stop ? { stop } : {}),
+    ...(guard ? { guard } : {}),
     ...(onProgress ? { onProgress } : {}),
   });
 }
 
-/** The batches a restore writes: the view's documents and, when asked, deletes of what the view does not have. */
-export async function* recordsToApply(options: RestoreOptions): AsyncGenerator<RecordBatch> {
-  const { view, scope, paths, after, signal, deleteExtra } = options;
+/** Says for each record which version of it the target held: both sides ascend by path. */
+async function* withVersions(
+  batches: AsyncIterable<RecordBatch>,
+  database: string,
+  before: AsyncIterable<readonly ViewEntry[]>,
+): AsyncGenerator<GuardedBatch> {
+  const known = flatten(before);
+  let next = await known.next();
+  for await (const batch of batches) {
+    const expected: (Version | null)[] = [];
+    for (const { path } of readRecords(batch, database)) {
+      while (!next.done && comparePaths(next.value.path, path) < 0) next = await known.next();
+      expected.push(!next.done && next.value.path === path ? versionOf(next.value) : null);
+    }
+    yield { ...batch, expected };
+  }
+  await known.return(undefined);
+}
+
+function versionOf(entry: ViewEntry): Version {
+  return { seconds: entry.updateSeconds, nanos: entry.updateNanos };
+}
+
+async function* extraDeletes(options: ExtraDeletesOptions): AsyncGenerator<GuardedBatch> {
+  const { view, scope = wholeDatabase, after, before, live, signal } = options;
+  const selection: Selection = { scope, ...(after === undefined ? {} : { after }) };
   const read = signal ? { signal } : {};
-  if (paths !== undefined) {
-    yield* chosenDocuments(view, paths, read);
-    return;
+  const there = before ? flatten(before.entries(selection, read)) : liveEntries(options);
+  const builder = new RecordBatchBuilder();
+  let expected: Version[] = [];
+  const take = (): GuardedBatch => {
+    const batch = { ...builder.take(), expected };
+    expected = [];
+    return batch;
+  };
+  for await (const { entry, inView } of joinNames(view, selection, there, signal)) {
+    if (inView || entry === undefined) continue;
+    const version = versionOf(entry);
+    if (!before && live && isAfter(version, live.began)) continue;
+    builder.add(
+      recordKind.delete,
+      entry.path,
+      encodeGoneDocument(`${view.database}/documents/${entry.path}`, updateTimeOf(entry)),
+    );
+    expected.push(version);
+    if (builder.isFull) yield take();
   }
-  const selection: Selection = { ...(scope ? { scope } : {}), ...(after === undefined ? {} : { after }) };
-  if (options.onlyDeletes !== true) yield* view.records(selection, read);
-  // Puts that go on behind a checkpoint say nothing about deletes: those begin at the beginning.
-  if (deleteExtra !== undefined) yield* extraDeletes(options, options.onlyDeletes ? selection : scope ? { scope } : {});
+  if (!builder.isEmpty) yield take();
 }
 
-async function* chosenDocuments(
-  view: View,
-  paths: readonly string[],
-  read: { signal?: AbortSignal },
-): AsyncGenerator<RecordBatch> {
-  const builder = new RecordBatchBuilder();
-  for (const path of [...new Set(paths)].sort(comparePaths)) {
-    const bytes = await view.get(path, read);
-    if (bytes === undefined) continue;
-    builder.add(recordKind.put, path, bytes);
-    if (builder.isFull) yield builder.take();
-  }
-  if (!builder.isEmpty) yield builder.take();
+function isAfter(left: Version, right: Version): boolean {
+  return left.seconds > right.seconds || (left.seconds === right.seconds && left.nanos > right.nanos);
 }
 
-/** Deletes come after all puts: a restore that dies in between has removed nothing that it did not replace. */
-async function* extraDeletes(
-  { view, target, scope, signal, deleteExtra }: RestoreOptions,
-  selection: Selection,
-): AsyncGenerator<RecordBatch> {
-  const { source, readTime } = deleteExtra!;
-  const builder = new RecordBatchBuilder();
-  const scan = source.scan(everything, {
-    scope: scope ?? wholeDatabase,
-    readTime,
+async function* liveEntries({
+  scope = wholeDatabase,
+  after,
+  live,
+  signal,
+}: ExtraDeletesOptions): AsyncGenerator<ViewEntry> {
+  if (!live) throw new Error('deletes need to know what the target holds');
+  const scan = live.source.scan(everything, {
+    scope,
+    readTime: live.readTime,
     namesOnly: true,
-    ...(selection.after === undefined ? {} : { after: selection.after }),
+    ...(after === undefined ? {} : { after }),
     ...(signal ? { signal } : {}),
   });
-  for await (const { path, inView } of joinNames(view, selection, scan, target.database, signal)) {
-    if (inView) continue;
-    builder.add(recordKind.delete, path, encodeGoneDocument(`${view.database}/documents/${path}`, readTime));
-    if (builder.isFull) yield builder.take();
-  }
-  if (!builder.isEmpty) yield builder.take();
+  yield* namesOf(scan, live.source.database);
+}
+
+async function* namesOf(batches: AsyncIterable<RecordBatch>, database: string): AsyncGenerator<ViewEntry> {
+  for await (const batch of batches)
+    for (const { path, updateSeconds, updateNanos, body } of readRecords(batch, database))
+      yield { path, updateSeconds, updateNanos, size: body.length };
 }
 
 interface JoinedName {
   readonly path: string;
   readonly inView: boolean;
-  readonly inTarget: boolean;
+  /** The target's side; undefined when the document is only in the view. */
+  readonly entry: ViewEntry | undefined;
 }
 
-/** Walks the names of a view and of a live database side by side. */
+/** Walks the names of a view and of a database side by side. */
 async function* joinNames(
   view: View,
   selection: Selection,
-  scan: AsyncIterable<RecordBatch>,
-  targetDatabase: string,
+  there: AsyncGenerator<ViewEntry>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<JoinedName> {
   const known = flatten(view.entries(selection, signal ? { signal } : {}));
   let next = await known.next();
-  for await (const batch of scan) {
-    for (const { path } of readRecords(batch, targetDatabase)) {
-      while (!next.done && comparePaths(next.value.path, path) < 0) {
-        yield { path: next.value.path, inView: true, inTarget: false };
-        next = await known.next();
-      }
-      const inView = !next.done && next.value.path === path;
-      if (inView) next = await known.next();
-      yield { path, inView, inTarget: true };
+  for await (const entry of there) {
+    const { path } = entry;
+    while (!next.done && comparePaths(next.value.path, path) < 0) {
+      yield { path: next.value.path, inView: true, entry: undefined };
+      next = await known.next();
     }
+    const inView = !next.done && next.value.path === path;
+    if (inView) next = await known.next();
+    yield { path, inView, entry };
   }
-  for (; !next.done; next = await known.next()) yield { path: next.value.path, inView: true, inTarget: false };
+  for (; !next.done; next = await known.next()) yield { path: next.value.path, inView: true, entry: undefined };
 }
 
 async function* flatten(pages: AsyncIterable<readonly ViewEntry[]>): AsyncGenerator<ViewEntry> {
@@ -138,42 +189,20 @@ export interface PreviewOptions {
   readonly readTime: Instant;
   readonly mode: MergeMode;
   readonly scope?: Scope;
-  readonly paths?: readonly string[];
   readonly deleteExtra: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** What a restore would do, counted from names alone. Nothing is written. */
 export async function previewRestore(options: PreviewOptions): Promise<RestorePreview> {
-  const { view, source, readTime, scope, paths, signal } = options;
+  const { view, source, readTime, scope = wholeDatabase, signal } = options;
   const counts = { create: 0, replace: 0, merge: 0, skip: 0, delete: 0 };
   const existing = { overwrite: 'replace', skip_existing: 'skip', merge: 'merge' } as const;
-  const note = ({ inView, inTarget }: JoinedName) => {
-    if (inView) counts[inTarget ? existing[options.mode] : 'create'] += 1;
-    else if (options.deleteExtra && paths === undefined) counts.delete += 1;
-  };
   const call = signal ? { signal } : {};
-  if (paths !== undefined) {
-    for await (const joined of joinPaths(view, source, paths, readTime, call)) note(joined);
-    return counts;
+  const scan = namesOf(source.scan(everything, { scope, readTime, namesOnly: true, ...call }), source.database);
+  for await (const { inView, entry } of joinNames(view, { scope }, scan, signal)) {
+    if (inView) counts[entry ? existing[options.mode] : 'create'] += 1;
+    else if (options.deleteExtra && scope.documents === undefined) counts.delete += 1;
   }
-  const scan = source.scan(everything, { scope: scope ?? wholeDatabase, readTime, namesOnly: true, ...call });
-  for await (const joined of joinNames(view, scope ? { scope } : {}, scan, source.database, signal)) note(joined);
   return counts;
-}
-
-async function* joinPaths(
-  view: View,
-  source: DocumentSource,
-  paths: readonly string[],
-  readTime: Instant,
-  call: { signal?: AbortSignal },
-): AsyncGenerator<JoinedName> {
-  const sorted = [...new Set(paths)].sort(comparePaths);
-  for await (const batch of source.fetch(sorted, { readTime, ...call })) {
-    for (const { path, kind } of readRecords(batch, source.database)) {
-      const inView = (await view.get(path, call)) !== undefined;
-      yield { path, inView, inTarget: kind === recordKind.put };
-    }
-  }
 }

@@ -10,7 +10,7 @@ import { memoryAttempts, withFaults, withRetries } from '../../stores/index.ts';
 import { runBackup } from '../backup/run-backup.ts';
 import { diffSides } from '../contents/diff.ts';
 import { verifyChain } from '../contents/verify-backup.ts';
-import { restoreView } from './restore.ts';
+import { restorePuts } from './restore.ts';
 
 let sandbox: Awaited<ReturnType<typeof startFirestoreSandbox>>;
 const connect = (projectId: string) =>
@@ -37,7 +37,7 @@ describe('the sample database with every value type, odd ids and missing parents
     const [shop, target] = [connect('shop'), connect(project)];
     await runBackup({ ...harness, source: shop.source, backupId: 'b', segmentBytes: 20_000 });
     const view = await harness.view('b');
-    const result = await restoreView({
+    const result = await restorePuts({
       view,
       target: target.target,
       mode: 'overwrite',

@@ -23,11 +23,14 @@ export function selects(selection: Selection, path: string): boolean {
 
 /** True when every path is selected, so that whole segments pass unread. */
 export function selectsEverything({ scope, range, idPrefix, after }: Selection): boolean {
-  const isWholeScope = scope === undefined || (scope.collections === 'all' && scope.excludeCollections.length === 0);
+  const isWholeScope =
+    scope === undefined ||
+    (scope.documents === undefined && scope.collections === 'all' && scope.excludeCollections.length === 0);
   return isWholeScope && range?.start == null && range?.end == null && idPrefix === undefined && after === undefined;
 }
 
 export function scopeContains(scope: Scope, path: string): boolean {
+  if (scope.documents !== undefined) return setOf(scope.documents).has(path);
   for (const excluded of scope.excludeCollections) if (path.startsWith(`${excluded}/`)) return false;
   if (scope.collections === 'all') return true;
   return scope.collections.some((collection) => {
@@ -51,6 +54,10 @@ export function collectionRange(collection: string): PathRange {
 }
 
 function coarseRanges({ scope, range, idPrefix }: Selection): readonly PathRange[] {
+  if (scope?.documents !== undefined) {
+    const ranges = scope.documents.map((path) => ({ start: path, end: `${path}/` }));
+    return range === undefined ? ranges : ranges.filter((stretch) => rangesMeet(stretch, range));
+  }
   if (scope === undefined || scope.collections === 'all') return [range ?? everything];
   const ranges = scope.collections.map((collection) => idRange(collection, scope, idPrefix));
   return range === undefined ? ranges : ranges.filter((stretch) => rangesMeet(stretch, range));
@@ -67,4 +74,12 @@ function idRange(collection: string, scope: Scope, idPrefix: string | undefined)
   )
     return whole;
   return { start: `${collection}/${idPrefix}`, end: whole.end };
+}
+
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function setOf(documents: readonly string[]): ReadonlySet<string> {
+  const known = sets.get(documents) ?? new Set(documents);
+  sets.set(documents, known);
+  return known;
 }

@@ -6,7 +6,7 @@ import { runBackup } from '../../pipeline/backup/run-backup.ts';
 import { LogReader } from '../../pipeline/log/log-reader.ts';
 import { createLog, LogWriter } from '../../pipeline/log/log-writer.ts';
 import { viewAt } from '../../pipeline/log/view-at.ts';
-import { restoreView } from '../../pipeline/restore/restore.ts';
+import { restorePuts } from '../../pipeline/restore/restore.ts';
 import { SegmentCodec } from '../../pipeline/segments/segment-codec.ts';
 import { openChain, viewOfChain } from '../../pipeline/view/open-view.ts';
 import { type Instant, wholeDatabase } from '../../ports/index.ts';
@@ -100,7 +100,7 @@ test('a sample database with every value type: backup, increment and any capture
   harness.sandbox.control.clearFaults();
 
   const target = harness.connect({ projectId: 'copy' });
-  const result = await restoreView({
+  const result = await restorePuts({
     view,
     target: target.target,
     mode: 'overwrite',

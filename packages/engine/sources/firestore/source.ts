@@ -1,16 +1,17 @@
 /** Firestore as a source of documents. */
 
-import type {
-  DocumentSource,
-  Instant,
-  PathRange,
-  PlanRequest,
-  ReadOptions,
-  RecordBatch,
-  ScanOptions,
-  ScopedReadOptions,
-  SourceCallOptions,
-  SourceUsage,
+import {
+  type DocumentSource,
+  everything,
+  type Instant,
+  type PathRange,
+  type PlanRequest,
+  type ReadOptions,
+  type RecordBatch,
+  type ScanOptions,
+  type ScopedReadOptions,
+  type SourceCallOptions,
+  type SourceUsage,
 } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
 import { type DatabaseInfo, databaseInfo, type ProbeResult, probe, snapshotTime } from './database-info.ts';
@@ -20,6 +21,7 @@ import { countRange } from './scan/count.ts';
 import { fetchDocuments } from './scan/fetch.ts';
 import { planRanges } from './scan/plan-ranges.ts';
 import { scanRange } from './scan/scan.ts';
+import { scanDocuments } from './scan/scan-documents.ts';
 
 export class FirestoreSource implements DocumentSource {
   readonly client: FirestoreClient;
@@ -61,19 +63,24 @@ export class FirestoreSource implements DocumentSource {
   }
 
   planRanges(request: PlanRequest): Promise<PathRange[]> {
-    return planRanges(this.client, request);
+    return request.scope.documents ? Promise.resolve([everything]) : planRanges(this.client, request);
   }
 
   scan(range: PathRange, options: ScanOptions): AsyncIterable<RecordBatch> {
-    return scanRange(this.client, range, options);
+    const { documents } = options.scope;
+    return documents ? scanDocuments(this.client, documents, range, options) : scanRange(this.client, range, options);
   }
 
   fetch(paths: readonly string[], options: ReadOptions): AsyncIterable<RecordBatch> {
     return fetchDocuments(this.client, paths, options);
   }
 
-  count(range: PathRange, options: ScopedReadOptions): Promise<number> {
-    return countRange(this.client, range, options);
+  async count(range: PathRange, options: ScopedReadOptions): Promise<number> {
+    const { documents } = options.scope;
+    if (!documents) return countRange(this.client, range, options);
+    let count = 0;
+    for await (const batch of scanDocuments(this.client, documents, range, options)) count += batch.count;
+    return count;
   }
 
   async close(): Promise<void> {

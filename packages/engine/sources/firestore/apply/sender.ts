@@ -1,23 +1,16 @@
-/** Sends one batch until each of its writes is settled: done, skipped, or failed for good. */
+/** Sends one batch until each of its writes is settled: done, skipped, left to a conflict, or failed for good. */
 
+import type { Version } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { methods } from '../protos.ts';
 import { backoffMs, pause, throwIfAborted } from '../retry.ts';
-import { GrpcError, grpcCode, grpcCodeName, mayPass } from '../transport/status.ts';
-import type { Governor } from './governor.ts';
-import type { Tally } from './tally.ts';
+import { GrpcError, grpcCode, mayPass } from '../transport/status.ts';
+import { isMismatch, resolveMismatches } from './mismatches.ts';
+import { fail, type SendContext, skip, succeed } from './outcomes.ts';
 import type { WriteBatch } from './write-batch.ts';
-import { readFailures, type WriteFailure } from './write-statuses.ts';
+import { readFailures, readVersions, type WriteFailure } from './write-statuses.ts';
 
 const requestTimeoutMs = 60_000;
-
-export interface SendContext {
-  readonly client: FirestoreClient;
-  readonly governor: Governor;
-  readonly tally: Tally;
-  readonly skipExisting: boolean;
-  readonly signal: AbortSignal;
-}
 
 /** Throws only what is fatal for the whole work. */
 export async function sendBatch(context: SendContext, batch: WriteBatch): Promise<void> {
@@ -29,14 +22,19 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
     throwIfAborted(signal);
     try {
       const answer = await send(client, open, signal);
-      const again = settle(context, open, readFailures(answer, open.count));
+      const versions = context.guard === undefined ? [] : readVersions(answer);
+      const { again, mismatches } = settle(context, open, readFailures(answer, open.count), versions);
+      if (mismatches.length > 0) {
+        const over = await resolveMismatches(context, open, mismatches);
+        if (over !== undefined) await sendBatch(context, over);
+      }
       if (again.length === 0) return;
       governor.pushedBack();
       failures = again.length < open.count ? 1 : failures + 1;
       if (failures >= client.retry.attemptsMax) {
         // Nothing at all gets through: that is an outage, and the work resumes later. A few that do not are failures.
         if (open === batch) throw exhausted(again);
-        for (const { index, code, message } of again) context.tally.fail(open.path(index), grpcCodeName(code), message);
+        for (const { index, code, message } of again) fail(context, open, index, code, message);
         return;
       }
       open = open.pick(again.map((failure) => failure.index));
@@ -51,6 +49,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
         return;
       }
       if (!mayPass(error)) throw error;
+      context.mayBeRepeated = true;
       governor.pushedBack();
       failures += 1;
       if (failures >= client.retry.attemptsMax) throw error;
@@ -65,34 +64,39 @@ function send(client: FirestoreClient, batch: WriteBatch, signal: AbortSignal): 
   return client.channel.unaryFramed(methods.batchWrite, client.routing('database'), batch.framed(), limits);
 }
 
-/** Counts what is decided and answers what is worth another attempt. */
-function settle(context: SendContext, batch: WriteBatch, failures: readonly WriteFailure[]): WriteFailure[] {
-  const { tally, skipExisting, client } = context;
-  const again: WriteFailure[] = [];
+interface Settled {
+  /** Worth another attempt. */
+  readonly again: WriteFailure[];
+  /** Found another version than expected. */
+  readonly mismatches: number[];
+}
+
+/** Counts what is decided. */
+function settle(
+  context: SendContext,
+  batch: WriteBatch,
+  failures: readonly WriteFailure[],
+  versions: readonly (Version | null)[],
+): Settled {
+  const settled: Settled = { again: [], mismatches: [] };
   if (failures.length < batch.count) context.governor.succeeded();
   const failed = new Map(failures.map((failure) => [failure.index, failure]));
-  const deletes = batch.hasDeletes;
   for (let index = 0; index < batch.count; index += 1) {
     const failure = failed.size === 0 ? undefined : failed.get(index);
-    if (failure === undefined) {
-      if (deletes && batch.isDelete(index)) {
-        tally.deleted += 1;
-        client.usage.documentsDeleted += 1;
-      } else {
-        tally.written += 1;
-        client.usage.documentsWritten += 1;
-      }
-    } else if (skipExisting && failure.code === grpcCode.ALREADY_EXISTS) tally.skipped += 1;
-    else if (mayPass(new GrpcError(failure.code, failure.message))) again.push(failure);
-    else tally.fail(batch.path(index), grpcCodeName(failure.code), failure.message);
+    if (failure === undefined) succeed(context, batch, index, versions[index] ?? null);
+    else if (isMismatch(context, batch.slots[index]!, failure.code)) {
+      if (context.mode === 'skip_existing' && !(context.guard && context.mayBeRepeated)) skip(context, batch, index);
+      else settled.mismatches.push(index);
+    } else if (mayPass(new GrpcError(failure.code, failure.message))) settled.again.push(failure);
+    else fail(context, batch, index, failure.code, failure.message);
   }
-  return again;
+  return settled;
 }
 
 /** Firestore refuses the whole request for one bad write; halving finds it and lets the others through. */
 async function sendApart(context: SendContext, batch: WriteBatch, error: GrpcError): Promise<void> {
   if (batch.count === 1) {
-    context.tally.fail(batch.path(0), grpcCodeName(error.code), error.message);
+    fail(context, batch, 0, error.code, error.message);
     return;
   }
   const indices = Array.from({ length: batch.count }, (_, index) => index);

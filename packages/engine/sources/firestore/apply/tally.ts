@@ -7,6 +7,8 @@ export class Tally {
   skipped = 0;
   deleted = 0;
   failed = 0;
+  conflicts = 0;
+  bytes = 0;
   readonly errors: DocumentApplyError[] = [];
 
   fail(path: string, code: string, message: string): void {
@@ -15,6 +17,7 @@ export class Tally {
   }
 
   counts(): ApplyCounts {
-    return { written: this.written, skipped: this.skipped, deleted: this.deleted, failed: this.failed };
+    const { written, skipped, deleted, failed, conflicts, bytes } = this;
+    return { written, skipped, deleted, failed, conflicts, bytes };
   }
 }

@@ -5,9 +5,12 @@ import {
   type ApplyResult,
   type DocumentTarget,
   EngineError,
+  type GuardedBatch,
   type RecordBatch,
   type RecordLocation,
   recordKind,
+  type Version,
+  type WriteOutcome,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { targetFailure } from '../failures.ts';
@@ -15,8 +18,9 @@ import { forEachRecord } from '../scan/records.ts';
 import { emptySlices, sliceDocument } from './document-slices.ts';
 import { Governor } from './governor.ts';
 import { type ExistingFields, existingFieldsFor, mergeMask } from './merge-masks.ts';
+import type { SendContext } from './outcomes.ts';
 import { ReferenceRewriter } from './rewrite-references.ts';
-import { type SendContext, sendBatch } from './sender.ts';
+import { sendBatch } from './sender.ts';
 import { Tally } from './tally.ts';
 import { WriteBatch } from './write-batch.ts';
 
@@ -34,7 +38,10 @@ export class FirestoreTarget implements DocumentTarget {
   async apply(batches: AsyncIterable<RecordBatch>, options: ApplyOptions): Promise<ApplyResult> {
     const run = new ApplyRun(this.client, options);
     try {
-      for await (const batch of batches) await run.add(batch);
+      for await (const batch of batches) {
+        if (run.isStopped) break;
+        await run.add(batch);
+      }
       return await run.finish();
     } catch (error) {
       run.stop();
@@ -47,6 +54,10 @@ export class FirestoreTarget implements DocumentTarget {
 /** A request under way or done; the queue of them keeps the order of the records. */
 interface Stretch {
   readonly lastPath: string;
+  readonly records: number;
+  readonly expected: (Version | null | undefined)[];
+  readonly outcomes: WriteOutcome[];
+  readonly mayBeRepeated: boolean;
   settled: boolean;
 }
 
@@ -61,6 +72,9 @@ class ApplyRun {
   readonly #queue: Stretch[] = [];
   readonly #slices = emptySlices();
   #open: WriteBatch;
+  #expected: (Version | null | undefined)[] = [];
+  #recordsSent = 0;
+  #recordsSettled = 0;
   #fatal: unknown;
   #progress: Promise<void> = Promise.resolve();
 
@@ -76,16 +90,22 @@ class ApplyRun {
     }
   }
 
-  async add(batch: RecordBatch): Promise<void> {
+  get isStopped(): boolean {
+    return this.#options.stop?.aborted === true;
+  }
+
+  async add(batch: RecordBatch | GuardedBatch): Promise<void> {
     const existing = await existingFieldsFor(this.#client, batch, this.#options.mode, this.#signal);
     const locations: RecordLocation[] = [];
     const writesMax = this.#governor.writesPerRequestMax;
+    const expected = 'expected' in batch ? batch.expected : undefined;
     let bytes: Buffer | undefined;
     forEachRecord(batch, (buffer, location) => {
       bytes = buffer;
       locations.push({ ...location });
     });
-    for (const location of locations) {
+    for (const [index, location] of locations.entries()) {
+      if (this.isStopped) return;
       sliceDocument(bytes!, location.bodyStart, location.end, this.#slices);
       const repeated = this.#open.isRepetition(bytes!, this.#slices.pathStart, this.#slices.pathEnd);
       if (repeated || !this.#open.fits((location.end - location.bodyStart) * 2, writesMax)) {
@@ -93,13 +113,13 @@ class ApplyRun {
         // A later version of the same document may not overtake the earlier one.
         if (repeated) await this.#governor.drained();
       }
-      this.#append(bytes!, location, existing);
+      this.#append(bytes!, location, existing, expected?.[index]);
     }
   }
 
   /** Sends the rest and waits for everything. */
   async finish(): Promise<ApplyResult> {
-    if (this.#open.count > 0) await this.#dispatch();
+    if (this.#open.count > 0 && !this.isStopped) await this.#dispatch();
     await this.#governor.drained();
     await this.#progress;
     if (this.#fatal !== undefined) throw this.#fatal;
@@ -110,47 +130,74 @@ class ApplyRun {
     this.#abort.abort();
   }
 
-  #append(bytes: Buffer, location: RecordLocation, existing: ExistingFields): void {
+  #append(
+    bytes: Buffer,
+    location: RecordLocation,
+    existing: ExistingFields,
+    expectedVersion: Version | null | undefined,
+  ): void {
     const { mode } = this.#options;
     const slices = this.#slices;
+    const isDelete = location.kind === recordKind.delete;
+    const expected = mode === 'skip_existing' && !isDelete ? null : expectedVersion;
+    this.#expected.push(expected);
     let content = slices.joined;
-    if (location.kind === recordKind.put && this.#rewriter !== undefined) {
+    if (!isDelete && this.#rewriter !== undefined) {
       content =
         content === undefined
           ? this.#rewriter.rewrite(bytes, slices.contentStart, slices.contentEnd)
           : (this.#rewriter.rewrite(content, 0, content.length) ?? content);
     }
-    if (mode !== 'merge' || location.kind === recordKind.delete) {
-      this.#open.add(location.kind, bytes, slices, content, { mode });
+    if (mode !== 'merge' || isDelete) {
+      this.#open.add(location.kind, bytes, slices, content, { expected });
       return;
     }
     const fields = content ?? bytes.subarray(slices.contentStart, slices.contentEnd);
     const path = bytes.toString('utf8', slices.pathStart, slices.pathEnd);
-    this.#open.add(location.kind, bytes, slices, content, { mode, mask: mergeMask(fields, existing.get(path)) });
+    this.#open.add(location.kind, bytes, slices, content, { expected, mask: mergeMask(fields, existing.get(path)) });
   }
 
   async #dispatch(): Promise<void> {
     const batch = this.#open;
+    const stretch: Stretch = {
+      lastPath: batch.path(batch.count - 1),
+      records: batch.count,
+      expected: this.#expected,
+      outcomes: [],
+      mayBeRepeated: this.#recordsSent < (this.#options.guard?.repeatedRecords ?? 0),
+      settled: false,
+    };
     this.#open = new WriteBatch(this.#client.database);
-    const stretch: Stretch = { lastPath: batch.path(batch.count - 1), settled: false };
+    this.#expected = [];
+    this.#recordsSent += batch.count;
     this.#queue.push(stretch);
     // A request that failed for good ends the waiting of the others; what it failed with is the reason to tell.
     await this.#governor.enter(batch.count, batch.bytes, this.#signal).catch((error: unknown) => {
       throw this.#fatal ?? error;
     });
     if (this.#fatal !== undefined) throw this.#fatal;
+    if (this.isStopped) {
+      this.#governor.leave(batch.bytes);
+      return;
+    }
     void this.#send(batch, stretch);
     // A slow checkpoint slows the writing instead of piling up.
     await this.#progress;
   }
 
   async #send(batch: WriteBatch, stretch: Stretch): Promise<void> {
+    const { expected, outcomes, mayBeRepeated } = stretch;
     const context: SendContext = {
       client: this.#client,
       governor: this.#governor,
       tally: this.#tally,
-      skipExisting: this.#options.mode === 'skip_existing',
+      mode: this.#options.mode,
       signal: this.#signal,
+      guard: this.#options.guard,
+      expected,
+      outcomes,
+      mayBeRepeated,
+      looks: new Map(),
     };
     try {
       await sendBatch(context, batch);
@@ -167,12 +214,19 @@ class ApplyRun {
   /** Tells of the stretch at the front of the queue that is settled without a hole. */
   #report(): void {
     let settledThrough: string | undefined;
-    while (this.#queue[0]?.settled) settledThrough = this.#queue.shift()!.lastPath;
-    const { onProgress } = this.#options;
-    if (settledThrough === undefined || onProgress === undefined) return;
-    const progress = { ...this.#tally.counts(), settledThrough };
+    const outcomes: WriteOutcome[] = [];
+    while (this.#queue[0]?.settled) {
+      const stretch = this.#queue.shift()!;
+      settledThrough = stretch.lastPath;
+      this.#recordsSettled += stretch.records;
+      outcomes.push(...stretch.outcomes);
+    }
+    const { onProgress, guard } = this.#options;
+    if (settledThrough === undefined || (onProgress === undefined && guard === undefined)) return;
+    const progress = { ...this.#tally.counts(), settledThrough, settledRecords: this.#recordsSettled };
     this.#progress = this.#progress
-      .then(() => onProgress(progress))
+      .then(() => guard?.onSettled(outcomes))
+      .then(() => onProgress?.(progress))
       .catch((error: unknown) => {
         this.#fatal ??= error;
       });

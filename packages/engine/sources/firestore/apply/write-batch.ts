@@ -3,7 +3,7 @@
  * written around them. Knows where each write lies, so that single ones can be sent again.
  */
 
-import { type MergeMode, type RecordKind, recordKind } from '../../../ports/index.ts';
+import { type RecordKind, recordKind, type Version } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, varintBytes, writeVarint } from '../../../ports/wire.ts';
 import type { DocumentSlices } from './document-slices.ts';
 
@@ -17,8 +17,10 @@ const updateTag = 0x0a;
 const deleteTag = 0x12;
 const maskTag = 0x1a;
 const nameTag = 0x0a;
+const preconditionTag = 0x22;
 /** current_document { exists: false } */
-const mustNotExist = Buffer.from([0x22, 0x02, 0x08, 0x00]);
+const mustNotExist = Buffer.from([preconditionTag, 0x02, 0x08, 0x00]);
+const anyVersion = Buffer.alloc(0);
 
 export class WriteBatch {
   readonly #database: Buffer;
@@ -27,6 +29,10 @@ export class WriteBatch {
   #length: number;
   /** Write i lies in [#starts[i], #starts[i + 1]), its tag and length included. */
   readonly #starts: number[] = [];
+  /** How many bytes at the end of each write are its precondition. */
+  readonly #preconditionBytes: number[] = [];
+  /** Whatever the sender wants to remember of each write, for example where its outcome belongs. */
+  readonly slots: number[] = [];
   #lastNameStart = 0;
   #lastNameEnd = 0;
   #hasDeletes = false;
@@ -70,18 +76,21 @@ export class WriteBatch {
     const pathLength = slices.pathEnd - slices.pathStart;
     const nameLength = this.#root.length + pathLength;
     const nameField = 1 + varintBytes(nameLength) + nameLength;
+    const precondition = encodePrecondition(how.expected);
+    this.#preconditionBytes.push(precondition.length);
+    this.slots.push(how.slot ?? this.count);
     if (kind === recordKind.delete) {
       this.#hasDeletes = true;
-      this.#begin(nameField);
+      this.#begin(nameField + precondition.length);
       this.#writeName(deleteTag, bytes, slices, nameLength);
+      this.#length += precondition.copy(this.#buffer, this.#length);
       return;
     }
     const contentLength = content?.length ?? slices.contentEnd - slices.contentStart;
     const documentLength = nameField + contentLength;
     const maskLength = how.mask?.length ?? 0;
     const maskField = how.mask === undefined ? 0 : 1 + varintBytes(maskLength) + maskLength;
-    const precondition = how.mode === 'skip_existing' ? mustNotExist.length : 0;
-    this.#begin(1 + varintBytes(documentLength) + documentLength + maskField + precondition);
+    this.#begin(1 + varintBytes(documentLength) + documentLength + maskField + precondition.length);
     this.#buffer[this.#length++] = updateTag;
     this.#length = writeVarint(this.#buffer, this.#length, documentLength);
     this.#writeName(nameTag, bytes, slices, nameLength);
@@ -92,21 +101,55 @@ export class WriteBatch {
       this.#length = writeVarint(this.#buffer, this.#length, maskLength);
       this.#length += how.mask.copy(this.#buffer, this.#length);
     }
-    if (precondition > 0) this.#length += mustNotExist.copy(this.#buffer, this.#length);
+    this.#length += precondition.copy(this.#buffer, this.#length);
   }
 
   /** A batch of some of these writes, in their order. */
   pick(indices: readonly number[]): WriteBatch {
-    const picked = new WriteBatch(this.#database.toString());
-    picked.#hasDeletes = this.#hasDeletes;
+    const picked = this.#empty();
     for (const index of indices) {
       const start = this.#starts[index]!;
       const end = this.#starts[index + 1] ?? this.#length;
       picked.#reserve(end - start);
-      picked.#starts.push(picked.#length);
+      picked.#take(this, index);
       picked.#length += this.#buffer.copy(picked.#buffer, picked.#length, start, end);
     }
     return picked;
+  }
+
+  /** The same writes, allowed over other versions than before. */
+  pickOver(writes: readonly { readonly index: number; readonly expected: Version | null }[]): WriteBatch {
+    const picked = this.#empty();
+    for (const { index, expected } of writes) {
+      const precondition = encodePrecondition(expected);
+      readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
+      const start = endOfVarint();
+      const end = (this.#starts[index + 1] ?? this.#length) - this.#preconditionBytes[index]!;
+      picked.#take(this, index);
+      picked.#preconditionBytes[picked.#preconditionBytes.length - 1] = precondition.length;
+      picked.#starts.pop();
+      picked.#begin(end - start + precondition.length);
+      picked.#length += this.#buffer.copy(picked.#buffer, picked.#length, start, end);
+      picked.#length += precondition.copy(picked.#buffer, picked.#length);
+    }
+    return picked;
+  }
+
+  /** Bytes of one write, as it travels. */
+  writeBytes(index: number): number {
+    return (this.#starts[index + 1] ?? this.#length) - this.#starts[index]!;
+  }
+
+  #empty(): WriteBatch {
+    const batch = new WriteBatch(this.#database.toString());
+    batch.#hasDeletes = this.#hasDeletes;
+    return batch;
+  }
+
+  #take(from: WriteBatch, index: number): void {
+    this.#starts.push(this.#length);
+    this.#preconditionBytes.push(from.#preconditionBytes[index]!);
+    this.slots.push(from.slots[index]!);
   }
 
   /** The message with gRPC's prefix, ready for the wire. */
@@ -119,6 +162,15 @@ export class WriteBatch {
   isDelete(index: number): boolean {
     readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
     return this.#buffer[endOfVarint()] === deleteTag;
+  }
+
+  /** The Document of a put: its name and the fields that are written. */
+  document(index: number): Buffer {
+    readLength(this.#buffer, this.#starts[index]! + 1, this.#length);
+    const tag = readTag(this.#buffer, endOfVarint());
+    const length = readLength(this.#buffer, endOfVarint(), this.#length);
+    if (tag !== updateTag) throw new Error('a delete has no document');
+    return this.#buffer.subarray(endOfVarint(), endOfVarint() + length);
   }
 
   path(index: number): string {
@@ -157,7 +209,9 @@ export class WriteBatch {
 }
 
 export interface WriteShape {
-  readonly mode: MergeMode;
+  /** The version that may be written over; null: no document may exist; absent: any. */
+  readonly expected?: Version | null | undefined;
+  readonly slot?: number;
   /** A serialized DocumentMask; present in merge mode, also when it is empty. */
   readonly mask?: Buffer;
 }
@@ -173,4 +227,24 @@ export function encodeMask(fieldPaths: readonly string[]): Buffer {
     pieces.push(head, text);
   }
   return Buffer.concat(pieces);
+}
+
+/** Write.current_document, its tag and length included; nothing when any version may be written over. */
+function encodePrecondition(expected: Version | null | undefined): Buffer {
+  if (expected === undefined) return anyVersion;
+  if (expected === null) return mustNotExist;
+  const { seconds, nanos } = expected;
+  const timeLength = 1 + varintBytes(seconds) + (nanos === 0 ? 0 : 1 + varintBytes(nanos));
+  const bytes = Buffer.allocUnsafe(4 + timeLength);
+  bytes[0] = preconditionTag;
+  bytes[1] = 2 + timeLength;
+  bytes[2] = 0x12;
+  bytes[3] = timeLength;
+  bytes[4] = 0x08;
+  const end = writeVarint(bytes, 5, seconds);
+  if (nanos !== 0) {
+    bytes[end] = 0x10;
+    writeVarint(bytes, end + 1, nanos);
+  }
+  return bytes;
 }

@@ -1,8 +1,11 @@
-/** Reads a BatchWriteResponse: one status per write, nearly all of them empty, which means OK. */
+/** Reads a BatchWriteResponse: one result and one status per write; nearly all statuses are empty, which means OK. */
 
+import type { Version } from '../../../ports/index.ts';
 import { endOfVarint, MalformedMessage, readLength, readTag, readVarint, skipField } from '../../../ports/wire.ts';
 
+const resultTag = 0x0a;
 const statusTag = 0x12;
+const updateTimeTag = 0x0a;
 const codeTag = 0x08;
 const messageTag = 0x12;
 
@@ -48,4 +51,46 @@ function readStatus(bytes: Buffer, start: number, end: number): { code: number; 
     position = next;
   }
   return { code, message };
+}
+
+/** The version that came of each write; null where the answer names none, as for deletes and failures. */
+export function readVersions(bytes: Buffer): (Version | null)[] {
+  const versions: (Version | null)[] = [];
+  let position = 0;
+  while (position < bytes.length) {
+    const tag = readTag(bytes, position);
+    const contentAt = endOfVarint();
+    const next = skipField(bytes, tag, contentAt, bytes.length);
+    if (tag === resultTag) {
+      const length = readLength(bytes, contentAt, bytes.length);
+      versions.push(readVersion(bytes, next - length, next));
+    }
+    position = next;
+  }
+  return versions;
+}
+
+/** WriteResult { update_time = 1 { seconds = 1, nanos = 2 } } */
+function readVersion(bytes: Buffer, start: number, end: number): Version | null {
+  for (let position = start; position < end; ) {
+    const tag = readTag(bytes, position);
+    const contentAt = endOfVarint();
+    const next = skipField(bytes, tag, contentAt, end);
+    if (tag === updateTimeTag) return readTimestamp(bytes, next - readLength(bytes, contentAt, end), next);
+    position = next;
+  }
+  return null;
+}
+
+function readTimestamp(bytes: Buffer, start: number, end: number): Version {
+  const version = { seconds: 0, nanos: 0 };
+  for (let position = start; position < end; ) {
+    const tag = readTag(bytes, position);
+    const value = readVarint(bytes, endOfVarint());
+    if (value < 0) throw new MalformedMessage();
+    if (tag === 0x08) version.seconds = value;
+    if (tag === 0x10) version.nanos = value;
+    position = endOfVarint();
+  }
+  return version;
 }

@@ -9,7 +9,7 @@ import {
   type PathRange,
   type RecordBatch,
   readRecords,
-  restoreView,
+  restorePuts,
   type View,
   viewOfChain,
   wholeDatabase,
@@ -193,7 +193,7 @@ async function compareInSlices(
   for await (const slice of slicesOf(view, signal)) {
     scratch.clear?.();
     const startedMs = performance.now();
-    const applied = await restoreView({
+    const applied = await restorePuts({
       view: slice.view,
       target: scratch.firestore.target,
       mode: 'overwrite',

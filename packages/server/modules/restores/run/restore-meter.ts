@@ -24,7 +24,7 @@ export class RestoreMeter {
   readonly #stop = new AbortController();
   /** What earlier claims of this restore were credited with. */
   readonly #before: ApplyCounts;
-  #current: ApplyCounts = { written: 0, skipped: 0, deleted: 0, failed: 0 };
+  #current: ApplyCounts = { written: 0, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 0 };
   #expected = 0;
   #percentTold: number;
   #timer: NodeJS.Timeout | undefined;
@@ -42,6 +42,8 @@ export class RestoreMeter {
       skipped: row.documentsSkipped,
       deleted: row.documentsDeleted,
       failed: row.errorCount,
+      conflicts: 0,
+      bytes: row.bytesDone,
     };
     this.#percentTold = row.percentTold;
     this.#checkpoint = row.checkpoint;
@@ -119,6 +121,7 @@ export class RestoreMeter {
       documentsSkipped: before.skipped + now.skipped,
       documentsDeleted: before.deleted + now.deleted,
       errorCount: before.failed + now.failed,
+      bytesDone: before.bytes + now.bytes,
       percent: Math.min(99, Math.floor((100 * done) / Math.max(1, this.#expected))),
     };
   }

@@ -4,15 +4,19 @@ import {
   type ApplyResult,
   type BackupReader,
   type ConnectedFirestore,
+  documentsScope,
   EngineError,
+  instantToParts,
   isEngineError,
   previewRestore,
   readUsers,
-  restoreView,
+  restoreDeletes,
+  restorePuts,
   type Scope,
   type View,
   verifyChain,
   viewOfChain,
+  type WriteGuard,
 } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
@@ -182,8 +186,7 @@ async function finishDryRun(
     readTime: await firestore.source.snapshotTime({ signal }),
     mode: row.mergeMode,
     deleteExtra: row.deleteExtra,
-    ...(scope ? { scope } : {}),
-    ...(row.documentPaths ? { paths: row.documentPaths } : {}),
+    ...(row.documentPaths ? { scope: documentsScope(row.documentPaths) } : scope ? { scope } : {}),
   });
   for (const phase of ['Restoring', 'Finalizing'] as const) await meter.enter(phase);
   await endRestore(context, work, { preview });
@@ -235,25 +238,24 @@ async function write(
     mode: row.mergeMode,
     rampUp: target.writeRampUp,
     rewriteReferences: row.rewriteReferences,
-    ...(scope ? { scope } : {}),
-    ...(row.documentPaths ? { paths: row.documentPaths } : {}),
+    ...(row.documentPaths ? { scope: documentsScope(row.documentPaths) } : scope ? { scope } : {}),
   };
   const { stage, after } = row.checkpoint;
   const from = after === undefined ? {} : { after };
-  let result: ApplyResult = { written: 0, skipped: 0, deleted: 0, failed: 0, errors: [] };
+  let result: ApplyResult = { written: 0, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 0, errors: [] };
   if (stage === 'puts') {
     const onProgress = (progress: ApplyProgress) => meter.checkpoint('puts', progress);
-    result = await restoreView({ ...common, ...from, onProgress });
+    result = await restorePuts({ ...common, ...from, onProgress });
     await meter.settle('puts', result);
   }
   if (row.deleteExtra && !row.documentPaths && (stage === 'puts' || stage === 'deletes')) {
     const readTime = await firestore.source.snapshotTime({ signal });
     const onProgress = (progress: ApplyProgress) => meter.checkpoint('deletes', progress);
-    const deletes = await restoreView({
+    const deletes = await restoreDeletes({
       ...common,
       ...(stage === 'deletes' ? from : {}),
-      onlyDeletes: true,
-      deleteExtra: { source: firestore.source, readTime },
+      live: { source: firestore.source, readTime, began: instantToParts(readTime) },
+      guard: leaveChanges,
       onProgress,
     });
     await meter.settle('deletes', deletes);
@@ -266,6 +268,13 @@ async function write(
   }
   return result;
 }
+
+/** What somebody changed while the restore ran is not deleted. */
+const leaveChanges: WriteGuard = {
+  repeatedRecords: 0,
+  onMismatch: async ({ found }) => (found === null ? 'skip' : 'conflict'),
+  onSettled: () => undefined,
+};
 
 async function writeUsers(
   chain: readonly BackupReader[],

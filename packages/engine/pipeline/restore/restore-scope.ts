@@ -1,0 +1,65 @@
+import type { Scope } from '../../ports/document-source.ts';
+import { documentsScope } from '../../ports/document-source.ts';
+import { EngineError } from '../../ports/errors.ts';
+
+/** What somebody asks to be restored; what is absent means all that the backup has. */
+export interface AskedScope {
+  readonly collections?: readonly string[] | undefined;
+  readonly documents?: readonly string[] | undefined;
+  readonly includeSubcollections?: boolean | undefined;
+  /** Make the target equal to the backup: then nothing may be asked that the backup does not cover. */
+  readonly deleteExtra: boolean;
+}
+
+/**
+ * The one scope of a restore, for its puts, its deletes, its preview and its safety backup: what was asked, within what the
+ * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for.
+ */
+export function restoreScope(backup: Scope, asked: AskedScope, rootCollections: readonly string[] = []): Scope {
+  if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
+    throw wider('options.includeSubcollections', 'the backup was made without subcollections');
+  if (backup.documents !== undefined && asked.deleteExtra)
+    throw wider('options.deleteExtra', 'the backup holds single documents and knows nothing of the others');
+  if (asked.documents !== undefined) return documentsScope(asked.documents);
+  const includeSubcollections = asked.includeSubcollections ?? backup.includeSubcollections;
+  if (asked.collections === undefined) return withoutNarrowing(backup, includeSubcollections, rootCollections);
+  if (asked.deleteExtra) requireCovered(backup, asked.collections);
+  if (backup.documents !== undefined) {
+    const chosen = { collections: asked.collections, includeSubcollections: true, excludeCollections: [] };
+    return documentsScope(backup.documents.filter((path) => isBelowAny(path, chosen.collections)));
+  }
+  return { collections: asked.collections, includeSubcollections, excludeCollections: backup.excludeCollections };
+}
+
+function withoutNarrowing(backup: Scope, includeSubcollections: boolean, rootCollections: readonly string[]): Scope {
+  if (includeSubcollections === backup.includeSubcollections || backup.documents !== undefined) return backup;
+  // Everything without subcollections is the collections at the root.
+  const collections = backup.collections === 'all' ? rootCollections : backup.collections;
+  return { ...backup, collections, includeSubcollections };
+}
+
+function requireCovered(backup: Scope, collections: readonly string[]): void {
+  const outside = collections.find((collection) => !coversCollection(backup, collection));
+  if (outside !== undefined)
+    throw wider('collections', `the backup does not cover ${outside}, so nothing may be deleted there`);
+}
+
+/** Whether a backup of this scope knows everything that the collection held. */
+export function coversCollection(backup: Scope, collection: string): boolean {
+  if (backup.documents !== undefined) return false;
+  if (backup.excludeCollections.some((hole) => collection === hole || collection.startsWith(`${hole}/`))) return false;
+  if (backup.collections === 'all') return true;
+  return backup.collections.some(
+    (listed) => listed === collection || (backup.includeSubcollections && collection.startsWith(`${listed}/`)),
+  );
+}
+
+function isBelowAny(path: string, collections: readonly string[]): boolean {
+  return collections.some((collection) => path.startsWith(`${collection}/`));
+}
+
+function wider(field: string, reason: string): EngineError {
+  return new EngineError('VALIDATION_ERROR', `More is asked than the backup covers: ${reason}.`, {
+    details: { field, reason },
+  });
+}

@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { decodeDocument } from '../../../format/document-json.ts';
+import {
+  type GuardedBatch,
+  instantToParts,
+  type Mismatch,
+  parseInstant,
+  type RecordBatch,
+  type Version,
+  type WriteGuard,
+  type WriteOutcome,
+} from '../../../ports/index.ts';
+import type { ConnectedFirestore } from '../connect.ts';
+import {
+  batchesOf,
+  type FirestoreHarness,
+  fields,
+  scanAll,
+  startFirestoreHarness,
+  type TestRecord,
+  write,
+} from '../testing/firestore-harness.ts';
+
+let harness: FirestoreHarness;
+let projects = 0;
+beforeAll(async () => {
+  harness = await startFirestoreHarness();
+});
+afterAll(() => harness.stop());
+afterEach(() => harness.sandbox.control.clearFaults());
+
+const fresh = (): ConnectedFirestore => harness.connect({ projectId: `guard-${++projects}` });
+
+class Recorder implements WriteGuard {
+  repeatedRecords = 0;
+  readonly outcomes: WriteOutcome[] = [];
+  readonly mismatches: Mismatch[] = [];
+  decide: (mismatch: Mismatch) => 'replace' | 'conflict' | 'skip' = () => 'replace';
+
+  async onMismatch(mismatch: Mismatch) {
+    this.mismatches.push(mismatch);
+    return this.decide(mismatch);
+  }
+
+  onSettled(outcomes: readonly WriteOutcome[]): void {
+    this.outcomes.push(...outcomes);
+  }
+}
+
+async function versions(connected: ConnectedFirestore): Promise<Map<string, Version>> {
+  const found = await scanAll(connected);
+  return new Map(
+    found.map(({ path, body }) => [path, instantToParts(parseInstant(decodeDocument(body).updateTime!)!)]),
+  );
+}
+
+async function* expecting(
+  batches: AsyncIterable<RecordBatch>,
+  expected: readonly (Version | null)[],
+): AsyncGenerator<GuardedBatch> {
+  let taken = 0;
+  for await (const batch of batches) {
+    yield { ...batch, expected: expected.slice(taken, taken + batch.count) };
+    taken += batch.count;
+  }
+}
+
+function apply(
+  connected: ConnectedFirestore,
+  records: TestRecord[],
+  expected: readonly (Version | null)[],
+  guard: WriteGuard,
+  mode: 'overwrite' | 'merge' | 'skip_existing' = 'overwrite',
+) {
+  const batches = expecting(batchesOf(connected.target.database, records), expected);
+  return connected.target.apply(batches, { mode, rampUp: false, guard });
+}
+
+const records = (count: number, offset = 0): TestRecord[] =>
+  Array.from({ length: count }, (_, index) => ({
+    path: `c/${String(index).padStart(5, '0')}`,
+    fields: fields(index + offset),
+  }));
+
+test('writes over the expected versions and tells the versions that came of it, in order', async () => {
+  const connected = fresh();
+  await write(connected, records(700, 5000));
+  const before = await versions(connected);
+  const wanted = records(1500);
+  const guard = new Recorder();
+  const expected = wanted.map(({ path }) => before.get(path) ?? null);
+  expect(await apply(connected, wanted, expected, guard)).toMatchObject({ written: 1500, conflicts: 0, failed: 0 });
+  const after = await versions(connected);
+  expect(guard.outcomes.map(({ path }) => path)).toEqual(wanted.map(({ path }) => path));
+  for (const { path, result, replaced, version } of guard.outcomes) {
+    expect(result).toBe('written');
+    expect(replaced).toEqual(before.get(path) ?? null);
+    expect(version).toEqual(after.get(path));
+  }
+});
+
+test('shows the newer version where somebody wrote in between, and replaces exactly that one', async () => {
+  const connected = fresh();
+  await write(connected, records(3, 100));
+  const before = await versions(connected);
+  await write(connected, [{ path: 'c/00001', fields: fields(777) }]);
+  const guard = new Recorder();
+  const wanted = records(3);
+  const result = await apply(connected, wanted, [...before.values()], guard);
+  expect(result).toMatchObject({ written: 3, conflicts: 0 });
+  expect(guard.mismatches.map(({ path, found }) => [path, decodeDocument(found!).fields])).toEqual([
+    ['c/00001', fields(777)],
+  ]);
+  expect((await scanAll(connected)).map(({ body }) => decodeDocument(body).fields)).toEqual([0, 1, 2].map(fields));
+});
+
+test('a document that appeared, changed or went is left when the guard says so', async () => {
+  const connected = fresh();
+  await write(connected, records(2, 100));
+  const before = await versions(connected);
+  await write(connected, [
+    { path: 'c/00001', fields: fields(777) },
+    { path: 'c/00002', fields: fields(778) },
+  ]);
+  const guard = new Recorder();
+  guard.decide = () => 'conflict';
+  const gone: Version = { seconds: 1_700_000_000, nanos: 1000 };
+  const expected = [before.get('c/00000')!, before.get('c/00001')!, null, gone];
+  const result = await apply(connected, records(4), expected, guard);
+  expect(result).toMatchObject({ written: 1, conflicts: 3 });
+  expect(guard.mismatches.find(({ path }) => path === 'c/00003')?.found).toBeNull();
+  expect((await scanAll(connected)).map(({ body }) => decodeDocument(body).fields)).toEqual([0, 777, 778].map(fields));
+});
+
+test('deletes name the version they may delete', async () => {
+  const connected = fresh();
+  await write(connected, records(3, 100));
+  const before = await versions(connected);
+  await write(connected, [{ path: 'c/00001', fields: fields(777) }]);
+  const guard = new Recorder();
+  guard.decide = () => 'conflict';
+  const deletes: TestRecord[] = records(3).map(({ path }) => ({ path }));
+  expect(await apply(connected, deletes, [...before.values()], guard)).toMatchObject({ deleted: 2, conflicts: 1 });
+  expect((await scanAll(connected)).map(({ path }) => path)).toEqual(['c/00001']);
+});
+
+test('what an earlier run wrote without hearing so is recognised, in every mode, and nothing is taken for it that is not', async () => {
+  for (const mode of ['overwrite', 'merge', 'skip_existing'] as const) {
+    const connected = fresh();
+    await write(connected, records(4));
+    await write(connected, [{ path: 'c/00002', fields: fields(999) }]);
+    const guard = new Recorder();
+    guard.repeatedRecords = 10;
+    guard.decide = () => 'conflict';
+    const result = await apply(connected, records(6), Array(6).fill(null), guard, mode);
+    expect(result).toMatchObject({ written: 5, conflicts: mode === 'skip_existing' ? 0 : 1 });
+    expect(guard.outcomes[2]?.result).toBe(mode === 'skip_existing' ? 'skipped' : 'conflict');
+  }
+});
+
+test('a stop ends it gently: what was sent is told, and nothing is sent afterwards', async () => {
+  const connected = fresh();
+  const stop = new AbortController();
+  const guard = new Recorder();
+  const batches = batchesOf(connected.target.database, records(20_000));
+  const result = await connected.target.apply(batches, {
+    mode: 'overwrite',
+    rampUp: false,
+    guard,
+    stop: stop.signal,
+    onProgress: () => stop.abort(),
+  });
+  const stored = (await scanAll(connected)).length;
+  expect(result.written).toBe(stored);
+  expect(guard.outcomes.length).toBe(stored);
+  expect(stored).toBeLessThan(20_000);
+});

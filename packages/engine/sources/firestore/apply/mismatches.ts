@@ -1,0 +1,96 @@
+/** Writes that found another version than they may replace: looked at one by one, and sent again only over what was seen. */
+
+import { containsFields, haveSameFields } from '../../../format/same-content.ts';
+import { emptyOutline, outlineDocument, recordKind, type Version } from '../../../ports/index.ts';
+import { snapshotTime } from '../database-info.ts';
+import { fetchDocuments } from '../scan/fetch.ts';
+import { eachPath, forEachRecord } from '../scan/records.ts';
+import { grpcCode } from '../transport/status.ts';
+import { fail, leaveToConflict, type SendContext, skip, succeed } from './outcomes.ts';
+import type { WriteBatch } from './write-batch.ts';
+
+const mismatchCodes: ReadonlySet<number> = new Set([
+  grpcCode.NOT_FOUND,
+  grpcCode.ALREADY_EXISTS,
+  grpcCode.FAILED_PRECONDITION,
+]);
+/** A document that is changed faster than it can be looked at is given up. */
+const looksMax = 8;
+
+export function isMismatch({ expected, mode }: SendContext, slot: number, code: number): boolean {
+  if (mode === 'skip_existing') return code === grpcCode.ALREADY_EXISTS;
+  return expected[slot] !== undefined && mismatchCodes.has(code);
+}
+
+/** The writes that may go over the version that was found; undefined when none may. */
+export async function resolveMismatches(
+  context: SendContext,
+  batch: WriteBatch,
+  indices: readonly number[],
+): Promise<WriteBatch | undefined> {
+  const { guard } = context;
+  if (guard === undefined) throw new Error('versions were expected without a guard');
+  const found = await fetchNow(
+    context,
+    indices.map((index) => batch.path(index)),
+  );
+  const over: { index: number; expected: Version | null }[] = [];
+  for (const index of indices) {
+    const slot = batch.slots[index]!;
+    const path = batch.path(index);
+    const document = found.get(path) ?? null;
+    if (context.mayBeRepeated && isWritten(context, batch, index, document)) {
+      succeed(context, batch, index, document && versionOf(document));
+      continue;
+    }
+    if (context.mode === 'skip_existing') {
+      skip(context, batch, index);
+      continue;
+    }
+    const looks = (context.looks.get(slot) ?? 0) + 1;
+    context.looks.set(slot, looks);
+    if (looks > looksMax) {
+      fail(context, batch, index, grpcCode.ABORTED, 'the document changes faster than it can be saved');
+      continue;
+    }
+    const kind = batch.isDelete(index) ? recordKind.delete : recordKind.put;
+    const decision = await guard.onMismatch({ path, kind, found: document });
+    if (decision === 'conflict') leaveToConflict(context, batch, index);
+    else if (decision === 'skip') skip(context, batch, index);
+    else {
+      const expected = document && versionOf(document);
+      context.expected[slot] = expected;
+      over.push({ index, expected });
+    }
+  }
+  return over.length > 0 ? batch.pickOver(over) : undefined;
+}
+
+/** What the write would leave is there already: the answer to an earlier attempt was lost. */
+function isWritten(context: SendContext, batch: WriteBatch, index: number, document: Uint8Array | null): boolean {
+  if (batch.isDelete(index)) return document === null;
+  if (document === null) return false;
+  const intended = batch.document(index);
+  return context.mode === 'merge' ? containsFields(document, intended) : haveSameFields(document, intended);
+}
+
+async function fetchNow({ client, signal }: SendContext, paths: string[]): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  const readTime = await snapshotTime(client, { signal });
+  for await (const batch of fetchDocuments(client, paths, { readTime, signal })) {
+    const names = eachPath(batch);
+    let position = 0;
+    forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
+      const path = names[position++]!;
+      if (kind === recordKind.put) found.set(path, Buffer.from(bytes.subarray(bodyStart, end)));
+    });
+  }
+  return found;
+}
+
+const outline = emptyOutline(false);
+
+function versionOf(document: Uint8Array): Version {
+  outlineDocument(document, 0, document.length, outline);
+  return { seconds: outline.updateSeconds, nanos: outline.updateNanos };
+}

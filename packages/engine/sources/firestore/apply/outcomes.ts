@@ -1,0 +1,66 @@
+/** What became of single writes: counted, and told to the guard. */
+
+import { type MergeMode, recordKind, type Version, type WriteGuard, type WriteOutcome } from '../../../ports/index.ts';
+import type { FirestoreClient } from '../client.ts';
+import { grpcCodeName } from '../transport/status.ts';
+import type { Governor } from './governor.ts';
+import type { Tally } from './tally.ts';
+import type { WriteBatch } from './write-batch.ts';
+
+export interface SendContext {
+  readonly client: FirestoreClient;
+  readonly governor: Governor;
+  readonly tally: Tally;
+  readonly mode: MergeMode;
+  readonly signal: AbortSignal;
+  readonly guard: WriteGuard | undefined;
+  /** By slot: the versions the writes may replace, and what became of them. Both stay empty without a guard. */
+  readonly expected: (Version | null | undefined)[];
+  readonly outcomes: WriteOutcome[];
+  /** By slot: how often another version than expected was found. */
+  readonly looks: Map<number, number>;
+  /** An earlier run, or an attempt whose answer was lost, may have written some of this already. */
+  mayBeRepeated: boolean;
+}
+
+export function succeed(context: SendContext, batch: WriteBatch, index: number, version: Version | null): void {
+  const { tally, client } = context;
+  const isDelete = batch.hasDeletes && batch.isDelete(index);
+  tally.bytes += batch.writeBytes(index);
+  if (isDelete) {
+    tally.deleted += 1;
+    client.usage.documentsDeleted += 1;
+  } else {
+    tally.written += 1;
+    client.usage.documentsWritten += 1;
+  }
+  tell(context, batch, index, 'written', isDelete ? null : version);
+}
+
+export function skip(context: SendContext, batch: WriteBatch, index: number): void {
+  context.tally.skipped += 1;
+  tell(context, batch, index, 'skipped', null);
+}
+
+export function leaveToConflict(context: SendContext, batch: WriteBatch, index: number): void {
+  context.tally.conflicts += 1;
+  tell(context, batch, index, 'conflict', null);
+}
+
+export function fail(context: SendContext, batch: WriteBatch, index: number, code: number, message: string): void {
+  context.tally.fail(batch.path(index), grpcCodeName(code), message);
+  tell(context, batch, index, 'failed', null);
+}
+
+function tell(
+  { guard, outcomes, expected }: SendContext,
+  batch: WriteBatch,
+  index: number,
+  result: WriteOutcome['result'],
+  version: Version | null,
+): void {
+  if (guard === undefined) return;
+  const slot = batch.slots[index]!;
+  const kind = batch.hasDeletes && batch.isDelete(index) ? recordKind.delete : recordKind.put;
+  outcomes[slot] = { path: batch.path(index), kind, result, version, replaced: expected[slot] };
+}
