@@ -57,17 +57,7 @@ test('the standard format knows every event', () => {
 
 test('the events that wait for their feature are named', () => {
   const waiting = Object.values(events).filter((event) => event.waitsFor);
-  expect(waiting.map((event) => event.name)).toEqual([
-    'backup.anomaly',
-    'pitr.enabled',
-    'pitr.disabled',
-    'pitr.change_captured',
-    'schedule.created',
-    'schedule.updated',
-    'schedule.deleted',
-    'schedule.triggered',
-    'schedule.failed',
-  ]);
+  expect(waiting.map((event) => event.name)).toEqual(['pitr.enabled', 'pitr.disabled', 'pitr.change_captured']);
 });
 
 describe('a subscription', () => {

@@ -16,7 +16,7 @@ export interface EventDefinition {
   readonly description: string;
   readonly formats: { readonly [F in EventFormat]?: { readonly data: z.ZodType; readonly sample: object } };
   /** The feature that will send it; until then it can be subscribed to and never comes. */
-  readonly waitsFor?: 'schedules' | 'point-in-time recovery';
+  readonly waitsFor?: 'point-in-time recovery';
 }
 
 const descriptions: Readonly<Record<EventName, string>> = {
@@ -51,9 +51,7 @@ const descriptions: Readonly<Record<EventName, string>> = {
   'invitation.accepted': 'An invited person accepted.',
 };
 
-/** Retention and its anomalies come with schedules. */
 function waitsFor(name: EventName): EventDefinition['waitsFor'] {
-  if (name.startsWith('schedule.') || name === 'backup.anomaly') return 'schedules';
   if (name.startsWith('pitr.')) return 'point-in-time recovery';
   return undefined;
 }

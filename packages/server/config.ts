@@ -183,6 +183,13 @@ const variables = z.object({
     .max(64)
     .default(4)
     .describe('Jobs of one kind that this process runs at once.'),
+  ANOMALY_SHRINK_PERCENT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(50)
+    .describe('A backup that lost this share of its documents, or of a large collection, freezes retention.'),
   JOB_ATTEMPTS: attempts(5).describe('How often a piece of a job is tried before a fault that may pass ends the job.'),
   SOURCE_RETRY_ATTEMPTS: attempts(10).describe('How often one call to a source is tried, with growing pauses between.'),
   STORAGE_RETRY_ATTEMPTS: attempts(12).describe('How often one call to a storage destination is tried.'),

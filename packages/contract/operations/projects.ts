@@ -132,7 +132,6 @@ export const unfreezeRetention = operation({
   summary: 'Let retention go on',
   description: 'After an anomaly nothing of the project is removed until somebody has had a look and says so here.',
   access: member('admin', 'projects:write'),
-  available: false,
   params,
   success: ok(project),
   errors: ['PROJECT_NOT_FOUND', 'INVALID_STATE'],

@@ -19,7 +19,6 @@ const tag = 'Schedules';
 const params = z.object({ scheduleId: pathId() });
 const reads = member('viewer', 'schedules:read');
 const manages = member('member', 'schedules:write');
-const available = false;
 
 export const listSchedules = operation({
   id: 'listSchedules',
@@ -29,7 +28,6 @@ export const listSchedules = operation({
   summary: 'List schedules',
   description: 'Newest first.',
   access: reads,
-  available,
   query: listSchedulesQuery,
   success: list(schedule),
   errors: [],
@@ -43,7 +41,6 @@ export const createSchedule = operation({
   summary: 'Create a schedule',
   description: 'A change to or from daylight saving time neither skips nor doubles a run.',
   access: manages,
-  available,
   body: createScheduleRequest,
   success: created(schedule),
   location: true,
@@ -58,7 +55,6 @@ export const previewSchedule = operation({
   summary: 'Show the next runs of an expression',
   description: 'Nothing is stored.',
   access: reads,
-  available,
   body: previewScheduleRequest,
   success: ok(schedulePreview),
   errors: [],
@@ -72,7 +68,6 @@ export const getSchedule = operation({
   summary: 'Show a schedule',
   description: 'With its next run.',
   access: reads,
-  available,
   params,
   success: ok(schedule),
   etag: true,
@@ -87,7 +82,6 @@ export const updateSchedule = operation({
   summary: 'Change a schedule',
   description: 'Only the fields that are given change.',
   access: manages,
-  available,
   params,
   body: updateScheduleRequest,
   success: ok(schedule),
@@ -103,7 +97,6 @@ export const deleteSchedule = operation({
   summary: 'Delete a schedule',
   description: 'Its backups stay, unless `deleteBackups` is true.',
   access: manages,
-  available,
   params,
   query: deleteScheduleQuery,
   success: done,
@@ -120,7 +113,6 @@ export const runSchedule = operation({
   description:
     'Starts the backup the schedule describes, besides its due times. It belongs to the schedule: it counts as a run, for `fullEvery` and for retention.',
   access: manages,
-  available,
   params,
   success: accepted(backup),
   location: true,
@@ -135,7 +127,6 @@ export const listScheduleRuns = operation({
   summary: 'List the runs of a schedule',
   description: 'Every due time of the last 90 days and what became of it, newest first.',
   access: reads,
-  available,
   params,
   query: pageQuery,
   success: list(scheduleRun),
@@ -150,7 +141,6 @@ export const previewRetention = operation({
   summary: 'Show what retention would do',
   description: "For each of the schedule's backups, newest first: what keeps it, or that it would go and when.",
   access: reads,
-  available,
   params,
   query: pageQuery,
   success: list(retentionPreviewEntry),

@@ -150,7 +150,7 @@ export const backup = z
     verifiedAt: timestamp().nullable(),
     verification: verification.nullable(),
     warnings: z.array(warning).max(100),
-    anomaly: planned(anomaly.nullable()),
+    anomaly: anomaly.nullable().describe('Set when the backup is suspicious.'),
     error: jobError.nullable(),
     createdAt: timestamp(),
     startedAt: timestamp().nullable(),

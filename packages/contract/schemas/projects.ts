@@ -10,7 +10,6 @@ import {
   integer,
   link,
   name,
-  planned,
   reference,
   text,
   timestamp,
@@ -91,7 +90,7 @@ export const project = z
       lastBackupAt: timestamp().nullable(),
       lastBackupStatus: z.enum(jobStatuses).nullable(),
     }),
-    retentionFrozen: planned(retentionFreeze.nullable()).describe('Set while nothing is removed after an anomaly.'),
+    retentionFrozen: retentionFreeze.nullable().describe('Set while nothing is removed after an anomaly.'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })

@@ -5,6 +5,7 @@ import { createAuditModule } from './audit/index.ts';
 import { createAuthModule } from './auth/index.ts';
 import {
   type BackupsContext,
+  backupStore,
   bytesPerDocument,
   createBackupKeys,
   createBackupsModule,
@@ -23,6 +24,7 @@ import {
 import type { Module } from './module.ts';
 import {
   activeOrganization,
+  activeOrganizations,
   createOrganizationsModule,
   defaultStorage,
   membershipsOf,
@@ -31,7 +33,17 @@ import {
   roleIn,
 } from './organizations/index.ts';
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
-import { createRestoresModule, moveRestores, restoreStore } from './restores/index.ts';
+import { createRestoresModule, drillLater, moveRestores, restoreStore } from './restores/index.ts';
+import {
+  afterBackup,
+  checkRetention,
+  createSchedulesModule,
+  deleteSchedulesOf,
+  moveSchedules,
+  recordAnomaly,
+  type SchedulesContext,
+  scheduleStore,
+} from './schedules/index.ts';
 import { createStorageModule, defaultsWork, StoreOpener, storageStore } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
 import { createWebhooksModule, sendFinalEvents } from './webhooks/index.ts';
@@ -46,7 +58,7 @@ export interface Composition {
 
 /** Puts the modules together, each handed what it needs of those before it. */
 export function composeModules(platform: Platform): Composition {
-  const { config, keyring, outbound, queue, database } = platform;
+  const { config, clock, keyring, outbound, queue, database } = platform;
   const audit = createAuditModule(platform, { planOf });
   const organizations = createOrganizationsModule(platform, audit.log, {
     storageExists: async (transaction, organizationId, id) =>
@@ -84,9 +96,11 @@ export function composeModules(platform: Platform): Composition {
       ],
       bytesPerDocument,
       deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
+      removed: (transaction, project) => deleteSchedulesOf(schedulesContext, transaction, project),
       move: async (transaction, project, toOrganizationId) => {
         await moveBackups(backupsContext, transaction, project, toOrganizationId);
         await moveRestores(transaction, project, toOrganizationId);
+        await moveSchedules(transaction, project, toOrganizationId, clock.now());
       },
     },
     roleIn: (organizationId, userId) =>
@@ -102,9 +116,24 @@ export function composeModules(platform: Platform): Composition {
     stores,
     engine: new EngineRoom(config.WORKER_CONCURRENCY),
     readers: restoreStore.readersOf,
+    onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
+    onProven: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
+    onUnproven: (transaction, backup, reason) =>
+      recordAnomaly(schedulesContext, transaction, backup, { reason, before: null, after: null }),
   };
   const backups = createBackupsModule(backupsContext);
   const restores = createRestoresModule({ ...backupsContext, backups, sign: auth.sign });
+  const schedulesContext: SchedulesContext = {
+    backups: backupsContext,
+    organizations: { activeOf: activeOrganizations },
+    startDrill: async (transaction, organizationId, backupId) => {
+      const backup = await backupStore.get(transaction, organizationId, backupId);
+      await drillLater({ platform }, transaction, backup, null);
+    },
+    backupsRead: restoreStore.backupsRead,
+    presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
+    presentProject: async (row) => (await projects.answer(row)).data,
+  };
   const storage = createStorageModule({
     platform,
     audit: audit.log,
@@ -112,7 +141,10 @@ export function composeModules(platform: Platform): Composition {
     defaults: defaultStorage,
     dependents: {
       usage: storageUsage,
-      users: usersOfDestination,
+      users: async (transaction, organizationId, destinationId) => [
+        ...(await usersOfDestination(transaction, organizationId, destinationId)),
+        ...(await scheduleStore.usersOfDestination(transaction, organizationId, destinationId)),
+      ],
       ...storageTasks(backupsContext),
     },
   });
@@ -125,6 +157,7 @@ export function composeModules(platform: Platform): Composition {
       storage,
       backups,
       restores,
+      createSchedulesModule(schedulesContext),
       createWebhooksModule(platform, audit.log),
     ],
     authenticator: auth.authenticator,

@@ -20,7 +20,8 @@ export type IdPrefix =
   | 'ses'
   | 'key'
   | 'req'
-  | 'tsk';
+  | 'tsk'
+  | 'run';
 
 /** Makes ids such as `bkp_01K9…`: 48 bits of milliseconds, then 80 random bits, so they sort by time and cannot be guessed. */
 export interface Ids {

@@ -26,9 +26,12 @@ export interface EventPayload {
 /** Wakes the dispatcher as soon as an event is committed. */
 export const outboxChannel = 'holdfast_outbox';
 
+export type OutboxListener = (transaction: Transaction, events: readonly OutboxEvent[]) => Promise<void>;
+
 export class Outbox {
   readonly #clock: Clock;
   readonly #ids: Ids;
+  readonly #listeners: OutboxListener[] = [];
 
   constructor(clock: Clock, ids: Ids) {
     this.#clock = clock;
@@ -37,9 +40,23 @@ export class Outbox {
 
   /** Writes the event in the transaction of the change it tells of: no change without its event, no event without its change. */
   async emit(transaction: Transaction, event: OutboxEvent): Promise<string> {
-    const id = this.#ids.next('evt');
-    await transaction.orm.insert(outboxEvents).values({ id, ...event, createdAt: this.#clock.now() });
+    const [id] = await this.emitAll(transaction, [event]);
+    return id as string;
+  }
+
+  /** The same for many changes of one transaction. */
+  async emitAll(transaction: Transaction, events: readonly OutboxEvent[]): Promise<string[]> {
+    if (events.length === 0) return [];
+    const createdAt = this.#clock.now();
+    const rows = events.map((event) => ({ id: this.#ids.next('evt'), ...event, createdAt }));
+    await transaction.orm.insert(outboxEvents).values(rows);
     await transaction.client.query(`notify ${outboxChannel}`);
-    return id;
+    for (const listener of this.#listeners) await listener(transaction, events);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Hears of every event in the transaction that writes it. */
+  listen(listener: OutboxListener): void {
+    this.#listeners.push(listener);
   }
 }

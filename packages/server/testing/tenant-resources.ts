@@ -52,6 +52,7 @@ export async function furnishBackup(
   const connection = { type: 'emulator', host: firestoreHost };
   const { id: projectId } = await post('/projects', { name: 'Shop', sourceProjectId: 'shop', connection });
   const { storageDestinationId } = await resourcesOf(app, organization);
+  await post('/schedules', { projectId, name: 'Nightly', cron: '0 2 * * *', enabled: false });
   const { id } = await post('/backups', { projectId, type: 'full', storageDestinationId });
   const backup = await untilEnded(app, `/api/v1/backups/${id}`, as);
   if (backup.status !== 'completed') throw new Error(JSON.stringify(backup.error));

@@ -5,6 +5,7 @@ import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
 import { type DestinationRow, presentStorageSummary } from '../storage/index.ts';
 import type { BackupRow } from './backup-store.ts';
 import { durationMs, formatBytes, formatDuration } from './present-backup.ts';
+import type { StoredAnomaly } from './tables.ts';
 
 export interface BackupFacts {
   row: BackupRow;
@@ -30,6 +31,25 @@ export async function tellBackup(
     payload: {
       data: standardData(type, facts, progress),
       ...(type === 'backup.progress' ? {} : { simple: simpleData(type, facts) }),
+      metadata: { trigger: row.trigger, ...(row.scheduleId ? { scheduleId: row.scheduleId } : {}) },
+      filter: { projectId: row.projectId, trigger: row.trigger },
+    },
+  });
+}
+
+/** Something about a completed backup is suspicious. */
+export async function tellAnomaly(
+  outbox: Outbox,
+  transaction: Transaction,
+  facts: BackupFacts,
+  anomaly: StoredAnomaly,
+): Promise<void> {
+  const { row } = facts;
+  await outbox.emit(transaction, {
+    organizationId: row.organizationId,
+    type: 'backup.anomaly',
+    payload: {
+      data: { ...standardData('backup.completed', facts, undefined), ...anomaly },
       metadata: { trigger: row.trigger, ...(row.scheduleId ? { scheduleId: row.scheduleId } : {}) },
       filter: { projectId: row.projectId, trigger: row.trigger },
     },

@@ -38,6 +38,35 @@ export const backupStore = {
     return found(inserted);
   },
 
+  /** Many at once, each with its destinations in the order of their ids. */
+  async insertAll(
+    { orm }: Transaction,
+    rows: readonly { row: NewBackup; destinationIds: readonly string[] }[],
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    await orm.insert(backups).values(rows.map(({ row }) => row));
+    const copies = rows.flatMap(({ row, destinationIds }) =>
+      destinationIds.map((storageDestinationId, position) => ({
+        organizationId: row.organizationId,
+        backupId: row.id,
+        storageDestinationId,
+        position,
+        status: 'pending' as const,
+      })),
+    );
+    await orm.insert(backupCopies).values(copies);
+  },
+
+  /** Those of the schedules that have a backup waiting or running; the transaction may span organizations. */
+  async busySchedules({ client }: Transaction, scheduleIds: readonly string[]): Promise<Set<string>> {
+    const { rows } = await client.query<{ schedule_id: string }>(
+      `select distinct schedule_id from backups
+        where schedule_id = any($1) and status in ('pending', 'running') and deleted_at is null`,
+      [[...scheduleIds]],
+    );
+    return new Set(rows.map((row) => row.schedule_id));
+  },
+
   page: pagesOf(backups, {
     always: isNull(backups.deletedAt),
     filters: {
@@ -119,6 +148,8 @@ export const backupStore = {
           isNull(backups.deletedAt),
           lt(backups.id, before),
           sql`${backups.trigger} <> 'pre_restore'`,
+          // It shows an older state than its id tells.
+          isNull(backups.standsFor),
         ),
       )
       .orderBy(desc(backups.id))

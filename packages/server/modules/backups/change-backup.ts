@@ -107,8 +107,21 @@ export async function setHold(
   });
 }
 
+/** Has a completed backup verified, in the transaction that wants it. */
+export async function verifyLater(
+  context: BackupsContext,
+  transaction: Transaction,
+  organizationId: string,
+  backupId: string,
+): Promise<void> {
+  const { queue, clock } = context.platform;
+  const verification = { status: 'running' as const, segments: 0, documents: 0, errors: [] };
+  await backupStore.update(transaction, organizationId, backupId, { verification, updatedAt: clock.now() });
+  await queue.enqueue(transaction, verifyBackupJob, { organizationId, backupId }, { key: backupId });
+}
+
 export async function startVerification(context: BackupsContext, caller: Caller, backupId: string): Promise<void> {
-  const { database, queue, clock } = context.platform;
+  const { database } = context.platform;
   const organizationId = caller.organization.id;
   await database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
@@ -116,9 +129,7 @@ export async function startVerification(context: BackupsContext, caller: Caller,
       throw new Problem('INVALID_STATE', `Only a completed backup can be verified; this one is ${row.status}.`, {
         details: { status: row.status },
       });
-    const verification = { status: 'running' as const, segments: 0, documents: 0, errors: [] };
-    await backupStore.update(transaction, organizationId, backupId, { verification, updatedAt: clock.now() });
-    await queue.enqueue(transaction, verifyBackupJob, { organizationId, backupId }, { key: backupId });
+    await verifyLater(context, transaction, organizationId, backupId);
     await note(context, transaction, caller, 'backup.verification_started', backupId);
   });
 }

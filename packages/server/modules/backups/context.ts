@@ -4,6 +4,8 @@ import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { ProjectsModule, SourceOpener } from '../projects/index.ts';
 import type { StoreOpener } from '../storage/index.ts';
+import type { BackupFacts } from './backup-events.ts';
+import type { BackupRow } from './backup-store.ts';
 import type { EngineRoom } from './run/engine-resources.ts';
 
 /** What backups need of an organization. */
@@ -36,6 +38,16 @@ export interface BackupsContext {
   sources: SourceOpener;
   stores: StoreOpener;
   engine: EngineRoom;
+  /** What later modules do in the transaction in which a backup ends, whichever way. */
+  onEnded(transaction: Transaction, ended: BackupFacts): Promise<void>;
+  /** The same when a verification of a completed backup has passed. */
+  onProven(transaction: Transaction, row: BackupRow): Promise<void>;
+  /** The same when a verification or a drill of a completed backup has failed. */
+  onUnproven(
+    transaction: Transaction,
+    backup: BackupFacts,
+    reason: 'verification_failed' | 'drill_failed',
+  ): Promise<void>;
   /** Restores and drills that read a backup now. */
   readers(transaction: Transaction, organizationId: string, backupId: string): Promise<{ type: string; id: string }[]>;
 }

@@ -98,6 +98,7 @@ function newBackup(
     includeSubcollections: request.includeSubcollections,
     includeAuthUsers: request.includeAuthUsers ?? project.includeAuthUsers,
     storageDestinationId: destinationId,
+    retentionDays: request.retention ?? null,
     phase: 'Waiting',
     createdAt: now,
     updatedAt: now,

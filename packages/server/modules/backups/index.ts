@@ -15,7 +15,7 @@ import {
   verifyBackupJob,
 } from './jobs.ts';
 import { rewrapManifest } from './keys/rewrap-manifest.job.ts';
-import { backupHandlers } from './routes.ts';
+import { answerBackup, backupHandlers } from './routes.ts';
 import { runFinish } from './run/finish-backup.job.ts';
 import { runMerge } from './run/merge-backup.job.ts';
 import { runPlan } from './run/plan-backup.job.ts';
@@ -25,13 +25,18 @@ import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
 import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
 
-export { tellError } from './backup-events.ts';
-export { type BackupRow, backupStore } from './backup-store.ts';
+export type { BackupFacts } from './backup-events.ts';
+export { tellAnomaly, tellError } from './backup-events.ts';
+export { type BackupRow, backupStore, type NewBackup } from './backup-store.ts';
+export { removeRow, requireRemovable, verifyLater } from './change-backup.ts';
 export type { BackupKeys, BackupsContext, OrganizationFacts } from './context.ts';
+export { destinationsOf } from './create-backup.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups } from './keys/backup-keys.ts';
 export { followJob } from './live-events.ts';
-export { deleteBackupsOf, moveBackups } from './move-backups.ts';
+export { loadBackup } from './load-backup.ts';
+export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
+export { type RetentionCandidate, retentionStore } from './retention-store.ts';
 export { admitBackups } from './run/admission.ts';
 export { mayPass } from './run/end-backup.ts';
 export { EngineRoom } from './run/engine-resources.ts';
@@ -45,11 +50,14 @@ export {
 } from './statistics.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
+export type { StoredAnomaly } from './tables.ts';
 
 const watchEveryMs = 5000;
 const leftoversEveryMs = 3_600_000;
 
 export interface BackupsModule extends Module {
+  /** A backup as the calls answer with it. */
+  answer: (organizationId: string, backupId: string) => ReturnType<typeof answerBackup>;
   openChainOf(organizationId: string, backupId: string, signal: AbortSignal): Promise<OpenedChain>;
   /** Saves what a restore is about to overwrite; returns the id of the backup to wait for. */
   startSafetyBackup(organizationId: string, target: ProjectRow, restore: Overwritten): Promise<string>;
@@ -59,6 +67,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
   const atOnce = context.platform.config.WORKER_CONCURRENCY;
   return {
     handlers: backupHandlers(context),
+    answer: (organizationId, backupId) => answerBackup(context, organizationId, backupId),
     openChainOf: (organizationId, backupId, signal) => openChainOf(context, organizationId, backupId, signal),
     startSafetyBackup: (organizationId, target, restore) => startSafetyBackup(context, organizationId, target, restore),
     workers: [

@@ -1,13 +1,15 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { systemActor } from '../audit/index.ts';
 import { toProblem } from '../job-error.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { copyDestination, storageStore } from '../storage/index.ts';
 import { type BackupRow, backupStore } from './backup-store.ts';
-import { removeRow, requireFree } from './change-backup.ts';
+import { removeRow, requireFree, requireRemovable } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
 import { rewrapManifestJob } from './jobs.ts';
+import { cancelBackup } from './run/end-backup.ts';
 
 /** Deletes every backup of a project, increments and bases together. Throws, and deletes none, when one of them must stay. */
 export async function deleteBackupsOf(
@@ -35,6 +37,32 @@ export async function deleteBackupsOf(
       resource: { type: 'backup', id: row.id },
       origin: null,
       details: { projectId: project.id },
+    });
+  }
+}
+
+/** The same for the backups that a schedule made. Increments of others on them stand in the way. */
+export async function deleteBackupsOfSchedule(
+  context: BackupsContext,
+  transaction: Transaction,
+  caller: Caller,
+  schedule: { id: string; organizationId: string; projectId: string },
+): Promise<void> {
+  const { organizationId } = schedule;
+  const all = await backupStore.lockAll(transaction, organizationId, schedule.projectId);
+  // Newest first: what builds on another goes before it.
+  for (const row of all.filter(({ scheduleId }) => scheduleId === schedule.id)) {
+    if (row.status === 'pending' || row.status === 'running') {
+      await cancelBackup(context, transaction, organizationId, row.id);
+      await removeRow(context, transaction, { ...row, status: 'cancelled' });
+    } else {
+      for (const removable of await requireRemovable(context, transaction, row))
+        await removeRow(context, transaction, removable);
+    }
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'backup.deleted',
+      resource: { type: 'backup', id: row.id },
+      details: { scheduleId: schedule.id },
     });
   }
 }

@@ -45,6 +45,7 @@ export function presentBackup(
     legalHold: row.legalHold,
     verifiedAt: row.verifiedAt?.toISOString() ?? null,
     verification: row.verification && presentVerification(row.verification),
+    anomaly: row.anomaly,
     warnings: row.warnings.map(presentWarning),
     error: row.error as Backup['error'],
     createdAt: row.createdAt.toISOString(),

@@ -10,31 +10,38 @@ import { importBackup } from './import/import-backup.ts';
 import { followBackup } from './live-events.ts';
 import { presentBackup } from './present-backup.ts';
 
+async function presentAll(
+  { platform: { database } }: BackupsContext,
+  organizationId: string,
+  rows: readonly BackupRow[],
+) {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const destinationIds = [...new Set(rows.map((row) => row.storageDestinationId))];
+  const [copies, destinations] = await Promise.all([
+    backupStore.copiesOf(database, organizationId, ids),
+    storageStore.manyOf(database, organizationId, destinationIds),
+  ]);
+  const copiesById = Map.groupBy(copies, (copy) => copy.backupId);
+  const destinationsById = new Map(destinations.map((destination) => [destination.id, destination]));
+  return rows.map((row) =>
+    presentBackup(row, copiesById.get(row.id) ?? [], destinationsById.get(row.storageDestinationId)),
+  );
+}
+
+/** One backup as the calls answer with it. */
+export async function answerBackup(context: BackupsContext, organizationId: string, backupId: string) {
+  const row = await context.platform.database.tenant(organizationId, (transaction) =>
+    backupStore.get(transaction, organizationId, backupId),
+  );
+  const [data] = await presentAll(context, organizationId, [row]);
+  return { data: data as NonNullable<typeof data>, etag: backupEtag(row), location: `/api/v1/backups/${backupId}` };
+}
+
 export function backupHandlers(context: BackupsContext): Handlers {
   const { database, cursors } = context.platform;
-
-  async function present(organizationId: string, rows: readonly BackupRow[]) {
-    if (rows.length === 0) return [];
-    const ids = rows.map((row) => row.id);
-    const destinationIds = [...new Set(rows.map((row) => row.storageDestinationId))];
-    const [copies, destinations] = await Promise.all([
-      backupStore.copiesOf(database, organizationId, ids),
-      storageStore.manyOf(database, organizationId, destinationIds),
-    ]);
-    const copiesById = Map.groupBy(copies, (copy) => copy.backupId);
-    const destinationsById = new Map(destinations.map((destination) => [destination.id, destination]));
-    return rows.map((row) =>
-      presentBackup(row, copiesById.get(row.id) ?? [], destinationsById.get(row.storageDestinationId)),
-    );
-  }
-
-  async function answer(organizationId: string, backupId: string) {
-    const row = await database.tenant(organizationId, (transaction) =>
-      backupStore.get(transaction, organizationId, backupId),
-    );
-    const [data] = await present(organizationId, [row]);
-    return { data: data as NonNullable<typeof data>, etag: backupEtag(row), location: `/api/v1/backups/${backupId}` };
-  }
+  const present = (organizationId: string, rows: readonly BackupRow[]) => presentAll(context, organizationId, rows);
+  const answer = (organizationId: string, backupId: string) => answerBackup(context, organizationId, backupId);
 
   return {
     ...contentsHandlers(context),

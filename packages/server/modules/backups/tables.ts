@@ -23,6 +23,19 @@ export interface StoredVerification {
   errors: (StoredFault | string)[];
 }
 
+export interface AnomalyMeasure {
+  backupId: string;
+  documentCount: number;
+  collection: string | null;
+}
+
+/** Why a backup is suspicious. */
+export interface StoredAnomaly {
+  reason: 'documents_shrank' | 'collection_shrank' | 'verification_failed' | 'drill_failed';
+  before: AnomalyMeasure | null;
+  after: AnomalyMeasure | null;
+}
+
 export interface SnapshotShare {
   time: string;
   percent: number;
@@ -67,7 +80,13 @@ export const backups = pgTable(
     startedAt: instant('started_at'),
     deadlineAt: instant('deadline_at'),
     completedAt: instant('completed_at'),
+    /** Days after completion, when they were given with the backup itself. */
+    retentionDays: integer('retention_days'),
     expiresAt: instant('expires_at'),
+    /** What retention counts from where that is not the completion: a merged one keeps the time of what it stands for. */
+    retainedSince: instant('retained_since'),
+    /** The increment whose place a merged backup takes. */
+    standsFor: text('stands_for'),
     deletedAt: instant('deleted_at'),
 
     plan: jsonb('plan').$type<BackupPlan>(),
@@ -90,6 +109,9 @@ export const backups = pgTable(
     size: count('size'),
     compressedSize: count('compressed_size'),
     collectionCount: integer('collection_count'),
+    /** Documents per collection, of the larger ones: the next backup is compared with them. */
+    collectionCounts: jsonb('collection_counts').$type<Record<string, number>>(),
+    anomaly: jsonb('anomaly').$type<StoredAnomaly>(),
     sha256: text('sha256'),
     legalHold: boolean('legal_hold').notNull().default(false),
     lockedUntil: instant('locked_until'),
@@ -103,6 +125,8 @@ export const backups = pgTable(
     ...tenantPolicies(table.organizationId),
     index('backups_by_organization').on(table.organizationId, table.id).where(sql`${table.deletedAt} is null`),
     index('backups_by_project').on(table.organizationId, table.projectId, table.id),
+    index('backups_by_schedule').on(table.organizationId, table.scheduleId, table.id),
+    index('backups_open_of_schedule').on(table.scheduleId).where(sql`${table.status} in ('pending', 'running')`),
     index('backups_by_parent').on(table.organizationId, table.parentId),
     index('backups_waiting').on(table.createdAt).where(sql`${table.status} = 'pending'`),
     index('backups_running').on(table.organizationId).where(sql`${table.status} = 'running'`),

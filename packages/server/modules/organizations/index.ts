@@ -14,6 +14,7 @@ export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
 export type { OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
 export {
   activeOrganization,
+  activeOrganizations,
   defaultStorage,
   isActive,
   membershipsOf,

@@ -1,5 +1,5 @@
 import type { Plan, Role } from '@holdfast/contract';
-import { and, asc, eq, isNull } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { findMember } from './members/member-store.ts';
 import { changeOrganization, findOrganization } from './organization-store.ts';
@@ -66,6 +66,16 @@ export const defaultStorage = {
     await changeOrganization(transaction, organizationId, now, { defaultStorageId: destinationId });
   },
 };
+
+/** Those of the organizations that are not deleted; the transaction may span them. */
+export async function activeOrganizations({ orm }: Transaction, ids: readonly string[]) {
+  const { id, name, timezone, defaultStorageId } = organizations;
+  const rows = await orm
+    .select({ id, name, timezone, defaultStorageId })
+    .from(organizations)
+    .where(and(inArray(organizations.id, [...ids]), isNull(organizations.deletedAt)));
+  return new Map(rows.map((row) => [row.id, row]));
+}
 
 /** What a job needs to know of the organization it works for; undefined while it is deleted. */
 export async function activeOrganization(

@@ -79,6 +79,7 @@ export async function deleteProject(
     caller.requireMatch(projectEtag(row));
     await requireIdle(context, transaction, row);
     if (deleteBackups) await context.dependents.deleteBackups(transaction, row);
+    await context.dependents.removed(transaction, row);
     const now = clock.now();
     await projectStore.update(transaction, row, {
       deletedAt: now,

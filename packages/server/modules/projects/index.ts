@@ -5,7 +5,7 @@ import { adoptProject } from './adopt-project.ts';
 import { renewConsent } from './connection/reconnect-project.ts';
 import type { ProjectsContext } from './context.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
-import { projectHandlers } from './routes.ts';
+import { answerProject, projectHandlers } from './routes.ts';
 
 export { reconnectCall } from './connection/check-connection.ts';
 export { readCollections } from './connection/live-collections.ts';
@@ -16,6 +16,8 @@ export { type ProjectStatistics, presentProjectSummary } from './present-project
 export { countProjects, type ProjectRow, projectStore } from './project-store.ts';
 
 export interface ProjectsModule extends Module {
+  /** A project as the calls answer with it. */
+  answer: (row: ProjectRow) => ReturnType<typeof answerProject>;
   /** A person signed in and gave consent anew. */
   consentGiven(userId: string, email: string): Promise<void>;
   /** A job found the connection broken; the next look at the project shows it. */
@@ -27,6 +29,7 @@ export interface ProjectsModule extends Module {
 export function createProjectsModule(context: ProjectsContext): ProjectsModule {
   return {
     handlers: projectHandlers(context),
+    answer: (row) => answerProject(context, row),
     consentGiven: (userId, email) => renewConsent(context, userId, email),
     adopt: (transaction, organizationId, database) => adoptProject(context, transaction, organizationId, database),
     markBroken: async (transaction, project, error) => {

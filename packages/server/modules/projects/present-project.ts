@@ -47,6 +47,7 @@ export function presentProject(row: ProjectRow, statistics: ProjectStatistics = 
       maxReadsPerBackup: row.maxReadsPerBackup,
     },
     statistics,
+    retentionFrozen: row.retentionFrozen,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -25,6 +25,14 @@ export const projectStore = {
     return found(row);
   },
 
+  /** The connected ones of many; the transaction may span organizations. */
+  async many({ orm }: Transaction, ids: readonly string[]): Promise<ProjectRow[]> {
+    return orm
+      .select()
+      .from(projects)
+      .where(and(inArray(projects.id, [...ids]), isNull(projects.deletedAt)));
+  },
+
   /** Also when it has been disconnected since. */
   async findKept({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow | undefined> {
     const [row] = await orm

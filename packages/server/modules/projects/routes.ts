@@ -11,22 +11,25 @@ import { createProject } from './create-project.ts';
 import { noStatistics, presentProject } from './present-project.ts';
 import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
 
+async function presentAll(context: ProjectsContext, organizationId: string, rows: readonly ProjectRow[]) {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const statistics = await context.platform.database.tenant(organizationId, (transaction) =>
+    context.dependents.statistics(transaction, organizationId, ids),
+  );
+  return rows.map((row) => presentProject(row, statistics.get(row.id) ?? noStatistics));
+}
+
+/** One project as the calls answer with it. */
+export async function answerProject(context: ProjectsContext, row: ProjectRow) {
+  const [data] = await presentAll(context, row.organizationId, [row]);
+  return { data: data as NonNullable<typeof data>, etag: projectEtag(row) };
+}
+
 export function projectHandlers(context: ProjectsContext): Handlers {
   const { database, cursors } = context.platform;
-
-  async function present(organizationId: string, rows: readonly ProjectRow[]) {
-    if (rows.length === 0) return [];
-    const ids = rows.map((row) => row.id);
-    const statistics = await database.tenant(organizationId, (transaction) =>
-      context.dependents.statistics(transaction, organizationId, ids),
-    );
-    return rows.map((row) => presentProject(row, statistics.get(row.id) ?? noStatistics));
-  }
-
-  async function answer(organizationId: string, row: ProjectRow) {
-    const [data] = await present(organizationId, [row]);
-    return { data: data as NonNullable<typeof data>, etag: projectEtag(row) };
-  }
+  const present = (organizationId: string, rows: readonly ProjectRow[]) => presentAll(context, organizationId, rows);
+  const answer = (_organizationId: string, row: ProjectRow) => answerProject(context, row);
 
   return {
     listProjects: async ({ organization, query }) => {

@@ -4,6 +4,12 @@ import { history, instant, organizationId, tenantPolicies } from '../../platform
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 
+export interface RetentionFreeze {
+  since: string;
+  backupId: string;
+  reason: string;
+}
+
 /** Firestore databases that are backed up. A disconnected one keeps its row for the backups that outlive it. */
 export const projects = pgTable(
   'projects',
@@ -29,6 +35,8 @@ export const projects = pgTable(
     readRateLimit: integer('read_rate_limit'),
     writeRampUp: boolean('write_ramp_up').notNull().default(true),
     includeAuthUsers: boolean('include_auth_users').notNull().default(false),
+    /** Set while retention removes nothing of this project. */
+    retentionFrozen: jsonb('retention_frozen').$type<RetentionFreeze>(),
     maxReadsPerBackup: bigint('max_reads_per_backup', { mode: 'number' }),
     deletedAt: instant('deleted_at'),
     ...history,

@@ -8,6 +8,7 @@ import { watchRestores } from './run/requeue-lost-work.ts';
 import { runRestore } from './run/run-restore.job.ts';
 
 export type { RestoresContext } from './context.ts';
+export { drillLater } from './drills/run-drill.job.ts';
 export { restoreJobs } from './jobs.ts';
 export { moveRestores } from './move-restores.ts';
 export { restoreStore } from './restore-store.ts';

@@ -90,6 +90,21 @@ export const restoreStore = {
     ];
   },
 
+  /** Of a project's backups those that a restore or a drill reads now. */
+  async backupsRead({ client }: Transaction, organizationId: string, projectId: string): Promise<Set<string>> {
+    const { rows } = await client.query<{ backup_id: string }>(
+      `select backup_id from restores
+        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')
+       union select safety_backup_id from restores
+        where organization_id = $1 and target_project_id = $2 and status in ('pending', 'running')
+          and safety_backup_id is not null
+       union select backup_id from drills
+        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')`,
+      [organizationId, projectId],
+    );
+    return new Set(rows.map((row) => row.backup_id));
+  },
+
   /** Restores from or into a project, and drills of its backups or into it, that have not ended. */
   async openOf(
     { orm }: Transaction,

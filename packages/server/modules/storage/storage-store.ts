@@ -46,6 +46,14 @@ export const storageStore = {
       .where(and(eq(storageDestinations.organizationId, organizationId), inArray(storageDestinations.id, [...ids])));
   },
 
+  /** Which of them exist, in any organization. */
+  async existing({ orm }: Transaction, ids: readonly string[]): Promise<{ id: string; organizationId: string }[]> {
+    return orm
+      .select({ id: storageDestinations.id, organizationId: storageDestinations.organizationId })
+      .from(storageDestinations)
+      .where(and(inArray(storageDestinations.id, [...ids]), isNull(storageDestinations.deletedAt)));
+  },
+
   /** The same as a read of its own. */
   manyOf(database: Database, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
     return database.read(organizationId, manyDestinations, { organizationId, ids });

@@ -43,11 +43,13 @@ export async function runVerification(
   result.status = result.errors.length === 0 ? 'passed' : 'failed';
   await database.tenant(organizationId, async (transaction) => {
     const now = clock.now();
-    await backupStore.update(transaction, organizationId, backupId, {
+    const row = await backupStore.update(transaction, organizationId, backupId, {
       verification: { ...result, errors: result.errors.slice(0, 100) },
       updatedAt: now,
       ...(result.status === 'passed' ? { verifiedAt: now } : {}),
     });
+    if (result.status === 'failed') await context.onUnproven(transaction, { ...loaded, row }, 'verification_failed');
+    else await context.onProven(transaction, row);
     await context.audit.write(transaction, {
       organizationId,
       action: 'backup.verified',

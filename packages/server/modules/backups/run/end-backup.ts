@@ -39,10 +39,9 @@ export async function failBackup(
     await backupStore.update(transaction, organizationId, backupId, { error: told });
     if (error.code === 'SOURCE_AUTH_ERROR' && !loaded.project.deletedAt)
       await context.projects.markBroken(transaction, loaded.project, told);
-    await tellBackup(context.platform.outbox, transaction, 'backup.failed', {
-      ...loaded,
-      row: { ...loaded.row, error: told },
-    });
+    const facts = { ...loaded, row: { ...loaded.row, error: told } };
+    await tellBackup(context.platform.outbox, transaction, 'backup.failed', facts);
+    await context.onEnded(transaction, facts);
     await note(context, transaction, organizationId, backupId, 'backup.failed', { code: error.code });
     return true;
   });
@@ -56,7 +55,10 @@ export async function cancelBackup(
   backupId: string,
 ): Promise<boolean> {
   const error = toJobError(new Problem('CANCELLED', 'The backup was cancelled.'));
-  return (await endRow(context, transaction, organizationId, backupId, { status: 'cancelled', error })) !== undefined;
+  if (!(await endRow(context, transaction, organizationId, backupId, { status: 'cancelled', error }))) return false;
+  const loaded = await loadBackup(context, transaction, organizationId, backupId);
+  if (loaded) await context.onEnded(transaction, loaded);
+  return true;
 }
 
 async function endRow(

@@ -141,6 +141,14 @@ export async function replicateManifest(
   await store.level([...shards, manifestKey(backupId)], { signal });
 }
 
+const collectionsCountedMax = 500;
+
+/** The larger ones are enough to see that one of them shrank. */
+function largeCollections(collections: ManifestBody['collections']): Record<string, number> {
+  const largest = collections.filter(({ documents }) => documents > 1000).toSorted((a, b) => b.documents - a.documents);
+  return Object.fromEntries(largest.slice(0, collectionsCountedMax).map(({ path, documents }) => [path, documents]));
+}
+
 export interface Completion {
   goodCopies: readonly string[];
   /** Absent for a backup that was made in one go. */
@@ -192,16 +200,15 @@ export async function completeBackup(
       ].map((text) => text.slice(0, 2000)),
       lockedUntil: locks.length > 0 ? new Date(now.getTime() + Math.max(...locks) * 86_400_000) : null,
       plan: null,
+      collectionCounts: largeCollections(body.collections),
       ...change,
     });
     for (const id of goodCopies)
       await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'completed', error: null });
     await rangeStore.clear(transaction, organizationId, backupId);
-    await tellBackup(outbox, transaction, 'backup.completed', {
-      ...loaded,
-      row: completed,
-      destination: loaded.destinations.get(primary),
-    });
+    const facts = { ...loaded, row: completed, destination: loaded.destinations.get(primary) };
+    await tellBackup(outbox, transaction, 'backup.completed', facts);
+    await context.onEnded(transaction, facts);
     await context.audit.write(transaction, {
       organizationId,
       action: 'backup.completed',

@@ -13,7 +13,9 @@ export async function runMerge(context: BackupsContext, job: WholeJob): Promise<
 
 async function merge(context: BackupsContext, work: WholeWork): Promise<WholeResult> {
   const { store, keys, signal, loaded } = work;
-  const { newest, chain } = await openNewestChain(context, loaded.row, signal);
+  const { newest, chain } = loaded.row.standsFor
+    ? await openNamedChain(context, loaded.row, loaded.row.standsFor, signal)
+    : await openNewestChain(context, loaded.row, signal);
   try {
     await work.expect(chain.readers.at(-1)!.body.counts.documents);
     const written = await writeOnce(context, work, () =>
@@ -30,6 +32,20 @@ async function merge(context: BackupsContext, work: WholeWork): Promise<WholeRes
   } finally {
     await chain.close();
   }
+}
+
+/** The very backup whose place the merged one takes. */
+async function openNamedChain(
+  context: BackupsContext,
+  { organizationId }: BackupRow,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<{ newest: BackupRow; chain: OpenedChain }> {
+  const found = await context.platform.database.tenant(organizationId, (transaction) =>
+    loadBackup(context, transaction, organizationId, backupId),
+  );
+  if (!found || found.row.deletedAt) throw new EngineError('INTEGRITY_ERROR', `The backup ${backupId} is gone.`);
+  return { newest: found.row, chain: await openAnyCopy(context, found, signal) };
 }
 
 /** Of the backups with the scope that is asked for the newest, by what it shows and not by when it was registered. */

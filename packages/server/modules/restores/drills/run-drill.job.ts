@@ -15,10 +15,11 @@ import {
   wholeDatabase,
 } from '@holdfast/engine';
 import { startFirestoreSandbox } from '@holdfast/sandbox';
+import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
-import { backupStore, mayPass } from '../../backups/index.ts';
+import { type BackupRow, backupStore, loadBackup, mayPass } from '../../backups/index.ts';
 import { toJobError } from '../../job-error.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
@@ -33,6 +34,28 @@ const sliceBytes = 64 * 1024 * 1024;
 const mismatchesMax = 100;
 const attemptsMax = 5;
 
+/** Has a completed backup restored on trial, in the transaction that wants it. */
+export async function drillLater(
+  context: Pick<RestoresContext, 'platform'>,
+  transaction: Transaction,
+  backup: Pick<BackupRow, 'id' | 'organizationId' | 'projectId'>,
+  targetProjectId: string | null,
+): Promise<DrillRow> {
+  const { queue, clock, ids } = context.platform;
+  const { organizationId } = backup;
+  const row = await drillStore.insert(transaction, {
+    id: ids.next('drl'),
+    organizationId,
+    backupId: backup.id,
+    projectId: backup.projectId,
+    targetProjectId,
+    status: 'pending',
+    createdAt: clock.now(),
+  });
+  await queue.enqueue(transaction, runDrillJob, { organizationId, drillId: row.id }, { key: row.id });
+  return row;
+}
+
 /** Starts a trial restore into a scratch database, or into a project that is named for it. */
 export async function startDrill(
   context: RestoresContext,
@@ -40,7 +63,7 @@ export async function startDrill(
   backupId: string,
   targetProjectId: string | undefined,
 ): Promise<DrillRow> {
-  const { database, queue, clock, ids } = context.platform;
+  const { database } = context.platform;
   const organizationId = caller.organization.id;
   return database.tenant(organizationId, async (transaction) => {
     const backup = await backupStore.get(transaction, organizationId, backupId);
@@ -55,16 +78,7 @@ export async function startDrill(
         'INVALID_STATE',
         'A drill overwrites its target; name another project than the one the backup is of.',
       );
-    const row = await drillStore.insert(transaction, {
-      id: ids.next('drl'),
-      organizationId,
-      backupId,
-      projectId: backup.projectId,
-      targetProjectId: target?.id ?? null,
-      status: 'pending',
-      createdAt: clock.now(),
-    });
-    await queue.enqueue(transaction, runDrillJob, { organizationId, drillId: row.id }, { key: row.id });
+    const row = await drillLater(context, transaction, backup, target?.id ?? null);
     await note(context, transaction, caller, 'drill.started', row.id, {
       backupId,
       targetProjectId: target?.id ?? null,
@@ -106,6 +120,7 @@ export async function runDrill(
         signedReport,
         completedAt,
       });
+      if (!isProven(report)) await tellUnproven(context, transaction, row);
       await context.audit.write(transaction, {
         organizationId,
         action: 'drill.completed',
@@ -118,8 +133,21 @@ export async function runDrill(
   } catch (error) {
     if (job.signal.aborted || (mayPass(error) && job.attempt < attemptsMax)) throw error;
     log.warn({ err: error, drillId }, 'a drill failed');
-    await save({ status: 'failed', error: toJobError(error), completedAt: clock.now() });
+    await database.tenant(organizationId, async (transaction) => {
+      const change = { status: 'failed' as const, error: toJobError(error), completedAt: clock.now() };
+      await drillStore.update(transaction, organizationId, drillId, change);
+      await tellUnproven(context, transaction, row);
+    });
   }
+}
+
+function isProven(report: StoredDrillReport): boolean {
+  return report.documentsMatched === report.documentsExpected && report.sha256Expected === report.sha256Restored;
+}
+
+async function tellUnproven(context: RestoresContext, transaction: Transaction, row: DrillRow): Promise<void> {
+  const loaded = await loadBackup(context, transaction, row.organizationId, row.backupId);
+  if (loaded && !loaded.row.deletedAt) await context.onUnproven(transaction, loaded, 'drill_failed');
 }
 
 type Show = (percent: number, documents: number, bytes: number) => Promise<void>;

@@ -1,10 +1,9 @@
 import { Temporal } from 'temporal-polyfill';
+import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { type CronExpression, matchesDay } from './cron-expression.ts';
 
 /** The 29th of February may be eight years away. */
 const daysMax = 9 * 366;
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 /** A wall clock as if it stood in UTC: walls are compared, counted and stepped as plain numbers. */
 type WallMs = number;

@@ -1,6 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-
-const dayMs = 86_400_000;
+import { dayMs } from '../../../platform/durations.ts';
 
 /** How many of each natural period are kept. */
 export interface RetentionPolicy {

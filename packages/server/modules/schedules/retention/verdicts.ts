@@ -1,10 +1,10 @@
+import { dayMs } from '../../../platform/durations.ts';
 import { dueAfterDays, keptByRules, type RetentionRules, type RuleName } from './rules.ts';
 
 /** Safety backups let a restore be undone for so long. */
 export const safetyBackupDays = 7;
 /** Merging is not worth it for a backup that will go so soon. */
 const rollUpWorthDays = 7;
-const dayMs = 86_400_000;
 
 /** A completed backup of a project, as retention sees it. */
 export interface RetainedBackup {

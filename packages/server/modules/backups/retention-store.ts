@@ -1,0 +1,151 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { BackupRow } from './backup-store.ts';
+import { scopeOf } from './run/plan-backup.job.ts';
+
+/** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
+const candidatesMax = 50_000;
+
+/** What retention knows of a completed backup. */
+export interface RetentionCandidate {
+  id: string;
+  type: BackupRow['type'];
+  scheduleId: string | null;
+  parentId: string | null;
+  standsFor: string | null;
+  scope: string;
+  isSafety: boolean;
+  countsFrom: Date;
+  completedAt: Date;
+  expiresAt: Date | null;
+  legalHold: boolean;
+  lockedUntil: Date | null;
+  verification: 'running' | 'passed' | 'failed' | null;
+  /** Something copies it, verifies it, or builds on it right now. */
+  isBusy: boolean;
+}
+
+interface Row {
+  id: string;
+  type: BackupRow['type'];
+  schedule_id: string | null;
+  parent_id: string | null;
+  stands_for: string | null;
+  collections: string[];
+  exclude_collections: string[];
+  include_subcollections: boolean;
+  trigger: string;
+  counts_from: Date;
+  completed_at: Date;
+  expires_at: Date | null;
+  legal_hold: boolean;
+  locked_until: Date | null;
+  verification: 'running' | 'passed' | 'failed' | null;
+  is_busy: boolean;
+}
+
+/** The SQL on backups that retention needs. */
+export const retentionStore = {
+  /**
+   * Every completed backup of a project. With `lock` none of them can be deleted, held, or become a parent before the
+   * transaction ends.
+   */
+  async candidates(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    options: { lock: boolean },
+  ): Promise<RetentionCandidate[]> {
+    const { rows } = await client.query<Row>(
+      `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
+              b.include_subcollections, b.trigger, coalesce(b.retained_since, b.completed_at) as counts_from,
+              b.completed_at, b.expires_at, b.legal_hold, b.locked_until, b.verification->>'status' as verification,
+              (exists (select 1 from backups x where x.organization_id = $1 and x.parent_id = b.id
+                          and x.status in ('pending', 'running') and x.deleted_at is null)
+               or exists (select 1 from backups x where x.organization_id = $1 and x.project_id = $2
+                          and x.status in ('pending', 'running') and x.deleted_at is null and x.stands_for = b.id)
+               or exists (select 1 from backup_copies c join storage_tasks t
+                            on t.organization_id = $1 and t.status in ('pending', 'running')
+                           and (t.storage_destination_id = c.storage_destination_id
+                                or t.to_storage_destination_id = c.storage_destination_id)
+                           where c.backup_id = b.id)) as is_busy
+         from backups b
+        where b.organization_id = $1 and b.project_id = $2 and b.status = 'completed' and b.deleted_at is null
+        order by b.id desc limit ${candidatesMax} ${options.lock ? 'for no key update of b' : ''}`,
+      [organizationId, projectId],
+    );
+    return rows.map(candidateOf);
+  },
+
+  /** The days since completion a schedule's backups have, as their records show it. */
+  async setTerms(
+    { client }: Transaction,
+    organizationId: string,
+    scheduleId: string,
+    days: number | null,
+  ): Promise<void> {
+    await client.query(
+      `update backups set expires_at = coalesce(retained_since, completed_at) + make_interval(days => $3),
+              version = version + 1
+        where organization_id = $1 and schedule_id = $2 and status = 'completed' and deleted_at is null`,
+      [organizationId, scheduleId, days],
+    );
+  },
+
+  /** The completed backup before this one with the same scope, to be compared with. */
+  async previousOf({ client }: Transaction, row: BackupRow): Promise<Predecessor | undefined> {
+    const { rows } = await client.query<{ id: string; document_count: string; collection_counts: object | null }>(
+      `select id, document_count, collection_counts from backups
+        where organization_id = $1 and project_id = $2 and id <> $3 and status = 'completed' and deleted_at is null
+          and trigger <> 'pre_restore' and imported is null and stands_for is null and type <> 'synthetic'
+          and document_count is not null and collections = $4 and exclude_collections = $5
+          and include_subcollections = $6
+        order by id desc limit 1`,
+      [
+        row.organizationId,
+        row.projectId,
+        row.id,
+        JSON.stringify(row.collections),
+        JSON.stringify(row.excludeCollections),
+        row.includeSubcollections,
+      ],
+    );
+    const [found] = rows;
+    return (
+      found && {
+        id: found.id,
+        documentCount: Number(found.document_count),
+        collectionCounts: (found.collection_counts ?? {}) as Record<string, number>,
+      }
+    );
+  },
+};
+
+export interface Predecessor {
+  id: string;
+  documentCount: number;
+  collectionCounts: Record<string, number>;
+}
+
+function candidateOf(row: Row): RetentionCandidate {
+  const scope = scopeOf({
+    collections: row.collections,
+    excludeCollections: row.exclude_collections,
+    includeSubcollections: row.include_subcollections,
+  });
+  return {
+    id: row.id,
+    type: row.type,
+    scheduleId: row.schedule_id,
+    parentId: row.parent_id,
+    standsFor: row.stands_for,
+    scope: JSON.stringify(scope),
+    isSafety: row.trigger === 'pre_restore',
+    countsFrom: row.counts_from,
+    completedAt: row.completed_at,
+    expiresAt: row.expires_at,
+    legalHold: row.legal_hold,
+    lockedUntil: row.locked_until,
+    verification: row.verification,
+    isBusy: row.is_busy || row.verification === 'running',
+  };
+}

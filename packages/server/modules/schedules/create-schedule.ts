@@ -1,0 +1,59 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import { type Caller, callerId } from '../../platform/principal.ts';
+import { projectStore } from '../projects/index.ts';
+import { firstRun, fullEveryDefault, requireDestinations } from './check-settings.ts';
+import type { SchedulesContext } from './context.ts';
+import { scheduleChanged } from './schedule-events.ts';
+import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
+
+type Request = BodyOf<Operations['createSchedule']>;
+
+export async function createSchedule(
+  context: SchedulesContext,
+  caller: Caller,
+  request: Request,
+): Promise<ScheduleRow> {
+  const { platform, audit } = context.backups;
+  const organizationId = caller.organization.id;
+  const { principal } = caller;
+  return platform.database.tenant(organizationId, async (transaction) => {
+    const project = await projectStore.lock(transaction, organizationId, request.projectId);
+    const organization = (await context.organizations.activeOf(transaction, [organizationId])).get(organizationId);
+    const timezone = request.timezone ?? organization?.timezone ?? 'UTC';
+    const now = platform.clock.now();
+    const named = request.storageDestinationIds ?? [request.storageDestinationId ?? []].flat();
+    const row = await scheduleStore.insert(transaction, {
+      id: platform.ids.next('sch'),
+      organizationId,
+      projectId: project.id,
+      name: request.name,
+      cron: request.cron,
+      timezone,
+      enabled: request.enabled,
+      type: request.type,
+      fullEvery: request.type === 'full' ? null : (request.fullEvery ?? fullEveryDefault),
+      collections: request.collections,
+      excludeCollections: request.excludeCollections,
+      includeSubcollections: request.includeSubcollections,
+      storageDestinationIds: await requireDestinations(transaction, organizationId, named),
+      retentionDays: request.retention ?? null,
+      retentionPolicy: request.retentionPolicy ?? null,
+      catchUp: request.catchUp,
+      missedAfterMinutes: request.missedAfterMinutes,
+      drillEvery: request.drillEvery ?? null,
+      verifyEvery: request.verifyEvery ?? null,
+      nextRunAt: firstRun({ enabled: request.enabled, cron: request.cron, timezone }, now),
+      createdById: callerId(principal),
+      createdByEmail: principal.kind === 'anonymous' ? null : principal.email,
+      createdAt: now,
+      updatedAt: now,
+    });
+    await platform.outbox.emit(transaction, scheduleChanged('schedule.created', { row, project, now }));
+    await audit.noteCaller(transaction, caller, {
+      action: 'schedule.created',
+      resource: { type: 'schedule', id: row.id },
+      details: { name: row.name, projectId: project.id, cron: row.cron },
+    });
+    return row;
+  });
+}

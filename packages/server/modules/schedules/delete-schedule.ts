@@ -1,0 +1,72 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Caller } from '../../platform/principal.ts';
+import { Problem } from '../../platform/problem.ts';
+import { deleteBackupsOfSchedule } from '../backups/index.ts';
+import { type ProjectRow, projectStore } from '../projects/index.ts';
+import type { SchedulesContext } from './context.ts';
+import { presentSchedule, scheduleEtag } from './present-schedule.ts';
+import { checkRetention } from './retention/check-retention.ts';
+import { scheduleChanged } from './schedule-events.ts';
+import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
+
+/** Its backups stay, and go when their own term says so; with `deleteBackups` they go at once, all or none. */
+export async function deleteSchedule(
+  context: SchedulesContext,
+  caller: Caller,
+  scheduleId: string,
+  options: { deleteBackups: boolean; requireMatch: (etag: string) => void },
+): Promise<void> {
+  const { platform, audit } = context.backups;
+  const organizationId = caller.organization.id;
+  if (options.deleteBackups) requireMayDeleteBackups(caller);
+  await platform.database.tenant(organizationId, async (transaction) => {
+    const row = await scheduleStore.lock(transaction, organizationId, scheduleId);
+    options.requireMatch(scheduleEtag(presentSchedule(row, platform.clock.now())));
+    if (options.deleteBackups) await deleteBackupsOfSchedule(context.backups, transaction, caller, row);
+    const project = await projectStore.findKept(transaction, organizationId, row.projectId);
+    await remove(context, transaction, row, project);
+    await audit.noteCaller(transaction, caller, {
+      action: 'schedule.deleted',
+      resource: { type: 'schedule', id: scheduleId },
+      details: { name: row.name, deleteBackups: options.deleteBackups },
+    });
+  });
+}
+
+/** All schedules of a project that is being removed. */
+export async function deleteSchedulesOf(
+  context: SchedulesContext,
+  transaction: Transaction,
+  project: ProjectRow,
+): Promise<void> {
+  for (const row of await scheduleStore.ofProject(transaction, project.organizationId, project.id))
+    await remove(context, transaction, row, project);
+}
+
+async function remove(
+  context: SchedulesContext,
+  transaction: Transaction,
+  row: ScheduleRow,
+  project: ProjectRow | undefined,
+): Promise<void> {
+  const { outbox, clock } = context.backups.platform;
+  const now = clock.now();
+  await scheduleStore.remove(transaction, row.organizationId, row.id);
+  await checkRetention(transaction, row.organizationId, row.projectId, now);
+  const gone = { ...row, enabled: false, nextRunAt: null };
+  if (project) await outbox.emit(transaction, scheduleChanged('schedule.deleted', { row: gone, project, now }));
+}
+
+/** Whoever manages schedules may not therefore delete backups. */
+function requireMayDeleteBackups({ organization, principal }: Caller): void {
+  if (principal.kind === 'key') {
+    if (principal.scopes.some((scope) => scope === 'backups:write' || (scope as string) === 'backups:delete')) return;
+    throw new Problem('FORBIDDEN', 'Deleting backups needs the scope backups:write.', {
+      details: { requiredScope: 'backups:write' },
+    });
+  }
+  if (organization.role === 'owner' || organization.role === 'admin') return;
+  throw new Problem('PERMISSION_DENIED', 'Deleting backups needs the role admin.', {
+    details: { requiredRole: 'admin', currentRole: organization.role ?? 'viewer' },
+  });
+}

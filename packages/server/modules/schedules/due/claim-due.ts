@@ -1,0 +1,181 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+import { later, minuteMs } from '../../../platform/durations.ts';
+import type { OutboxEvent } from '../../../platform/outbox.ts';
+import { backupStore, type NewBackup } from '../../backups/index.ts';
+import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { storageStore } from '../../storage/index.ts';
+import type { SchedulesContext } from '../context.ts';
+import { type NewRun, runStore } from '../run-store.ts';
+import { scheduleFailed, scheduleTriggered } from '../schedule-events.ts';
+import { type Advance, type ScheduleRow, scheduleStore } from '../schedule-store.ts';
+import { type DuePlan, planDue } from './plan-due.ts';
+import { scheduledBackup } from './scheduled-backup.ts';
+
+/** What one claim writes, all of it in the transaction that took the due times. */
+interface Batch {
+  runs: NewRun[];
+  backups: { row: NewBackup; destinationIds: string[] }[];
+  events: OutboxEvent[];
+  advances: Advance[];
+}
+
+/**
+ * Takes up to `limit` due schedules and writes what becomes of their due times: the run, the backup, the events and the
+ * next due time commit together or not at all. Schedulers may do this at once; a due time that one has taken is gone
+ * for the others. Returns how many schedules were taken.
+ */
+export async function claimDue(context: SchedulesContext, limit: number): Promise<number> {
+  const { database, clock } = context.backups.platform;
+  return database.system(async (transaction) => {
+    const now = clock.now();
+    const due = await scheduleStore.lockDue(transaction, now, limit);
+    if (due.length === 0) return 0;
+    const facts = await loadFacts(context, transaction, due);
+    const batch: Batch = { runs: [], backups: [], events: [], advances: [] };
+    for (const row of due) decide(context, facts, row, now, batch);
+    await write(context, transaction, batch);
+    return due.length;
+  });
+}
+
+interface Facts {
+  organizations: ReadonlyMap<string, { defaultStorageId: string | null }>;
+  projects: ReadonlyMap<string, ProjectRow>;
+  destinations: ReadonlySet<string>;
+  busy: ReadonlySet<string>;
+}
+
+async function loadFacts(
+  context: SchedulesContext,
+  transaction: Transaction,
+  due: readonly ScheduleRow[],
+): Promise<Facts> {
+  const unique = (values: readonly string[]) => [...new Set(values)];
+  const organizations = await context.organizations.activeOf(transaction, unique(due.map((row) => row.organizationId)));
+  const named = due.flatMap((row) => row.storageDestinationIds);
+  const defaults = [...organizations.values()].flatMap(({ defaultStorageId }) => defaultStorageId ?? []);
+  const projects = await projectStore.many(transaction, unique(due.map((row) => row.projectId)));
+  const existing = await storageStore.existing(transaction, unique([...named, ...defaults]));
+  return {
+    organizations,
+    projects: new Map(projects.map((row) => [row.id, row])),
+    destinations: new Set(existing.map(({ organizationId, id }) => `${organizationId}/${id}`)),
+    busy: await backupStore.busySchedules(
+      transaction,
+      due.map(({ id }) => id),
+    ),
+  };
+}
+
+function decide(context: SchedulesContext, facts: Facts, row: ScheduleRow, now: Date, batch: Batch): void {
+  const plan = planDue({ ...row, nextRunAt: row.nextRunAt as Date }, now);
+  const organization = facts.organizations.get(row.organizationId);
+  const project = facts.projects.get(row.projectId);
+  // Nothing runs for an organization that is deleted, and nothing of that is missed when it comes back.
+  if (!organization || project?.organizationId !== row.organizationId) {
+    batch.advances.push({ id: row.id, nextRunAt: plan.next, runCount: row.runCount, lastRun: null });
+    return;
+  }
+  const told = { row: { ...row, nextRunAt: plan.next }, project, now };
+  const runs = overdueRuns(context, row, plan, now);
+  for (const run of runs)
+    if (run.status === 'missed') batch.events.push(scheduleFailed(told, run.reason as string, run.dueAt));
+  let { runCount } = row;
+  if (plan.trigger) {
+    const started = startRun(context, facts, row, project, organization.defaultStorageId, plan.trigger, now);
+    runs.push(started.run);
+    if (started.backup) {
+      runCount++;
+      batch.backups.push(started.backup);
+      batch.events.push(scheduleTriggered(told, started.backup.row.id));
+    } else if (started.run.status === 'failed')
+      batch.events.push(scheduleFailed(told, started.run.reason as string, plan.trigger));
+  }
+  batch.runs.push(...runs);
+  const last = runs.at(-1);
+  batch.advances.push({
+    id: row.id,
+    nextRunAt: plan.next,
+    runCount,
+    lastRun: last
+      ? { runId: last.id, dueAt: last.dueAt.toISOString(), status: last.status, backupId: last.backupId ?? null }
+      : null,
+  });
+}
+
+/** The due times that start nothing, oldest first. */
+function overdueRuns(context: SchedulesContext, row: ScheduleRow, plan: DuePlan, now: Date): NewRun[] {
+  const base = { organizationId: row.organizationId, scheduleId: row.id, byHand: false, createdAt: now };
+  const { ids } = context.backups.platform;
+  const missed = plan.missed.map((dueAt, index) => ({
+    ...base,
+    id: ids.next('run'),
+    dueAt,
+    status: 'missed' as const,
+    reason: `No scheduler was running when it was due.${index === 0 && plan.missedBefore ? ' Earlier runs were missed too.' : ''}`,
+  }));
+  const passedOver = plan.passedOver.map((dueAt) => ({
+    ...base,
+    id: ids.next('run'),
+    dueAt,
+    status: 'skipped' as const,
+    reason: 'It was late, and a later due time had come in the meantime.',
+  }));
+  return [...missed, ...passedOver];
+}
+
+function startRun(
+  context: SchedulesContext,
+  facts: Facts,
+  row: ScheduleRow,
+  project: ProjectRow,
+  defaultStorageId: string | null,
+  dueAt: Date,
+  now: Date,
+): { run: NewRun; backup?: Batch['backups'][number] } {
+  const { ids } = context.backups.platform;
+  const { organizationId } = row;
+  const run = { id: ids.next('run'), organizationId, scheduleId: row.id, dueAt, byHand: false, createdAt: now };
+  if (facts.busy.has(row.id))
+    return { run: { ...run, status: 'skipped', reason: "The schedule's backup before it was still running." } };
+  const wanted = row.storageDestinationIds.length > 0 ? row.storageDestinationIds : [defaultStorageId ?? ''];
+  const destinationIds = wanted.filter((id) => facts.destinations.has(`${organizationId}/${id}`));
+  const [destinationId] = destinationIds;
+  if (destinationId === undefined)
+    return { run: { ...run, status: 'failed', reason: 'There is no storage destination to write to.' } };
+  const number = row.runCount + 1;
+  const backupId = ids.next('bkp');
+  const asked = { id: backupId, number, trigger: 'scheduled' as const, destinationId, now };
+  return {
+    run: {
+      ...run,
+      status: 'triggered',
+      startedAt: now,
+      backupId,
+      number,
+      beginsBefore: later(now, row.missedAfterMinutes * minuteMs),
+    },
+    backup: { row: scheduledBackup(row, project, asked), destinationIds },
+  };
+}
+
+async function write(context: SchedulesContext, transaction: Transaction, batch: Batch): Promise<void> {
+  await backupStore.insertAll(transaction, batch.backups);
+  await runStore.insertAll(transaction, batch.runs);
+  await scheduleStore.advance(transaction, batch.advances);
+  await context.backups.platform.outbox.emitAll(transaction, batch.events);
+  const ordered = batch.backups.toSorted((left, right) =>
+    left.row.organizationId < right.row.organizationId ? -1 : 1,
+  );
+  for (const { row, destinationIds } of ordered)
+    await context.backups.audit.noteSystem(transaction, row.organizationId, {
+      action: 'backup.created',
+      resource: { type: 'backup', id: row.id },
+      details: {
+        projectId: row.projectId,
+        type: row.type,
+        storageDestinationIds: destinationIds,
+        scheduleId: row.scheduleId,
+      },
+    });
+}

@@ -1,0 +1,67 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import { dayMs, hourMs, later, secondMs } from '../../platform/durations.ts';
+import { admitBackups } from '../backups/index.ts';
+import type { Module } from '../module.ts';
+import type { ProjectRow } from '../projects/index.ts';
+import type { SchedulesContext } from './context.ts';
+import { claimDue } from './due/claim-due.ts';
+import { tellNotBegun } from './due/not-begun.ts';
+import { applyRetention } from './retention/apply-retention.ts';
+import { retentionCheckStore } from './retention/retention-check-store.ts';
+import { scheduleHandlers } from './routes.ts';
+import { runStore } from './run-store.ts';
+import { scheduleStore } from './schedule-store.ts';
+
+export { afterBackup } from './after-backup.ts';
+export type { SchedulesContext } from './context.ts';
+export { deleteSchedulesOf } from './delete-schedule.ts';
+export { recordAnomaly } from './retention/anomalies.ts';
+export { checkRetention } from './retention/check-retention.ts';
+export { scheduleStore } from './schedule-store.ts';
+
+/** Schedules taken in one transaction. */
+const claimedAtOnce = 250;
+const runsKeptDays = 90;
+const runsPerStatement = 5000;
+
+export function createSchedulesModule(context: SchedulesContext): Module {
+  return {
+    handlers: scheduleHandlers(context),
+    tasks: [
+      { name: 'schedules', everyMs: secondMs, run: (signal) => startDue(context, signal) },
+      { name: 'runs that have not begun', everyMs: 20 * secondMs, run: async () => void (await tellNotBegun(context)) },
+      {
+        name: 'retention',
+        everyMs: 10 * secondMs,
+        run: async (signal) => void (await applyRetention(context, signal)),
+      },
+      { name: 'schedule runs', everyMs: hourMs, run: (signal) => removeOldRuns(context, signal) },
+    ],
+  };
+}
+
+/** Starts everything that is due, in batches. Costs one look at an index when nothing is. */
+export async function startDue(context: SchedulesContext, signal: AbortSignal): Promise<void> {
+  let taken = 0;
+  for (let count = claimedAtOnce; count === claimedAtOnce && !signal.aborted; taken += count)
+    count = await claimDue(context, claimedAtOnce);
+  if (taken > 0) await admitBackups(context.backups.platform);
+}
+
+async function removeOldRuns(context: SchedulesContext, signal: AbortSignal): Promise<void> {
+  const { database, clock } = context.backups.platform;
+  const before = later(clock.now(), -runsKeptDays * dayMs);
+  for (let removed = runsPerStatement; removed === runsPerStatement && !signal.aborted; )
+    removed = await database.system((transaction) => runStore.removeBefore(transaction, before, runsPerStatement));
+}
+
+/** Schedules go along with their project, disabled: whoever receives them decides what they may do there. */
+export async function moveSchedules(
+  transaction: Transaction,
+  project: ProjectRow,
+  toOrganizationId: string,
+  now: Date,
+): Promise<void> {
+  await scheduleStore.move(transaction, project.organizationId, project.id, toOrganizationId, now);
+  await retentionCheckStore.move(transaction, project.id, toOrganizationId);
+}

@@ -1,0 +1,130 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs, hourMs, later, minuteMs } from '../../../platform/durations.ts';
+import { admitBackups, backupStore, removeRow } from '../../backups/index.ts';
+import type { SchedulesContext } from '../context.ts';
+import { loadState } from './project-state.ts';
+import { type RetentionCheck, retentionCheckStore } from './retention-check-store.ts';
+import { judge, type ProjectState, type RetainedBackup, rollUps, type Verdict } from './verdicts.ts';
+
+const projectsPerRun = 50;
+/** So many go in one transaction; the rest follows in the next run. */
+const removalsMax = 200;
+
+/** Removes what is due in every project whose time has come. Harmless to repeat and to break off. */
+export async function applyRetention(context: SchedulesContext, signal: AbortSignal): Promise<number> {
+  const { database, clock } = context.backups.platform;
+  let removed = 0;
+  const due = await database.system((transaction) =>
+    retentionCheckStore.listDue(transaction, clock.now(), projectsPerRun),
+  );
+  for (const check of due) {
+    if (signal.aborted) break;
+    removed += await applyToProject(context, check);
+  }
+  if (due.length > 0) await admitBackups(context.backups.platform);
+  return removed;
+}
+
+/**
+ * Judges and marks in one transaction that holds every backup of the project: nobody can put a hold on one, restore it,
+ * or build on it in between. Objects and rows go afterwards, as jobs.
+ */
+export async function applyToProject(
+  context: SchedulesContext,
+  { organizationId, projectId }: RetentionCheck,
+): Promise<number> {
+  const { database, clock } = context.backups.platform;
+  return database.tenant(organizationId, async (transaction) => {
+    if (!(await retentionCheckStore.lock(transaction, organizationId, projectId, clock.now()))) return 0;
+    const organization = await context.backups.organizations.active(transaction, organizationId);
+    const now = clock.now();
+    if (!organization) {
+      await retentionCheckStore.postpone(transaction, organizationId, projectId, later(now, hourMs));
+      return 0;
+    }
+    const state = await loadState(context, transaction, organizationId, projectId, { lock: true });
+    const verdicts = judge(state);
+    const going = state.backups.filter(({ id }) => verdicts.get(id)!.keptBy.length === 0);
+    // Newest first: an increment goes before what it builds on.
+    for (const { id } of going.toSorted(newestFirst).slice(0, removalsMax))
+      await expire(context, transaction, organizationId, id);
+    for (const backup of rollUps(state, verdicts)) await mergeInPlace(context, transaction, organizationId, backup);
+    const next = going.length > removalsMax ? now : nextCheck(state, verdicts);
+    await retentionCheckStore.postpone(transaction, organizationId, projectId, next);
+    return Math.min(going.length, removalsMax);
+  });
+}
+
+async function expire(
+  context: SchedulesContext,
+  transaction: Transaction,
+  organizationId: string,
+  backupId: string,
+): Promise<void> {
+  const row = await backupStore.get(transaction, organizationId, backupId);
+  await removeRow(context.backups, transaction, row);
+  await context.backups.audit.noteSystem(transaction, organizationId, {
+    action: 'backup.expired',
+    resource: { type: 'backup', id: backupId },
+    details: { projectId: row.projectId, scheduleId: row.scheduleId, completedAt: row.completedAt?.toISOString() },
+  });
+}
+
+/** A full backup that shows what the increment shows, from storage alone. The increment goes once this one is proven. */
+async function mergeInPlace(
+  context: SchedulesContext,
+  transaction: Transaction,
+  organizationId: string,
+  backup: RetainedBackup,
+): Promise<void> {
+  const { ids, clock } = context.backups.platform;
+  const row = await backupStore.get(transaction, organizationId, backup.id);
+  const copies = await backupStore.copies(transaction, organizationId, [backup.id]);
+  const destinationIds = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
+  if (destinationIds.length === 0) return;
+  const now = clock.now();
+  const id = ids.next('bkp');
+  const merged = {
+    id,
+    organizationId,
+    projectId: row.projectId,
+    scheduleId: row.scheduleId,
+    type: 'synthetic' as const,
+    status: 'pending' as const,
+    trigger: row.trigger,
+    standsFor: row.id,
+    retainedSince: backup.countsFrom,
+    retentionDays: row.retentionDays,
+    collections: row.collections,
+    excludeCollections: row.excludeCollections,
+    includeSubcollections: row.includeSubcollections,
+    includeAuthUsers: row.includeAuthUsers,
+    storageDestinationId: destinationIds[0] as string,
+    phase: 'Waiting',
+    createdAt: now,
+    updatedAt: now,
+  };
+  await backupStore.insertAll(transaction, [{ row: merged, destinationIds }]);
+  await context.backups.audit.noteSystem(transaction, organizationId, {
+    action: 'backup.created',
+    resource: { type: 'backup', id },
+    details: { projectId: row.projectId, type: 'synthetic', standsFor: row.id },
+  });
+}
+
+/** When time alone can change a verdict; everything else that can asks for a look itself. */
+function nextCheck(state: ProjectState, verdicts: ReadonlyMap<string, Verdict>): Date {
+  const soonest = later(state.now, minuteMs).getTime();
+  const times = state.backups.flatMap((backup) => {
+    const dueAt = verdicts.get(backup.id)!.dueAt;
+    return [dueAt, backup.lockedUntil].flatMap((date) => (date && date > state.now ? [date.getTime()] : []));
+  });
+  // A restore, a copy or a hold that ends asks for no look; held back by one of them is looked at again every minute or hour.
+  const inUse = state.backups.some(({ inUse }) => inUse) ? [soonest] : [];
+  const held = state.backups.some(({ legalHold }) => legalHold) ? [later(state.now, hourMs).getTime()] : [];
+  return new Date(Math.max(soonest, Math.min(...times, ...inUse, ...held, later(state.now, dayMs).getTime())));
+}
+
+function newestFirst(left: RetainedBackup, right: RetainedBackup): number {
+  return right.countsFrom.getTime() - left.countsFrom.getTime() || (left.id < right.id ? 1 : -1);
+}

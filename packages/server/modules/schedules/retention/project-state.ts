@@ -1,0 +1,34 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+import { type RetentionCandidate, retentionStore } from '../../backups/index.ts';
+import { projectStore } from '../../projects/index.ts';
+import type { SchedulesContext } from '../context.ts';
+import { scheduleStore } from '../schedule-store.ts';
+import type { RetentionRules } from './rules.ts';
+import type { ProjectState } from './verdicts.ts';
+
+export interface LoadedState extends ProjectState {
+  readonly candidates: ReadonlyMap<string, RetentionCandidate>;
+}
+
+/** Everything that decides what of a project stays. With `lock` it cannot change before the transaction ends. */
+export async function loadState(
+  context: SchedulesContext,
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+  options: { lock: boolean },
+): Promise<LoadedState> {
+  const candidates = await retentionStore.candidates(transaction, organizationId, projectId, options);
+  const read = await context.backupsRead(transaction, organizationId, projectId);
+  const project = await projectStore.findKept(transaction, organizationId, projectId);
+  const rulesOf = new Map<string, RetentionRules>();
+  for (const row of await scheduleStore.ofProject(transaction, organizationId, projectId))
+    rulesOf.set(row.id, { days: row.retentionDays, policy: row.retentionPolicy, timezone: row.timezone });
+  return {
+    now: context.backups.platform.clock.now(),
+    backups: candidates.map((candidate) => ({ ...candidate, inUse: candidate.isBusy || read.has(candidate.id) })),
+    candidates: new Map(candidates.map((candidate) => [candidate.id, candidate])),
+    rulesOf,
+    frozen: project !== undefined && project.retentionFrozen !== null,
+  };
+}

@@ -1,0 +1,52 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+
+export interface RetentionCheck {
+  organizationId: string;
+  projectId: string;
+}
+
+/** All SQL on the times at which retention looks at a project. */
+export const retentionCheckStore = {
+  /** At this moment or earlier, if an earlier one was set. */
+  async demand({ client }: Transaction, organizationId: string, projectId: string, at: Date): Promise<void> {
+    await client.query(
+      `insert into retention_checks as c (organization_id, project_id, due_at) values ($1, $2, $3)
+       on conflict (project_id) do update set due_at = least(c.due_at, excluded.due_at),
+         organization_id = excluded.organization_id`,
+      [organizationId, projectId, at],
+    );
+  },
+
+  async listDue({ client }: Transaction, now: Date, limit: number): Promise<RetentionCheck[]> {
+    const { rows } = await client.query<{ organization_id: string; project_id: string }>(
+      `select organization_id, project_id from retention_checks where due_at <= $1 order by due_at limit $2`,
+      [now, limit],
+    );
+    return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
+  },
+
+  /** Takes the project's turn; false when another process has it or had it. */
+  async lock({ client }: Transaction, organizationId: string, projectId: string, now: Date): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `select 1 from retention_checks where organization_id = $1 and project_id = $2 and due_at <= $3
+         for update skip locked`,
+      [organizationId, projectId, now],
+    );
+    return rowCount === 1;
+  },
+
+  async postpone({ client }: Transaction, organizationId: string, projectId: string, until: Date): Promise<void> {
+    await client.query('update retention_checks set due_at = $3 where organization_id = $1 and project_id = $2', [
+      organizationId,
+      projectId,
+      until,
+    ]);
+  },
+
+  async move({ client }: Transaction, projectId: string, toOrganizationId: string): Promise<void> {
+    await client.query('update retention_checks set organization_id = $2 where project_id = $1', [
+      projectId,
+      toOrganizationId,
+    ]);
+  },
+};

@@ -1,0 +1,50 @@
+import type { Caller } from '../../platform/principal.ts';
+import { admitBackups, backupStore, destinationsOf } from '../backups/index.ts';
+import { projectStore } from '../projects/index.ts';
+import type { SchedulesContext } from './context.ts';
+import { scheduledBackup } from './due/scheduled-backup.ts';
+import { runStore } from './run-store.ts';
+import { scheduleStore } from './schedule-store.ts';
+
+/** A run by hand, besides the due times; it belongs to the schedule like any other. Returns the id of its backup. */
+export async function runSchedule(context: SchedulesContext, caller: Caller, scheduleId: string): Promise<string> {
+  const { platform, audit } = context.backups;
+  const organizationId = caller.organization.id;
+  const backupId = platform.ids.next('bkp');
+  await platform.database.tenant(organizationId, async (transaction) => {
+    const row = await scheduleStore.lock(transaction, organizationId, scheduleId);
+    const project = await projectStore.get(transaction, organizationId, row.projectId);
+    const destinationIds = await destinationsOf(context.backups, transaction, organizationId, {
+      storageDestinationIds: row.storageDestinationIds,
+    });
+    const now = platform.clock.now();
+    const number = row.runCount + 1;
+    const run = {
+      id: platform.ids.next('run'),
+      organizationId,
+      scheduleId,
+      dueAt: now,
+      byHand: true,
+      startedAt: now,
+      status: 'triggered' as const,
+      backupId,
+      number,
+      createdAt: now,
+    };
+    const trigger = caller.principal.kind === 'key' ? ('api' as const) : ('manual' as const);
+    const asked = { id: backupId, number, trigger, destinationId: destinationIds[0] as string, now };
+    await backupStore.insertAll(transaction, [{ row: scheduledBackup(row, project, asked), destinationIds }]);
+    await runStore.insertAll(transaction, [run]);
+    await scheduleStore.update(transaction, organizationId, scheduleId, {
+      runCount: number,
+      lastRun: { runId: run.id, dueAt: now.toISOString(), status: 'triggered', backupId },
+    });
+    await audit.noteCaller(transaction, caller, {
+      action: 'backup.created',
+      resource: { type: 'backup', id: backupId },
+      details: { projectId: project.id, scheduleId, storageDestinationIds: destinationIds },
+    });
+  });
+  await admitBackups(platform);
+  return backupId;
+}

@@ -1,0 +1,147 @@
+import { and, desc, eq, sql } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import { pagesOf } from '../../platform/database/pages.ts';
+import { Problem } from '../../platform/problem.ts';
+import { type LastRun, schedules } from './tables.ts';
+
+export type ScheduleRow = typeof schedules.$inferSelect;
+export type NewSchedule = typeof schedules.$inferInsert;
+
+/** What a claimed schedule becomes. */
+export interface Advance {
+  id: string;
+  nextRunAt: Date | null;
+  runCount: number;
+  lastRun: LastRun | null;
+}
+
+/** All SQL on schedules. */
+export const scheduleStore = {
+  async insert({ orm }: Transaction, row: NewSchedule): Promise<ScheduleRow> {
+    const [inserted] = await orm.insert(schedules).values(row).returning();
+    return found(inserted);
+  },
+
+  page: pagesOf(schedules, {
+    filters: {
+      projectId: eq(schedules.projectId, sql.placeholder('projectId')),
+      enabled: eq(schedules.enabled, sql.placeholder('enabled')),
+    },
+  }),
+
+  async get({ orm }: Transaction, organizationId: string, id: string): Promise<ScheduleRow> {
+    const [row] = await orm.select().from(schedules).where(is(organizationId, id));
+    return found(row);
+  },
+
+  async find({ orm }: Transaction, organizationId: string, id: string): Promise<ScheduleRow | undefined> {
+    const [row] = await orm.select().from(schedules).where(is(organizationId, id));
+    return row;
+  },
+
+  async lock({ orm }: Transaction, organizationId: string, id: string): Promise<ScheduleRow> {
+    const [row] = await orm.select().from(schedules).where(is(organizationId, id)).for('update');
+    return found(row);
+  },
+
+  async ofProject({ orm }: Transaction, organizationId: string, projectId: string): Promise<ScheduleRow[]> {
+    return orm
+      .select()
+      .from(schedules)
+      .where(and(eq(schedules.organizationId, organizationId), eq(schedules.projectId, projectId)))
+      .orderBy(desc(schedules.id))
+      .for('update');
+  },
+
+  async update(
+    { orm }: Transaction,
+    organizationId: string,
+    id: string,
+    change: Partial<NewSchedule>,
+  ): Promise<ScheduleRow> {
+    const [row] = await orm
+      .update(schedules)
+      .set({ ...change, version: sql`${schedules.version} + 1` })
+      .where(is(organizationId, id))
+      .returning();
+    return found(row);
+  },
+
+  async remove({ orm }: Transaction, organizationId: string, id: string): Promise<void> {
+    await orm.delete(schedules).where(is(organizationId, id));
+  },
+
+  async move({ client }: Transaction, from: string, projectId: string, to: string, now: Date): Promise<void> {
+    const moved = `select id from schedules where organization_id = $1 and project_id = $2`;
+    await client.query(
+      `update schedule_runs set organization_id = $3 where organization_id = $1 and schedule_id in (${moved})`,
+      [from, projectId, to],
+    );
+    await client.query(
+      `update schedules set organization_id = $3, enabled = false, next_run_at = null, storage_destination_ids = '[]',
+              updated_at = $4, version = version + 1
+        where organization_id = $1 and project_id = $2`,
+      [from, projectId, to, now],
+    );
+  },
+
+  async usersOfDestination(
+    { client }: Transaction,
+    organizationId: string,
+    destinationId: string,
+  ): Promise<{ type: string; id: string }[]> {
+    const { rows } = await client.query<{ id: string }>(
+      `select id from schedules where organization_id = $1 and storage_destination_ids ? $2 order by id limit 100`,
+      [organizationId, destinationId],
+    );
+    return rows.map(({ id }) => ({ type: 'schedule', id }));
+  },
+
+  /**
+   * Due schedules, locked, those that waited longest first. Another scheduler takes others meanwhile. Only the index of
+   * what is due is read, however many schedules there are.
+   */
+  async lockDue({ orm }: Transaction, now: Date, limit: number): Promise<ScheduleRow[]> {
+    return orm
+      .select()
+      .from(schedules)
+      .where(sql`${schedules.nextRunAt} <= ${now}`)
+      .orderBy(schedules.nextRunAt)
+      .limit(limit)
+      .for('update', { skipLocked: true });
+  },
+
+  async advance({ client }: Transaction, advances: readonly Advance[]): Promise<void> {
+    await client.query(
+      `update schedules s set next_run_at = a.next_run_at, run_count = a.run_count,
+              last_run = coalesce(a.last_run, s.last_run), version = s.version + 1
+         from (select unnest($1::text[]) as id, unnest($2::timestamptz[]) as next_run_at,
+                      unnest($3::int[]) as run_count, unnest($4::jsonb[]) as last_run) a
+        where s.id = a.id`,
+      [
+        advances.map(({ id }) => id),
+        advances.map(({ nextRunAt }) => nextRunAt),
+        advances.map(({ runCount }) => runCount),
+        advances.map(({ lastRun }) => (lastRun === null ? null : JSON.stringify(lastRun))),
+      ],
+    );
+  },
+
+  /** The newest run has another outcome; one that is no longer the newest changes nothing. */
+  async updateLastRun({ client }: Transaction, organizationId: string, id: string, lastRun: LastRun): Promise<void> {
+    await client.query(
+      `update schedules set last_run = $3, version = version + 1
+        where organization_id = $1 and id = $2 and last_run->>'runId' = $4`,
+      [organizationId, id, JSON.stringify(lastRun), lastRun.runId],
+    );
+  },
+};
+
+function is(organizationId: string, id: string) {
+  return and(eq(schedules.organizationId, organizationId), eq(schedules.id, id));
+}
+
+function found(row: ScheduleRow | undefined): ScheduleRow {
+  if (!row) throw new Problem('SCHEDULE_NOT_FOUND', 'There is no such schedule in this organization.');
+  return row;
+}

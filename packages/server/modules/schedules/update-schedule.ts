@@ -1,0 +1,77 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import { defined } from '../../platform/defined.ts';
+import type { Caller } from '../../platform/principal.ts';
+import { projectStore } from '../projects/index.ts';
+import { firstRun, fullEveryDefault, requireDestinations } from './check-settings.ts';
+import type { SchedulesContext } from './context.ts';
+import { presentSchedule, scheduleEtag } from './present-schedule.ts';
+import { checkRetention, setTerms } from './retention/check-retention.ts';
+import { scheduleChanged } from './schedule-events.ts';
+import { type NewSchedule, type ScheduleRow, scheduleStore } from './schedule-store.ts';
+
+type Change = BodyOf<Operations['updateSchedule']>;
+
+/** Only what is given changes. A change of the time is counted from now: nothing that lies behind is made up for. */
+export async function updateSchedule(
+  context: SchedulesContext,
+  caller: Caller,
+  scheduleId: string,
+  change: Change,
+  requireMatch: (etag: string) => void,
+): Promise<ScheduleRow> {
+  const { platform, audit } = context.backups;
+  const organizationId = caller.organization.id;
+  return platform.database.tenant(organizationId, async (transaction) => {
+    const before = await scheduleStore.lock(transaction, organizationId, scheduleId);
+    const now = platform.clock.now();
+    requireMatch(scheduleEtag(presentSchedule(before, now)));
+    const columns = await columnsOf(transaction, before, change, now);
+    const row = await scheduleStore.update(transaction, organizationId, scheduleId, { ...columns, updatedAt: now });
+    const project = await projectStore.findKept(transaction, organizationId, row.projectId);
+    if (row.retentionDays !== before.retentionDays) await setTerms(transaction, row);
+    if (keepsOtherwise(before, row)) await checkRetention(transaction, organizationId, row.projectId, now);
+    if (project) await platform.outbox.emit(transaction, scheduleChanged('schedule.updated', { row, project, now }));
+    await audit.noteCaller(transaction, caller, {
+      action: 'schedule.updated',
+      resource: { type: 'schedule', id: scheduleId },
+      details: { fields: Object.keys(change), enabled: row.enabled },
+    });
+    return row;
+  });
+}
+
+async function columnsOf(
+  transaction: Transaction,
+  before: ScheduleRow,
+  change: Change,
+  now: Date,
+): Promise<Partial<NewSchedule>> {
+  const { storageDestinationId, storageDestinationIds, retention, retentionPolicy, fullEvery, ...rest } = change;
+  const plain = defined(rest);
+  const columns: Partial<NewSchedule> = { ...plain };
+  if (storageDestinationId !== undefined || storageDestinationIds !== undefined) {
+    const ids = storageDestinationIds ?? [storageDestinationId ?? []].flat();
+    columns.storageDestinationIds = await requireDestinations(transaction, before.organizationId, ids);
+  }
+  // One way to keep backups replaces the other; null takes away the one it names.
+  if (retention !== undefined) columns.retentionDays = retention;
+  if (retentionPolicy !== undefined) columns.retentionPolicy = retentionPolicy;
+  if (retention) columns.retentionPolicy = null;
+  if (retentionPolicy) columns.retentionDays = null;
+  const type = change.type ?? before.type;
+  if (type === 'full') columns.fullEvery = null;
+  else if (fullEvery !== undefined || before.fullEvery === null) columns.fullEvery = fullEvery ?? fullEveryDefault;
+  const time = { ...before, ...plain };
+  if (time.cron !== before.cron || time.timezone !== before.timezone || time.enabled !== before.enabled)
+    columns.nextRunAt = firstRun(time, now);
+  return columns;
+}
+
+function keepsOtherwise(before: ScheduleRow, after: ScheduleRow): boolean {
+  return (
+    before.retentionDays !== after.retentionDays ||
+    before.timezone !== after.timezone ||
+    JSON.stringify(before.retentionPolicy) !== JSON.stringify(after.retentionPolicy)
+  );
+}
