@@ -4,12 +4,14 @@ import type { RecordBatch } from './record.ts';
 
 /**
  * Follows a database from a known instant. Obligations:
- * - Every batch extends the covered time: after it, every document version committed in (coveredFrom, coveredThrough]
- *   that was still current at some snapshot the listener saw is in this or an earlier batch. Batches join without a gap:
- *   coveredFrom equals the previous coveredThrough.
- * - Quick successive writes of one document may be coalesced into the last; deletions appear as deletes.
- * - After an outage the catch-up scan closes the gap in the data, and the batch says so (`gap`): the instants inside it
- *   cannot be reached, and that is shown, never papered over.
+ * - Every batch extends the covered time: batches join without a gap, coveredFrom equals the previous coveredThrough.
+ * - At each of a batch's marks the state is exact: base plus all records up to the mark is the database at the mark.
+ *   Between two marks quick successive writes of one document may be coalesced into the last, and a deletion may be told
+ *   later than it happened, at the next mark at the latest.
+ * - Nothing is believed that a server does not promise: after every interruption the database's own counts are compared
+ *   with what was heard, and what was kept back is found.
+ * - A stretch in which more happened than its ends tell (an outage) is named as a `gap`: instants inside it cannot be
+ *   reached, and that is shown, never papered over. Behind it they can, unless `deletionsUnknown`.
  */
 export interface ChangeCapture {
   capture(options: CaptureOptions): AsyncIterable<ChangeBatch>;
@@ -19,16 +21,29 @@ export interface CaptureOptions extends SourceCallOptions {
   /** Changes after this instant; the snapshot time of the base backup, or the end of the log. */
   readonly from: Instant;
   readonly scope: Scope;
+  /** What the last batch of an earlier capture said about its end, so that this one resumes where it stopped. */
+  readonly position?: CapturePosition;
   /**
-   * Asked during a catch-up scan for the (path, update time) pairs known at `from`, ascending, so that deletions made
-   * during an outage are seen. Absent: the catch-up reports puts only and the gap carries `deletionsUnknown`.
+   * Names of all documents at `at`, ascending, where `at` is always the end of the last batch that was handed over.
+   * Asked when deletions have to be found. Absent: they cannot be, and gaps carry `deletionsUnknown`.
    */
-  readonly knownNames?: () => AsyncIterable<RecordBatch>;
+  readonly knownNames?: (at: Instant) => AsyncIterable<RecordBatch>;
   /** Ids of the collections that exist at `from`, when the caller knows them: saves looking for them. */
   readonly knownCollectionIds?: readonly string[];
   /** A batch is closed after this long even when small, so that the covered time moves on. */
   readonly batchIntervalMs?: number;
   readonly batchBytesMax?: number;
+  /** An interruption longer than this, in which something changed, is a gap. */
+  readonly exactWithinMs?: number;
+  /** Documents that scans and repeated listening may read within an hour; then capture waits, and the gap grows. */
+  readonly readsPerHourMax?: number;
+}
+
+/** Plain JSON; belongs to the end of the batch it came with. */
+export interface CapturePosition {
+  readonly collectionIds: readonly string[];
+  /** Base64; null when only the instant is known. */
+  readonly resumeToken: string | null;
 }
 
 export interface ChangeBatch {
@@ -36,10 +51,15 @@ export interface ChangeBatch {
   readonly records: RecordBatch | null;
   readonly coveredFrom: Instant;
   readonly coveredThrough: Instant;
-  readonly gap?: {
-    readonly from: Instant;
-    readonly through: Instant;
-    readonly reason: string;
-    readonly deletionsUnknown?: true;
-  };
+  /** Ascending instants in (coveredFrom, coveredThrough] at which the state is exact. */
+  readonly marks: readonly Instant[];
+  readonly position: CapturePosition;
+  readonly gap?: CaptureGap;
+}
+
+export interface CaptureGap {
+  readonly from: Instant;
+  readonly through: Instant;
+  readonly reason: string;
+  readonly deletionsUnknown?: true;
 }

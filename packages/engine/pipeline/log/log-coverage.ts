@@ -12,7 +12,25 @@ export interface LogGap {
 export interface LogStretch {
   readonly coveredFrom: Instant;
   readonly coveredThrough: Instant;
+  /** Ascending instants in the stretch at which base and log together are exactly the database. */
+  readonly marks: readonly Instant[];
   readonly gap: LogGap | null;
+}
+
+/** The nearest instants around one at which the state is exact: in between, quick versions may have been coalesced. */
+export function marksAround(
+  instant: Instant,
+  { stretches }: LogCoverage,
+): { before: Instant | null; after: Instant | null } {
+  let before: Instant | null = null;
+  for (const { marks } of stretches) {
+    for (const mark of marks) {
+      if (mark > instant) return { before, after: mark };
+      before = mark;
+      if (mark === instant) return { before, after: mark };
+    }
+  }
+  return { before, after: null };
 }
 
 /** A stretch of instants that can be recovered, both ends included. */
@@ -78,7 +96,7 @@ export function assertReachable(instant: Instant, snapshotTime: Instant, coverag
     'POINT_IN_TIME_UNAVAILABLE',
     `${instant} was not captured. The nearest instants are ${near || 'unknown'}.`,
     {
-      details: { nearestBefore: before, nearestAfter: after },
+      details: { before, after },
     },
   );
 }

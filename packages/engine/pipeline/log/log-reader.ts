@@ -10,6 +10,7 @@ import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { coverageOf, type LogCoverage, type LogStretch } from './log-coverage.ts';
+import { decodeStretch } from './log-stretch.ts';
 
 export interface OpenedLogSegment extends LogStretch {
   readonly sequence: number;
@@ -61,8 +62,8 @@ export class LogReader {
   /** Where the log covers time. Reads every segment: the control plane keeps the same from what writers return. */
   async coverage(options: CallOptions = {}): Promise<LogCoverage> {
     const stretches: LogStretch[] = [];
-    for await (const { coveredFrom, coveredThrough, gap } of this.segments(null, null, options))
-      stretches.push({ coveredFrom, coveredThrough, gap });
+    for await (const { coveredFrom, coveredThrough, marks, gap } of this.segments(null, null, options))
+      stretches.push({ coveredFrom, coveredThrough, marks, gap });
     return coverageOf(stretches);
   }
 
@@ -95,8 +96,7 @@ export class LogReader {
     const { header, annex, data } = await openUndescribedSegment(bytes, this.context);
     if (header.content !== segmentContent.log)
       throw new EngineError('INTEGRITY_ERROR', 'A log holds a segment that is none of a log.');
-    const stretch = JSON.parse(Buffer.from(annex).toString('utf8')) as LogStretch;
-    return { ...stretch, sequence: header.sequence, data };
+    return { ...decodeStretch(annex), sequence: header.sequence, data };
   }
 }
 

@@ -16,6 +16,9 @@ import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { LogStretch } from './log-coverage.ts';
+import { encodeStretch } from './log-stretch.ts';
+
+const marksPerSegmentMax = 256;
 
 /** What the control plane keeps of a log segment. Plain JSON. */
 export interface LogSegment extends LogStretch {
@@ -66,7 +69,7 @@ export interface LogWriterOptions {
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #sequence: number;
-  #quiet: { readonly from: Instant; readonly through: Instant } | undefined;
+  #quiet: { readonly from: Instant; readonly through: Instant; readonly marks: readonly Instant[] } | undefined;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
@@ -75,14 +78,17 @@ export class LogWriter {
 
   /** Null when the batch was quiet and nothing was written yet. */
   async append(batch: ChangeBatch): Promise<LogSegment | null> {
-    const coveredFrom = this.#quiet?.through === batch.coveredFrom ? this.#quiet.from : batch.coveredFrom;
+    const quiet = this.#quiet?.through === batch.coveredFrom ? this.#quiet : undefined;
+    const coveredFrom = quiet?.from ?? batch.coveredFrom;
+    // While nothing changes, the last exact instant speaks for all before it.
+    const marks = [...(quiet?.marks ?? []), ...batch.marks];
     if (batch.records === null && batch.gap === undefined) {
-      this.#quiet = { from: coveredFrom, through: batch.coveredThrough };
+      this.#quiet = { from: coveredFrom, through: batch.coveredThrough, marks: marks.slice(-1) };
       return null;
     }
     const data =
       batch.records === null ? new Uint8Array(0) : sortedByPath(batch.records, this.#options.context.database);
-    const stretch = { coveredFrom, coveredThrough: batch.coveredThrough, gap: batch.gap ?? null };
+    const stretch = { coveredFrom, coveredThrough: batch.coveredThrough, marks: thin(marks), gap: batch.gap ?? null };
     const segment = await this.#write(data, stretch, batch.records?.count ?? 0);
     this.#quiet = undefined;
     return segment;
@@ -91,15 +97,16 @@ export class LogWriter {
   /** Writes down that nothing happened up to now, so that the covered time moves on without a change. */
   async flush(): Promise<LogSegment | null> {
     if (this.#quiet === undefined) return null;
-    const { from, through } = this.#quiet;
-    const segment = await this.#write(new Uint8Array(0), { coveredFrom: from, coveredThrough: through, gap: null }, 0);
+    const { from, through, marks } = this.#quiet;
+    const stretch = { coveredFrom: from, coveredThrough: through, marks, gap: null };
+    const segment = await this.#write(new Uint8Array(0), stretch, 0);
     this.#quiet = undefined;
     return segment;
   }
 
   async #write(data: Uint8Array, stretch: LogStretch, changes: number): Promise<LogSegment> {
     const { store, codec, context, lock, signal } = this.#options;
-    const annex = Buffer.from(JSON.stringify(stretch), 'utf8');
+    const annex = encodeStretch(stretch);
     const position = { content: segmentContent.log, range: 0, sequence: this.#sequence, annex };
     const { bytes, descriptor } = await codec.seal(data, position, context);
     const key = logSegmentKey(context.ownerId, stretch.coveredFrom, descriptor.id);
@@ -107,6 +114,12 @@ export class LogWriter {
     this.#sequence += 1;
     return { ...stretch, key, sequence: descriptor.sequence, changes, storedBytes: storedBytesOf(descriptor) };
   }
+}
+
+/** Leaving marks out only makes a weaker promise; the last one stays. */
+function thin(marks: readonly Instant[]): readonly Instant[] {
+  const step = Math.ceil(marks.length / marksPerSegmentMax);
+  return step <= 1 ? marks : marks.filter((_, index) => (marks.length - 1 - index) % step === 0);
 }
 
 /** Records come in the order of commits; a segment has them by path, and by time where a path repeats. */

@@ -21,6 +21,8 @@ const at = (offset: number) => instantFromParts(base + offset, 0);
 const put = (path: string, offset: number, text: string) =>
   testDocument(path, { text: { stringValue: text } }, base + offset);
 
+const told = (offset: number) => ({ marks: [at(offset)], position: { collectionIds: [], resumeToken: null } });
+
 /** A base backup of two documents at offset 0, then a log of three batches with a change every ten seconds. */
 async function baseAndLog() {
   const harness = new BackupHarness();
@@ -37,13 +39,24 @@ async function baseAndLog() {
   });
   const writer = new LogWriter({ store: harness.store, codec: harness.codec, context, nextSequence: 0 });
   const gone = { path: 'a/2', bytes: encodeGoneDocument(`${testDatabase}/documents/a/2`, at(20)) };
-  await writer.append({ records: batchOf([put('a/1', 9, 'one')]), coveredFrom: at(0), coveredThrough: at(10) });
-  await writer.append({ records: batchOf([gone], recordKind.delete), coveredFrom: at(10), coveredThrough: at(20) });
-  expect(await writer.append({ records: null, coveredFrom: at(20), coveredThrough: at(25) })).toBeNull();
+  await writer.append({
+    records: batchOf([put('a/1', 9, 'one')]),
+    coveredFrom: at(0),
+    coveredThrough: at(10),
+    ...told(10),
+  });
+  await writer.append({
+    records: batchOf([gone], recordKind.delete),
+    coveredFrom: at(10),
+    coveredThrough: at(20),
+    ...told(20),
+  });
+  expect(await writer.append({ records: null, coveredFrom: at(20), coveredThrough: at(25), ...told(25) })).toBeNull();
   await writer.append({
     records: batchOf([put('b/1', 27, 'late'), put('a/1', 28, 'two'), put('a/1', 29, 'three')]),
     coveredFrom: at(25),
     coveredThrough: at(30),
+    ...told(30),
   });
   const log = await LogReader.open(harness.store, 'log_1', harness.keys);
   const view = async (offset: number) =>
@@ -82,11 +95,11 @@ describe('a log', () => {
     const { view } = await baseAndLog();
     await expect(view(31)).rejects.toMatchObject({
       code: 'POINT_IN_TIME_UNAVAILABLE',
-      details: { nearestBefore: at(30), nearestAfter: null },
+      details: { before: at(30), after: null },
     });
     await expect(view(-1)).rejects.toMatchObject({
       code: 'POINT_IN_TIME_UNAVAILABLE',
-      details: { nearestBefore: null, nearestAfter: at(0) },
+      details: { before: null, after: at(0) },
     });
   });
 
@@ -104,7 +117,7 @@ describe('a log', () => {
     await harness.store.delete([keys[1]!]);
     await expect(view(25)).rejects.toMatchObject({
       code: 'POINT_IN_TIME_UNAVAILABLE',
-      details: { nearestBefore: at(10) },
+      details: { before: at(10) },
     });
     expect((await contentsOf(await view(10))).size).toBe(2);
   });
@@ -135,8 +148,8 @@ describe('a log', () => {
 test('instants inside a gap are unreachable; behind it they are reachable only when deletions were seen', () => {
   const gap = { from: at(10), through: at(20), reason: 'outage' };
   const stretches = (told: typeof gap & { deletionsUnknown?: true }) => [
-    { coveredFrom: at(0), coveredThrough: at(10), gap: null },
-    { coveredFrom: at(10), coveredThrough: at(30), gap: told },
+    { coveredFrom: at(0), coveredThrough: at(10), marks: [], gap: null },
+    { coveredFrom: at(10), coveredThrough: at(30), marks: [], gap: told },
   ];
   expect(reachableFrom(at(0), coverageOf(stretches(gap)))).toEqual([
     { from: at(0), through: at(10) },

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type CaptureOptions,
-  type ChangeBatch,
-  everything,
-  type Instant,
-  wholeDatabase,
-} from '../../../ports/index.ts';
+import { everything, type Instant, wholeDatabase } from '../../../ports/index.ts';
 import type { ConnectedFirestore } from '../connect.ts';
 import {
   type FirestoreHarness,
@@ -16,6 +10,7 @@ import {
   storedIn,
   write,
 } from '../testing/firestore-harness.ts';
+import { Recorder } from '../testing/recorder.ts';
 
 let bench: FirestoreHarness;
 let projects = 0;
@@ -26,65 +21,6 @@ afterAll(() => bench.stop());
 afterEach(() => bench.sandbox.control.clearFaults());
 
 const fresh = (more = {}): ConnectedFirestore => bench.connect({ projectId: `capture-${++projects}`, ...more });
-
-/** A capture running beside the test, everything it has said so far, and ways to wait for it. */
-class Recorder {
-  readonly batches: ChangeBatch[] = [];
-  readonly #controller = new AbortController();
-  readonly #done: Promise<void>;
-  error: unknown;
-
-  constructor(connected: ConnectedFirestore, from: Instant, more: Partial<CaptureOptions> = {}) {
-    const options: CaptureOptions = {
-      from,
-      scope: wholeDatabase,
-      batchIntervalMs: 30,
-      signal: this.#controller.signal,
-      ...more,
-    };
-    this.#done = (async () => {
-      for await (const batch of connected.capture.capture(options)) this.batches.push(batch);
-    })().catch((error: unknown) => {
-      this.error = error;
-    });
-  }
-
-  changes(): string[] {
-    const batches = this.batches.flatMap((batch) => (batch.records === null ? [] : [batch.records]));
-    return storedIn(batches).map(({ kind, path }) => `${kind === 1 ? 'put' : 'delete'} ${path}`);
-  }
-
-  async until(condition: () => boolean): Promise<void> {
-    for (let waitedMs = 0; !condition(); waitedMs += 10) {
-      if (waitedMs > 25_000)
-        throw new Error(`waited in vain; heard: ${this.changes().slice(-5).join(', ')}; ${String(this.error)}`);
-      await sleep(10);
-    }
-  }
-
-  covers(instant: Instant): boolean {
-    return (this.batches.at(-1)?.coveredThrough ?? '') >= instant;
-  }
-
-  async stop(): Promise<void> {
-    this.#controller.abort();
-    await this.#done;
-  }
-
-  /** Every stretch begins where the one before it ended. */
-  expectJoined(from: Instant): void {
-    let end = from;
-    for (const batch of this.batches) {
-      expect(batch.coveredFrom).toBe(end);
-      expect(batch.coveredThrough > batch.coveredFrom).toBe(true);
-      end = batch.coveredThrough;
-    }
-  }
-
-  get gaps() {
-    return this.batches.flatMap((batch) => (batch.gap === undefined ? [] : [batch.gap]));
-  }
-}
 
 describe('following a database', () => {
   test('puts and deletes arrive in order of commit, in stretches that join, with the bytes as stored', async () => {

@@ -4,22 +4,10 @@
  * catch-up that dies in the middle goes on where it was.
  */
 
-import {
-  comparePaths,
-  emptyOutline,
-  everything,
-  type Instant,
-  instantFromParts,
-  outlineDocument,
-  pathOfName,
-  type RecordBatch,
-  recordKind,
-  type Scope,
-} from '../../../ports/index.ts';
-import { nameOfDocument } from '../scan/document-batch-builder.ts';
-import { forEachRecord } from '../scan/records.ts';
+import { comparePaths, everything, type Instant, recordKind, type Scope } from '../../../ports/index.ts';
 import type { FirestoreSource } from '../source.ts';
-import { type Change, deleteChange, inCommitOrder, putChange } from './changes.ts';
+import { type Change, deleteChange, inCommitOrder } from './changes.ts';
+import { changesOf, type NameAndTime, namesOf } from './group-scan.ts';
 
 const fetchAtOnce = 1_000;
 /** Changed names held at once; more of them take another pass over the names. */
@@ -46,11 +34,6 @@ export interface CaughtUp {
   readonly through: Instant;
   /** More was deleted than could be held: some deletions are missing. */
   readonly deletionsLost: boolean;
-}
-
-interface NameAndTime {
-  readonly path: string;
-  readonly at: Instant;
 }
 
 interface Difference {
@@ -153,23 +136,7 @@ async function fetchChanges(
   names: readonly NameAndTime[],
   { at, signal }: CatchUpRequest,
 ): Promise<Change[]> {
-  const changes: Change[] = [];
   const paths = names.map(({ path }) => path);
-  for await (const batch of source.fetch(paths, { readTime: at, ...(signal === undefined ? {} : { signal }) })) {
-    forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
-      if (kind === recordKind.put) changes.push(putChange(Buffer.from(bytes.subarray(bodyStart, end))));
-    });
-  }
-  return inCommitOrder(changes);
-}
-
-function namesOf(batch: RecordBatch): NameAndTime[] {
-  const names: NameAndTime[] = [];
-  const outline = emptyOutline();
-  forEachRecord(batch, (bytes, { bodyStart, end }) => {
-    outlineDocument(bytes, bodyStart, end, outline);
-    const path = pathOfName(nameOfDocument(bytes, bodyStart, end));
-    names.push({ path, at: instantFromParts(outline.updateSeconds, outline.updateNanos) });
-  });
-  return names;
+  const changes = await changesOf(source.client, paths, { readTime: at, ...(signal === undefined ? {} : { signal }) });
+  return inCommitOrder(changes.filter(({ kind }) => kind === recordKind.put));
 }

@@ -2,7 +2,6 @@
 
 import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import {
-  type ChangeBatch,
   comparePaths,
   emptyOutline,
   type Instant,
@@ -60,6 +59,17 @@ export class PendingChanges {
     return inCommitOrder(this.#changes.filter((change) => change.at <= instant));
   }
 
+  /** In place of the deletes of its path that were told with a later time. */
+  moveDelete(change: Change): void {
+    const isSame = ({ kind, path, at }: Change) => kind === change.kind && path === change.path && at > change.at;
+    this.#changes = this.#changes.filter((other) => !isSame(other));
+    this.#changes.push(change);
+  }
+
+  after(instant: Instant): Change[] {
+    return this.#changes.filter((change) => change.at > instant);
+  }
+
   dropThrough(instant: Instant): void {
     this.#changes = this.#changes.filter((change) => change.at > instant);
     this.#bytes = this.#changes.reduce((sum, change) => sum + change.body.length, 0);
@@ -111,5 +121,3 @@ export function encodeChanges(changes: readonly Change[]): RecordBatch | null {
   for (const change of changes) builder.append(change.kind, change.body, 0, change.body.length);
   return builder.take()!;
 }
-
-export type Gap = NonNullable<ChangeBatch['gap']>;

@@ -1,4 +1,4 @@
-/** Which collection groups are listened to, and how new ones are found before a stretch of time is called covered. */
+/** Which collection groups are listened to, how new ones are found, and how it is proved that there are no others. */
 
 import {
   type CaptureOptions,
@@ -10,16 +10,22 @@ import {
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
+import { mapLimited } from '../map-limited.ts';
 import { collectionIdOf, subtreeOf } from '../names.ts';
 import { listCollectionIds } from '../scan/collections.ts';
-import { countGroup } from '../scan/count.ts';
+import { countGroup, countQuery } from '../scan/count.ts';
 import { collectionIdsOnPath, discoverGroups, sampleIds } from '../scan/discovery.ts';
 import { eachPath } from '../scan/records.ts';
 import type { QueryPart } from '../scan/scope.ts';
+import { GrpcError, grpcCode } from '../transport/status.ts';
 import type { Change } from './changes.ts';
 
 /** Below so many of the documents that changed we look for new collections. */
 const parentsPerRound = 20;
+const countsAtOnce = 8;
+/** While something changes, proofs may cost a read per second; while nothing does, far less. */
+const msPerRead = 1_000;
+const quietProofMs = 10 * 60_000;
 
 export interface NewGroup {
   readonly id: string;
@@ -30,18 +36,24 @@ export interface NewGroup {
 export class CollectionGroups {
   readonly #client: FirestoreClient;
   readonly #scope: Scope;
-  readonly #discoveryIntervalMs: number;
+  readonly #proofIntervalMs: number;
   readonly #groups = new Set<string>();
-  #sampledMs = performance.now();
+  #provedMs = Number.NEGATIVE_INFINITY;
+  #proofReads = 0;
+  #canProve = true;
 
-  constructor(client: FirestoreClient, scope: Scope, discoveryIntervalMs: number) {
+  constructor(client: FirestoreClient, scope: Scope, proofIntervalMs: number) {
     this.#client = client;
     this.#scope = scope;
-    this.#discoveryIntervalMs = discoveryIntervalMs;
+    this.#proofIntervalMs = proofIntervalMs;
   }
 
   get ids(): readonly string[] {
     return [...this.#groups];
+  }
+
+  add(id: string): void {
+    this.#groups.add(id);
   }
 
   note(path: string): void {
@@ -54,34 +66,68 @@ export class CollectionGroups {
       for (const path of this.#scope.collections) this.#groups.add(collectionIdOf(path));
     }
     if (this.#isFixed) return;
-    for (const id of options.knownCollectionIds ?? []) this.#groups.add(id);
-    if (options.knownCollectionIds !== undefined) return;
-    for await (const batch of options.knownNames?.() ?? []) for (const path of eachPath(batch)) this.note(path);
+    const known = options.position?.collectionIds ?? options.knownCollectionIds;
+    for (const id of known ?? []) this.#groups.add(id);
+    if (known !== undefined) return;
+    for await (const batch of options.knownNames?.(options.from) ?? [])
+      for (const path of eachPath(batch)) this.note(path);
     for (const id of await discoverGroups(this.#client, reads)) this.#groups.add(id);
     if (options.knownNames === undefined) await this.#addVanished({ ...reads, readTime: options.from });
   }
 
-  add(id: string): void {
-    this.#groups.add(id);
-  }
-
-  /** Looks, as of `reads.readTime`, for groups nobody listens to yet. The caller adds them when it does. */
+  /** Looks, as of `reads.readTime`, for groups nobody listens to yet: at the root, and below what has changed. */
   async findNew(changes: readonly Change[], coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
     if (this.#isFixed) return [];
-    const found = new Set<string>();
-    for (const parent of ['', ...parentsToLookBelow(changes)]) {
-      for await (const id of listCollectionIds(this.#client, parent, reads)) {
-        if (this.#groups.has(id) || found.has(id)) continue;
-        found.add(id);
-        // What lies below a new collection may be of new groups too, under documents that do not exist.
-        const below = subtreeOf(parent === '' ? id : `${parent}/${id}`);
-        for (const inner of await sampleIds(this.#client, descendantsIn(below), reads)) found.add(inner);
-      }
+    const parents = ['', ...parentsToLookBelow(changes)];
+    const found = await mapLimited(parents, countsAtOnce, (parent) => this.#idsBelow(parent, reads));
+    return await this.#asNew(new Set(found.flat()), coveredThrough, reads);
+  }
+
+  /** Ids that nobody listens to: directly below a document, and what lies below those, also under missing documents. */
+  async #idsBelow(parent: string, reads: ReadOptions): Promise<string[]> {
+    const found: string[] = [];
+    for await (const id of listCollectionIds(this.#client, parent, reads)) {
+      if (this.#groups.has(id)) continue;
+      const below = subtreeOf(parent === '' ? id : `${parent}/${id}`);
+      found.push(id, ...(await sampleIds(this.#client, descendantsIn(below), reads)));
     }
-    if (performance.now() - this.#sampledMs >= this.#discoveryIntervalMs) {
-      this.#sampledMs = performance.now();
-      for (const id of await discoverGroups(this.#client, reads)) found.add(id);
+    return found;
+  }
+
+  /** Sampled all over the database. */
+  async discover(coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
+    return await this.#asNew(await discoverGroups(this.#client, reads), coveredThrough, reads);
+  }
+
+  isProofDue(hadChanges: boolean): boolean {
+    if (this.#isFixed || !this.#canProve) return false;
+    const costMs = this.#proofReads * msPerRead;
+    const waitMs = hadChanges ? Math.max(this.#proofIntervalMs, costMs) : Math.max(quietProofMs, 10 * costMs);
+    return performance.now() - this.#provedMs >= waitMs;
+  }
+
+  /**
+   * Whether the groups that are known hold every document there is: the database's count of all against the sum of its
+   * counts of each. Undefined when it does not count all collections at once.
+   */
+  async holdEverything(reads: ReadOptions): Promise<boolean | undefined> {
+    this.#provedMs = performance.now();
+    const before = this.#client.usage.documentsRead;
+    try {
+      const query = { from: [{ allDescendants: true }] };
+      const all = await countQuery(this.#client, this.#client.root, query, reads, grpcCode.DEADLINE_EXCEEDED);
+      const counts = await mapLimited(this.ids, countsAtOnce, (id) => countGroup(this.#client, id, reads));
+      return counts.reduce((sum, count) => sum + count, 0) === all;
+    } catch (error) {
+      if (!(error instanceof GrpcError && cannotCount.has(error.code))) throw error;
+      this.#canProve = false;
+      return undefined;
+    } finally {
+      this.#proofReads = this.#client.usage.documentsRead - before;
     }
+  }
+
+  async #asNew(found: Iterable<string>, coveredThrough: Instant, reads: ReadOptions): Promise<NewGroup[]> {
     const groups: NewGroup[] = [];
     for (const id of [...found].filter((each) => !this.#groups.has(each))) {
       const before = await countGroup(this.#client, id, { ...reads, readTime: coveredThrough });
@@ -105,6 +151,13 @@ export class CollectionGroups {
     return this.#scope.collections !== 'all' && !this.#scope.includeSubcollections;
   }
 }
+
+/** Statuses of databases that do not count over all collections, or not in time. */
+const cannotCount: ReadonlySet<number> = new Set([
+  grpcCode.UNIMPLEMENTED,
+  grpcCode.INVALID_ARGUMENT,
+  grpcCode.DEADLINE_EXCEEDED,
+]);
 
 function parentsToLookBelow(changes: readonly Change[]): string[] {
   const puts = changes.filter((change) => change.kind === recordKind.put);

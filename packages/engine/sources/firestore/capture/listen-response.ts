@@ -3,6 +3,7 @@
 import { type Instant, instantFromParts } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import { messages } from '../protos.ts';
+import { BloomFilter, type BloomFilterMessage } from './bloom-filter.ts';
 
 const documentChangeTag = 0x1a;
 const documentTag = 0x0a;
@@ -10,7 +11,7 @@ const documentTag = 0x0a;
 export type ListenEvent =
   | { readonly kind: 'put'; readonly body: Buffer }
   | { readonly kind: 'gone'; readonly name: string; readonly at: Instant }
-  | { readonly kind: 'filter'; readonly targetId: number; readonly count: number }
+  | { readonly kind: 'filter'; readonly targetId: number; readonly names: BloomFilter | undefined }
   | {
       readonly kind: 'target';
       readonly change: string;
@@ -35,7 +36,7 @@ interface SmallResponse {
   };
   readonly documentDelete?: { readonly document?: string; readonly readTime?: Timestamp };
   readonly documentRemove?: { readonly document?: string; readonly readTime?: Timestamp };
-  readonly filter?: { readonly targetId?: number; readonly count?: number };
+  readonly filter?: { readonly targetId?: number; readonly unchangedNames?: BloomFilterMessage };
 }
 
 export function readListenEvent(bytes: Buffer, start: number, end: number): ListenEvent | undefined {
@@ -44,7 +45,10 @@ export function readListenEvent(bytes: Buffer, start: number, end: number): List
   const { targetChange, filter } = response;
   const gone = response.documentDelete ?? response.documentRemove;
   if (gone !== undefined) return { kind: 'gone', name: gone.document ?? '', at: toInstant(gone.readTime ?? {}) };
-  if (filter !== undefined) return { kind: 'filter', targetId: filter.targetId ?? 0, count: filter.count ?? 0 };
+  if (filter !== undefined) {
+    const names = BloomFilter.of(filter.unchangedNames);
+    return { kind: 'filter', targetId: filter.targetId ?? 0, names };
+  }
   if (targetChange === undefined) return undefined;
   const { cause, resumeToken, readTime } = targetChange;
   return {

@@ -1,23 +1,30 @@
 /**
- * One Listen stream with up to a hundred collection groups on it. Tells of changes as they come and of each instant at
- * which all its groups are known to be complete.
+ * One Listen stream with many collection groups on it. Tells of changes as they come and of each instant at which all its
+ * groups are known to have been sent.
  */
 
-import { type Instant, recordKind } from '../../../ports/index.ts';
+import type { Instant } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { messages, methods } from '../protos.ts';
 import { timestampMessage } from '../scan/query.ts';
 import type { GrpcCall } from '../transport/call.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
+import type { BloomFilter } from './bloom-filter.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
 import { type ListenEvent, readListenEvent } from './listen-response.ts';
 
-const targetsPerStream = 100;
 /** Servers send at least a heartbeat a minute; twice that in silence is a dead stream. */
 const idleTimeoutMs = 150_000;
 
-/** The state since the starting point cannot be told apart by this stream any more: a scan must close the gap. */
-export class CatchUpNeeded extends Error {}
+/** The server dropped a group before it had caught up: asking again would be billed again and end the same way. */
+export class GroupDropped extends GrpcError {
+  readonly group: string;
+
+  constructor(group: string, reason: string) {
+    super(grpcCode.UNAVAILABLE, `"${group}" was dropped before it had caught up: ${reason}`);
+    this.group = group;
+  }
+}
 
 export interface ListenHandlers {
   readonly onChange: (change: Change) => void;
@@ -25,24 +32,16 @@ export interface ListenHandlers {
   readonly onEnd: (error: unknown) => void;
 }
 
-/** Where a group's listening starts: behind an instant (with the token for it, if any), or with all the group holds. */
-export type StartPoint = { readonly readTime: Instant; readonly resumeToken?: Buffer | undefined } | 'beginning';
+/** Where a group's listening starts: behind an instant, or with all the group holds. */
+export type StartPoint =
+  | { readonly readTime: Instant; readonly resumeToken?: Buffer | undefined; readonly expectedCount?: number }
+  | 'beginning';
 
 interface Target {
   readonly group: string;
-  start: StartPoint;
+  readonly start: StartPoint;
   isCurrent: boolean;
-  /** By how much each document heard of since the start changed the number of documents: -1, 0 or 1. */
-  readonly heard: Map<string, number>;
-  announcedCount: number | undefined;
-}
-
-/** A server's count of a group, and the count that follows from what was heard since an instant. */
-export interface AnnouncedCount {
-  readonly group: string;
-  readonly since: Instant;
-  readonly count: number;
-  readonly heardDifference: number;
+  names: BloomFilter | undefined;
 }
 
 export class ListenStream {
@@ -68,8 +67,8 @@ export class ListenStream {
     return this.#resumeToken;
   }
 
-  get hasRoom(): boolean {
-    return this.#targets.size < targetsPerStream;
+  get targetCount(): number {
+    return this.#targets.size;
   }
 
   async open(signal: AbortSignal): Promise<void> {
@@ -89,36 +88,25 @@ export class ListenStream {
   /** Snapshots pause until the new group has caught up too. */
   addGroup(group: string, start: StartPoint): void {
     const targetId = this.#nextTargetId++;
-    this.#targets.set(targetId, { group, start, isCurrent: false, heard: new Map(), announcedCount: undefined });
+    this.#targets.set(targetId, { group, start, isCurrent: false, names: undefined });
     this.#snapshotTime = undefined;
+    const structuredQuery = { from: [{ collectionId: group, allDescendants: true }] };
     const request = messages.listenRequest.encode({
       database: this.#client.database,
-      addTarget: {
-        query: {
-          parent: this.#client.root,
-          structuredQuery: { from: [{ collectionId: group, allDescendants: true }] },
-        },
-        targetId,
-        ...startFields(start),
-      },
+      addTarget: { query: { parent: this.#client.root, structuredQuery }, targetId, ...startFields(start) },
     });
     this.#call!.send(request);
   }
 
-  /** Counts the server sent along when listening resumed, to be checked before the snapshot is believed. */
-  takeAnnouncedCounts(): AnnouncedCount[] {
-    const announced: AnnouncedCount[] = [];
+  /** The names the server says a group still has, once. */
+  takeNamesOf(group: string): BloomFilter | undefined {
     for (const target of this.#targets.values()) {
-      const { group, start, announcedCount: count, heard } = target;
-      if (count !== undefined && start !== 'beginning') {
-        const heardDifference = [...heard.values()].reduce((sum, difference) => sum + difference, 0);
-        announced.push({ group, since: start.readTime, count, heardDifference });
-      }
-      target.announcedCount = undefined;
-      target.start = { readTime: this.#snapshotTime! };
-      heard.clear();
+      if (target.group !== group || target.names === undefined) continue;
+      const { names } = target;
+      target.names = undefined;
+      return names;
     }
-    return announced;
+    return undefined;
   }
 
   close(): void {
@@ -126,25 +114,19 @@ export class ListenStream {
   }
 
   #onEvent(event: ListenEvent): void {
-    if (event.kind === 'put') this.#onChange(putChange(event.body));
-    else if (event.kind === 'gone') this.#onChange(deleteChange(event.name, event.at));
+    if (event.kind === 'put') {
+      this.#client.usage.documentsRead += 1;
+      this.#handlers.onChange(putChange(event.body));
+    } else if (event.kind === 'gone') this.#handlers.onChange(deleteChange(event.name, event.at));
     else if (event.kind === 'filter') {
       const target = this.#targets.get(event.targetId);
-      if (target !== undefined) target.announcedCount = event.count;
+      if (target !== undefined) target.names = event.names;
     } else this.#onTargetChange(event);
   }
 
-  #onChange(change: Change): void {
-    this.#client.usage.documentsRead += 1;
-    const group = groupOf(change.path);
-    for (const target of this.#targets.values()) if (target.group === group) noteDifference(target, change);
-    this.#handlers.onChange(change);
-  }
-
   #onTargetChange(event: ListenEvent & { kind: 'target' }): void {
-    const { change, cause, targetIds, readTime } = event;
-    if (change === 'REMOVE')
-      throw new GrpcError(cause?.code ?? grpcCode.UNAVAILABLE, cause?.message ?? 'target removed');
+    const { change, targetIds, readTime } = event;
+    if (change === 'REMOVE') this.#onRemove(event);
     if (change === 'RESET' && this.#resets(targetIds))
       throw new GrpcError(grpcCode.OUT_OF_RANGE, 'the target was reset');
     if (change === 'CURRENT') {
@@ -161,6 +143,14 @@ export class ListenStream {
     this.#handlers.onSnapshot(this);
   }
 
+  #onRemove({ targetIds, cause }: ListenEvent & { kind: 'target' }): never {
+    const reason = cause?.message ?? 'the target was removed';
+    const dropped = targetIds.map((id) => this.#targets.get(id)).find((target) => target?.isCurrent === false);
+    const isRefusal = cause !== undefined && refusals.has(cause.code);
+    if (dropped !== undefined && !isRefusal) throw new GroupDropped(dropped.group, reason);
+    throw new GrpcError(cause?.code ?? grpcCode.UNAVAILABLE, reason);
+  }
+
   /** A reset of a group that started at its beginning loses nothing: all of it is sent again. */
   #resets(targetIds: readonly number[]): boolean {
     const ids = targetIds.length === 0 ? [...this.#targets.keys()] : targetIds;
@@ -168,22 +158,21 @@ export class ListenStream {
   }
 }
 
+/** Causes that say what is wrong with the request, not that it took too long. */
+const refusals: ReadonlySet<number> = new Set([
+  grpcCode.INVALID_ARGUMENT,
+  grpcCode.PERMISSION_DENIED,
+  grpcCode.UNAUTHENTICATED,
+  grpcCode.FAILED_PRECONDITION,
+  grpcCode.OUT_OF_RANGE,
+]);
+
 function startFields(start: StartPoint): Record<string, unknown> {
   if (start === 'beginning') return {};
-  const { readTime, resumeToken } = start;
-  return resumeToken === undefined ? { readTime: timestampMessage(readTime) } : { resumeToken };
-}
-
-function noteDifference({ heard, start }: Target, change: Change): void {
-  const before = heard.get(change.path);
-  const isNew = start === 'beginning' || change.createdAt > start.readTime;
-  if (change.kind === recordKind.put)
-    heard.set(change.path, before === undefined ? Number(isNew) : Math.max(0, before));
-  else heard.set(change.path, before === 1 ? 0 : -1);
-}
-
-/** `users/ada/orders/7` belongs to the group `orders`. */
-function groupOf(path: string): string {
-  const last = path.lastIndexOf('/');
-  return path.slice(path.lastIndexOf('/', last - 1) + 1, last);
+  const { readTime, resumeToken, expectedCount } = start;
+  const from = resumeToken === undefined ? { readTime: timestampMessage(readTime) } : { resumeToken };
+  // The count asks for the names in a bloom filter, should the server's own differ.
+  return expectedCount === undefined || expectedCount === 0
+    ? from
+    : { ...from, expectedCount: { value: expectedCount } };
 }

@@ -1,13 +1,25 @@
 /** All Listen streams of one connection attempt: changes gather, and the oldest of their snapshots is what is covered. */
 
-import { type CaptureOptions, type Instant, isEngineError } from '../../../ports/index.ts';
+import { type Instant, isEngineError, type SourceCallOptions } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
-import { countGroup } from '../scan/count.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { Bell } from './bell.ts';
+import type { BloomFilter } from './bloom-filter.ts';
 import { PendingChanges } from './changes.ts';
-import { CatchUpNeeded, ListenStream, type StartPoint } from './listen-stream.ts';
+import { ListenStream, type StartPoint } from './listen-stream.ts';
+
+/** Marks kept between two batches; leaving some out only makes a weaker promise. */
+const marksMax = 2_000;
+
+/** The state since the starting point cannot be told apart by listening any more: a scan must close the gap. */
+export class CatchUpNeeded extends Error {}
+
+export interface ListeningLimits {
+  /** From here on somebody should look, snapshot or not. */
+  readonly wakeBytes: number;
+  readonly targetsPerStream: number;
+}
 
 export class Listening {
   readonly #client: FirestoreClient;
@@ -15,20 +27,19 @@ export class Listening {
   readonly #signal: AbortSignal;
   readonly #bell = new Bell();
   readonly #streams: ListenStream[] = [];
-  /** From here on somebody should look, snapshot or not. */
-  readonly #wakeBytes: number;
+  readonly #limits: ListeningLimits;
+  #marks: Instant[] = [];
   #error: unknown;
   readonly pending = new PendingChanges();
 
-  constructor(client: FirestoreClient, options: CaptureOptions, wakeBytes: number) {
+  constructor(client: FirestoreClient, { signal }: SourceCallOptions, limits: ListeningLimits) {
     this.#client = client;
-    this.#wakeBytes = wakeBytes;
-    this.#signal =
-      options.signal === undefined ? this.#abort.signal : AbortSignal.any([options.signal, this.#abort.signal]);
+    this.#limits = limits;
+    this.#signal = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);
   }
 
-  async listenTo(groups: readonly string[], start: StartPoint): Promise<void> {
-    for (const group of groups) (await this.#streamWithRoom()).addGroup(group, start);
+  async listenTo(group: string, start: StartPoint): Promise<void> {
+    (await this.#streamWithRoom()).addGroup(group, start);
   }
 
   /** The instant up to which every stream is complete; undefined while one is still catching up. */
@@ -41,29 +52,35 @@ export class Listening {
     return oldest;
   }
 
+  get streamCount(): number {
+    return this.#streams.length;
+  }
+
+  /** Instants up to `through` at which every stream was complete, once. */
+  takeMarks(through: Instant): Instant[] {
+    // With several streams only what was aligned is exact.
+    const taken = this.#streams.length > 1 ? [] : this.#marks.filter((mark) => mark < through);
+    this.#marks = this.#marks.filter((mark) => mark > through);
+    return [...taken, through];
+  }
+
   /** One token cannot stand for several streams whose snapshots differ. */
   get resumeToken(): Buffer | undefined {
     return this.#streams.length === 1 ? this.#streams[0]!.resumeToken : undefined;
+  }
+
+  takeNamesOf(group: string): BloomFilter | undefined {
+    for (const stream of this.#streams) {
+      const names = stream.takeNamesOf(group);
+      if (names !== undefined) return names;
+    }
+    return undefined;
   }
 
   /** Waits for news; throws when a stream has ended. */
   async wait(timeoutMs: number): Promise<void> {
     if (this.#error === undefined) await this.#bell.wait(timeoutMs);
     if (this.#error !== undefined) throw this.#error;
-  }
-
-  /** A count the server sent must follow from what it told us; if not, deletions were kept from us. */
-  async checkAnnouncedCounts(): Promise<void> {
-    for (const stream of this.#streams) {
-      for (const { group, since, count, heardDifference } of stream.takeAnnouncedCounts()) {
-        const before = await countGroup(this.#client, group, { readTime: since, signal: this.#signal });
-        if (before + heardDifference !== count) {
-          throw new CatchUpNeeded(
-            `the server counts ${count} documents in "${group}", not ${before + heardDifference}`,
-          );
-        }
-      }
-    }
   }
 
   close(): void {
@@ -73,13 +90,16 @@ export class Listening {
 
   async #streamWithRoom(): Promise<ListenStream> {
     const last = this.#streams.at(-1);
-    if (last?.hasRoom) return last;
+    if (last !== undefined && last.targetCount < this.#limits.targetsPerStream) return last;
     const stream = new ListenStream(this.#client, {
       onChange: (change) => {
         this.pending.add(change);
-        if (this.pending.bytes >= this.#wakeBytes) this.#bell.ring();
+        if (this.pending.bytes >= this.#limits.wakeBytes) this.#bell.ring();
       },
-      onSnapshot: () => this.#bell.ring(),
+      onSnapshot: () => {
+        this.#noteMark();
+        this.#bell.ring();
+      },
       onEnd: (error) => {
         this.#error ??= error;
         this.#bell.ring();
@@ -88,6 +108,14 @@ export class Listening {
     await stream.open(this.#signal);
     this.#streams.push(stream);
     return stream;
+  }
+
+  #noteMark(): void {
+    const mark = this.snapshotTime;
+    const last = this.#marks.at(-1);
+    if (mark === undefined || (last !== undefined && mark <= last)) return;
+    if (this.#marks.length >= marksMax) this.#marks = this.#marks.filter((_, index) => index % 2 === 1);
+    this.#marks.push(mark);
   }
 }
 

@@ -9,8 +9,11 @@ import { encodeDocument, type JsonFields } from '../../../format/document-json.t
 import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import {
   comparePaths,
+  emptyOutline,
   everything,
   type Instant,
+  instantFromParts,
+  outlineDocument,
   pathOfName,
   type RecordBatch,
   recordKind,
@@ -89,6 +92,8 @@ export interface Stored {
   /** The serialized fields, in hex, without name and times. */
   readonly content: string;
   readonly body: Buffer;
+  /** Update time, or when it was seen gone. */
+  readonly at: Instant;
 }
 
 export function storedIn(batches: readonly RecordBatch[]): Stored[] {
@@ -99,7 +104,11 @@ export function storedIn(batches: readonly RecordBatch[]): Stored[] {
       sliceDocument(bytes, bodyStart, end, slices);
       const content = slices.joined ?? bytes.subarray(slices.contentStart, slices.contentEnd);
       const path = pathOfName(nameOfDocument(bytes, bodyStart, end));
-      stored.push({ path, kind, content: content.toString('hex'), body: Buffer.from(bytes.subarray(bodyStart, end)) });
+      const body = Buffer.from(bytes.subarray(bodyStart, end));
+      const outline = emptyOutline();
+      outlineDocument(body, 0, body.length, outline);
+      const at = instantFromParts(outline.updateSeconds, outline.updateNanos);
+      stored.push({ path, kind, content: content.toString('hex'), body, at });
     });
   }
   return stored;

@@ -1,0 +1,101 @@
+/** How far a capture has come, and what it says of the stretches it hands over. */
+
+import type { CaptureGap, CaptureOptions, ChangeBatch, Instant } from '../../../ports/index.ts';
+import { isInScope } from '../scan/scope.ts';
+import { type Change, encodeChanges } from './changes.ts';
+import type { CollectionGroups, NewGroup } from './groups.ts';
+
+export class CoveredTime {
+  readonly #options: CaptureOptions;
+  readonly #collectionIds: () => readonly string[];
+  #through: Instant;
+  /** Belongs to #through. */
+  #resumeToken: Buffer | undefined;
+  /** The last instant at which it is known that no collection was unknown; a late one was missed since. */
+  #provedThrough: Instant;
+  #lateGroups: string[] = [];
+
+  constructor(options: CaptureOptions, collectionIds: () => readonly string[]) {
+    this.#options = options;
+    this.#collectionIds = collectionIds;
+    this.#through = options.from;
+    this.#provedThrough = options.from;
+    const token = options.position?.resumeToken ?? null;
+    this.#resumeToken = token === null ? undefined : Buffer.from(token, 'base64');
+  }
+
+  get through(): Instant {
+    return this.#through;
+  }
+
+  get resumeToken(): Buffer | undefined {
+    return this.#resumeToken;
+  }
+
+  get lateGroups(): readonly string[] {
+    return this.#lateGroups;
+  }
+
+  /** In one step: a group that is listened to and not known as late would hide what was missed of it. */
+  addGroups(groups: CollectionGroups, found: readonly NewGroup[]): void {
+    for (const { id, isLate } of found) {
+      groups.add(id);
+      if (isLate) this.#lateGroups.push(id);
+      // The token at hand knows nothing of the new group.
+      this.#resumeToken = undefined;
+    }
+  }
+
+  proved(at: Instant): void {
+    if (at > this.#provedThrough) this.#provedThrough = at;
+  }
+
+  /** After a scan of everything nothing is late any more. */
+  forgetLateGroups(): void {
+    this.#lateGroups = [];
+  }
+
+  gap(from: Instant, through: Instant, reason: string): CaptureGap {
+    const { knownNames } = this.#options;
+    return { from, through, reason, ...(knownNames === undefined ? { deletionsUnknown: true as const } : {}) };
+  }
+
+  stretch(
+    changes: readonly Change[],
+    through: Instant,
+    marks: readonly Instant[],
+    more: { readonly gap?: CaptureGap | undefined; readonly resumeToken?: Buffer | undefined } = {},
+  ): ChangeBatch {
+    const own = changes.filter((change) => isInScope(this.#options.scope, change.path));
+    const coveredFrom = this.#through;
+    const gap = this.#withLateGroups(more.gap, through);
+    this.#through = through;
+    this.#resumeToken = more.resumeToken;
+    return {
+      records: encodeChanges(own),
+      coveredFrom,
+      coveredThrough: through,
+      marks: marks.filter((mark) => mark > coveredFrom && mark <= through),
+      position: {
+        collectionIds: this.#collectionIds(),
+        resumeToken: more.resumeToken?.toString('base64') ?? null,
+      },
+      ...(gap === undefined ? {} : { gap }),
+    };
+  }
+
+  #withLateGroups(gap: CaptureGap | undefined, through: Instant): CaptureGap | undefined {
+    if (this.#lateGroups.length === 0) return gap;
+    const reason = `Collections were found late: ${this.#lateGroups.join(', ')}.`;
+    this.#lateGroups = [];
+    const { knownCollectionIds, knownNames, position } = this.#options;
+    // A collection that was not known at the start had no documents then that could have been deleted since.
+    const knewAll = (knownCollectionIds ?? knownNames ?? position) !== undefined;
+    const from = gap !== undefined && gap.from < this.#provedThrough ? gap.from : this.#provedThrough;
+    this.#provedThrough = through;
+    const late = { from, through: gap !== undefined && gap.through > through ? gap.through : through };
+    const reasons = gap === undefined ? reason : `${gap.reason} ${reason}`;
+    const isUnknown = gap?.deletionsUnknown === true || !knewAll;
+    return { ...late, reason: reasons, ...(isUnknown ? { deletionsUnknown: true as const } : {}) };
+  }
+}

@@ -1,0 +1,256 @@
+/** One connection attempt: resume, check that nothing was kept back, then hand over stretch after stretch. */
+
+import { type CaptureGap, type ChangeBatch, type Instant, type ReadOptions, recordKind } from '../../../ports/index.ts';
+import { mapLimited } from '../map-limited.ts';
+import { countGroup } from '../scan/count.ts';
+import { isInScope } from '../scan/scope.ts';
+import type { CaptureParts } from './capture.ts';
+import { type Change, piecesOf } from './changes.ts';
+import { changesOf, differenceOfGroup } from './group-scan.ts';
+import type { NewGroup } from './groups.ts';
+import { CatchUpNeeded, Listening } from './listening.ts';
+import { changesKeptBack, type ResumedGroup } from './resume-check.ts';
+
+/** So many full batches may wait for a snapshot; a scan copes better with more than that. */
+const pendingFactor = 16;
+/** Resuming from further back runs, and bills, the whole query: a scan of names costs the same and is bounded. */
+const resumeMsMax = 25 * 60_000;
+const countsAtOnce = 8;
+
+export interface RunLimits {
+  readonly targetsPerStream: number;
+  readonly dropped: Set<string>;
+}
+
+export class ListeningRun {
+  readonly #parts: CaptureParts;
+  readonly #limits: RunLimits;
+  readonly #listening: Listening;
+  /** Groups whose counts have to be checked at the next snapshot. */
+  #unchecked: ResumedGroup[] = [];
+  /** The stretch since this instant began with an interruption. */
+  #interruptedSince: Instant | undefined;
+  #closedMs = performance.now();
+  #changedSinceProof = true;
+  #provedThrough: Instant | undefined;
+
+  constructor(parts: CaptureParts, limits: RunLimits) {
+    this.#parts = parts;
+    this.#limits = limits;
+    const wakeBytes = pendingFactor * parts.options.batchBytesMax;
+    this.#listening = new Listening(parts.source.client, this.#call, {
+      wakeBytes,
+      targetsPerStream: limits.targetsPerStream,
+    });
+  }
+
+  /** Runs until a stream breaks, which it throws. */
+  async *batches(): AsyncGenerator<ChangeBatch, void> {
+    const { options, covered, budget, source } = this.#parts;
+    await budget.wait(options.signal);
+    const readsBefore = source.usage.documentsRead;
+    try {
+      await this.#resume();
+      await this.#firstSnapshot();
+    } finally {
+      budget.note(source.usage.documentsRead - readsBefore);
+    }
+    for (;;) {
+      const through = this.#listening.snapshotTime;
+      if (through !== undefined && through > covered.through && this.#isDue()) yield* this.#handOver(through);
+      await this.#news();
+    }
+  }
+
+  close(): void {
+    this.#listening.close();
+  }
+
+  get #call(): { signal?: AbortSignal } {
+    const { signal } = this.#parts.options;
+    return signal === undefined ? {} : { signal };
+  }
+
+  #reads(readTime: Instant): ReadOptions {
+    return { readTime, ...this.#call };
+  }
+
+  async #firstSnapshot(): Promise<void> {
+    while ((this.#listening.snapshotTime ?? '') <= this.#parts.covered.through) await this.#news();
+  }
+
+  async #news(): Promise<void> {
+    const { batchIntervalMs } = this.#parts.options;
+    await this.#listening.wait(Math.max(1, this.#closedMs + batchIntervalMs - performance.now()));
+    if (this.#listening.pending.bytes >= pendingFactor * this.#parts.options.batchBytesMax) {
+      throw new CatchUpNeeded('more changed than can be held until it is complete');
+    }
+  }
+
+  #isDue(): boolean {
+    const { batchIntervalMs, batchBytesMax } = this.#parts.options;
+    if (this.#unchecked.length > 0 || this.#interruptedSince !== undefined) return true;
+    return performance.now() - this.#closedMs >= batchIntervalMs || this.#listening.pending.bytes >= batchBytesMax;
+  }
+
+  /** Every group goes on where it was, or with all it holds when it was found late. */
+  async #resume(): Promise<void> {
+    const { source, groups, covered } = this.#parts;
+    const now = await source.snapshotTime(this.#call);
+    const ageMs = Date.parse(now) - Date.parse(covered.through);
+    if (ageMs > resumeMsMax) throw new CatchUpNeeded(`nothing was heard for ${Math.round(ageMs / 60_000)} minutes`);
+    this.#interruptedSince = covered.through;
+    const late = new Set(covered.lateGroups);
+    const resumed = groups.ids.filter((id) => !late.has(id));
+    const since = (id: string): Instant => (this.#limits.dropped.has(id) ? now : covered.through);
+    const { client } = source;
+    const counts = await mapLimited(resumed, countsAtOnce, (id) => countGroup(client, id, this.#reads(since(id))));
+    for (const [index, group] of resumed.entries()) {
+      const count = counts[index]!;
+      if (this.#limits.dropped.has(group)) await this.#scanGroup(group, now);
+      const token = since(group) === covered.through ? covered.resumeToken : undefined;
+      const start = { readTime: since(group), resumeToken: token, expectedCount: count };
+      await this.#listening.listenTo(group, start);
+      this.#unchecked.push({ group, since: since(group), count });
+    }
+    for (const group of late) await this.#listening.listenTo(group, 'beginning');
+  }
+
+  /** A group the server does not let us catch up with: its names up to now, listening only from now on. */
+  async #scanGroup(group: string, now: Instant): Promise<void> {
+    const { source, options, covered } = this.#parts;
+    const { knownNames, scope } = options;
+    if (knownNames === undefined) throw new CatchUpNeeded(`"${group}" was dropped before it had caught up`);
+    const difference = await differenceOfGroup(source.client, {
+      ...this.#reads(now),
+      group,
+      since: covered.through,
+      known: knownNames(covered.through),
+      heard: [],
+      isInScope: (path) => isInScope(scope, path),
+    });
+    if (difference.isTooLarge) throw new CatchUpNeeded(`too much changed in "${group}"`);
+    for (const change of difference.changes) this.#listening.pending.add(change);
+  }
+
+  async *#handOver(through: Instant): AsyncGenerator<ChangeBatch, void> {
+    const { options, groups, covered } = this.#parts;
+    const { pending } = this.#listening;
+    const wasUnchecked = this.#unchecked.length > 0;
+    await this.#checkResumed(through);
+    await this.#alignStreams(through);
+    const changes = pending.peekThrough(through);
+    this.#changedSinceProof ||= changes.length > 0;
+    if (
+      changes.length > 0 &&
+      (await this.#listenToNew(await groups.findNew(changes, covered.through, this.#reads(through))))
+    )
+      return;
+    if (await this.#proveGroups(through)) return;
+    const resumeToken = this.#listening.snapshotTime === through ? this.#listening.resumeToken : undefined;
+    // What was kept back was found as of `through`: no instant before it is exact.
+    const seen = this.#listening.takeMarks(through);
+    const marks = wasUnchecked ? [through] : seen;
+    pending.dropThrough(through);
+    this.#closedMs = performance.now();
+    let gap = this.#gapOfInterruption(changes, through);
+    this.#interruptedSince = undefined;
+    this.#limits.dropped.clear();
+    const pieces = piecesOf(changes, covered.through, through, options.batchBytesMax);
+    for (const [index, piece] of pieces.entries()) {
+      const isLast = index === pieces.length - 1;
+      yield covered.stretch(piece.changes, piece.through, marks, {
+        gap,
+        resumeToken: isLast ? resumeToken : undefined,
+      });
+      gap = undefined;
+    }
+    // Only now: a group found late in this stretch was missed since the proof before.
+    if (this.#provedThrough !== undefined) covered.proved(this.#provedThrough);
+  }
+
+  async #checkResumed(through: Instant): Promise<void> {
+    const { source, options, covered } = this.#parts;
+    await this.#settleLateDeletes(through);
+    const heard = this.#listening.pending.peekThrough(through);
+    const unchecked = this.#unchecked;
+    const kept = await mapLimited(unchecked, countsAtOnce, (resumed) =>
+      changesKeptBack(resumed, {
+        client: source.client,
+        heard: heard.filter(({ at }) => at > resumed.since),
+        names: this.#listening.takeNamesOf(resumed.group),
+        known: options.knownNames,
+        covered: covered.through,
+        isInScope: (path) => isInScope(options.scope, path),
+        reads: this.#reads(through),
+      }),
+    );
+    for (const change of kept.flat()) this.#listening.pending.add(change);
+    this.#unchecked = this.#unchecked.filter((resumed) => !unchecked.includes(resumed));
+  }
+
+  /** A deletion may be told with a time behind the snapshot although it happened before it: such documents are asked for. */
+  async #settleLateDeletes(through: Instant): Promise<void> {
+    if (this.#unchecked.length === 0) return;
+    const { pending } = this.#listening;
+    const deleted = pending.after(through).filter(({ kind }) => kind === recordKind.delete);
+    if (deleted.length === 0) return;
+    const paths = [...new Set(deleted.map(({ path }) => path))];
+    const found = await changesOf(this.#parts.source.client, paths, this.#reads(through));
+    for (const change of found) if (change.kind === recordKind.delete) pending.moveDelete(change);
+  }
+
+  /**
+   * Several streams have their snapshots at different times. A document of a stream that is ahead may have changed before
+   * `through` and again behind it, and only the last was heard: it is asked for as of `through`.
+   */
+  async #alignStreams(through: Instant): Promise<void> {
+    if (this.#listening.streamCount < 2) return;
+    const { source, covered } = this.#parts;
+    const ahead = [...new Set(this.#listening.pending.after(through).map(({ path }) => path))];
+    if (ahead.length === 0) return;
+    const found = await changesOf(source.client, ahead, this.#reads(through));
+    for (const change of found) if (change.at > covered.through) this.#listening.pending.add(change);
+  }
+
+  /** True when there are some: then the stretch stays open until they have caught up too. */
+  async #listenToNew(found: readonly NewGroup[]): Promise<boolean> {
+    const { groups, covered } = this.#parts;
+    covered.addGroups(groups, found);
+    for (const { id, isLate } of found) {
+      await this.#listening.listenTo(id, isLate ? 'beginning' : { readTime: covered.through });
+      if (!isLate) this.#unchecked.push({ group: id, since: covered.through, count: 0 });
+    }
+    return found.length > 0;
+  }
+
+  /** True when collections turned up that nobody had known. */
+  async #proveGroups(through: Instant): Promise<boolean> {
+    const { groups, covered } = this.#parts;
+    if (!groups.isProofDue(this.#changedSinceProof)) return false;
+    const reads = this.#reads(through);
+    const isWhole = await groups.holdEverything(reads);
+    if (isWhole === true) {
+      this.#provedThrough = through;
+      this.#changedSinceProof = false;
+      return false;
+    }
+    const found = [
+      ...(await groups.findNew([], covered.through, reads)),
+      ...(await groups.discover(covered.through, reads)),
+    ];
+    const unique = found.filter((group, index) => found.findIndex(({ id }) => id === group.id) === index);
+    if (isWhole === false && unique.length === 0)
+      throw new CatchUpNeeded('documents lie in collections that nobody knew of');
+    return await this.#listenToNew(unique);
+  }
+
+  /** What changed while nobody listened is known as of its end alone. */
+  #gapOfInterruption(changes: readonly Change[], through: Instant): CaptureGap | undefined {
+    const since = this.#interruptedSince;
+    if (since === undefined || changes.length === 0) return undefined;
+    if (Date.parse(through) - Date.parse(since) <= this.#parts.options.exactWithinMs) return undefined;
+    const reason = 'Capture was interrupted: what changed meanwhile is known only as of the end.';
+    return { from: since, through, reason };
+  }
+}

@@ -1,0 +1,34 @@
+/** Reads all names at one instant, hands over what differs, and says that the time in between cannot be reached. */
+
+import type { CaptureGap, ChangeBatch } from '../../../ports/index.ts';
+import { eachPath } from '../scan/records.ts';
+import type { CaptureParts } from './capture.ts';
+import { catchUp } from './catch-up.ts';
+
+export async function* scanEverything(
+  { source, options, groups, covered, budget }: CaptureParts,
+  reason: string,
+): AsyncGenerator<ChangeBatch, void> {
+  const { scope, signal, knownNames } = options;
+  await budget.wait(signal);
+  const readsBefore = source.usage.documentsRead;
+  const at = await source.snapshotTime(signal === undefined ? {} : { signal });
+  const onPath = (path: string): void => groups.note(path);
+  const known = async function* (): AsyncGenerator<string, void> {
+    for await (const batch of knownNames?.(covered.through) ?? []) yield* eachPath(batch);
+  };
+  // The first piece tells of the whole gap, so that none of it is believed if the catch-up dies half-way.
+  let gap: CaptureGap | undefined = covered.gap(covered.through, at, reason);
+  covered.forgetLateGroups();
+  try {
+    for await (const piece of catchUp(source, { scope, since: covered.through, at, known, onPath, signal })) {
+      if (piece.deletionsLost) gap = { ...covered.gap(covered.through, at, reason), deletionsUnknown: true };
+      const marks = piece.through === at ? [at] : [];
+      yield covered.stretch(piece.changes, piece.through, marks, { gap });
+      gap = undefined;
+    }
+  } finally {
+    budget.note(source.usage.documentsRead - readsBefore);
+  }
+  covered.proved(at);
+}
