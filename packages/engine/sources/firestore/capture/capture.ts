@@ -5,6 +5,7 @@ import { sourceFailure } from '../failures.ts';
 import { pause, throwIfAborted } from '../retry.ts';
 import type { FirestoreSource } from '../source.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
+import { type CaptureParts, captureDefaults } from './capture-parts.ts';
 import { CoveredTime } from './covered-time.ts';
 import { CollectionGroups } from './groups.ts';
 import { GroupDropped } from './listen-stream.ts';
@@ -13,12 +14,6 @@ import { ListeningRun } from './listening-run.ts';
 import { ReadBudget } from './read-budget.ts';
 import { scanEverything } from './scan-everything.ts';
 
-const defaults = {
-  batchIntervalMs: 10_000,
-  batchBytesMax: 4 * 1024 * 1024,
-  exactWithinMs: 10_000,
-  readsPerHourMax: 2_000_000,
-};
 const defaultProofIntervalMs = 10_000;
 const targetsPerStreamMax = 100;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
@@ -43,15 +38,6 @@ export class FirestoreCapture implements ChangeCapture {
   }
 }
 
-/** What every part of a running capture works with. */
-export interface CaptureParts {
-  readonly source: FirestoreSource;
-  readonly options: CaptureOptions & typeof defaults;
-  readonly groups: CollectionGroups;
-  readonly covered: CoveredTime;
-  readonly budget: ReadBudget;
-}
-
 class CaptureRun {
   readonly #parts: CaptureParts;
   /** Groups that a server dropped before they had caught up: they are scanned instead of asked for again. */
@@ -60,7 +46,7 @@ class CaptureRun {
   #catchUpsInARow = 0;
 
   constructor(source: FirestoreSource, settings: CaptureSettings, given: CaptureOptions) {
-    const options = { ...defaults, ...given };
+    const options = { ...captureDefaults, ...given };
     const proofIntervalMs = settings.proofIntervalMs ?? defaultProofIntervalMs;
     const groups = new CollectionGroups(source.client, options.scope, proofIntervalMs);
     const covered = new CoveredTime(options, () => groups.ids);

@@ -4,7 +4,7 @@ import { type CaptureGap, type ChangeBatch, type Instant, type ReadOptions, reco
 import { mapLimited } from '../map-limited.ts';
 import { countGroup } from '../scan/count.ts';
 import { isInScope } from '../scan/scope.ts';
-import type { CaptureParts } from './capture.ts';
+import type { CaptureParts } from './capture-parts.ts';
 import { type Change, piecesOf } from './changes.ts';
 import { changesOf, differenceOfGroup } from './group-scan.ts';
 import type { NewGroup } from './groups.ts';

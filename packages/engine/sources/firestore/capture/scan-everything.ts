@@ -2,7 +2,7 @@
 
 import type { CaptureGap, ChangeBatch } from '../../../ports/index.ts';
 import { eachPath } from '../scan/records.ts';
-import type { CaptureParts } from './capture.ts';
+import type { CaptureParts } from './capture-parts.ts';
 import { catchUp } from './catch-up.ts';
 
 export async function* scanEverything(
