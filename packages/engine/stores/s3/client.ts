@@ -24,7 +24,8 @@ export function createS3Client(connection: S3Connection): { client: S3Client; ne
   const network = connection.network ?? createStoreNetwork();
   const client = new S3Client({
     region: connection.region,
-    credentials: connection.credentials,
+    // A copy: the client writes into the object it is given.
+    credentials: { ...connection.credentials },
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: connection.forcePathStyle ?? false,
     maxAttempts: 1,
