@@ -1,12 +1,16 @@
 import { Command } from 'commander';
 import { exitCodeHelp } from './exit-codes.ts';
+import manifest from './package.json' with { type: 'json' };
 
 /**
  * `holdfast local …` works on a store and a database directly; everything else asks a service. Each half has libraries
  * of its own that take a while to load: a command line waits only for those it needs.
  */
 export async function createProgram(argv: readonly string[]): Promise<Command> {
-  const program = new Command('holdfast').description('Backups for Firestore').version('2.0.0').showHelpAfterError();
+  const program = new Command('holdfast')
+    .description('Backups for Firestore')
+    .version(manifest.version)
+    .showHelpAfterError();
   const isLocal = argv[2] === 'local' || (argv[2] === 'help' && argv[3] === 'local');
   if (!isLocal)
     for (const command of (await import('./service/index.ts')).serviceCommands()) program.addCommand(command);

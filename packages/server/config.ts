@@ -77,7 +77,7 @@ const variables = z.object({
     .max(200)
     .default(16)
     .describe('Database connections this process may hold for requests and jobs.'),
-  REDIS_URL: url.optional().describe('Optional Redis that shares rate limits and live events between API processes.'),
+  REDIS_URL: url.optional().describe('Optional Redis that shares rate limits between API processes.'),
   MASTER_KEY: key32
     .optional()
     .describe(
@@ -251,14 +251,14 @@ function contradictions(given: Record<string, string | undefined>): string[] {
 }
 
 function derive(values: Variables): Config {
-  const homely = isLoopback(values.HOST) && !values.DATABASE_URL;
+  const isPersonal = isLoopback(values.HOST) && !values.DATABASE_URL;
   return {
     ...values,
     BASE_URL: values.BASE_URL?.replace(/\/+$/, ''),
     HOLDFAST_DATA: resolve(values.HOLDFAST_DATA),
     OIDC_ISSUER: values.OIDC_ISSUER ?? (values.OIDC_CLIENT_ID ? 'https://accounts.google.com' : undefined),
-    ALLOW_EMULATOR_SOURCES: values.ALLOW_EMULATOR_SOURCES ?? homely,
-    ALLOW_LOCAL_STORAGE: values.ALLOW_LOCAL_STORAGE ?? homely,
+    ALLOW_EMULATOR_SOURCES: values.ALLOW_EMULATOR_SOURCES ?? isPersonal,
+    ALLOW_LOCAL_STORAGE: values.ALLOW_LOCAL_STORAGE ?? isPersonal,
     TRUST_PROXY: parseTrustProxy(values.TRUST_PROXY),
   };
 }

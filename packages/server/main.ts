@@ -2,7 +2,6 @@ import { tuneCollector } from '@holdfast/engine';
 import { startApp } from './app.ts';
 import { ConfigurationError, describeConfig, loadConfig } from './config.ts';
 import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
-import { putHelpersBehind } from './platform/helper-threads.ts';
 
 /** Starts the service, or with `--print-config` shows how it would start. */
 async function main(): Promise<void> {
@@ -13,7 +12,6 @@ async function main(): Promise<void> {
     return;
   }
   const app = await startApp(config);
-  putHelpersBehind();
   process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
   let asked = 0;
