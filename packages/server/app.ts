@@ -31,6 +31,8 @@ export interface AppOverrides {
   log?: Logger;
   /** For tests: every answer is held against the contract. */
   checkAnswers?: boolean;
+  /** For tests: a transaction that begins inside another one is an error. */
+  refuseNestedTransactions?: boolean;
   /** For tests: further certificates to trust, and another way to resolve names. */
   outbound?: Omit<OutboundOptions, 'allowedSubnets'>;
 }
@@ -38,6 +40,7 @@ export interface AppOverrides {
 export interface App {
   readonly address: string;
   readonly platform: Platform;
+  readonly tasks: PeriodicTasks;
   /** The one-time sign-in link of a fresh installation, if there is one. */
   readonly signInLink: string | undefined;
   /** Another one, for after the first was used. */
@@ -62,7 +65,12 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   const ids = createIds(clock);
   const keyring = await loadKeyring(config);
   const appUrl = await openDatabase(config, keyring, log, lifecycle);
-  const database = connectDatabase({ url: appUrl, poolSize: config.DATABASE_POOL_SIZE, log });
+  const database = connectDatabase({
+    url: appUrl,
+    poolSize: config.DATABASE_POOL_SIZE,
+    log,
+    refuseNested: overrides.refuseNestedTransactions ?? false,
+  });
   lifecycle.onClose('database pool', () => database.close());
   const queue = new Queue(
     { url: appUrl, jobs: jobDefinitions, log },
@@ -130,15 +138,18 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
       if (stop) lifecycle.onClose('runner', stop);
     }
   }
-  if (config.HOLDFAST_ROLES.includes('scheduler')) {
-    const tasks = new PeriodicTasks(database, log);
-    tasks.start(modules.flatMap((module) => module.tasks ?? []));
-    lifecycle.onClose('periodic tasks', () => tasks.close());
-  }
+  const tasks = new PeriodicTasks(
+    modules.flatMap((module) => module.tasks ?? []),
+    database.taskLocks,
+    log,
+  );
+  if (config.HOLDFAST_ROLES.includes('scheduler')) tasks.start();
+  lifecycle.onClose('periodic tasks', () => tasks.close());
   state.ready = true;
   return {
     address: address.value,
     platform,
+    tasks,
     signInLink: isApi ? await signInLink() : undefined,
     newSignInLink: signInLink,
     close: () => lifecycle.close(),

@@ -28,7 +28,7 @@ export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply
 }
 
 /** Whatever was thrown, as the error the caller may see. What is not foreseen is told to the log only. */
-export function toProblem(error: unknown, request: FastifyRequest): Problem {
+export function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof Problem) return error;
   const known = fromFramework(error as FastifyError);
   if (known) return known;
@@ -66,11 +66,16 @@ export function bodyFault(reason: string): Problem {
   return new Problem('VALIDATION_ERROR', `body: ${reason}`, { details: { field: 'body', reason } });
 }
 
+/** Of the network, and of PostgreSQL: shutting down, full, connection lost, a lock or a statement that took too long. */
+const unreachableCodes = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE'],
+  ...['57P01', '57P02', '57P03', '53300', '08006', '08003', '55P03', '57014', '25P03'],
+]);
+
 function isOverload(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
     const code = (current as NodeJS.ErrnoException).code ?? '';
-    if (['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03', '53300', '08006', '08003'].includes(code))
-      return true;
+    if (unreachableCodes.has(code)) return true;
     if (/timeout exceeded when trying to connect|Connection terminated|not queryable/.test(current.message))
       return true;
   }

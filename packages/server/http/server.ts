@@ -16,7 +16,7 @@ import { Problem } from '../platform/problem.ts';
 import type { RateLimiter } from '../platform/rate-limit.ts';
 import type { Authenticator } from './authentication.ts';
 import type { AnyHandler, Handlers } from './call.ts';
-import { bodyFault, errorBody, sendProblem, toProblem } from './errors.ts';
+import { bodyFault, errorBody, problemOf, sendProblem } from './errors.ts';
 import { IdempotencyStore } from './idempotency.ts';
 import type { Metrics } from './metrics.ts';
 import { createNotFound } from './not-found.ts';
@@ -84,7 +84,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
       setStandardHeaders(request, reply, options.publicOrigin());
-      sendProblem(reply, toProblem(error, request));
+      sendProblem(reply, problemOf(error, request));
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.ids),
   });
@@ -95,7 +95,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));
   app.addHook('onResponse', async (request, reply) => report(request, reply, options));
-  app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, toProblem(error, request)));
+  app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, problemOf(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);
   for (const operation of allOperations) {
     const handler = options.handlers[operation.id as keyof Handlers] as AnyHandler | undefined;

@@ -1,4 +1,4 @@
-import type { Database } from './database/database.ts';
+import type { TaskLocks } from './database/task-locks.ts';
 import type { Logger } from './log.ts';
 
 /** House-keeping that runs again and again, in one process at a time. Each run must be harmless to repeat. */
@@ -9,22 +9,32 @@ export interface PeriodicTask {
 }
 
 export class PeriodicTasks {
-  readonly #database: Database;
+  readonly #locks: TaskLocks;
   readonly #log: Logger;
+  readonly #tasks: readonly PeriodicTask[];
   readonly #stopping = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #running = new Set<Promise<void>>();
 
-  constructor(database: Database, log: Logger) {
-    this.#database = database;
+  constructor(tasks: readonly PeriodicTask[], locks: TaskLocks, log: Logger) {
+    this.#tasks = tasks;
+    this.#locks = locks;
     this.#log = log;
   }
 
-  start(tasks: readonly PeriodicTask[]): void {
-    for (const task of tasks) {
-      const timer = setInterval(() => this.#tick(task), task.everyMs);
-      this.#timers.add(timer);
-    }
+  start(): void {
+    for (const task of this.#tasks) this.#timers.add(setInterval(() => this.#tick(task), task.everyMs));
+  }
+
+  /** One run of a task at once, waited for: what a test does instead of waiting for the time. */
+  async runNow(name: string): Promise<void> {
+    const task = this.#tasks.find((candidate) => candidate.name === name);
+    if (!task) throw new Error(`there is no periodic task "${name}"`);
+    while (!(await this.#runAlone(task))) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  get names(): readonly string[] {
+    return this.#tasks.map((task) => task.name);
   }
 
   async close(): Promise<void> {
@@ -34,21 +44,17 @@ export class PeriodicTasks {
   }
 
   #tick(task: PeriodicTask): void {
-    const run = this.#runAlone(task).catch((error: unknown) =>
-      this.#log.warn({ err: error, task: task.name }, 'a periodic task failed; it will run again'),
-    );
+    const run = this.#runAlone(task)
+      .then(() => undefined)
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error, task: task.name }, 'a periodic task failed; it will run again'),
+      );
     this.#running.add(run);
-    run.finally(() => this.#running.delete(run));
+    void run.finally(() => this.#running.delete(run));
   }
 
   /** Other processes of the scheduler role skip their turn while one holds the task's lock. */
-  async #runAlone(task: PeriodicTask): Promise<void> {
-    await this.#database.system(async ({ client }) => {
-      const { rows } = await client.query(
-        `select pg_try_advisory_xact_lock(hashtext('holdfast task'), hashtext($1)) as held`,
-        [task.name],
-      );
-      if (rows[0].held) await task.run(this.#stopping.signal);
-    });
+  #runAlone(task: PeriodicTask): Promise<boolean> {
+    return this.#locks.runAlone(task.name, this.#stopping.signal, (signal) => task.run(signal));
   }
 }

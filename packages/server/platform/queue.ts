@@ -1,6 +1,6 @@
 import { type ConstructorOptions, PgBoss } from 'pg-boss';
 import type { z } from 'zod';
-import type { Transaction } from './database/database.ts';
+import { connectionLimits, type Transaction } from './database/database.ts';
 import type { Logger } from './log.ts';
 
 /** How the queue treats a kind of job. */
@@ -45,6 +45,13 @@ export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 /** A worker that has not been heard of for this long is taken for dead, and its job runs elsewhere. The queue's least. */
 const heartbeatSeconds = 10;
 const schema = 'pgboss';
+
+/** The same limits as everywhere, in the form that the queue hands on to its connections. */
+export const queueSessionOptions = [
+  `-c statement_timeout=${connectionLimits.statement_timeout}`,
+  `-c lock_timeout=${connectionLimits.lock_timeout}`,
+  `-c idle_in_transaction_session_timeout=${connectionLimits.idle_in_transaction_session_timeout}`,
+].join(' ');
 
 export interface QueueOptions {
   url: string;
@@ -103,6 +110,8 @@ export class Queue {
       schema,
       max: 6,
       application_name: 'holdfast queue',
+      connectionTimeoutMillis: connectionLimits.connectionTimeoutMillis,
+      options: queueSessionOptions,
       migrate: false,
       createSchema: false,
       schedule: false,

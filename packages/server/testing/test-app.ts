@@ -61,7 +61,7 @@ export async function startTestApp(
     ...environment,
   });
   const log = createLogger(config.LOG_LEVEL, sink);
-  const app = await startApp(config, { clock, log, checkAnswers: true, ...overrides });
+  const app = await startApp(config, { clock, log, checkAnswers: true, refuseNestedTransactions: true, ...overrides });
   return {
     ...app,
     clock,

@@ -24,6 +24,11 @@ export class CheckpointSignatures {
     this.#clock = options.clock;
   }
 
+  /** Reads the key, in a transaction of its own. Whoever signs inside a transaction does this before it begins. */
+  async prepare(): Promise<void> {
+    await this.#loadKey();
+  }
+
   async sign(checkpoint: Omit<Checkpoint, 'signature'>): Promise<string> {
     const told = [
       'holdfast audit checkpoint',

@@ -46,6 +46,7 @@ export class AuditRetention {
   /** Cuts in bounded pieces, so that no transaction holds its locks for long. */
   async trim(organizationId: string, signal: AbortSignal): Promise<number> {
     let removedRows = 0;
+    await this.#options.signatures.prepare();
     for (;;) {
       signal.throwIfAborted();
       const removed = await this.#options.database.system((transaction) => this.#cut(transaction, organizationId));

@@ -7,7 +7,7 @@ export const authenticationFunctions = [
   'drop function if exists holdfast_identify_person(text, text, text, timestamptz)',
   `create or replace function holdfast_identify_person(given_session text, given_user text, given_organization text, given_now timestamptz)
    returns table (email text, email_verified boolean, name text, organization_id text, organization_name text, plan text, role text, active_at timestamptz, used_at timestamptz)
-   language sql stable security definer set search_path = pg_catalog, public as $$
+   language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
      select u.email, u.email_verified, u.name, o.id, o.name, o.plan, m.role, m.last_active_at, s.last_used_at
        from sessions s
        join users u on u.id = s.user_id
@@ -17,7 +17,7 @@ export const authenticationFunctions = [
    $$`,
   `create or replace function holdfast_identify_key(given_hash text, given_now timestamptz)
    returns table (id text, email text, permissions jsonb, organization_id text, organization_name text, plan text, deleted boolean, used_at timestamptz)
-   language sql stable security definer set search_path = pg_catalog, public as $$
+   language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
      select a.id, a.email, a.permissions, o.id, o.name, o.plan, o.deleted_at is not null, a.last_used_at
        from service_accounts a
        join organizations o on o.id = a.organization_id

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { listen } from '../../platform/database/listen.ts';
 import { outboxChannel } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
@@ -51,13 +50,14 @@ async function runDeliveries(platform: Platform, audit: AuditLog, secrets: Webho
     onWritten: (attempts) => after.apply(attempts),
   });
   const dispatcher = new Dispatcher({ database, clock, ids, log, onDeliveries: () => sender.wake() });
-  const silence = listen(database.pool, [outboxChannel, deliveriesChannel], log, (channel) =>
-    channel === outboxChannel ? dispatcher.wake() : sender.wake(),
-  );
+  const unsubscribe = [
+    database.notices.subscribe(outboxChannel, () => dispatcher.wake()),
+    database.notices.subscribe(deliveriesChannel, () => sender.wake()),
+  ];
   dispatcher.start();
   sender.start();
   return async () => {
-    await silence();
+    for (const stop of unsubscribe) stop();
     await dispatcher.stop();
     await sender.stop();
     await agent.destroy();

@@ -1,13 +1,18 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
+import { minuteMs, secondMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
+import { Notices } from './notices.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { Statement } from './statement.ts';
+import { TaskLocks } from './task-locks.ts';
+import { TransactionClient } from './transaction-client.ts';
 
-/** One transaction, wearing the role of a tenant or of the system. */
+/** One transaction, in the role of a tenant or of the system. Both handles throw once it has ended. */
 export interface Transaction {
   readonly orm: NodePgDatabase;
-  readonly client: pg.PoolClient;
+  readonly client: TransactionClient;
   readonly organizationId: string | null;
   /** Runs after the commit, and not at all if there is none. */
   onCommit(action: () => void): void;
@@ -22,9 +27,19 @@ export interface Database {
   read<Values, Row>(organizationId: string, statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
   /** One statement without a role: reaches only functions granted to the login, no table. */
   call<Values, Row>(statement: Statement<Values, Row>, values: Values): Promise<Row[]>;
-  /** The pool itself, for the queue's own connection handling. */
-  readonly pool: pg.Pool;
+  /** What PostgreSQL announces; a connection of its own. */
+  readonly notices: Notices;
+  /** For work that one process does at a time; a connection of its own. */
+  readonly taskLocks: TaskLocks;
   close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  poolSize: number;
+  log: Logger;
+  /** For tests: a transaction begun inside another is an error, because at worst each waits for the other's connection. */
+  refuseNested?: boolean;
 }
 
 const identifierPattern = /^[A-Za-z0-9_-]{1,64}$/;
@@ -32,38 +47,57 @@ const attemptsMax = 5;
 /** Serialization failure, deadlock: the same work may well succeed when it runs again. */
 const repeatableCodes = new Set(['40001', '40P01']);
 
-export function connectDatabase(options: { url: string; poolSize: number; log: Logger }): Database {
+/** No statement, no wait for a lock and no forgotten transaction can hold a connection for longer than this. */
+export const connectionLimits = {
+  connectionTimeoutMillis: 15 * secondMs,
+  statement_timeout: minuteMs,
+  lock_timeout: 20 * secondMs,
+  idle_in_transaction_session_timeout: 2 * minuteMs,
+};
+
+export function connectDatabase(options: DatabaseOptions): Database {
   const connection = {
     connectionString: options.url,
-    connectionTimeoutMillis: 15_000,
     application_name: 'holdfast',
     keepAlive: true,
+    ...connectionLimits,
   };
   const pool = new pg.Pool({
     ...connection,
     max: options.poolSize,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: 30 * secondMs,
     // What a transaction asks first travels right behind its begin instead of waiting for the answer to it.
     pipeline: true,
   } as pg.PoolConfig);
   const onBroken = (error: Error) => options.log.warn({ err: error }, 'an idle database connection broke');
   pool.on('error', onBroken);
   const lanes = new ReadLanes(connection, onBroken);
+  const notices = new Notices(connection, options.log);
+  const taskLocks = new TaskLocks(connection, options.log);
+  const refuseNested = () => {
+    if (options.refuseNested && insideTransaction.getStore())
+      throw new Error('a transaction begins inside another one; hand the open transaction down instead');
+  };
   return {
-    pool,
+    notices,
+    taskLocks,
     tenant: (organizationId, work) => {
       requireIdentifier(organizationId);
+      refuseNested();
       const begin = `begin; set local role holdfast_tenant; set local holdfast.organization_id = '${organizationId}'`;
       return repeatedly(() => transact(pool, begin, organizationId, work));
     },
-    system: (work) => repeatedly(() => transact(pool, 'begin; set local role holdfast_system', null, work)),
+    system: (work) => {
+      refuseNested();
+      return repeatedly(() => transact(pool, 'begin; set local role holdfast_system', null, work));
+    },
     read: (organizationId, statement, values) => {
       requireIdentifier(organizationId);
       return lanes.read(organizationId, statement, values);
     },
     call: (statement, values) => lanes.read(null, statement, values),
     close: async () => {
-      await Promise.all([lanes.close(), pool.end()]);
+      await Promise.all([notices.close(), taskLocks.close(), lanes.close(), pool.end()]);
     },
   };
 }
@@ -78,68 +112,37 @@ async function transact<T>(
   organizationId: string | null,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
+  const connection = await pool.connect();
+  const client = new TransactionClient(connection);
   const afterCommit: (() => void)[] = [];
   let broken: Error | undefined;
   const onError = (error: Error) => {
     broken = error;
   };
-  client.on('error', onError);
+  connection.on('error', onError);
   try {
-    const begun = client.query(begin);
+    const begun = connection.query(begin);
     begun.catch(() => undefined);
-    const result = await work({
-      orm: ormOf(client),
-      client,
-      organizationId,
-      onCommit: (action) => afterCommit.push(action),
-    });
+    const onCommit = (action: () => void) => afterCommit.push(action);
+    const result = await insideTransaction.run(true, () => work({ orm: client.orm, client, organizationId, onCommit }));
+    client.end();
     await begun;
-    await client.query('commit');
+    await connection.query('commit');
     for (const action of afterCommit) action();
     return result;
   } catch (error) {
-    await client.query('rollback').catch((failure: Error) => {
+    client.end();
+    await connection.query('rollback').catch((failure: Error) => {
       broken = failure;
     });
     throw error;
   } finally {
-    client.off('error', onError);
-    client.release(broken);
+    connection.off('error', onError);
+    connection.release(broken);
   }
 }
 
-const orms = new WeakMap<pg.PoolClient, NodePgDatabase>();
-
-/** One query builder per connection, made once. */
-function ormOf(client: pg.PoolClient): NodePgDatabase {
-  const known = orms.get(client);
-  if (known) return known;
-  const orm = drizzle(preparing(client) as pg.PoolClient);
-  orms.set(client, orm);
-  return orm;
-}
-
-const statementsMax = 2000;
-const statements = new Map<string, string>();
-
-/** A name for a statement that has come before; the server keeps its plan under it. Bounded: texts that vary without end are not kept. */
-function statementName(text: string): string | undefined {
-  const known = statements.get(text);
-  if (known !== undefined || statements.size >= statementsMax) return known;
-  const name = `holdfast_${statements.size}`;
-  statements.set(text, name);
-  return name;
-}
-
-/** The same connection, but every statement with parameters is parsed and planned once per connection instead of every time. */
-function preparing(client: pg.PoolClient): Pick<pg.PoolClient, 'query'> {
-  const query = (config: pg.QueryConfig & { rowMode?: 'array' }, values?: unknown[]) => {
-    const name = config.name ?? (values && values.length > 0 ? statementName(config.text) : undefined);
-    return client.query(name === undefined ? config : { ...config, name }, values);
-  };
-  return { query: query as pg.PoolClient['query'] };
-}
+const insideTransaction = new AsyncLocalStorage<true>();
 
 async function repeatedly<T>(attempt: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count++) {

@@ -11,6 +11,7 @@ import type { Logger } from '../log.ts';
 const migrationLock = 0x48f0;
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
 const oldestVersion = 140_000;
+const migrationLimits = { lock: '60s', statement: '30min' };
 
 export interface MigrationOptions {
   /** Connection as the owner. */
@@ -33,6 +34,11 @@ export async function prepareDatabase(options: MigrationOptions): Promise<string
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    // Only now: processes that start together wait for each other as long as it takes. A migration itself must not wait for
+    // somebody's lock for long, because everybody else would wait behind it.
+    await client.query(
+      `set lock_timeout = '${migrationLimits.lock}'; set statement_timeout = '${migrationLimits.statement}'`,
+    );
     await requireVersion(client);
     const fingerprint = await fingerprintOf(options);
     if ((await readFingerprint(client)) === fingerprint) return options.appUrl ?? (await loginUrl(client, options));

@@ -5,11 +5,15 @@ interface Reference {
   parent: string;
 }
 
+interface Queries {
+  query<Row extends pg.QueryResultRow>(text: string): Promise<{ rows: Row[] }>;
+}
+
 /**
  * Every table whose rows belong to an organization, quoted, those that point at others first: deleting in this order
  * breaks no reference. Read from the catalogue, so that a table added later cannot be forgotten.
  */
-export async function tenantTables(client: pg.ClientBase): Promise<string[]> {
+export async function tenantTables(client: Queries): Promise<string[]> {
   const tables = await client.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition

@@ -100,7 +100,7 @@ export class IdentityProvider {
       } catch (error) {
         const isLast = index === configurations.length - 1;
         if (!isLast && error instanceof oidc.ResponseBodyError && error.error === 'invalid_client') continue;
-        throw this.#toProblem(error);
+        throw this.#problemOf(error);
       }
     }
     throw new Error('an identity provider has at least one configuration');
@@ -148,7 +148,7 @@ export class IdentityProvider {
   }
 
   /** Errors of the library may carry tokens and claims, so only their names are logged and none is passed on. */
-  #toProblem(error: unknown): Problem {
+  #problemOf(error: unknown): Problem {
     if (error instanceof Problem) return error;
     this.#log.warn({ reason: describe(error) }, 'a sign-in failed at the identity provider');
     if (error instanceof oidc.ResponseBodyError) {

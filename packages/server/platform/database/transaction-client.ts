@@ -1,0 +1,56 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type pg from 'pg';
+
+const statementsMax = 2000;
+const statementNames = new Map<string, string>();
+
+/**
+ * The connection as one transaction may use it. Afterwards it refuses: the connection already serves somebody else, and a
+ * statement that came late would run with their rights.
+ */
+export class TransactionClient {
+  readonly #connection: pg.PoolClient;
+  #orm: NodePgDatabase | undefined;
+  #hasEnded = false;
+
+  constructor(connection: pg.PoolClient) {
+    this.#connection = connection;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as in the driver, the caller names what its statement returns.
+  query<Row extends pg.QueryResultRow = any>(
+    query: string | pg.QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<pg.QueryResult<Row>> {
+    if (this.#hasEnded) throw new Error('this transaction has ended; its handle cannot be used any more');
+    return this.#connection.query<Row>(query as string, values as unknown[]);
+  }
+
+  /** The query builder on this transaction. */
+  get orm(): NodePgDatabase {
+    this.#orm ??= drizzle(preparing(this) as pg.PoolClient);
+    return this.#orm;
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+  }
+}
+
+/** A name for a statement that has come before; the server keeps its plan under it. Bounded: texts that vary without end are not kept. */
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known !== undefined || statementNames.size >= statementsMax) return known;
+  const name = `holdfast_${statementNames.size}`;
+  statementNames.set(text, name);
+  return name;
+}
+
+/** Every statement with parameters is parsed and planned once per connection instead of every time. */
+function preparing(client: TransactionClient): Pick<pg.PoolClient, 'query'> {
+  const query = (config: pg.QueryConfig & { rowMode?: 'array' }, values?: unknown[]) => {
+    const name = config.name ?? (values && values.length > 0 ? statementName(config.text) : undefined);
+    return client.query(name === undefined ? config : { ...config, name }, values);
+  };
+  return { query: query as pg.PoolClient['query'] };
+}

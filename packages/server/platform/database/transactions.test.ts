@@ -1,0 +1,90 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { queueSessionOptions } from '../queue.ts';
+import type { Transaction } from './database.ts';
+import { functionCall } from './statement.ts';
+import { outboxEvents } from './tables.ts';
+import { TaskLocks } from './task-locks.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const never = new AbortController().signal;
+
+test('a handle kept longer than its transaction throws instead of running in the next tenant', async () => {
+  const { database } = app.platform;
+  const kept: Transaction[] = [];
+  await database.tenant('org_A', async (transaction) => void kept.push(transaction));
+  await database
+    .tenant('org_A', async (transaction) => {
+      kept.push(transaction);
+      throw new Error('rolled back');
+    })
+    .catch(() => undefined);
+  await database.tenant('org_B', async () => {
+    for (const { client, orm } of kept) {
+      expect(() => client.query('select 1')).toThrow('has ended');
+      await expect(orm.select().from(outboxEvents)).rejects.toThrow();
+    }
+  });
+});
+
+test('a transaction inside a transaction is refused, because each could wait for the other', async () => {
+  const { database } = app.platform;
+  const nested = database.system(() => database.system(async () => 1));
+  await expect(nested).rejects.toThrow('inside another');
+});
+
+test('no statement, no wait for a lock and no idle transaction lasts for ever, whoever asks', async () => {
+  const { database } = app.platform;
+  const question = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+    current_setting('idle_in_transaction_session_timeout') as idle`;
+  const limits = { statement: '1min', lock: '20s', idle: '2min' };
+  expect(await database.call(functionCall(question), [])).toEqual([limits]);
+  expect((await database.system(({ client }) => client.query(question))).rows).toEqual([limits]);
+  const asQueue = await connected({ connectionString: app.databaseUrl, options: queueSessionOptions });
+  expect((await asQueue.query(question)).rows).toEqual([limits]);
+  await asQueue.end();
+});
+
+test('a task runs in one process at a time; when the connection behind its lock is lost it is told to stop', async () => {
+  const { databaseUrl } = app;
+  const { log } = app.platform;
+  const [one, other] = [1, 2].map(
+    (number) => new TaskLocks({ connectionString: databaseUrl, application_name: `locks ${number}` }, log),
+  ) as [TaskLocks, TaskLocks];
+  const inside = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const running = one.runAlone('the task', never, async (signal) => {
+    signal.addEventListener('abort', () => told.resolve());
+    inside.resolve();
+    await told.promise;
+  });
+  await inside.promise;
+  expect(await other.runAlone('the task', never, async () => undefined)).toBe(false);
+  expect(await one.runAlone('the task', never, async () => undefined)).toBe(false);
+  await other.runAlone('end it', never, async () => {
+    await endConnections(databaseUrl, 'locks 1');
+  });
+  await running;
+  await expect.poll(() => other.runAlone('the task', never, async () => undefined)).toBe(true);
+  await Promise.all([one.close(), other.close()]);
+});
+
+async function endConnections(url: string, applicationName: string): Promise<void> {
+  const client = await connected({ connectionString: url });
+  await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
+    applicationName,
+  ]);
+  await client.end();
+}
+
+async function connected(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(config);
+  await client.connect();
+  return client;
+}
