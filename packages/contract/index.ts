@@ -1,6 +1,7 @@
 export * from './access.ts';
 export * from './errors.ts';
 export * from './events.ts';
+export { requestExamples } from './examples.ts';
 export * from './operation.ts';
 export * from './operations/index.ts';
 export type * from './records.ts';

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { roleAtLeast, roles, scopes, scopesCover } from './access.ts';
 import { errorCodes, errorDefinition, jobErrorCodes, notFoundByParameter } from './errors.ts';
+import { requestExamples } from './examples.ts';
 import type { Operation } from './operation.ts';
 import { commonErrors, errorsOf } from './operation.ts';
 import { allOperations, operations } from './operations/index.ts';
@@ -75,6 +76,13 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
       expect((schema.shape[field] as z.ZodType).safeParse(null).success).toBe(true);
     }
   });
+});
+
+test('every call that takes a body has an example that it would take', () => {
+  for (const operation of allOperations.filter(({ body }) => body)) {
+    const example: unknown = requestExamples[operation.id as keyof typeof requestExamples];
+    expect(operation.body!.safeParse(example).error?.issues ?? [], operation.id).toEqual([]);
+  }
 });
 
 test('an operation is exported under its own id, and no id is used twice', () => {

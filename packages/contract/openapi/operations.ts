@@ -1,4 +1,5 @@
 import type { Access } from '../access.ts';
+import { requestExamples } from '../examples.ts';
 import type { Operation } from '../operation.ts';
 import type { ResponseCollection } from './responses.ts';
 import type { JsonSchema, SchemaCollection } from './schemas.ts';
@@ -43,10 +44,13 @@ function headerParameters(operation: Operation): object[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
+const exampleOf = (id: string): unknown => requestExamples[id as keyof typeof requestExamples];
+
 function requestBody(operation: Operation, schemas: SchemaCollection) {
   if (!operation.body) return {};
   const schema = schemas.convert(operation.body, 'input');
-  return { requestBody: { required: !operation.bodyOptional, content: { 'application/json': { schema } } } };
+  const examples = { sample: { value: exampleOf(operation.id) } };
+  return { requestBody: { required: !operation.bodyOptional, content: { 'application/json': { schema, examples } } } };
 }
 
 export function describeOperation(

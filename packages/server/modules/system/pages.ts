@@ -1,6 +1,8 @@
-import { errorsOf, type Operation, servedOperations } from '@holdfast/contract';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { version } from '../../version.ts';
+import { docsPage } from './docs/docs-page.ts';
 
 const style = `
 :root { color-scheme: light dark; --ink: light-dark(#17211d, #e6ece9); --soft: light-dark(#5b6a63, #9fb0a8); --line: light-dark(#dde4e0, #2c3833); --mark: light-dark(#0f6b4b, #5fd3a5); --ground: light-dark(#fff, #121815); }
@@ -17,15 +19,24 @@ code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
+/** The documentation has a style and a script of its own, from this origin and no other. */
+const docsPolicy =
+  "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
 /** The pages a browser sees before the dashboard: a front door and the readable documentation of the API. */
 export function servePages(app: FastifyInstance): void {
-  const pages = { '/': frontPage(), '/docs': docsPage() };
-  for (const [path, html] of Object.entries(pages)) {
-    app.get(path, async (_request, reply) =>
-      reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html),
-    );
-  }
+  const html = 'text/html; charset=utf-8';
+  const files = [
+    { path: '/', type: html, text: frontPage(), policy },
+    { path: '/docs', type: html, text: docsPage(), policy: docsPolicy },
+    { path: '/docs/docs.css', type: 'text/css; charset=utf-8', text: docsFile('docs.css'), policy },
+    { path: '/docs/docs.js', type: 'text/javascript; charset=utf-8', text: docsFile('docs.js'), policy },
+  ];
+  for (const { path, type, text, policy } of files)
+    app.get(path, async (_request, reply) => reply.header('content-security-policy', policy).type(type).send(text));
 }
+
+const docsFile = (name: string) => readFileSync(join(import.meta.dirname, 'docs', name), 'utf8');
 
 function frontPage(): string {
   return page(
@@ -38,39 +49,6 @@ function frontPage(): string {
   );
 }
 
-function docsPage(): string {
-  const byTag = Map.groupBy(servedOperations, (operation) => operation.tag);
-  const sections = [...byTag].map(
-    ([tag, operations]) => `<h2>${escapeHtml(tag)}</h2><table>${operations.map(row).join('')}</table>`,
-  );
-  return page(
-    'Holdfast API',
-    `
-    <h1>Holdfast API</h1>
-    <p class="soft">Version ${version}. The whole of it, with every schema, as <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
-    <p>Send <code>Authorization: Bearer &lt;access token or API key&gt;</code> and, for calls inside an organization, <code>X-Organization-Id</code>. Answers are <code>{"success": true, "data": …}</code>, errors <code>{"success": false, "error": {"code", "message", "details", "requestId"}}</code>.</p>
-    ${sections.join('')}`,
-  );
-}
-
-function row(operation: Operation): string {
-  const errors = errorsOf(operation)
-    .map((code) => `<code>${code}</code>`)
-    .join(' ');
-  return `<tr><td>${operation.method}</td><td><code>${escapeHtml(operation.path)}</code><br>${escapeHtml(operation.summary)}. <span class="soft">${escapeHtml(operation.description)}</span><br><small>${escapeHtml(accessOf(operation))} Errors: ${errors}</small></td></tr>`;
-}
-
-function accessOf(operation: Operation): string {
-  const { access } = operation;
-  if (access.kind === 'public') return 'Open to everyone.';
-  if (access.kind === 'person') return 'For signed-in people.';
-  return `Needs the role ${access.role}${access.scope ? ` or the scope ${access.scope}` : '; not for API keys'}.`;
-}
-
 function page(title: string, body: string): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${style}</style></head><body><main>${body}</main></body></html>`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
