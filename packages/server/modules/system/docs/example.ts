@@ -48,7 +48,9 @@ export function exampleOf(given: Schema, depth = 0, name = ''): unknown {
 }
 
 function exampleObject(schema: Schema, depth: number): object {
-  const required = new Set(schema.required);
+  const names = Object.keys(schema.properties ?? {});
+  // Where nothing has to be there, something says more than nothing.
+  const required = new Set(schema.required?.length ? schema.required : names.slice(0, 1));
   const entries = Object.entries(schema.properties ?? {}).flatMap(([name, property]): [string, unknown][] => {
     if (!required.has(name)) return [];
     const declared = property === true ? schema.patternProperties?.[`^${name}$`] : property;
