@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BackupBench, startBackupBench } from '../server/testing/backup-bench.ts';
+import { type BackupBench, startBackupBench } from './testing/backup-bench.ts';
 
 /** The package as a stranger gets it: packed, installed into an empty project, compiled with plain `tsc`, run. */
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
+const contract = join(root, 'packages/contract');
 const patience = 180_000;
 
 let folder: string;
@@ -37,12 +38,12 @@ const npm = (cwd: string, ...args: string[]) => run('npm', args, { cwd, maxBuffe
 async function packContract(): Promise<string> {
   const house = join(folder, 'house');
   const isSource = (path: string) => !/node_modules|[\\/]dist([\\/]|$)/.test(path.slice(root.length));
-  await cp(import.meta.dirname, join(house, 'packages/contract'), { recursive: true, filter: isSource });
+  await cp(contract, join(house, 'packages/contract'), { recursive: true, filter: isSource });
   for (const file of ['tsconfig.json', 'LICENSE']) await cp(join(root, file), join(house, file));
   await symlink(join(root, 'node_modules'), join(house, 'node_modules'));
   const tarball = await pack(join(house, 'packages/contract'));
   const manifest = (where: string) => readFile(join(where, 'package.json'), 'utf8');
-  expect(await manifest(join(house, 'packages/contract'))).toBe(await manifest(import.meta.dirname));
+  expect(await manifest(join(house, 'packages/contract'))).toBe(await manifest(contract));
   return tarball;
 }
 
@@ -59,7 +60,7 @@ async function readmeProgram(): Promise<string> {
     ...bench.as,
     body: key,
   });
-  const blocks = [...(await readFile(join(import.meta.dirname, 'README.md'), 'utf8')).matchAll(/```ts\n(.*?)```/gs)];
+  const blocks = [...(await readFile(join(contract, 'README.md'), 'utf8')).matchAll(/```ts\n(.*?)```/gs)];
   expect(blocks.length).toBeGreaterThan(5);
   return blocks
     .map((block) => block[1])
