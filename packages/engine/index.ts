@@ -4,6 +4,7 @@ export * from './foreign/foreign-view.ts';
 export { findManagedExport, type ManagedExport } from './foreign/managed-export.ts';
 export * from './format/descriptor.ts';
 export * from './format/document-json.ts';
+export * from './format/journal-page.ts';
 export * from './format/manifest-body.ts';
 export * from './format/object-keys.ts';
 export * from './format/same-content.ts';

@@ -80,7 +80,8 @@ export const cancelRestore = operation({
   path: api('/backups/restore/{restoreJobId}/cancel'),
   tag,
   summary: 'Cancel a restore',
-  description: 'Stops writing within seconds. What was written stays; the safety backup undoes it.',
+  description:
+    'Stops writing: once it says `cancelled`, nothing more is written. What was written stays; undo takes it back.',
   access: runs,
   params,
   success: ok(restore),
@@ -110,7 +111,6 @@ export const undoRestore = operation({
   description:
     'Starts a restore that puts back, for exactly the documents the named one wrote or deleted, what was there before: replaced and deleted ones return, created ones go. A document that somebody changed since is left and counted in `conflicts`, unless `force` is given. Works after failed, cancelled and resumed restores too.',
   access: runs,
-  available: false,
   params,
   body: undoRestoreRequest,
   bodyOptional: true,

@@ -7,7 +7,7 @@ import { isOwnerId } from './object-keys.ts';
 import { additionalData } from './segment.ts';
 import { formatVersion } from './segment-header.ts';
 
-export const manifestContent = { root: 1, shard: 2, logRoot: 3 } as const;
+export const manifestContent = { root: 1, shard: 2, logRoot: 3, journal: 4 } as const;
 export type ManifestContent = (typeof manifestContent)[keyof typeof manifestContent];
 
 const manifestHeaderBytes = 48;
@@ -152,7 +152,7 @@ function decodeHeader(bytes: Uint8Array): ManifestHeader {
   const usedCodec = view.getUint8(6);
   const isReservedZero = view.getUint8(7) === 0 && bytes.subarray(36, manifestHeaderBytes).every((byte) => byte === 0);
   const clearLength = view.getUint32(24, true);
-  if (content < 1 || content > 3 || !isCodec(usedCodec) || !isReservedZero || clearLength > clearBytesMax) {
+  if (content < 1 || content > 4 || !isCodec(usedCodec) || !isReservedZero || clearLength > clearBytesMax) {
     throw damaged('has an unknown kind');
   }
   return {

@@ -1,3 +1,4 @@
+import { emptyOutline, outlineDocument } from './document-bytes.ts';
 import type { RecordBatch, RecordKind } from './record.ts';
 
 export type MergeMode = 'overwrite' | 'skip_existing' | 'merge';
@@ -41,6 +42,14 @@ export interface ApplyOptions {
 export interface Version {
   readonly seconds: number;
   readonly nanos: number;
+}
+
+const outline = emptyOutline(false);
+
+/** The version of a serialized document. */
+export function versionOfDocument(document: Uint8Array): Version {
+  outlineDocument(document, 0, document.length, outline);
+  return { seconds: outline.updateSeconds, nanos: outline.updateNanos };
 }
 
 /** Records that may be written only over the versions given here, one for each: null where no document may exist. */

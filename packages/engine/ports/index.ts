@@ -5,6 +5,7 @@ export * from './document-bytes.ts';
 export * from './document-source.ts';
 export * from './document-target.ts';
 export * from './errors.ts';
+export * from './gone-document.ts';
 export * from './instant.ts';
 export * from './path-order.ts';
 export * from './record.ts';

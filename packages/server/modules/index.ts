@@ -33,7 +33,14 @@ import {
   roleIn,
 } from './organizations/index.ts';
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
-import { createRestoresModule, drillLater, moveRestores, restoreStore } from './restores/index.ts';
+import {
+  createRestoresModule,
+  drillLater,
+  moveRestores,
+  noMoments,
+  restoreStore,
+  rewrapJournals,
+} from './restores/index.ts';
 import {
   afterBackup,
   checkRetention,
@@ -65,7 +72,7 @@ export function composeModules(platform: Platform): Composition {
       (await storageStore.find(transaction, organizationId, id)) !== undefined,
     countProjects,
     measureBackups: organizationTotals,
-    rewraps: [rewrapBackups(queue)],
+    rewraps: [rewrapBackups(queue), rewrapJournals],
     purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
   });
   const auth = createAuthModule(platform, {
@@ -122,7 +129,7 @@ export function composeModules(platform: Platform): Composition {
       recordAnomaly(schedulesContext, transaction, backup, { reason, before: null, after: null }),
   };
   const backups = createBackupsModule(backupsContext);
-  const restores = createRestoresModule({ ...backupsContext, backups, sign: auth.sign });
+  const restores = createRestoresModule({ ...backupsContext, backups, moments: noMoments, sign: auth.sign });
   const schedulesContext: SchedulesContext = {
     backups: backupsContext,
     organizations: { activeOf: activeOrganizations },

@@ -32,7 +32,7 @@ export { removeRow, requireRemovable, verifyLater } from './change-backup.ts';
 export type { BackupKeys, BackupsContext, OrganizationFacts } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { backupJobs } from './jobs.ts';
-export { createBackupKeys, rewrapBackups } from './keys/backup-keys.ts';
+export { createBackupKeys, rewrapBackups, secretOf } from './keys/backup-keys.ts';
 export { followJob } from './live-events.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
@@ -40,6 +40,7 @@ export { type RetentionCandidate, retentionStore } from './retention-store.ts';
 export { admitBackups } from './run/admission.ts';
 export { mayPass } from './run/end-backup.ts';
 export { EngineRoom } from './run/engine-resources.ts';
+export { scopeOf } from './run/plan-backup.job.ts';
 export {
   bytesPerDocument,
   organizationTotals,

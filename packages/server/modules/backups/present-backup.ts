@@ -25,6 +25,12 @@ export function presentBackup(
     excludeCollections: row.excludeCollections,
     includeSubcollections: row.includeSubcollections,
     includeAuthUsers: row.includeAuthUsers,
+    scope: {
+      collections: row.collections,
+      excludeCollections: row.excludeCollections,
+      includeSubcollections: row.includeSubcollections,
+      documents: row.documentPaths && { count: row.documentPaths.length, paths: row.documentPaths.slice(0, 1000) },
+    },
     snapshotTime: row.snapshots.length > 1 ? null : toTimestamp(row.snapshotTime),
     snapshots: row.snapshots,
     progress: presentProgress(row),

@@ -17,7 +17,7 @@ export function presentRestore(row: RestoreRow): Restore {
     id: row.id,
     restoreJobId: row.id,
     backupId: row.backupId,
-    pointInTime: null,
+    pointInTime: row.pointInTime && new Date(row.pointInTime).toISOString(),
     projectId: row.projectId,
     targetProjectId: row.targetProjectId,
     status: row.status,
@@ -32,7 +32,16 @@ export function presentRestore(row: RestoreRow): Restore {
     includeSubcollections: row.includeSubcollections,
     rewriteReferences: row.rewriteReferences,
     deleteExtra: row.deleteExtra,
+    items:
+      row.items?.map((item) => ({
+        ...item,
+        pointInTime: item.pointInTime && new Date(item.pointInTime).toISOString(),
+      })) ?? null,
     safetyBackupId: row.safetyBackupId,
+    undoOf: row.undoOf,
+    undoneBy: row.undoneBy,
+    conflicts: row.conflicts,
+    conflictSample: row.conflictSample,
     documentsRestored: row.documentsRestored,
     collectionsRestored: row.collectionsRestored,
     preview: row.preview,
@@ -49,7 +58,7 @@ export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
   return {
     percent: row.percent,
     phase: row.phase,
-    documents: row.documentsRestored + row.documentsSkipped,
+    documents: row.documentsRestored + row.documentsSkipped + row.documentsDeleted,
     bytes: row.bytesDone,
     etaSeconds: etaSeconds(row),
   };

@@ -55,10 +55,11 @@ export const restoreStore = {
     return found(row);
   },
 
-  /** False when another worker has claimed the restore since, or it has ended. */
-  async save({ orm }: Transaction, row: RestoreRow, change: Partial<NewRestore>): Promise<boolean> {
+  /** Undefined when another worker has claimed the restore since, or it has ended. */
+  async save({ orm }: Transaction, row: RestoreRow, change: Partial<NewRestore>): Promise<RestoreRow | undefined> {
     const mine = and(is(row.organizationId, row.id), eq(restores.epoch, row.epoch), eq(restores.status, 'running'));
-    return (await orm.update(restores).set(change).where(mine).returning({ id: restores.id })).length > 0;
+    const [saved] = await orm.update(restores).set(change).where(mine).returning();
+    return saved;
   },
 
   /** Restores and drills that read a backup now. */

@@ -1,11 +1,13 @@
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { backupStore, followJob } from '../backups/index.ts';
+import { cancelRestore, resumeRestore } from './change-restore.ts';
 import type { RestoresContext } from './context.ts';
 import { startDrill } from './drills/run-drill.job.ts';
 import { presentDrill, presentRestore, presentRestoreProgress } from './present-restore.ts';
 import { drillStore, restoreEtag, restoreStore } from './restore-store.ts';
-import { cancelRestore, resumeRestore, startRestore } from './start-restore.ts';
+import { startRestore } from './start-restore.ts';
+import { undoRestore } from './undo-restore.ts';
 
 export function restoreHandlers(context: RestoresContext): Handlers {
   const { database, cursors } = context.platform;
@@ -47,6 +49,11 @@ export function restoreHandlers(context: RestoresContext): Handlers {
     resumeRestore: async (call) => {
       await resumeRestore(context, call, call.params.restoreJobId);
       return answer(call.organization.id, call.params.restoreJobId);
+    },
+
+    undoRestore: async (call) => {
+      const options = call.body ?? { force: false, dryRun: false };
+      return answer(call.organization.id, (await undoRestore(context, call, call.params.restoreJobId, options)).id);
     },
 
     streamRestoreEvents: async ({ organization, params, signal }) => {

@@ -1,13 +1,16 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
+import { documentsScope, parseInstant, type Scope, wholeDatabase } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { actorOf } from '../audit/index.ts';
-import { backupStore } from '../backups/index.ts';
+import { backupStore, scopeOf } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import type { RestoresContext } from './context.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
+import { askedScope } from './run/scope-of-restore.ts';
+import type { StoredItem } from './tables.ts';
 
 type Request = BodyOf<Operations['startRestore']>;
 
@@ -20,30 +23,16 @@ export interface Caller {
 export async function startRestore(context: RestoresContext, caller: Caller, request: Request): Promise<RestoreRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
-  if (request.items) throw invalid('items', 'is not served yet');
-  if (request.backupId === undefined) {
-    await database.tenant(organizationId, (transaction) =>
-      projectStore.get(transaction, organizationId, request.projectId ?? ''),
-    );
-    throw new Problem('POINT_IN_TIME_UNAVAILABLE', 'Point-in-time recovery is not switched on for this project.', {
-      details: { before: null, after: null },
-    });
-  }
-  const backupId = request.backupId;
+  const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {
-    const backup = await backupStore.get(transaction, organizationId, backupId);
-    if (backup.status !== 'completed') {
-      throw new Problem('INVALID_STATE', `Only a completed backup can be restored; this one is ${backup.status}.`, {
-        details: { status: backup.status },
-      });
-    }
-    const target = await projectStore.get(transaction, organizationId, request.targetProjectId ?? backup.projectId);
+    const target = await projectStore.get(transaction, organizationId, request.targetProjectId ?? what.projectId);
     const inserted = await restoreStore.insert(
       transaction,
-      newRestore(context, organizationId, backup, target.id, request),
+      newRestore(context, organizationId, what, target.id, request),
     );
     await note(context, transaction, caller, 'restore.created', inserted.id, {
-      backupId,
+      ...(what.backupId ? { backupId: what.backupId } : {}),
+      ...(what.pointInTime ? { pointInTime: what.pointInTime } : {}),
       targetProjectId: target.id,
       mergeMode: inserted.mergeMode,
       dryRun: inserted.dryRun,
@@ -54,10 +43,70 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   return row;
 }
 
+interface RestoredThing extends Pick<NewRestore, 'backupId' | 'pointInTime' | 'items'> {
+  projectId: string;
+  hasAuthUsers: boolean;
+  /** What it covers, as far as the records know. */
+  scope: Scope;
+}
+
+async function whatToRestore(
+  context: RestoresContext,
+  organizationId: string,
+  request: Request,
+): Promise<RestoredThing> {
+  const { database } = context.platform;
+  const none = { backupId: null, pointInTime: null, items: null, hasAuthUsers: false };
+  if (request.items) return { ...none, ...(await basketOf(context, organizationId, request)) };
+  if (request.backupId !== undefined) {
+    const backup = await database.tenant(organizationId, (transaction) =>
+      completedBackup(transaction, organizationId, request.backupId!),
+    );
+    const { projectId, includeAuthUsers: hasAuthUsers } = backup;
+    return { ...none, backupId: backup.id, projectId, hasAuthUsers, scope: scopeOf(backup) };
+  }
+  const project = await database.tenant(organizationId, (transaction) =>
+    projectStore.get(transaction, organizationId, request.projectId ?? ''),
+  );
+  const pointInTime = parseInstant(request.pointInTime!)!;
+  await context.moments.require(organizationId, project.id, pointInTime);
+  return { ...none, pointInTime, projectId: project.id, scope: wholeDatabase };
+}
+
+async function basketOf(context: RestoresContext, organizationId: string, request: Request) {
+  const { database } = context.platform;
+  const items: StoredItem[] = [];
+  const projects = new Set<string>(request.projectId ? [request.projectId] : []);
+  for (const { backupId, pointInTime, path } of request.items!) {
+    if (items.some((item) => item.path === path)) throw invalid('items', `${path} is picked twice`);
+    if (backupId !== undefined) {
+      const backup = await database.tenant(organizationId, (transaction) =>
+        completedBackup(transaction, organizationId, backupId),
+      );
+      projects.add(backup.projectId);
+    }
+    items.push({ path, backupId: backupId ?? null, pointInTime: pointInTime ? parseInstant(pointInTime)! : null });
+  }
+  const [projectId, other] = projects;
+  if (projectId === undefined || other !== undefined) throw invalid('items', 'belong to several projects');
+  await database.tenant(organizationId, (transaction) => projectStore.get(transaction, organizationId, projectId));
+  for (const { pointInTime } of items)
+    if (pointInTime !== null) await context.moments.require(organizationId, projectId, pointInTime);
+  return { items, projectId, scope: documentsScope(items.map(({ path }) => path)) };
+}
+
+async function completedBackup(transaction: Transaction, organizationId: string, backupId: string) {
+  const backup = await backupStore.get(transaction, organizationId, backupId);
+  if (backup.status === 'completed') return backup;
+  throw new Problem('INVALID_STATE', `Only a completed backup can be restored; this one is ${backup.status}.`, {
+    details: { status: backup.status },
+  });
+}
+
 function newRestore(
   context: RestoresContext,
   organizationId: string,
-  backup: { id: string; projectId: string; includeAuthUsers: boolean },
+  what: RestoredThing,
   targetProjectId: string,
   request: Request,
 ): NewRestore {
@@ -66,23 +115,33 @@ function newRestore(
   const { options } = request;
   const named = request.collections ?? options.collections;
   const collections = named && !(named.length === 1 && named[0] === '*') ? named : null;
+  const documentPaths = request.documentIds ? pathsOf(request.documentIds, collections) : null;
+  const { includeSubcollections: subcollections, deleteExtra } = options;
+  const asked = { collections, documentPaths, deleteExtra };
+  const scope = askedScope(what.scope, {
+    ...asked,
+    ...(subcollections === undefined ? {} : { includeSubcollections: subcollections }),
+  });
+  const { backupId, pointInTime, items, projectId } = what;
   return {
     id: ids.next('rst'),
     organizationId,
-    backupId: backup.id,
-    projectId: backup.projectId,
+    backupId,
+    pointInTime,
+    items,
+    projectId,
     targetProjectId,
     status: 'pending',
     phase: 'Initializing',
     mergeMode: options.mergeMode,
     dryRun: options.dryRun,
     collections,
-    documentPaths: request.documentIds ? pathsOf(request.documentIds, collections) : null,
-    includeAuthUsers: options.includeAuthUsers ?? (backup.includeAuthUsers && !request.documentIds && !collections),
-    includeSubcollections: options.includeSubcollections ?? true,
+    documentPaths,
+    includeAuthUsers: options.includeAuthUsers ?? (what.hasAuthUsers && !documentPaths && !collections),
+    includeSubcollections: subcollections ?? (scope.documents !== undefined || scope.includeSubcollections),
     safetyBackup: options.safetyBackup,
     rewriteReferences: options.rewriteReferences,
-    deleteExtra: options.deleteExtra,
+    deleteExtra,
     checkpoint: { stage: 'puts' },
     createdAt: now,
     updatedAt: now,
@@ -99,68 +158,6 @@ function pathsOf(ids: readonly string[], collections: readonly string[] | null):
       throw invalid('documentIds', `${path.slice(0, 200)} is not the path of a document`);
   }
   return [...new Set(paths)];
-}
-
-export async function cancelRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
-  const { database, clock } = context.platform;
-  const organizationId = caller.organization.id;
-  await database.tenant(organizationId, async (transaction) => {
-    const row = await restoreStore.lock(transaction, organizationId, restoreId);
-    requireStatus(row, ['pending', 'running'], 'cancelled');
-    const now = clock.now();
-    const error = {
-      code: 'CANCELLED',
-      message: 'The restore was cancelled.',
-      retryable: false,
-      advice: 'Resume it to go on from where it stopped.',
-    };
-    await restoreStore.update(transaction, organizationId, restoreId, {
-      status: 'cancelled',
-      completedAt: now,
-      updatedAt: now,
-      error,
-    });
-    await note(context, transaction, caller, 'restore.cancelled', restoreId, {});
-  });
-  await admitRestores(context.platform);
-}
-
-/** Goes on from the last checkpoint. What was written is not written again, except for the last stretch, to the same effect. */
-export async function resumeRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
-  const { database, clock } = context.platform;
-  const organizationId = caller.organization.id;
-  await database.tenant(organizationId, async (transaction) => {
-    const row = await restoreStore.lock(transaction, organizationId, restoreId);
-    requireStatus(row, ['failed', 'cancelled'], 'resumed');
-    await backupStore.get(transaction, organizationId, row.backupId);
-    await projectStore.get(transaction, organizationId, row.targetProjectId);
-    // Documents that failed lie before the checkpoint; only a run from the start meets them again.
-    const checkpoint = row.errorCount > 0 ? { stage: 'puts' as const } : row.checkpoint;
-    const counts =
-      row.errorCount > 0 ? { documentsRestored: 0, documentsSkipped: 0, documentsDeleted: 0, bytesDone: 0 } : {};
-    await restoreStore.update(transaction, organizationId, restoreId, {
-      ...counts,
-      checkpoint,
-      status: 'pending',
-      phase: 'Initializing',
-      admittedAt: null,
-      completedAt: null,
-      error: null,
-      errorCount: 0,
-      errorSample: [],
-      failures: 0,
-      updatedAt: clock.now(),
-    });
-    await note(context, transaction, caller, 'restore.resumed', restoreId, {});
-  });
-  await admitRestores(context.platform);
-}
-
-function requireStatus(row: RestoreRow, allowed: readonly RestoreRow['status'][], verb: string): void {
-  if (allowed.includes(row.status)) return;
-  throw new Problem('INVALID_STATE', `A restore that is ${row.status} cannot be ${verb}.`, {
-    details: { status: row.status },
-  });
 }
 
 export async function note(

@@ -1,5 +1,6 @@
+import type { Envelope, Scope } from '@holdfast/engine';
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, customType, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
@@ -22,6 +23,7 @@ export interface StoredPreview {
   merge: number;
   skip: number;
   delete: number;
+  irreversible?: number;
 }
 
 export interface DocumentFailure {
@@ -35,6 +37,17 @@ export interface Checkpoint {
   stage: 'puts' | 'deletes' | 'users' | 'done';
   /** Everything up to this path is settled in the stage. */
   after?: string;
+  /** An undo counts records instead: its order is that of the journal it takes back. */
+  settled?: number;
+  /** Set by a resume: what failed in the journal's pages before this one is tried once more. */
+  retryBefore?: number;
+}
+
+/** One document of a basket and where it is taken from. */
+export interface StoredItem {
+  backupId: string | null;
+  pointInTime: string | null;
+  path: string;
 }
 
 const count = (name: string) => bigint(name, { mode: 'number' });
@@ -44,7 +57,11 @@ export const restores = pgTable(
   {
     id: text('id').primaryKey(),
     organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
-    backupId: text('backup_id').notNull(),
+    /** Null when it comes from a moment, or from a basket of several. */
+    backupId: text('backup_id'),
+    /** A moment of the project's past, as an instant of the engine. */
+    pointInTime: text('point_in_time'),
+    items: jsonb('items').$type<StoredItem[]>(),
     projectId: text('project_id').notNull(),
     targetProjectId: text('target_project_id').notNull(),
     status: text('status').$type<JobStatus>().notNull(),
@@ -60,6 +77,19 @@ export const restores = pgTable(
     rewriteReferences: boolean('rewrite_references').notNull(),
     deleteExtra: boolean('delete_extra').notNull(),
     safetyBackupId: text('safety_backup_id'),
+    /** The one scope of puts, deletes and safety backup; fixed when the restore has looked into the backup. */
+    scope: jsonb('scope').$type<Scope>(),
+    /** When it began, by the target's own clock: nothing changed later is deleted. */
+    beganAt: text('began_at'),
+    undoOf: text('undo_of'),
+    undoneBy: text('undone_by'),
+    /** An undo that also takes back what somebody changed since. */
+    force: boolean('force').notNull().default(false),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    /** The journal's data key under the organization's key. */
+    journalEnvelope: jsonb('journal_envelope').$type<Envelope>(),
+    journalKeyId: text('journal_key_id'),
+    journalPages: integer('journal_pages').notNull().default(0),
 
     /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
     epoch: integer('epoch').notNull().default(0),
@@ -74,6 +104,8 @@ export const restores = pgTable(
     documentsRestored: count('documents_restored').notNull().default(0),
     documentsSkipped: count('documents_skipped').notNull().default(0),
     documentsDeleted: count('documents_deleted').notNull().default(0),
+    conflicts: count('conflicts').notNull().default(0),
+    conflictSample: jsonb('conflict_sample').$type<string[]>().notNull().default([]),
     bytesDone: count('bytes_done').notNull().default(0),
     collectionsRestored: integer('collections_restored').notNull().default(0),
     preview: jsonb('preview').$type<StoredPreview>(),
@@ -89,6 +121,27 @@ export const restores = pgTable(
     index('restores_open')
       .on(table.organizationId, table.targetProjectId)
       .where(sql`${table.status} in ('pending', 'running')`),
+  ],
+).enableRLS();
+
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+
+/** What restores wrote and deleted, sealed: what an undo puts back, and what a resume tries again. */
+export const restoreJournal = pgTable(
+  'restore_journal',
+  {
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    restoreId: text('restore_id')
+      .notNull()
+      .references(() => restores.id, { onDelete: 'cascade' }),
+    page: integer('page').notNull(),
+    sealed: bytea('sealed').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    primaryKey({ columns: [table.restoreId, table.page] }),
+    index('restore_journal_by_age').on(table.createdAt),
   ],
 ).enableRLS();
 

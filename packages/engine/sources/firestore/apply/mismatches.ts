@@ -1,7 +1,7 @@
 /** Writes that found another version than they may replace: looked at one by one, and sent again only over what was seen. */
 
 import { containsFields, haveSameFields } from '../../../format/same-content.ts';
-import { emptyOutline, outlineDocument, recordKind, type Version } from '../../../ports/index.ts';
+import { recordKind, type Version, versionOfDocument } from '../../../ports/index.ts';
 import { snapshotTime } from '../database-info.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { eachPath, forEachRecord } from '../scan/records.ts';
@@ -40,7 +40,7 @@ export async function resolveMismatches(
     const path = batch.path(index);
     const document = found.get(path) ?? null;
     if (context.mayBeRepeated && isWritten(context, batch, index, document)) {
-      succeed(context, batch, index, document && versionOf(document));
+      succeed(context, batch, index, document && versionOfDocument(document));
       continue;
     }
     if (context.mode === 'skip_existing') {
@@ -58,7 +58,7 @@ export async function resolveMismatches(
     if (decision === 'conflict') leaveToConflict(context, batch, index);
     else if (decision === 'skip') skip(context, batch, index);
     else {
-      const expected = document && versionOf(document);
+      const expected = document && versionOfDocument(document);
       context.expected[slot] = expected;
       over.push({ index, expected });
     }
@@ -86,11 +86,4 @@ async function fetchNow({ client, signal }: SendContext, paths: string[]): Promi
     });
   }
   return found;
-}
-
-const outline = emptyOutline(false);
-
-function versionOf(document: Uint8Array): Version {
-  outlineDocument(document, 0, document.length, outline);
-  return { seconds: outline.updateSeconds, nanos: outline.updateNanos };
 }

@@ -14,7 +14,6 @@ import {
 import { projectStore } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
-import { documentSourceOf } from '../run/selected-documents.ts';
 import { narrowScope } from './narrow-scope.ts';
 import { impatient, openChainOf } from './open-chain.ts';
 import { presentChanged } from './present-contents.ts';
@@ -110,16 +109,16 @@ async function openDatabase(
   signal: AbortSignal,
 ): Promise<OtherSide> {
   const { database, clock } = context.platform;
-  const { row, project } = await database.tenant(organizationId, async (transaction) => {
-    const found = await backupStore.get(transaction, organizationId, backupId);
-    return { row: found, project: await projectStore.get(transaction, organizationId, found.projectId) };
+  const project = await database.tenant(organizationId, async (transaction) => {
+    const { projectId } = await backupStore.get(transaction, organizationId, backupId);
+    return projectStore.get(transaction, organizationId, projectId);
   });
   const firestore = await context.sources.open(project);
   try {
     const isReachable =
       lastReadTime !== null && clock.now().getTime() - new Date(lastReadTime).getTime() < readTimeAgeMsMax;
     const readTime = isReachable ? lastReadTime : await firestore.source.snapshotTime({ signal });
-    const source = documentSourceOf(row, firestore.source);
+    const { source } = firestore;
     return {
       database: source.database,
       readTime,

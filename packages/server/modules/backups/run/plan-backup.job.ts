@@ -1,6 +1,7 @@
 import {
   type BackupReader,
   type DocumentSource,
+  documentsScope,
   everything,
   newDataKey,
   openChain,
@@ -21,7 +22,6 @@ import { warning as warningText } from '../warnings.ts';
 import { priorityOf } from './admission.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { keepWatch, reasonOf, Superseded } from './progress.ts';
-import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
 
@@ -94,7 +94,7 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
         : { chain: undefined, warning: undefined };
     const newest = parent.chain?.at(-1);
     const planned = await planBackup({
-      source: documentSourceOf(row, firestore.source),
+      source: firestore.source,
       backupId: row.id,
       scope,
       snapshotTime: readTime,
@@ -131,7 +131,12 @@ function requireBudget(budget: number | null, expected: number): void {
   );
 }
 
-export function scopeOf(row: Pick<BackupRow, 'collections' | 'excludeCollections' | 'includeSubcollections'>): Scope {
+export function scopeOf(
+  row: Pick<BackupRow, 'collections' | 'excludeCollections' | 'includeSubcollections'> & {
+    documentPaths?: string[] | null;
+  },
+): Scope {
+  if (row.documentPaths) return documentsScope(row.documentPaths);
   const isAll = row.collections.length === 1 && row.collections[0] === '*';
   return {
     collections: isAll ? 'all' : row.collections,

@@ -9,7 +9,6 @@ import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { failBackup, mayPass } from './end-backup.ts';
 import { reasonOf, reportProgress, Superseded, tooLate } from './progress.ts';
-import { documentSourceOf } from './selected-documents.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string; range: number }>;
 
@@ -50,7 +49,7 @@ async function work(context: BackupsContext, loaded: LoadedBackup, row: RangeRow
     const state = await runRange({
       plan,
       range: row.range,
-      source: documentSourceOf(loaded.row, firestore.source),
+      source: firestore.source,
       store,
       dataKey,
       codec: context.engine.codec,

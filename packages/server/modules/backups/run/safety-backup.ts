@@ -1,31 +1,28 @@
+import type { Scope } from '@holdfast/engine';
 import { systemActor } from '../../audit/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { admitBackups } from './admission.ts';
 
-/** What a restore is about to overwrite. */
+/** What a restore is about to overwrite, and where it is saved. */
 export interface Overwritten {
-  id: string;
-  backupId: string;
-  collections: string[] | null;
-  includeSubcollections: boolean;
-  documentPaths: string[] | null;
+  restoreId: string;
+  storageDestinationId: string;
+  scope: Scope;
   includeAuthUsers: boolean;
 }
 
-/** Saves it as a backup of the target, where the restored backup itself lies, so that the restore can be undone. */
+/** Saves it as a backup of the target, whose record tells exactly what it covers. */
 export async function startSafetyBackup(
   context: BackupsContext,
   organizationId: string,
   target: ProjectRow,
-  restore: Overwritten,
+  { restoreId, storageDestinationId, scope, includeAuthUsers }: Overwritten,
 ): Promise<string> {
   const { database, ids, clock } = context.platform;
   const id = ids.next('bkp');
   await database.tenant(organizationId, async (transaction) => {
-    const source = await backupStore.get(transaction, organizationId, restore.backupId);
-    const isPart = restore.collections !== null;
     const now = clock.now();
     await backupStore.insert(
       transaction,
@@ -36,17 +33,14 @@ export async function startSafetyBackup(
         type: 'full',
         status: 'pending',
         trigger: 'pre_restore',
-        collections: restore.collections ?? source.collections,
-        excludeCollections: isPart ? [] : source.excludeCollections,
-        includeSubcollections: isPart ? restore.includeSubcollections : source.includeSubcollections,
-        includeAuthUsers: restore.includeAuthUsers,
-        documentPaths: restore.documentPaths,
-        storageDestinationId: source.storageDestinationId,
+        ...columnsOf(scope),
+        includeAuthUsers,
+        storageDestinationId,
         phase: 'Waiting',
         createdAt: now,
         updatedAt: now,
       },
-      [source.storageDestinationId],
+      [storageDestinationId],
     );
     await context.audit.write(transaction, {
       organizationId,
@@ -54,9 +48,19 @@ export async function startSafetyBackup(
       actor: systemActor,
       resource: { type: 'backup', id },
       origin: null,
-      details: { projectId: target.id, trigger: 'pre_restore', restoreId: restore.id },
+      details: { projectId: target.id, trigger: 'pre_restore', restoreId },
     });
   });
   await admitBackups(context.platform);
   return id;
+}
+
+function columnsOf({ collections, excludeCollections, includeSubcollections, documents }: Scope) {
+  const parents = new Set(documents?.map((path) => path.slice(0, path.lastIndexOf('/'))));
+  return {
+    collections: documents ? [...parents].slice(0, 1000) : collections === 'all' ? ['*'] : [...collections],
+    excludeCollections: [...excludeCollections],
+    includeSubcollections,
+    documentPaths: documents ? [...documents] : null,
+  };
 }

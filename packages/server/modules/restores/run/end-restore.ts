@@ -1,4 +1,4 @@
-import type { ApplyResult } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { systemActor } from '../../audit/index.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
@@ -8,10 +8,22 @@ import { type NewRestore, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, StoredPreview } from '../tables.ts';
 import type { RestoreWork } from './restore-meter.ts';
 
+export interface CancelledRestore {
+  cancelled: true;
+}
+
 export type Ending =
-  | { result: ApplyResult; users: { failed: number; errors: DocumentFailure[] } }
+  | { users: { failed: number; errors: DocumentFailure[] } }
   | { preview: StoredPreview }
-  | { error: StoredError };
+  | { error: StoredError }
+  | CancelledRestore;
+
+const wasCancelled: StoredError = {
+  code: 'CANCELLED',
+  message: 'The restore was cancelled.',
+  retryable: false,
+  advice: 'Resume it to go on from where it stopped, or undo it.',
+};
 
 /** The one transaction that ends a restore. One whose every document is not settled well is failed, never completed. */
 export async function endRestore(context: RestoresContext, work: RestoreWork, ending: Ending): Promise<void> {
@@ -20,41 +32,59 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
   await database.tenant(organizationId, async (transaction) => {
     const row = await restoreStore.lock(transaction, organizationId, id);
     if (row.status !== 'running' || row.epoch !== work.row.epoch) return;
-    const now = clock.now();
     const users = 'users' in ending ? ending.users : { failed: 0, errors: [] };
     const errorCount = row.errorCount + users.failed;
     const errorSample = [...row.errorSample, ...users.errors].slice(0, 100);
-    const error = 'error' in ending ? ending.error : errorCount > 0 ? partialFailure(errorCount, errorSample) : null;
+    const error = errorOf(ending, errorCount, errorSample);
+    const now = clock.now();
     const change: Partial<NewRestore> = error
-      ? { status: 'failed', error }
+      ? { error, status: error.code === 'CANCELLED' ? 'cancelled' : 'failed' }
       : {
           status: 'completed',
           phase: 'Completed',
           percent: 100,
+          percentTold: 100,
           checkpoint: { stage: 'done' },
           ...('preview' in ending ? { preview: ending.preview } : {}),
         };
+    if (!error && !row.dryRun) await tellTheRest(context, transaction, { ...work, row });
     const ended = await restoreStore.update(transaction, organizationId, id, {
       ...change,
       errorCount,
       errorSample,
+      cancelRequestedAt: null,
       completedAt: now,
       updatedAt: now,
     });
-    await tellRestore(outbox, transaction, error ? 'restore.failed' : 'restore.completed', { ...work, row: ended });
+    const told = error ? 'restore.failed' : 'restore.completed';
+    if (!row.dryRun) await tellRestore(outbox, transaction, told, { ...work, row: ended });
     await context.audit.write(transaction, {
       organizationId,
-      action: error ? 'restore.failed' : 'restore.completed',
+      action: ended.status === 'cancelled' ? 'restore.stopped' : told,
       actor: systemActor,
       resource: { type: 'restore', id },
       origin: null,
       details: {
         documentsRestored: ended.documentsRestored,
+        documentsDeleted: ended.documentsDeleted,
+        conflicts: ended.conflicts,
         errors: errorCount,
         ...(error ? { code: error.code } : {}),
       },
     });
   });
+}
+
+function errorOf(ending: Ending, errorCount: number, errorSample: readonly DocumentFailure[]): StoredError | null {
+  if ('cancelled' in ending) return wasCancelled;
+  if ('error' in ending) return ending.error;
+  return errorCount > 0 ? partialFailure(errorCount, errorSample) : null;
+}
+
+/** All ten steps of progress are told, however quick the restore was. */
+async function tellTheRest(context: RestoresContext, transaction: Transaction, work: RestoreWork): Promise<void> {
+  for (let tenth = work.row.percentTold + 10; tenth <= 100; tenth += 10)
+    await tellRestore(context.platform.outbox, transaction, 'restore.progress', work, tenth);
 }
 
 /** The code of what failed most tellingly; the rest of the documents were written and stay. */

@@ -1,14 +1,21 @@
-import type { ApplyCounts, ApplyProgress, ApplyResult } from '@holdfast/engine';
+import {
+  type ApplyCounts,
+  type ApplyProgress,
+  type ApplyResult,
+  EngineError,
+  type Mismatch,
+  versionOfDocument,
+  type WriteGuard,
+  type WriteOutcome,
+} from '@holdfast/engine';
+import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
+import { journalStore } from '../journal/journal-store.ts';
+import type { JournalWriter } from '../journal/restore-journal.ts';
 import { tellRestore } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase } from '../tables.ts';
-
-/** Another worker holds the restore now, or it has ended: stop without a word. */
-export class Superseded extends Error {}
-
-const tickMs = 1000;
 
 export interface RestoreWork {
   row: RestoreRow;
@@ -17,58 +24,77 @@ export interface RestoreWork {
   organization: { id: string; name: string };
 }
 
-/** Keeps the record of a running restore true: phase, checkpoint, counts; and notices when it is no longer wanted. */
+/** Outcomes that wait to be written down; at more than this, writing waits. */
+const pendingMax = 50_000;
+/** How many documents a run that died may have written behind the last checkpoint: those waiting and those under way. */
+export const repeatedRecords = pendingMax + 20_000;
+const samplesMax = 100;
+const noCounts: ApplyCounts = { written: 0, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 0 };
+
+export interface StageStart {
+  /** The stage's checkpoint as it is saved while the stage runs. */
+  checkpoint(progress: ApplyProgress): Checkpoint;
+  /** What becomes of a document that somebody changed. */
+  onMismatch: WriteGuard['onMismatch'];
+}
+
+/**
+ * Keeps the record of a running restore true: phase, counts, and the checkpoint, which is always saved together with the
+ * journal of what it speaks of.
+ */
 export class RestoreMeter {
-  readonly work: RestoreWork;
+  #work: RestoreWork;
   readonly #context: RestoresContext;
-  readonly #stop = new AbortController();
-  /** What earlier claims of this restore were credited with. */
   readonly #before: ApplyCounts;
-  #current: ApplyCounts = { written: 0, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 0 };
+  /** Stages of this run that are over. */
+  #earlier: ApplyCounts = noCounts;
+  #current: ApplyCounts = noCounts;
+  #heard: WriteOutcome[] = [];
   #expected = 0;
   #percentTold: number;
-  #timer: NodeJS.Timeout | undefined;
-  #ticking: Promise<void> = Promise.resolve();
-  #dirty = false;
   #checkpoint: Checkpoint;
+  #dirty = false;
+  #journal: JournalWriter | undefined;
+  readonly #errors: DocumentFailure[];
+  readonly #conflicts: string[];
+  #saving: Promise<void> = Promise.resolve();
+  readonly #stop = new AbortController();
   userFailures: { failed: number; errors: DocumentFailure[] } = { failed: 0, errors: [] };
 
   constructor(context: RestoresContext, work: RestoreWork) {
     this.#context = context;
-    this.work = work;
+    this.#work = work;
     const { row } = work;
     this.#before = {
       written: row.documentsRestored,
       skipped: row.documentsSkipped,
       deleted: row.documentsDeleted,
       failed: row.errorCount,
-      conflicts: 0,
+      conflicts: row.conflicts,
       bytes: row.bytesDone,
     };
+    this.#errors = [...row.errorSample];
+    this.#conflicts = [...row.conflictSample];
     this.#percentTold = row.percentTold;
     this.#checkpoint = row.checkpoint;
   }
 
+  /** With the row as it was saved last. */
+  get work(): RestoreWork {
+    return this.#work;
+  }
+
   get row(): RestoreRow {
-    return this.work.row;
+    return this.#work.row;
   }
 
-  get superseded(): boolean {
-    return this.#stop.signal.reason instanceof Superseded;
+  /** Aborted when somebody cancels: no further document is sent, what is under way is waited for. */
+  get cancelled(): AbortSignal {
+    return this.#stop.signal;
   }
 
-  start(outer: AbortSignal): AbortSignal {
-    this.#timer = setInterval(() => {
-      this.#ticking = this.#ticking
-        .then(() => this.#tick())
-        .catch((error: unknown) => this.#context.platform.log.debug({ err: error }, 'progress could not be shown'));
-    }, tickMs);
-    return AbortSignal.any([outer, this.#stop.signal]);
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#ticking;
+  useJournal(journal: JournalWriter): void {
+    this.#journal = journal;
   }
 
   async enter(phase: Phase): Promise<void> {
@@ -80,70 +106,147 @@ export class RestoreMeter {
     await this.save({ documentsExpected: measured.documents, collectionsRestored: measured.collections });
   }
 
-  /** Called after every acknowledged stretch; written down by the next tick, so that a fast restore is not slowed by its record. */
-  checkpoint(stage: 'puts' | 'deletes', progress: ApplyProgress): void {
-    this.#checkpoint = { stage, after: progress.settledThrough };
-    this.#current =
-      stage === 'puts' ? progress : { ...this.#current, deleted: progress.deleted, failed: this.#current.failed };
-    this.#dirty = true;
+  /** The guard and the listener of one stage of writing. */
+  stage({ checkpoint, onMismatch }: StageStart): StageHooks {
+    const guard: WriteGuard = {
+      repeatedRecords: this.row.epoch > 1 ? repeatedRecords : 0,
+      onMismatch: async (mismatch) => {
+        const decision = await onMismatch(mismatch);
+        if (decision === 'conflict' && this.#conflicts.length < samplesMax) this.#conflicts.push(mismatch.path);
+        return decision;
+      },
+      onSettled: (outcomes) => {
+        for (const outcome of outcomes) this.#heard.push(outcome);
+      },
+    };
+    const onProgress = async (progress: ApplyProgress) => {
+      this.#journal?.add(this.#heard);
+      this.#heard = [];
+      this.#checkpoint = checkpoint(progress);
+      this.#current = progress;
+      this.#dirty = true;
+      if ((this.#journal?.pending ?? 0) > pendingMax) await this.flush();
+    };
+    return { guard, onProgress, stop: this.cancelled };
   }
 
-  async settle(stage: 'puts' | 'deletes', result: ApplyResult): Promise<void> {
-    this.#current =
-      stage === 'puts'
-        ? result
-        : { ...this.#current, deleted: result.deleted, failed: this.#current.failed + result.failed };
-    this.#checkpoint = { stage: stage === 'puts' ? 'deletes' : 'users' };
-    const errorSample = [
-      ...this.row.errorSample,
-      ...result.errors.map(({ path, code, message }) => ({ path, code, message: message.slice(0, 2000) })),
-    ].slice(0, 100);
-    await this.save({ ...this.#figures(), errorSample });
+  /** A version that somebody made after the safety backup: saved, and only then written over. */
+  async saveAndReplace({ path, found }: Mismatch): Promise<'replace'> {
+    if (found === null || !this.#journal) return 'replace';
+    const saved = await this.#journal.save({ path, version: versionOfDocument(found), bytes: found });
+    if (!saved) throw new Superseded('the restore has ended or moved to another worker');
+    return 'replace';
+  }
+
+  async settle(next: Checkpoint, result: ApplyResult): Promise<void> {
+    this.#journal?.add(this.#heard);
+    this.#heard = [];
+    this.#earlier = sum(this.#earlier, result);
+    this.#current = noCounts;
+    for (const { path, code, message } of result.errors)
+      if (this.#errors.length < samplesMax) this.#errors.push({ path, code, message: message.slice(0, 2000) });
+    if (!this.cancelled.aborted) this.#checkpoint = next;
+    this.#dirty = true;
+    await this.flush();
   }
 
   async save(change: Partial<NewRestore>): Promise<void> {
+    await this.#write(change, []);
+  }
+
+  /** Counts, checkpoint and journal in one transaction. Calls follow one another. */
+  flush(): Promise<void> {
+    const run = this.#saving.then(async () => {
+      const figures = this.#dirty ? this.#figures() : {};
+      this.#dirty = false;
+      const pages = this.#journal ? await this.#journal.take() : { sealed: [], written: () => undefined };
+      try {
+        await this.#write(figures, pages.sealed);
+        pages.written();
+      } catch (error) {
+        this.#dirty = true;
+        throw error;
+      }
+    });
+    this.#saving = run.catch(() => undefined);
+    return run;
+  }
+
+  /** Every second: shows how far it is; answers with the reason when it has to stop. */
+  async look(): Promise<Error | undefined> {
+    try {
+      await this.flush();
+    } catch (error) {
+      if (error instanceof Superseded) return error;
+      throw error;
+    }
+    await this.#tellTenths();
+    return undefined;
+  }
+
+  async #write(change: Partial<NewRestore>, pages: readonly Uint8Array[]): Promise<void> {
     const { database, clock } = this.#context.platform;
-    const saved = await database.tenant(this.row.organizationId, (transaction) =>
-      restoreStore.save(transaction, this.row, { ...change, updatedAt: clock.now() }),
-    );
-    if (saved) return;
-    const gone = new Superseded('the restore has ended or moved to another worker');
-    this.#stop.abort(gone);
-    throw gone;
+    const { row } = this;
+    const saved = await database.tenant(row.organizationId, async (transaction) => {
+      if (pages.length > 0 && !(await journalStore.append(transaction, row, pages, clock.now()))) return undefined;
+      return restoreStore.save(transaction, row, { ...change, updatedAt: clock.now() });
+    });
+    if (!saved) throw new Superseded('the restore has ended or moved to another worker');
+    this.#work = { ...this.#work, row: saved };
+    if (saved.cancelRequestedAt !== null) this.#stop.abort(new EngineError('CANCELLED', 'The restore was cancelled.'));
   }
 
   #figures(): Partial<NewRestore> {
-    const [before, now] = [this.#before, this.#current];
-    const done = before.written + before.skipped + before.failed + now.written + now.skipped + now.failed;
+    const all = sum(sum(this.#before, this.#earlier), this.#current);
+    const done = all.written + all.skipped + all.failed + all.conflicts;
     return {
       checkpoint: this.#checkpoint,
-      documentsRestored: before.written + now.written,
-      documentsSkipped: before.skipped + now.skipped,
-      documentsDeleted: before.deleted + now.deleted,
-      errorCount: before.failed + now.failed,
-      bytesDone: before.bytes + now.bytes,
+      documentsRestored: all.written,
+      documentsSkipped: all.skipped,
+      documentsDeleted: all.deleted,
+      conflicts: all.conflicts,
+      conflictSample: this.#conflicts,
+      errorCount: all.failed,
+      errorSample: this.#errors,
+      bytesDone: all.bytes,
       percent: Math.min(99, Math.floor((100 * done) / Math.max(1, this.#expected))),
     };
   }
 
-  async #tick(): Promise<void> {
-    if (this.#stop.signal.aborted) return;
-    const figures = this.#dirty ? this.#figures() : {};
-    this.#dirty = false;
-    await this.save(figures);
-    await this.#tellTenths(figures.percent ?? 0);
-  }
-
-  async #tellTenths(percent: number): Promise<void> {
-    const { database, outbox } = this.#context.platform;
+  /** Each tenth once. All of them come, however quick the work was: the ending tells those that are left. */
+  async #tellTenths(): Promise<void> {
+    const percent = this.#figures().percent ?? 0;
     for (let tenth = this.#percentTold + 10; tenth <= percent; tenth += 10) {
-      await database.tenant(this.row.organizationId, async (transaction) => {
-        const row = await restoreStore.lock(transaction, this.row.organizationId, this.row.id);
-        if (row.percentTold >= tenth || row.epoch !== this.row.epoch) return;
-        const told = await restoreStore.update(transaction, row.organizationId, row.id, { percentTold: tenth });
-        await tellRestore(outbox, transaction, 'restore.progress', { ...this.work, row: told }, tenth);
-      });
+      await tellTenth(this.#context, this.work, tenth);
       this.#percentTold = tenth;
     }
   }
+}
+
+export interface StageHooks {
+  guard: WriteGuard;
+  onProgress(progress: ApplyProgress): Promise<void>;
+  stop: AbortSignal;
+}
+
+async function tellTenth(context: RestoresContext, work: RestoreWork, tenth: number): Promise<void> {
+  const { database, outbox } = context.platform;
+  const { organizationId, id, epoch } = work.row;
+  await database.tenant(organizationId, async (transaction) => {
+    const row = await restoreStore.lock(transaction, organizationId, id);
+    if (row.percentTold >= tenth || row.epoch !== epoch || row.dryRun) return;
+    const told = await restoreStore.update(transaction, organizationId, id, { percentTold: tenth });
+    await tellRestore(outbox, transaction, 'restore.progress', { ...work, row: told }, tenth);
+  });
+}
+
+function sum(left: ApplyCounts, right: ApplyCounts): ApplyCounts {
+  return {
+    written: left.written + right.written,
+    skipped: left.skipped + right.skipped,
+    deleted: left.deleted + right.deleted,
+    failed: left.failed + right.failed,
+    conflicts: left.conflicts + right.conflicts,
+    bytes: left.bytes + right.bytes,
+  };
 }

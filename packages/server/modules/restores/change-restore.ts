@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { secondMs } from '../../platform/durations.ts';
+import { Problem } from '../../platform/problem.ts';
+import { backupStore } from '../backups/index.ts';
+import { projectStore } from '../projects/index.ts';
+import type { RestoresContext } from './context.ts';
+import { type RestoreRow, restoreStore } from './restore-store.ts';
+import { admitRestores } from './run/admission.ts';
+import { type Caller, note } from './start-restore.ts';
+
+/** A worker that holds a restore shows a sign of life every second. */
+const silentAfterMs = 15 * secondMs;
+const waitMs = 20 * secondMs;
+const pollMs = 50;
+
+/**
+ * Stops a restore. Its worker is told, sends nothing more, waits for what is under way and then ends it: once the record
+ * says cancelled, nothing more is written.
+ */
+export async function cancelRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
+  const { database, clock } = context.platform;
+  const organizationId = caller.organization.id;
+  await database.tenant(organizationId, async (transaction) => {
+    const row = await restoreStore.lock(transaction, organizationId, restoreId);
+    requireStatus(row, ['pending', 'running'], 'cancelled');
+    const now = clock.now();
+    const isHeld = row.status === 'running' && now.getTime() - row.updatedAt.getTime() < silentAfterMs;
+    await restoreStore.update(transaction, organizationId, restoreId, {
+      updatedAt: row.updatedAt,
+      ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, epoch: row.epoch + 1, completedAt: now }),
+    });
+    await note(context, transaction, caller, 'restore.cancelled', restoreId, {});
+  });
+  await untilEnded(context, organizationId, restoreId);
+  await admitRestores(context.platform);
+}
+
+const cancelledNow = {
+  status: 'cancelled' as const,
+  cancelRequestedAt: null,
+  error: {
+    code: 'CANCELLED',
+    message: 'The restore was cancelled.',
+    retryable: false,
+    advice: 'Resume it to go on from where it stopped, or undo it.',
+  },
+};
+
+async function untilEnded({ platform }: RestoresContext, organizationId: string, restoreId: string): Promise<void> {
+  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += pollMs) {
+    const row = await platform.database.tenant(organizationId, (transaction) =>
+      restoreStore.get(transaction, organizationId, restoreId),
+    );
+    if (row.status !== 'pending' && row.status !== 'running') return;
+    await sleep(pollMs);
+  }
+}
+
+/** Goes on from the last checkpoint, and tries once more what failed: nothing else is written again. */
+export async function resumeRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
+  const { database, clock } = context.platform;
+  const organizationId = caller.organization.id;
+  await database.tenant(organizationId, async (transaction) => {
+    const row = await restoreStore.lock(transaction, organizationId, restoreId);
+    requireStatus(row, ['failed', 'cancelled'], 'resumed');
+    if (row.undoneBy !== null)
+      throw new Problem('INVALID_STATE', 'This restore is being undone or was undone; start a new one instead.', {
+        details: { undoneBy: row.undoneBy },
+      });
+    if (row.backupId !== null) await backupStore.get(transaction, organizationId, row.backupId);
+    await projectStore.get(transaction, organizationId, row.targetProjectId);
+    const hasFailures = row.errorCount > 0 && row.journalPages > 0;
+    await restoreStore.update(transaction, organizationId, restoreId, {
+      checkpoint: { ...row.checkpoint, ...(hasFailures ? { retryBefore: row.journalPages } : {}) },
+      status: 'pending',
+      phase: 'Initializing',
+      admittedAt: null,
+      completedAt: null,
+      cancelRequestedAt: null,
+      error: null,
+      errorCount: 0,
+      errorSample: [],
+      failures: 0,
+      updatedAt: clock.now(),
+    });
+    await note(context, transaction, caller, 'restore.resumed', restoreId, {});
+  });
+  await admitRestores(context.platform);
+}
+
+export function requireStatus(row: RestoreRow, allowed: readonly RestoreRow['status'][], verb: string): void {
+  if (allowed.includes(row.status)) return;
+  throw new Problem('INVALID_STATE', `A restore that is ${row.status} cannot be ${verb}.`, {
+    details: { status: row.status },
+  });
+}

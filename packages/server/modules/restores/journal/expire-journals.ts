@@ -1,0 +1,12 @@
+import { dayMs } from '../../../platform/durations.ts';
+import type { RestoresContext } from '../context.ts';
+import { journalStore } from './journal-store.ts';
+
+/** For so long a restore can be undone, as far as its safety backup is kept. */
+const keptDays = 30;
+const restoresAtOnce = 100;
+
+export async function expireJournals({ platform: { database, clock } }: RestoresContext): Promise<void> {
+  const before = new Date(clock.now().getTime() - keptDays * dayMs);
+  await database.system((transaction) => journalStore.expire(transaction, before, restoresAtOnce));
+}

@@ -1,0 +1,89 @@
+import { and, asc, eq, gte, inArray, isNotNull, lt, sql } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import { restoreJournal, restores } from '../tables.ts';
+
+const pagesAtOnce = 4;
+
+/** All SQL on the journals of restores. */
+export const journalStore = {
+  /** Adds pages behind those that are there, as the holder of the restore. False when it no longer holds it. */
+  async append(transaction: Transaction, row: RestoreRow, sealed: readonly Uint8Array[], at: Date): Promise<boolean> {
+    const locked = await restoreStore.lock(transaction, row.organizationId, row.id);
+    if (locked.epoch !== row.epoch || locked.status !== 'running') return false;
+    await transaction.orm.insert(restoreJournal).values(
+      sealed.map((bytes, index) => ({
+        organizationId: row.organizationId,
+        restoreId: row.id,
+        page: locked.journalPages + index,
+        sealed: Buffer.from(bytes),
+        createdAt: at,
+      })),
+    );
+    const journalPages = locked.journalPages + sealed.length;
+    await transaction.orm.update(restores).set({ journalPages }).where(eq(restores.id, row.id));
+    return true;
+  },
+
+  /** Some pages from this one on, in their order. */
+  async pages(
+    { orm }: Transaction,
+    organizationId: string,
+    restoreId: string,
+    from: number,
+  ): Promise<{ page: number; sealed: Buffer }[]> {
+    return orm
+      .select({ page: restoreJournal.page, sealed: restoreJournal.sealed })
+      .from(restoreJournal)
+      .where(
+        and(
+          eq(restoreJournal.organizationId, organizationId),
+          eq(restoreJournal.restoreId, restoreId),
+          gte(restoreJournal.page, from),
+        ),
+      )
+      .orderBy(asc(restoreJournal.page))
+      .limit(pagesAtOnce);
+  },
+
+  /** Journals older than this go; their restores can then no longer be undone. Answers how many restores were affected. */
+  async expire({ orm }: Transaction, before: Date, limit: number): Promise<number> {
+    const old = await orm
+      .selectDistinct({ id: restoreJournal.restoreId })
+      .from(restoreJournal)
+      .innerJoin(restores, eq(restores.id, restoreJournal.restoreId))
+      .where(and(lt(restores.completedAt, before), inArray(restores.status, ['completed', 'failed', 'cancelled'])))
+      .limit(limit);
+    for (const { id } of old) {
+      await orm.delete(restoreJournal).where(eq(restoreJournal.restoreId, id));
+      await orm.update(restores).set({ journalEnvelope: null, journalKeyId: null }).where(eq(restores.id, id));
+    }
+    return old.length;
+  },
+
+  /** A project that moves leaves its journals behind: they are sealed for the organization it leaves. */
+  async dropOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<void> {
+    const mine = and(eq(restores.organizationId, organizationId), eq(restores.projectId, projectId));
+    const ids = orm.select({ id: restores.id }).from(restores).where(mine);
+    await orm.delete(restoreJournal).where(inArray(restoreJournal.restoreId, ids));
+    await orm.update(restores).set({ journalEnvelope: null, journalKeyId: null }).where(mine);
+  },
+
+  async envelopes({ orm }: Transaction, organizationId: string): Promise<RestoreRow[]> {
+    return orm
+      .select()
+      .from(restores)
+      .where(and(eq(restores.organizationId, organizationId), isNotNull(restores.journalEnvelope)));
+  },
+
+  async setEnvelope(
+    { orm }: Transaction,
+    restoreId: string,
+    change: Pick<RestoreRow, 'journalEnvelope' | 'journalKeyId'>,
+  ): Promise<void> {
+    await orm
+      .update(restores)
+      .set({ ...change, version: sql`${restores.version} + 1` })
+      .where(eq(restores.id, restoreId));
+  },
+};

@@ -1,0 +1,133 @@
+import {
+  type JournalPage,
+  type JournalSeal,
+  KeyRing,
+  newDataKey,
+  openJournalPage,
+  type SavedDocument,
+  sealJournalPage,
+  type WriteOutcome,
+} from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { secretOf } from '../../backups/index.ts';
+import type { Rewrap } from '../../organizations/index.ts';
+import type { RestoresContext } from '../context.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import { journalStore } from './journal-store.ts';
+
+type KeyContext = Pick<RestoresContext, 'platform' | 'keys'>;
+
+/** What sealing and opening the journal of a restore needs. Its first holder makes the key. */
+export async function journalSeal(context: KeyContext, row: RestoreRow): Promise<JournalSeal> {
+  const { organizationId, id: ownerId } = row;
+  return context.platform.database.tenant(organizationId, async (transaction) => {
+    const { ring, currentKeyId } = await context.keys.ring(transaction, organizationId);
+    const { journalEnvelope } = await restoreStore.lock(transaction, organizationId, ownerId);
+    if (journalEnvelope) return { ownerId, dataKey: await ring.unwrap(ownerId, journalEnvelope) };
+    const dataKey = newDataKey();
+    await journalStore.setEnvelope(transaction, ownerId, {
+      journalEnvelope: await ring.wrap(ownerId, dataKey),
+      journalKeyId: currentKeyId,
+    });
+    return { ownerId, dataKey };
+  });
+}
+
+/** Every page of a journal, in order, each opened when it is its turn. */
+export async function* readJournal(
+  context: KeyContext,
+  row: RestoreRow,
+  { before = Number.POSITIVE_INFINITY }: { before?: number } = {},
+): AsyncGenerator<JournalPage> {
+  const { organizationId, id } = row;
+  if (row.journalPages === 0) return;
+  if (!row.journalEnvelope) throw journalGone();
+  const seal = await journalSeal(context, row);
+  for (let from = 0; ; ) {
+    const pages = await context.platform.database.tenant(organizationId, (transaction) =>
+      journalStore.pages(transaction, organizationId, id, from),
+    );
+    for (const { page, sealed } of pages) {
+      if (page >= before) return;
+      if (page !== from) throw new Problem('INTEGRITY_ERROR', 'A page of the journal of this restore is missing.');
+      yield await openJournalPage(sealed, seal);
+      from = page + 1;
+    }
+    if (pages.length === 0) return;
+  }
+}
+
+export function journalGone(): Problem {
+  return new Problem('INVALID_STATE', 'The journal of this restore is gone, so it can no longer be undone.');
+}
+
+/** Gathers what became of documents until it is written down together with the checkpoint that speaks of them. */
+export class JournalWriter {
+  readonly #context: KeyContext;
+  readonly #row: RestoreRow;
+  readonly #seal: JournalSeal;
+  #pending: WriteOutcome[] = [];
+
+  constructor(context: KeyContext, row: RestoreRow, seal: JournalSeal) {
+    this.#context = context;
+    this.#row = row;
+    this.#seal = seal;
+  }
+
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  /** What was skipped or left alone needs neither undo nor another try. */
+  add(outcomes: readonly WriteOutcome[]): void {
+    for (const outcome of outcomes)
+      if (outcome.result === 'written' || outcome.result === 'failed') this.#pending.push(outcome);
+  }
+
+  /** The pages to write, and what to call when they are written. Until then nothing is forgotten. */
+  async take(): Promise<{ sealed: Uint8Array[]; written(): void }> {
+    const taken = this.#pending.length;
+    const sealed: Uint8Array[] = [];
+    for (let from = 0; from < taken; from += outcomesPerPage)
+      sealed.push(
+        await sealJournalPage(
+          { outcomes: this.#pending.slice(from, Math.min(taken, from + outcomesPerPage)), saved: [] },
+          this.#seal,
+        ),
+      );
+    return {
+      sealed,
+      written: () => {
+        this.#pending = this.#pending.slice(taken);
+      },
+    };
+  }
+
+  /** Saves a version that is about to be written over; when this returns it can no longer be lost. */
+  async save(document: SavedDocument): Promise<boolean> {
+    const { database, clock } = this.#context.platform;
+    const sealed = await sealJournalPage({ outcomes: [], saved: [document] }, this.#seal);
+    return database.tenant(this.#row.organizationId, (transaction) =>
+      journalStore.append(transaction, this.#row, [sealed], clock.now()),
+    );
+  }
+}
+
+const outcomesPerPage = 10_000;
+
+/** Wraps the keys of the journals anew, in the transaction of the rotation. */
+export const rewrapJournals: Rewrap = async (transaction: Transaction, organizationId, keys) => {
+  const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
+  const rows = await journalStore.envelopes(transaction, organizationId);
+  for (const { id, journalEnvelope, journalKeyId } of rows) {
+    if (journalKeyId === null || journalKeyId === keys.wrapWith.keyId) continue;
+    const dataKey = await new KeyRing([secretOf(keys.open(journalKeyId))]).unwrap(id, journalEnvelope);
+    await journalStore.setEnvelope(transaction, id, {
+      journalEnvelope: await wrapping.wrap(id, dataKey),
+      journalKeyId: keys.wrapWith.keyId,
+    });
+  }
+  // Journals are not counted: the answer tells of backups.
+  return 0;
+};

@@ -1,0 +1,86 @@
+import {
+  documentsScope,
+  RecordBatchBuilder,
+  recordKind,
+  type Selection,
+  selects,
+  View,
+  type ViewEntry,
+  versionOfDocument,
+} from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import type { RestoresContext } from '../context.ts';
+import type { RestoreRow } from '../restore-store.ts';
+import type { StoredItem } from '../tables.ts';
+import { openBackup, openMoment, type RestoreSource } from './restore-source.ts';
+
+/** Documents from several backups and moments as one view. */
+class BasketView extends View {
+  readonly #documents: ReadonlyMap<string, Uint8Array>;
+
+  constructor(database: string, documents: ReadonlyMap<string, Uint8Array>) {
+    super(database, []);
+    this.#documents = documents;
+  }
+
+  override async *records(selection: Selection = {}) {
+    const builder = new RecordBatchBuilder();
+    for (const [path, bytes] of this.#chosen(selection)) {
+      builder.add(recordKind.put, path, bytes);
+      if (builder.isFull) yield builder.take();
+    }
+    if (!builder.isEmpty) yield builder.take();
+  }
+
+  override async *entries(selection: Selection = {}): AsyncGenerator<readonly ViewEntry[]> {
+    yield this.#chosen(selection).map(([path, bytes]) => {
+      const { seconds, nanos } = versionOfDocument(bytes);
+      return { path, updateSeconds: seconds, updateNanos: nanos, size: bytes.length };
+    });
+  }
+
+  override async count(): Promise<number> {
+    return this.#documents.size;
+  }
+
+  override async get(path: string): Promise<Uint8Array | undefined> {
+    return this.#documents.get(path);
+  }
+
+  #chosen(selection: Selection): [string, Uint8Array][] {
+    const { documents = [] } = documentsScope([...this.#documents.keys()]);
+    return documents.filter((path) => selects(selection, path)).map((path) => [path, this.#documents.get(path)!]);
+  }
+}
+
+/** Reads every picked document where it was picked. DOCUMENT_NOT_FOUND names those that are not there. */
+export async function basketView(
+  context: RestoresContext,
+  row: RestoreRow,
+  items: readonly StoredItem[],
+  signal: AbortSignal,
+): Promise<RestoreSource> {
+  const documents = new Map<string, Uint8Array>();
+  const missing: string[] = [];
+  let database = '';
+  for (const [, picked] of Map.groupBy(items, ({ backupId, pointInTime }) => backupId ?? pointInTime)) {
+    const { backupId, pointInTime } = picked[0]!;
+    const source = backupId
+      ? await openBackup(context, row.organizationId, backupId, signal)
+      : await openMoment(context, row, pointInTime!, signal);
+    try {
+      database = source.view.database;
+      for (const { path } of picked) {
+        const bytes = await source.view.get(path, { signal });
+        if (bytes) documents.set(path, bytes);
+        else missing.push(path);
+      }
+    } finally {
+      await source.close();
+    }
+  }
+  if (missing.length > 0)
+    throw new Problem('DOCUMENT_NOT_FOUND', `Not where it was picked: ${missing.slice(0, 5).join(', ')}.`);
+  const scope = documentsScope([...documents.keys()]);
+  return { view: new BasketView(database, documents), readers: [], scope, close: async () => undefined };
+}

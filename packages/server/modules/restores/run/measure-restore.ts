@@ -1,0 +1,70 @@
+import { type BackupReader, EngineError, type Scope, scopeContains, type View, verifyChain } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import type { RestoreRow } from '../restore-store.ts';
+
+/** Up to this many documents are named one by one in the safety backup; more are saved by their collections. */
+const namedPathsMax = 2000;
+const collectionsMax = 10_000;
+
+export interface Measured {
+  documents: number;
+  collections: number;
+  /** All paths, when they are few. */
+  paths: string[] | undefined;
+}
+
+/** How much there is to write, from the names alone. COLLECTION_NOT_FOUND and DOCUMENT_NOT_FOUND for what is not there. */
+export async function measureRestore(
+  view: View,
+  scope: Scope,
+  row: Pick<RestoreRow, 'deleteExtra'>,
+  signal: AbortSignal,
+): Promise<Measured> {
+  const collections = new Set<string>();
+  const missing = new Map(expectedIn(scope));
+  const paths: string[] = [];
+  let documents = 0;
+  for await (const page of view.entries({ scope }, { signal }))
+    for (const { path } of page) {
+      documents += 1;
+      if (paths.length <= namedPathsMax) paths.push(path);
+      if (collections.size < collectionsMax) collections.add(path.slice(0, path.lastIndexOf('/')));
+      for (const [name, holds] of missing) if (holds(path)) missing.delete(name);
+    }
+  // An empty collection that the backup covers may well be asked for, to be emptied.
+  if (missing.size > 0 && (scope.documents || !row.deleteExtra)) throw notThere([...missing.keys()], scope);
+  return { documents, collections: collections.size, paths: documents <= namedPathsMax ? paths : undefined };
+}
+
+function expectedIn(scope: Scope): [string, (path: string) => boolean][] {
+  if (scope.documents) return scope.documents.map((path) => [path, (found) => found === path]);
+  if (scope.collections === 'all') return [];
+  return scope.collections.map((collection) => [
+    collection,
+    (path) => scopeContains({ ...scope, collections: [collection] }, path),
+  ]);
+}
+
+function notThere(missing: readonly string[], scope: Scope): Problem {
+  const named = `${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more` : ''}`;
+  return scope.documents
+    ? new Problem('DOCUMENT_NOT_FOUND', `The backup does not hold ${named}.`)
+    : new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${named}.`);
+}
+
+/** Nothing is written before everything that will be read has been read once and found whole. */
+export async function requireIntact(
+  readers: readonly BackupReader[],
+  view: View,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<void> {
+  if (scope.documents || readers.length === 0) return;
+  const verified = await verifyChain(readers, view, { signal });
+  if (verified.isIntact) return;
+  throw new EngineError(
+    'INTEGRITY_ERROR',
+    `The backup is damaged; nothing was written. ${verified.errors[0]?.message ?? ''}`,
+    { details: { errors: verified.errorCount } },
+  );
+}

@@ -1,0 +1,76 @@
+import type { ConnectedFirestore } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import type { RestoresContext } from '../context.ts';
+import { JournalWriter, journalSeal, readJournal } from '../journal/restore-journal.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import { endRestore } from './end-restore.ts';
+import type { Measured } from './measure-restore.ts';
+import type { RestoreMeter } from './restore-meter.ts';
+import { openFormer, saveBefore } from './safety.ts';
+import { LostVersion } from './undo-records.ts';
+import { undoDocuments } from './write-documents.ts';
+
+/** The phases of an undo from Downloading on. */
+export async function runUndo(
+  context: RestoresContext,
+  meter: RestoreMeter,
+  undoneId: string,
+  firestore: ConnectedFirestore,
+  signal: AbortSignal,
+): Promise<void> {
+  const { row } = meter;
+  const undone = await context.platform.database.tenant(row.organizationId, (transaction) =>
+    restoreStore.get(transaction, row.organizationId, undoneId),
+  );
+  const former = await openFormer(context, undone, signal);
+  try {
+    await meter.enter('Decrypting');
+    const { measured, preview } = await measureUndo(context, undone);
+    await meter.enter('Decompressing');
+    await meter.enter('Validating');
+    await meter.expect(measured);
+    if (row.dryRun) {
+      for (const phase of ['Restoring', 'Finalizing'] as const) await meter.enter(phase);
+      return await endRestore(context, meter.work, { preview });
+    }
+    meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
+    const before = await saveBefore(context, meter, { scope: undone.scope!, measured }, signal);
+    await before?.close();
+    await meter.enter('Restoring');
+    await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
+    if (meter.cancelled.aborted) return await endRestore(context, meter.work, { cancelled: true });
+    await meter.enter('Finalizing');
+    await endRestore(context, meter.work, { users: meter.userFailures });
+  } finally {
+    await former?.close();
+  }
+}
+
+function asLost(error: unknown): never {
+  if (error instanceof LostVersion)
+    throw new Problem('INTEGRITY_ERROR', `What was at ${error.path} before the restore was not saved.`);
+  throw error;
+}
+
+/** What an undo would do, from the journal alone. */
+async function measureUndo(context: RestoresContext, undone: RestoreRow) {
+  const preview = { create: 0, replace: 0, merge: 0, skip: 0, delete: 0, irreversible: 0 };
+  const collections = new Set<string>();
+  const paths: string[] = [];
+  for await (const page of readJournal(context, undone))
+    for (const { path, result, replaced, version } of page.outcomes) {
+      if (result !== 'written') continue;
+      preview[replaced === null ? 'delete' : version === null ? 'create' : 'replace'] += 1;
+      collections.add(path.slice(0, path.lastIndexOf('/')));
+      if (paths.length <= namedPathsMax) paths.push(path);
+    }
+  const documents = preview.create + preview.replace + preview.delete;
+  const measured: Measured = {
+    documents,
+    collections: collections.size,
+    paths: documents <= namedPathsMax ? paths : undefined,
+  };
+  return { measured, preview };
+}
+
+const namedPathsMax = 2000;

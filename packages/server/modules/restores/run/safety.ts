@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { documentsScope, type Scope } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import { backupStore } from '../../backups/index.ts';
+import type { RestoresContext } from '../context.ts';
+import type { RestoreRow } from '../restore-store.ts';
+import type { Measured } from './measure-restore.ts';
+import type { RestoreMeter } from './restore-meter.ts';
+import { openBackup, type RestoreSource } from './restore-source.ts';
+
+const pollMs = 400;
+
+/** Whether anything can be lost that is not saved by itself. */
+export function overwrites(row: Pick<RestoreRow, 'mergeMode' | 'deleteExtra'>): boolean {
+  return row.mergeMode !== 'skip_existing' || row.deleteExtra;
+}
+
+/**
+ * Saves what is about to be written over or deleted as a backup of its own, and opens it: its versions are the ones that
+ * may be replaced. Undefined when nothing can be overwritten, or when the caller wants nothing saved.
+ */
+export async function saveBefore(
+  context: RestoresContext,
+  meter: RestoreMeter,
+  { scope, measured }: { scope: Scope; measured: Measured },
+  signal: AbortSignal,
+): Promise<RestoreSource | undefined> {
+  const { row, target } = meter.work;
+  if (!row.safetyBackup || !overwrites(row)) return undefined;
+  const few = row.deleteExtra ? undefined : measured.paths;
+  const safetyBackupId =
+    row.safetyBackupId ??
+    (await context.backups.startSafetyBackup(row.organizationId, target, {
+      restoreId: row.id,
+      storageDestinationId: await destinationOf(context, row),
+      scope: few ? documentsScope(few) : scope,
+      includeAuthUsers: row.includeAuthUsers,
+    }));
+  await meter.save({ safetyBackupId });
+  await untilCompleted(context, row, safetyBackupId, AbortSignal.any([signal, meter.cancelled]));
+  return openBackup(context, row.organizationId, safetyBackupId, signal);
+}
+
+/** What the target of an ended restore held before it. */
+export async function openFormer(
+  context: RestoresContext,
+  undone: RestoreRow,
+  signal: AbortSignal,
+): Promise<RestoreSource | undefined> {
+  return undone.safetyBackupId === null
+    ? undefined
+    : openBackup(context, undone.organizationId, undone.safetyBackupId, signal);
+}
+
+/** Where the restored data lies, what it replaces goes too. */
+async function destinationOf(context: RestoresContext, row: RestoreRow): Promise<string> {
+  const backupId = row.backupId ?? row.items?.find((item) => item.backupId !== null)?.backupId;
+  if (backupId) {
+    const backup = await context.platform.database.tenant(row.organizationId, (transaction) =>
+      backupStore.get(transaction, row.organizationId, backupId),
+    );
+    return backup.storageDestinationId;
+  }
+  return context.moments.destinationOf(row.organizationId, row.projectId);
+}
+
+async function untilCompleted(
+  context: RestoresContext,
+  row: RestoreRow,
+  safetyBackupId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const backup = await context.platform.database.tenant(row.organizationId, (transaction) =>
+      backupStore.get(transaction, row.organizationId, safetyBackupId),
+    );
+    if (backup.status === 'completed') return;
+    if (backup.status !== 'pending' && backup.status !== 'running') {
+      const code = (backup.error?.code ?? 'INTERNAL_ERROR') as 'INTERNAL_ERROR';
+      throw new Problem(
+        code,
+        `The safety backup ${safetyBackupId} ended as ${backup.status}, so nothing was overwritten. ${backup.error?.message ?? ''}`,
+      );
+    }
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) throw signal.reason;
+  }
+}

@@ -1,0 +1,32 @@
+import { isEngineError, restoreScope, type Scope } from '@holdfast/engine';
+import { invalid } from '../../../platform/problem.ts';
+import type { RestoreRow } from '../restore-store.ts';
+import type { RestoreSource } from './restore-source.ts';
+
+type Asked = Pick<RestoreRow, 'collections' | 'documentPaths' | 'deleteExtra'> & { includeSubcollections?: boolean };
+
+/** What a restore touches: what was asked, within what the backup covers. VALIDATION_ERROR when more was asked. */
+export function askedScope(covered: Scope, asked: Asked, rootCollections: readonly string[] = []): Scope {
+  try {
+    return restoreScope(
+      covered,
+      {
+        collections: asked.collections ?? undefined,
+        documents: asked.documentPaths ?? undefined,
+        includeSubcollections: asked.includeSubcollections,
+        deleteExtra: asked.deleteExtra,
+      },
+      rootCollections,
+    );
+  } catch (error) {
+    if (!isEngineError(error, 'VALIDATION_ERROR')) throw error;
+    throw invalid(String(error.details.field), String(error.details.reason));
+  }
+}
+
+export function scopeOfRestore(row: RestoreRow, { scope, view, readers }: RestoreSource): Scope {
+  if (row.items) return scope;
+  const collections = readers.at(-1)?.body.collections ?? view.body?.collections ?? [];
+  const roots = [...new Set(collections.map(({ path }) => path.split('/')[0]!))];
+  return askedScope(scope, row, roots);
+}

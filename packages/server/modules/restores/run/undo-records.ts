@@ -1,0 +1,120 @@
+import {
+  comparePaths,
+  encodeGoneDocument,
+  type GuardedBatch,
+  instantFromParts,
+  type JournalPage,
+  type RecordBatch,
+  RecordBatchBuilder,
+  readRecords,
+  recordKind,
+  type SavedDocument,
+  type Version,
+  type View,
+  type WriteOutcome,
+} from '@holdfast/engine';
+
+export interface UndoOptions {
+  /** The journal of the restore that is taken back. */
+  journal(): AsyncIterable<JournalPage>;
+  /** What the target held before that restore; absent when it could overwrite nothing. */
+  before: View | undefined;
+  /** Names in deletes are those of this database. */
+  database: string;
+  signal?: AbortSignal;
+  /** Only these documents; absent: all that the journal tells of. */
+  only?: ReadonlySet<string> | undefined;
+}
+
+/** What an undo cannot find again. */
+export class LostVersion extends Error {
+  readonly path: string;
+
+  constructor(path: string) {
+    super('what was there before was not saved');
+    this.path = path;
+  }
+}
+
+/**
+ * What takes a restore back, in the order of its journal: documents it created are deleted, those it replaced or deleted
+ * are put as they were. Each only over the very version that the restore left.
+ */
+export async function* undoRecords(options: UndoOptions): AsyncGenerator<GuardedBatch> {
+  const saved = await savedVersions(options);
+  for await (const page of options.journal()) {
+    const written = page.outcomes.filter(
+      ({ result, path }) => result === 'written' && (options.only?.has(path) ?? true),
+    );
+    if (written.length > 0) yield* undoPage(written, saved, options);
+  }
+}
+
+async function savedVersions({ journal }: UndoOptions): Promise<Map<string, SavedDocument>> {
+  const saved = new Map<string, SavedDocument>();
+  for await (const page of journal()) for (const one of page.saved) saved.set(keyOf(one.path, one.version), one);
+  return saved;
+}
+
+async function* undoPage(
+  written: readonly WriteOutcome[],
+  saved: ReadonlyMap<string, SavedDocument>,
+  { before, database, signal }: UndoOptions,
+): AsyncGenerator<GuardedBatch> {
+  const outcomes = written.toSorted((left, right) => comparePaths(left.path, right.path));
+  const range = { start: outcomes[0]!.path, end: `${outcomes.at(-1)!.path}/` };
+  const former = before
+    ? documentsOf(before.records({ range }, signal ? { signal } : {}), before.database)
+    : noDocuments();
+  const builder = new RecordBatchBuilder();
+  let expected: (Version | null)[] = [];
+  const take = (): GuardedBatch => {
+    const batch = { ...builder.take(), expected };
+    expected = [];
+    return batch;
+  };
+  let next = await former.next();
+  for (const outcome of outcomes) {
+    const { path, replaced } = outcome;
+    while (!next.done && comparePaths(next.value.path, path) < 0) next = await former.next();
+    const known = !next.done && next.value.path === path ? next.value : undefined;
+    if (outcome.kind === recordKind.put && replaced === null) {
+      const gone = encodeGoneDocument(`${database}/documents/${path}`, instantOf(outcome.version));
+      builder.add(recordKind.delete, path, gone);
+    } else {
+      const bytes = known && isSame(known.version, replaced) ? known.bytes : saved.get(keyOf(path, replaced))?.bytes;
+      if (!bytes) throw new LostVersion(path);
+      builder.add(recordKind.put, path, bytes);
+    }
+    expected.push(outcome.version);
+    if (builder.isFull) yield take();
+  }
+  await former.return(undefined);
+  if (!builder.isEmpty) yield take();
+}
+
+interface Former {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly version: Version;
+}
+
+async function* documentsOf(batches: AsyncIterable<RecordBatch>, database: string): AsyncGenerator<Former> {
+  for await (const batch of batches)
+    for (const { path, body, updateSeconds, updateNanos } of readRecords(batch, database))
+      yield { path, bytes: body, version: { seconds: updateSeconds, nanos: updateNanos } };
+}
+
+async function* noDocuments(): AsyncGenerator<Former> {}
+
+function keyOf(path: string, version: Version | null | undefined): string {
+  return `${path} ${version?.seconds} ${version?.nanos}`;
+}
+
+function isSame(left: Version, right: Version | null | undefined): boolean {
+  return left.seconds === right?.seconds && left.nanos === right.nanos;
+}
+
+function instantOf(version: Version | null): string {
+  return instantFromParts(version?.seconds ?? 0, version?.nanos ?? 0);
+}

@@ -1,0 +1,184 @@
+import {
+  type ConnectedFirestore,
+  documentsScope,
+  instantToParts,
+  type Mismatch,
+  recordKind,
+  restoreDeletes,
+  restorePuts,
+  type Scope,
+  type View,
+} from '@holdfast/engine';
+import type { RestoresContext } from '../context.ts';
+import { readJournal } from '../journal/restore-journal.ts';
+import type { RestoreRow } from '../restore-store.ts';
+import type { Checkpoint } from '../tables.ts';
+import type { RestoreMeter } from './restore-meter.ts';
+import { skipRecords } from './skip-records.ts';
+import { undoRecords } from './undo-records.ts';
+
+export interface WriteWork {
+  context: RestoresContext;
+  meter: RestoreMeter;
+  firestore: ConnectedFirestore;
+  view: View;
+  scope: Scope;
+  /** What the target held before; absent when nothing is saved. */
+  before: View | undefined;
+  signal: AbortSignal;
+}
+
+/** Writes what is to be restored: first what failed in an earlier run, then the puts, then the deletes. */
+export async function writeDocuments(work: WriteWork): Promise<void> {
+  const { meter } = work;
+  const { retryBefore, ...checkpoint } = meter.row.checkpoint;
+  let reached: Checkpoint = checkpoint;
+  if (retryBefore !== undefined) await retryFailed(work, reached);
+  if (reached.stage === 'puts') reached = await put(work, work.scope, reached, { stage: 'deletes' });
+  if (reached.stage === 'deletes' && !meter.cancelled.aborted) await remove(work, work.scope, reached);
+}
+
+async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkpoint): Promise<Checkpoint> {
+  const { meter } = work;
+  const result = await restorePuts({
+    ...common(work, scope, from),
+    ...meter.stage({
+      checkpoint: ({ settledThrough }) => ({ stage: 'puts', after: settledThrough }),
+      onMismatch: (mismatch) => meter.saveAndReplace(mismatch),
+    }),
+  });
+  await meter.settle(next, result);
+  return next;
+}
+
+async function remove(work: WriteWork, scope: Scope, from: Checkpoint): Promise<void> {
+  const { meter, firestore, before, signal } = work;
+  const { row } = meter;
+  const next: Checkpoint = { stage: 'users' };
+  if (!row.deleteExtra || scope.documents !== undefined) return meter.save({ checkpoint: next });
+  const result = await restoreDeletes({
+    ...common(work, scope, from),
+    ...(before ? {} : { live: await liveNames(firestore, row.beganAt, signal) }),
+    ...meter.stage({
+      checkpoint: ({ settledThrough }) => ({ stage: 'deletes', after: settledThrough }),
+      onMismatch: leaveChanged,
+    }),
+  });
+  await meter.settle(next, result);
+}
+
+async function liveNames({ source }: ConnectedFirestore, beganAt: string | null, signal: AbortSignal) {
+  const readTime = await source.snapshotTime({ signal });
+  return { source, readTime, began: instantToParts(beganAt ?? readTime) };
+}
+
+/** What somebody changed is not deleted; what is gone already needs no delete. */
+async function leaveChanged({ found }: Mismatch): Promise<'conflict' | 'skip'> {
+  return found === null ? 'skip' : 'conflict';
+}
+
+/** Exactly the documents that failed and have not been written since, with the kind of their record. */
+async function failedDocuments({ context, meter }: Pick<WriteWork, 'context' | 'meter'>): Promise<Map<string, number>> {
+  const failed = new Map<string, number>();
+  for await (const page of readJournal(context, meter.row))
+    for (const { path, kind, result } of page.outcomes) {
+      if (result === 'failed') failed.set(path, kind);
+      else failed.delete(path);
+    }
+  return failed;
+}
+
+async function retryFailed(work: WriteWork, checkpoint: Checkpoint): Promise<void> {
+  const { meter } = work;
+  const failed = await failedDocuments(work);
+  const ofKind = (wanted: number) => [...failed].filter(([, kind]) => kind === wanted).map(([path]) => path);
+  const puts = ofKind(recordKind.put);
+  const deletes = ofKind(recordKind.delete);
+  const again = { ...checkpoint, retryBefore: meter.row.journalPages };
+  const hooks = (onMismatch: (mismatch: Mismatch) => Promise<'replace' | 'conflict' | 'skip'>) =>
+    meter.stage({ checkpoint: () => again, onMismatch });
+  if (puts.length > 0) {
+    const onMismatch = (mismatch: Mismatch) => meter.saveAndReplace(mismatch);
+    const result = await restorePuts({ ...common(work, documentsScope(puts), {}), ...hooks(onMismatch) });
+    await meter.settle(deletes.length > 0 ? again : checkpoint, result);
+  }
+  if (deletes.length > 0 && !meter.cancelled.aborted) {
+    const live = work.before ? {} : { live: await liveNames(work.firestore, meter.row.beganAt, work.signal) };
+    const options = { ...common(work, documentsScope(deletes), {}), ...live, ...hooks(leaveChanged) };
+    await meter.settle(checkpoint, await restoreDeletes(options));
+  }
+}
+
+function common(work: WriteWork, scope: Scope, { after }: Pick<Checkpoint, 'after'>) {
+  const { view, before, firestore, signal } = work;
+  const { row, work: restore } = work.meter;
+  return {
+    view,
+    scope,
+    signal,
+    target: firestore.target,
+    mode: row.mergeMode,
+    rampUp: restore.target.writeRampUp,
+    rewriteReferences: row.rewriteReferences,
+    ...(before ? { before } : {}),
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+export interface UndoWork extends Omit<WriteWork, 'view' | 'scope' | 'before'> {
+  /** The restore that is taken back, and what its target held before it. */
+  undone: RestoreRow;
+  former: View | undefined;
+}
+
+/** Takes back what another restore did, from its journal; what failed in an earlier run first. */
+export async function undoDocuments(work: UndoWork): Promise<void> {
+  const { meter } = work;
+  const { retryBefore, ...checkpoint } = meter.row.checkpoint;
+  if (retryBefore !== undefined) {
+    const only = new Set((await failedDocuments(work)).keys());
+    await undoStage(work, { only, during: () => ({ ...checkpoint, retryBefore }), next: checkpoint });
+  }
+  const settled = checkpoint.settled ?? 0;
+  if (checkpoint.stage !== 'puts' || meter.cancelled.aborted) return;
+  await undoStage(work, {
+    skip: settled,
+    during: (settledRecords) => ({ stage: 'puts', settled: settled + settledRecords }),
+    next: { stage: 'users' },
+  });
+}
+
+interface UndoStage {
+  only?: ReadonlySet<string>;
+  skip?: number;
+  during(settledRecords: number): Checkpoint;
+  next: Checkpoint;
+}
+
+async function undoStage(work: UndoWork, { only, skip = 0, during, next }: UndoStage): Promise<void> {
+  const { context, meter, firestore, undone, former, signal } = work;
+  const records = undoRecords({
+    only,
+    journal: () => readJournal(context, undone),
+    before: former,
+    database: firestore.target.database,
+    signal,
+  });
+  const result = await firestore.target.apply(skipRecords(records, skip), {
+    mode: 'overwrite',
+    rampUp: meter.work.target.writeRampUp,
+    signal,
+    ...meter.stage({
+      checkpoint: ({ settledRecords }) => during(settledRecords),
+      onMismatch: (mismatch) => undoMismatch(meter, mismatch),
+    }),
+  });
+  await meter.settle(next, result);
+}
+
+/** What somebody changed since stays, unless the undo is forced; then it is saved first. */
+async function undoMismatch(meter: RestoreMeter, mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'> {
+  if (!meter.row.force) return 'conflict';
+  if (mismatch.found === null && mismatch.kind === recordKind.delete) return 'skip';
+  return meter.saveAndReplace(mismatch);
+}

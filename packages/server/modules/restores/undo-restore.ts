@@ -1,0 +1,72 @@
+import { Problem } from '../../platform/problem.ts';
+import { projectStore } from '../projects/index.ts';
+import { requireStatus } from './change-restore.ts';
+import type { RestoresContext } from './context.ts';
+import { journalGone } from './journal/restore-journal.ts';
+import { type RestoreRow, restoreStore } from './restore-store.ts';
+import { admitRestores } from './run/admission.ts';
+import { overwrites } from './run/safety.ts';
+import { type Caller, note } from './start-restore.ts';
+
+/** Starts the restore that takes another one back, document by document, from its journal. */
+export async function undoRestore(
+  context: RestoresContext,
+  caller: Caller,
+  restoreId: string,
+  { force, dryRun }: { force: boolean; dryRun: boolean },
+): Promise<RestoreRow> {
+  const { database, clock, ids } = context.platform;
+  const organizationId = caller.organization.id;
+  const row = await database.tenant(organizationId, async (transaction) => {
+    const undone = await restoreStore.lock(transaction, organizationId, restoreId);
+    requireUndoable(undone);
+    const former = undone.undoneBy && (await restoreStore.find(transaction, organizationId, undone.undoneBy));
+    if (former && !dryRun) requireAnother(former, force);
+    await projectStore.get(transaction, organizationId, undone.targetProjectId);
+    const now = clock.now();
+    const inserted = await restoreStore.insert(transaction, {
+      id: ids.next('rst'),
+      organizationId,
+      backupId: undone.safetyBackupId ?? undone.backupId,
+      projectId: undone.targetProjectId,
+      targetProjectId: undone.targetProjectId,
+      status: 'pending',
+      phase: 'Initializing',
+      mergeMode: 'overwrite',
+      dryRun,
+      undoOf: undone.id,
+      force,
+      scope: undone.scope,
+      includeAuthUsers: false,
+      includeSubcollections: undone.includeSubcollections,
+      safetyBackup: true,
+      rewriteReferences: false,
+      deleteExtra: false,
+      checkpoint: { stage: 'puts' },
+      createdAt: now,
+      updatedAt: now,
+    });
+    if (!dryRun)
+      await restoreStore.update(transaction, organizationId, undone.id, { undoneBy: inserted.id, updatedAt: now });
+    await note(context, transaction, caller, 'restore.created', inserted.id, { undoOf: undone.id, force, dryRun });
+    return inserted;
+  });
+  await admitRestores(context.platform);
+  return row;
+}
+
+function requireUndoable(row: RestoreRow): void {
+  requireStatus(row, ['completed', 'failed', 'cancelled'], 'undone');
+  if (row.dryRun) throw new Problem('INVALID_STATE', 'A dry run wrote nothing, so there is nothing to undo.');
+  if (row.journalPages > 0 && !row.journalEnvelope) throw journalGone();
+  if (!row.safetyBackup && overwrites(row) && row.undoOf === null)
+    throw new Problem('INVALID_STATE', 'What this restore overwrote was not saved, because it was asked not to.');
+}
+
+/** Once is enough, unless the first one left documents that somebody had changed and this one is to take them too. */
+function requireAnother(former: RestoreRow, force: boolean): void {
+  const isOver = former.status !== 'pending' && former.status !== 'running';
+  if (isOver && (force || former.status === 'completed') && former.conflicts > 0 && force && !former.force) return;
+  const way = former.status === 'failed' || former.status === 'cancelled' ? ` Resume ${former.id}.` : '';
+  throw new Problem('INVALID_STATE', `This restore has an undo already.${way}`, { details: { undoneBy: former.id } });
+}
