@@ -1,0 +1,243 @@
+import { Firestore } from '@google-cloud/firestore';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+let app: TestApp;
+let shop: ProtectedProject;
+let as: { token: string; organizationId: string };
+let firestore: Firestore;
+const database = { project: 'shop', database: '(default)' };
+
+beforeAll(async () => {
+  app = await startTestApp();
+  shop = await protectProject(app);
+  as = { token: shop.owner.token, organizationId: shop.organizationId };
+  process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
+  firestore = new Firestore({ projectId: 'shop' });
+});
+afterAll(async () => {
+  delete process.env.FIRESTORE_EMULATOR_HOST;
+  await firestore.terminate();
+  await app.close();
+  await shop.close();
+});
+beforeEach(() => {
+  shop.firestore.control.clearFaults();
+  shop.firestore.control.clear(database);
+});
+
+async function fill(documents: Record<string, object>): Promise<void> {
+  for (const [path, data] of Object.entries(documents)) await firestore.doc(path).set(data);
+}
+
+async function backUp(body: object = {}): Promise<string> {
+  const started = await app.request('POST', '/api/v1/backups', { ...as, body: { projectId: shop.projectId, ...body } });
+  expect(started.status, started.text).toBe(202);
+  const backup = await untilEnded(app, `/api/v1/backups/${started.body.data.id}`, as);
+  expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
+  return backup.id;
+}
+
+const post = (path: string, body: object = {}) =>
+  app.request('POST', `/api/v1/backups/restore${path}`, { ...as, body });
+
+async function run(path: string, body: object = {}) {
+  const started = await post(path, body);
+  expect(started.status, started.text).toBe(202);
+  return untilEnded(app, `/api/v1/backups/restore/${started.body.data.id}`, as);
+}
+
+async function contents(): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  const visit = async (collections: Awaited<ReturnType<Firestore['listCollections']>>) => {
+    for (const collection of collections)
+      for (const reference of await collection.listDocuments()) {
+        const document = await reference.get();
+        if (document.exists) found[reference.path] = document.data();
+        await visit(await reference.listCollections());
+      }
+  };
+  await visit(await firestore.listCollections());
+  return found;
+}
+
+const before = { 'users/ada': { name: 'Ada' }, 'users/bob': { name: 'Bob' }, 'users/ada/orders/1': { total: 1 } };
+
+describe('an undo', () => {
+  test.each(['overwrite', 'merge', 'skip_existing'])(
+    'returns replaced and deleted documents and removes created ones, after mode %s',
+    async (mergeMode) => {
+      await fill(before);
+      const backupId = await backUp();
+      shop.firestore.control.clear(database);
+      const changed = {
+        'users/ada': { name: 'Countess', born: 1815 },
+        'users/new': { name: 'New' },
+        'other/x': { y: 1 },
+      };
+      await fill(changed);
+      const done = await run('', { backupId, options: { mergeMode, deleteExtra: true } });
+      expect(done.status, JSON.stringify(done.error)).toBe('completed');
+      expect(Object.keys(await contents()).sort()).toEqual(Object.keys(before).sort());
+      const undone = await run(`/${done.id}/undo`);
+      expect(undone, JSON.stringify(undone.error)).toMatchObject({
+        status: 'completed',
+        undoOf: done.id,
+        conflicts: 0,
+      });
+      expect(await contents()).toEqual(changed);
+      const original = await app.request('GET', `/api/v1/backups/restore/${done.id}`, as);
+      expect(original.body.data.undoneBy).toBe(undone.id);
+      expect((await post(`/${done.id}/undo`)).body.error.code).toBe('INVALID_STATE');
+      // An undo is a restore, and can be taken back as one.
+      const redone = await run(`/${undone.id}/undo`);
+      expect(redone, JSON.stringify(redone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
+      expect(Object.keys(await contents()).sort()).toEqual(Object.keys(before).sort());
+    },
+  );
+
+  test('leaves what somebody changed, deleted or made again since, and says so; force takes it too', async () => {
+    await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'users/c': { v: 1 } });
+    const backupId = await backUp();
+    await fill({ 'users/a': { v: 2 }, 'users/b': { v: 2 }, 'users/c': { v: 2 }, 'users/extra': { v: 2 } });
+    const done = await run('', { backupId, options: { deleteExtra: true } });
+    await firestore.doc('users/a').set({ v: 3 });
+    await firestore.doc('users/b').delete();
+    await firestore.doc('users/extra').set({ v: 3 });
+    const undone = await run(`/${done.id}/undo`);
+    expect(undone).toMatchObject({ status: 'completed', conflicts: 3 });
+    expect(undone.conflictSample.toSorted()).toEqual(['users/a', 'users/b', 'users/extra']);
+    expect(await contents()).toEqual({ 'users/a': { v: 3 }, 'users/c': { v: 2 }, 'users/extra': { v: 3 } });
+    const forced = await run(`/${done.id}/undo`, { force: true });
+    expect(forced, JSON.stringify(forced.error)).toMatchObject({ status: 'completed', conflicts: 0 });
+    expect(await contents()).toEqual({
+      'users/a': { v: 2 },
+      'users/b': { v: 2 },
+      'users/c': { v: 2 },
+      'users/extra': { v: 2 },
+    });
+  });
+
+  test('counts before it writes, as a dry run, and changes nothing', async () => {
+    await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
+    const backupId = await backUp();
+    await firestore.doc('users/b').delete();
+    await fill({ 'users/c': { v: 1 } });
+    const done = await run('', { backupId, options: { deleteExtra: true } });
+    const planned = await run(`/${done.id}/undo`, { dryRun: true });
+    expect(planned.preview).toMatchObject({ replace: 1, delete: 1, create: 1 });
+    expect(Object.keys(await contents()).sort()).toEqual(['users/a', 'users/b']);
+  });
+
+  test('is refused where nothing was saved, for a dry run, and for another organization', async () => {
+    await fill({ 'users/a': { v: 1 } });
+    const backupId = await backUp();
+    const unsafe = await run('', { backupId, options: { safetyBackup: false } });
+    expect((await post(`/${unsafe.id}/undo`)).body.error.code).toBe('INVALID_STATE');
+    const dry = await run('', { backupId, options: { dryRun: true } });
+    expect((await post(`/${dry.id}/undo`)).body.error.code).toBe('INVALID_STATE');
+    const other = await protectProject(app, { sourceProjectId: 'other', firestore: shop.firestore });
+    const foreign = await app.request('POST', `/api/v1/backups/restore/${dry.id}/undo`, {
+      token: other.owner.token,
+      organizationId: other.organizationId,
+      body: {},
+    });
+    expect(foreign.body.error.code).toBe('RESTORE_NOT_FOUND');
+  });
+
+  test('works after a change of the encryption key', async () => {
+    await fill({ 'users/a': { v: 1 } });
+    const backupId = await backUp();
+    await fill({ 'users/a': { v: 2 } });
+    const done = await run('', { backupId });
+    const rotated = await app.request('POST', '/api/v1/organizations/current/encryption-key/rotate', {
+      ...as,
+      body: {},
+    });
+    expect(rotated.status, rotated.text).toBe(200);
+    expect(await run(`/${done.id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
+    expect(await contents()).toEqual({ 'users/a': { v: 2 } });
+  });
+});
+
+describe('deleteExtra', () => {
+  test('with a backup of some collections deletes nothing outside them', async () => {
+    await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'orders/1': { v: 1 } });
+    const backupId = await backUp({ collections: ['users'] });
+    await fill({ 'users/new': { v: 2 }, 'orders/2': { v: 2 } });
+    const done = await run('', { backupId, options: { deleteExtra: true } });
+    expect(done).toMatchObject({ status: 'completed' });
+    expect(Object.keys(await contents()).sort()).toEqual(['orders/1', 'orders/2', 'users/a', 'users/b']);
+  });
+
+  test('wider than the backup, or from single documents, is refused at once', async () => {
+    await fill({ 'users/a': { v: 1 }, 'orders/1': { v: 1 } });
+    const backupId = await backUp({ collections: ['users'] });
+    const wider = await post('', { backupId, collections: ['orders'], options: { deleteExtra: true } });
+    expect(wider.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { field: 'collections' } });
+    const one = await run('', { backupId, documentIds: ['users/a'] });
+    const safety = await app.request('GET', `/api/v1/backups/${one.safetyBackupId}`, as);
+    expect(safety.body.data.scope.documents).toEqual({ count: 1, paths: ['users/a'] });
+    const wipe = await post('', { backupId: one.safetyBackupId, options: { deleteExtra: true } });
+    expect(wipe.body.error).toMatchObject({ code: 'VALIDATION_ERROR' });
+    expect(Object.keys(await contents()).sort()).toEqual(['orders/1', 'users/a']);
+  });
+});
+
+test('documents may be named in any order, and those that are not there are told', async () => {
+  await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'users/c': { v: 1 } });
+  const backupId = await backUp();
+  await fill({ 'users/a': { v: 2 }, 'users/b': { v: 2 }, 'users/c': { v: 2 } });
+  const done = await run('', { backupId, documentIds: ['users/c', 'users/a', 'users/b'] });
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 3 });
+  expect((await run('', { backupId, documentIds: ['users/none'] })).error.code).toBe('DOCUMENT_NOT_FOUND');
+  expect((await run('', { backupId, collections: ['none'] })).error.code).toBe('COLLECTION_NOT_FOUND');
+});
+
+test('a basket brings documents from several backups back in one restore, with one undo', async () => {
+  await fill({ 'users/a': { v: 1 }, 'orders/1': { v: 1 } });
+  const first = await backUp();
+  await fill({ 'users/a': { v: 2 }, 'orders/1': { v: 2 } });
+  const second = await backUp();
+  await fill({ 'users/a': { v: 3 }, 'orders/1': { v: 3 } });
+  const items = [
+    { backupId: first, path: 'users/a' },
+    { backupId: second, path: 'orders/1' },
+  ];
+  const done = await run('', { items });
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 2 });
+  expect(await contents()).toEqual({ 'users/a': { v: 1 }, 'orders/1': { v: 2 } });
+  await run(`/${done.id}/undo`);
+  expect(await contents()).toEqual({ 'users/a': { v: 3 }, 'orders/1': { v: 3 } });
+});
+
+test('a cancelled restore writes nothing more, runs when it is resumed at once, and can be undone', async () => {
+  const many = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`c/${10_000 + index}`, { v: 1 }]));
+  const writer = firestore.bulkWriter();
+  for (const [path, data] of Object.entries(many)) void writer.set(firestore.doc(path), data);
+  await writer.close();
+  const backupId = await backUp();
+  shop.firestore.control.clear(database);
+  await fill({ 'c/10001': { v: 2 } });
+  // The ramp-up of a cold database makes it slow enough to be stopped in the middle.
+  const started = await post('', { backupId });
+  const path = `/api/v1/backups/restore/${started.body.data.id}`;
+  await expect
+    .poll(async () => (await app.request('GET', path, as)).body.data.documentsRestored, { timeout: 30_000 })
+    .toBeGreaterThan(0);
+  const cancelled = await app.request('POST', `${path}/cancel`, { ...as, body: {} });
+  expect(cancelled.body.data.status).toBe('cancelled');
+  const count = async () => (await firestore.collection('c').count().get()).data().count;
+  const atCancel = await count();
+  expect(atCancel).toBe(cancelled.body.data.documentsRestored);
+  const resumed = await app.request('POST', `${path}/resume`, { ...as, body: {} });
+  expect(resumed.status, resumed.text).toBe(202);
+  await expect
+    .poll(async () => (await app.request('GET', path, as)).body.data.documentsRestored, { timeout: 30_000 })
+    .toBeGreaterThan(atCancel);
+  await app.request('POST', `${path}/cancel`, { ...as, body: {} });
+  const undone = await run(`/${started.body.data.id}/undo`);
+  expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
+  expect(await contents()).toEqual({ 'c/10001': { v: 2 } });
+}, 120_000);
