@@ -4,10 +4,7 @@ import type { RecordBatch } from './record.ts';
 
 /** Which documents are meant. Plain JSON: it travels in jobs and stands in manifests. */
 export interface Scope {
-  /**
-   * `all`, or collections: a path (`users`, `users/ada/orders`) means that collection; a path that ends in `/**` is not
-   * needed, includeSubcollections says it for all of them.
-   */
+  // `all`, or collections by their paths: `users`, `users/ada/orders`, or `users/*/orders` for those of every user.
   readonly collections: 'all' | readonly string[];
   /** Whether the documents below the documents of the named collections belong to it. Always true for `all`. */
   readonly includeSubcollections: boolean;

@@ -1,6 +1,6 @@
 /**
- * The faults the data plane can tell apart. Everything else that is thrown is a programmer's error. The codes are
- * those of the public error catalogue, so that the control plane passes them on without a table of its own.
+ * The faults the data plane can tell apart. Everything else that is thrown is a programmer's error. Most codes are
+ * those of the public error catalogue; the control plane says which of its codes comes nearest to the others.
  */
 export type EngineErrorCode =
   | 'SOURCE_AUTH_ERROR'

@@ -9,3 +9,4 @@ export * from './gone-document.ts';
 export * from './instant.ts';
 export * from './path-order.ts';
 export * from './record.ts';
+export * from './scope.ts';

@@ -14,6 +14,15 @@ export function instantToParts(instant: Instant): { seconds: number; nanos: numb
   return { seconds: Date.parse(`${instant.slice(0, 19)}Z`) / 1000, nanos: Number(instant.slice(20, 29)) };
 }
 
+/** The newest instant not behind this one that has no more than microseconds: all the API takes as a time to read at. */
+export function toMicroseconds(instant: Instant): Instant {
+  return `${instant.slice(0, 26)}000Z`;
+}
+
+export function toWholeMinute(instant: Instant): Instant {
+  return `${instant.slice(0, 17)}00.000000000Z`;
+}
+
 /** Reads any RFC 3339 time, with an offset too; undefined when it is none. */
 export function parseInstant(text: string): Instant | undefined {
   const match = instantPattern.exec(text);

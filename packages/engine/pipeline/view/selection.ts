@@ -1,5 +1,6 @@
 import type { Scope } from '../../ports/document-source.ts';
 import { comparePaths, everything, type PathRange, rangeContains, rangesMeet } from '../../ports/path-order.ts';
+import { collectionAbovePattern, isCollectionPattern, scopeContains } from '../../ports/scope.ts';
 
 /** Which part of a view is wanted. All given conditions hold at once. */
 export interface Selection {
@@ -29,16 +30,6 @@ export function selectsEverything({ scope, range, idPrefix, after }: Selection):
   return isWholeScope && range?.start == null && range?.end == null && idPrefix === undefined && after === undefined;
 }
 
-export function scopeContains(scope: Scope, path: string): boolean {
-  if (scope.documents !== undefined) return setOf(scope.documents).has(path);
-  for (const excluded of scope.excludeCollections) if (path.startsWith(`${excluded}/`)) return false;
-  if (scope.collections === 'all') return true;
-  return scope.collections.some((collection) => {
-    if (!path.startsWith(`${collection}/`)) return false;
-    return scope.includeSubcollections || path.indexOf('/', collection.length + 1) < 0;
-  });
-}
-
 /** True when a segment from `firstPath` to `lastPath` can hold something that is selected. */
 export function mayHold(selection: Selection, firstPath: string, lastPath: string): boolean {
   if (selection.after !== undefined && comparePaths(lastPath, selection.after) <= 0) return false;
@@ -65,8 +56,9 @@ function coarseRanges({ scope, range, idPrefix }: Selection): readonly PathRange
 
 /** Without subcollections an id prefix narrows the stretch; numeric ids sort apart and are left to the fine check. */
 function idRange(collection: string, scope: Scope, idPrefix: string | undefined): PathRange {
-  const whole = collectionRange(collection);
+  const whole = collectionRange(collectionAbovePattern(collection));
   if (
+    isCollectionPattern(collection) ||
     idPrefix === undefined ||
     idPrefix === '' ||
     scope.includeSubcollections ||
@@ -74,12 +66,4 @@ function idRange(collection: string, scope: Scope, idPrefix: string | undefined)
   )
     return whole;
   return { start: `${collection}/${idPrefix}`, end: whole.end };
-}
-
-const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
-
-function setOf(documents: readonly string[]): ReadonlySet<string> {
-  const known = sets.get(documents) ?? new Set(documents);
-  sets.set(documents, known);
-  return known;
 }

@@ -7,6 +7,7 @@ import {
   instantFromParts,
   isEngineError,
   type SourceCallOptions,
+  toMicroseconds,
 } from '../../ports/index.ts';
 import { FirestoreClient } from './client.ts';
 import { sourceFailure } from './failures.ts';
@@ -35,7 +36,7 @@ export async function snapshotTime(client: FirestoreClient, options: SourceCallO
     client.usage.documentsRead += 1;
     for (const bytes of answers) {
       const { readTime } = messages.runQueryResponse.decode(bytes) as { readTime?: Timestamp };
-      if (readTime !== undefined) return toInstant(readTime);
+      if (readTime !== undefined) return toMicroseconds(toInstant(readTime));
     }
     throw new GrpcError(grpcCode.INTERNAL, 'the database did not say at which time it read');
   } catch (error) {

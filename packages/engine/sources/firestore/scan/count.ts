@@ -2,6 +2,7 @@
 
 import {
   comparePaths,
+  hasPatterns,
   type PathRange,
   type ReadOptions,
   rangeContains,
@@ -27,6 +28,8 @@ export async function countRange(
   range: PathRange,
   options: ScopedReadOptions,
 ): Promise<number> {
+  // No aggregation can leave a document's place open, so names are read and counted.
+  if (hasPatterns(options.scope)) return await countByScan(client, range, options);
   try {
     let total = 0;
     for (const part of queryPartsOf(options.scope, range, options.after))

@@ -1,6 +1,6 @@
 /** The structured queries behind scans, counts and partitions. */
 
-import { type Instant, instantToParts } from '../../../ports/index.ts';
+import { type Instant, instantToParts, toMicroseconds } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { collectionIdOf, parentOf } from '../names.ts';
 import type { JsonMessage } from '../protos.ts';
@@ -35,6 +35,7 @@ function cursor(name: string, before: boolean): JsonMessage {
   return { values: [{ referenceValue: name }], before };
 }
 
+/** A server may tell times in nanoseconds, and still takes read times in microseconds alone. */
 export function timestampMessage(instant: Instant): JsonMessage {
-  return instantToParts(instant);
+  return instantToParts(toMicroseconds(instant));
 }

@@ -1,13 +1,22 @@
 /** Reads ranges as of one instant, through broken streams, without doubles and without holes. */
 
-import type { PathRange, RecordBatch, ScanOptions } from '../../../ports/index.ts';
+import {
+  hasPatterns,
+  type PathRange,
+  pathOfName,
+  type RecordBatch,
+  type ScanOptions,
+  type Scope,
+  scopeContains,
+} from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
 import { messages } from '../protos.ts';
 import { throwIfAborted } from '../retry.ts';
-import { DocumentBatchBuilder } from './document-batch-builder.ts';
+import { DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
 import { parentName, type QueryShape, structuredQuery, timestampMessage } from './query.ts';
 import { QueryStream } from './query-stream.ts';
+import { forEachRecord } from './records.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
 export async function* scanRange(
@@ -19,11 +28,29 @@ export async function* scanRange(
   const builder = new DocumentBatchBuilder();
   try {
     for (const part of queryPartsOf(options.scope, range, options.after))
-      yield* scanPart(client, part, options, builder);
+      yield* inScope(scanPart(client, part, options, builder), options.scope);
     const rest = builder.take();
-    if (rest !== undefined) yield rest;
+    if (rest !== undefined) yield* inScope([rest], options.scope);
   } catch (error) {
     throw sourceFailure(error);
+  }
+}
+
+/** A scope with patterns is read wider than it is; the rest is left out here. */
+async function* inScope(
+  batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>,
+  scope: Scope,
+): AsyncGenerator<RecordBatch, void> {
+  if (!hasPatterns(scope)) return yield* batches;
+  for await (const batch of batches) {
+    const kept = new DocumentBatchBuilder(batch.bytes.length);
+    forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
+      const path = pathOfName(nameOfDocument(bytes, bodyStart, end));
+      if (scopeContains(scope, path)) kept.append(kind, bytes, bodyStart, end);
+    });
+    batch.release?.();
+    const rest = kept.take();
+    if (rest !== undefined) yield rest;
   }
 }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { comparePaths, type PathRange, rangeContains, type Scope } from '../../../ports/index.ts';
+import { comparePaths, type PathRange, rangeContains, type Scope, scopeContains } from '../../../ports/index.ts';
 import { parentOf } from '../names.ts';
-import { isInScope, type QueryPart, queryPartsOf } from './scope.ts';
+import { type QueryPart, queryPartsOf } from './scope.ts';
 
 /** What the database would answer to one query, written the obvious way. */
 function answer(part: QueryPart, paths: readonly string[]): string[] {
@@ -47,7 +47,7 @@ describe('the queries of a scope', () => {
           const range: PathRange = { start, end };
           const sorted = [...documents].sort(comparePaths);
           const expected = sorted
-            .filter((path) => rangeContains(range, path) && isInScope(wanted, path))
+            .filter((path) => rangeContains(range, path) && scopeContains(wanted, path))
             .filter((path) => behind === undefined || comparePaths(path, behind) > 0);
           const queried = queryPartsOf(wanted, range, behind).flatMap((part) => answer(part, sorted));
           expect(queried).toEqual(expected);

@@ -1,6 +1,13 @@
 /** Turns "these collections, within this range" into queries that, run one after another, ascend by path. */
 
-import { comparePaths, EngineError, type PathRange, type Scope } from '../../../ports/index.ts';
+import {
+  collectionAbovePattern,
+  comparePaths,
+  EngineError,
+  isCollectionPattern,
+  type PathRange,
+  type Scope,
+} from '../../../ports/index.ts';
 import {
   documentBefore,
   intersect,
@@ -20,9 +27,13 @@ export interface QueryPart {
   readonly end: { readonly path: string; readonly inclusive: boolean } | null;
 }
 
-/** `after`: only what comes behind this document, its own descendants among it. */
-export function queryPartsOf(scope: Scope, range: PathRange, after?: string): QueryPart[] {
-  checkScope(scope);
+/**
+ * `after`: only what comes behind this document, its own descendants among it. The parts may hold more than the scope
+ * when that has patterns, which no query can express; whoever reads them leaves out the rest.
+ */
+export function queryPartsOf(given: Scope, range: PathRange, after?: string): QueryPart[] {
+  checkScope(given);
+  const scope = withoutPatterns(given);
   const asked: PathRange = {
     start: range.start === null ? null : positionOf(range.start),
     end: range.end === null ? null : positionOf(range.end),
@@ -46,6 +57,14 @@ function checkScope(scope: Scope): void {
     if (isCollectionPath(path)) continue;
     throw new EngineError('VALIDATION_ERROR', `"${path}" is not the path of a collection.`, { details: { path } });
   }
+}
+
+function withoutPatterns(scope: Scope): Scope {
+  const excludeCollections = scope.excludeCollections.filter((path) => !isCollectionPattern(path));
+  if (scope.collections === 'all' || !scope.collections.some(isCollectionPattern))
+    return { ...scope, excludeCollections };
+  const collections = scope.collections.map(collectionAbovePattern);
+  return { collections, includeSubcollections: true, excludeCollections };
 }
 
 function isWithin(path: string, ancestor: string): boolean {
@@ -112,9 +131,4 @@ function clamp(collection: string, range: PathRange): QueryPart {
   return { collection, start: bound(range.start, start, true), end: bound(range.end, end, false) };
 }
 
-export function isInScope(scope: Scope, path: string): boolean {
-  if (scope.excludeCollections.some((hole) => path.startsWith(`${hole}/`))) return false;
-  if (scope.collections === 'all') return true;
-  if (!scope.includeSubcollections) return scope.collections.includes(parentOf(path));
-  return scope.collections.some((collection) => path.startsWith(`${collection}/`));
-}
+export { scopeContains as isInScope } from '../../../ports/index.ts';

@@ -1,0 +1,110 @@
+/**
+ * A Firestore somebody else wrote, as a process of its own: it does not share the assumptions of our sandbox. It comes as
+ * an optional dependency for one platform; tests that need it are skipped elsewhere, and say so.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, chmodSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const startTimeoutMs = 20_000;
+const pollIntervalMs = 25;
+const stopTimeoutMs = 5_000;
+
+export interface ForeignFirestore {
+  /** `127.0.0.1:port`, for gRPC. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+export const isForeignFirestoreInstalled = findProgram() !== undefined;
+
+function findProgram(): string | undefined {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(
+      `@fireemu/${process.platform}-${process.arch}/package.json`,
+    );
+    return join(dirname(manifest), 'bin', 'fireemu');
+  } catch {
+    return undefined;
+  }
+}
+
+export async function startForeignFirestore(): Promise<ForeignFirestore> {
+  const program = findProgram();
+  if (program === undefined) throw new Error('The foreign Firestore is not installed on this platform.');
+  makeExecutable(program);
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-foreign-'));
+  const port = await freePort();
+  // Port 0 lets it choose for what no test asks for.
+  const others = ['--ui-port', '0', '--hub-port', '0', '--logging-port', '0', '--log-verbosity', 'quiet'];
+  const child = spawn(program, ['up', '--only', 'firestore', '--firestore-port', String(port), ...others], {
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  const stopWithUs = () => child.kill('SIGKILL');
+  process.once('exit', stopWithUs);
+  const stop = async () => {
+    process.off('exit', stopWithUs);
+    await end(child);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await untilListening(child, port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { address: `127.0.0.1:${port}`, stop };
+}
+
+/** The package keeps its program without the mark of a program. */
+function makeExecutable(program: string): void {
+  try {
+    accessSync(program, constants.X_OK);
+  } catch {
+    chmodSync(program, 0o755);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function untilListening(child: ChildProcess, port: number): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null) throw new Error(`The foreign Firestore ended with ${child.exitCode}.`);
+    if (await accepts(port)) return;
+    await sleep(pollIntervalMs);
+  }
+  throw new Error('The foreign Firestore did not start in time.');
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
+  await ended;
+  clearTimeout(timer);
+}
