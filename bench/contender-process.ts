@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { ContenderName, ContenderResult, ContenderTask } from './contenders/contender.ts';
+import type { ContenderResult, ContenderTask } from './contenders/contender.ts';
+import type { ContenderName } from './contenders/registry.ts';
 
 /** As the command line starts it: a small nursery, because what the engine makes is short-lived bytes outside of the heap. */
 const engineFlags = ['--max-semi-space-size=2'];

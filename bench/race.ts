@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ContenderProcess } from './contender-process.ts';
-import type { ContenderName, ContenderTask } from './contenders/contender.ts';
+import type { ContenderTask } from './contenders/contender.ts';
+import type { ContenderName } from './contenders/registry.ts';
 import { median } from './figure.ts';
 import { SandboxProcess } from './sandbox-process.ts';
 

@@ -19,14 +19,3 @@ export interface ContenderResult {
 }
 
 export type Contender = (task: ContenderTask) => Promise<{ documents: number; storedBytes?: number }>;
-
-export const contenders = {
-  holdfast: async () => (await import('./holdfast.ts')).holdfast,
-  raw: async () => (await import('./raw.ts')).raw,
-  sdk: async () => (await import('./sdk.ts')).sdk,
-  'firestore-export-import': async () => (await import('./firestore-export-import.ts')).firestoreExportImport,
-  'node-firestore-import-export': async () =>
-    (await import('./node-firestore-import-export.ts')).nodeFirestoreImportExport,
-} satisfies Record<string, () => Promise<Contender>>;
-
-export type ContenderName = keyof typeof contenders;

@@ -1,4 +1,5 @@
-import { type ContenderName, type ContenderResult, type ContenderTask, contenders } from './contender.ts';
+import type { ContenderResult, ContenderTask } from './contender.ts';
+import { type ContenderName, contenders } from './registry.ts';
 
 /** The process around a contender: runs what it is told, measures time and memory. */
 const contender = await contenders[process.argv[2] as ContenderName]();

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import type { Job } from './service/jobs.ts';
+import type { Job } from './service/job.ts';
 import { ProgressBoard } from './service/progress-board.ts';
 import { reportRestoreEnd } from './service/restore/show.ts';
 import { app, backUp, documents, firestore, folder, holdfast, shop, useService } from './testing.ts';

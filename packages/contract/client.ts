@@ -10,9 +10,10 @@ import { allOperations, operations } from './operations/index.ts';
 
 export type { ClientErrorCode } from './client/error.ts';
 export { HoldfastError } from './client/error.ts';
+export type { CallInput, CallOptions } from './client/input.ts';
 export type { RetryOptions } from './client/retry.ts';
 export { HoldfastStream } from './client/streams.ts';
-export type { Answer, CallInput, CallOptions, Client, Page, Result } from './client/types.ts';
+export type { Answer, Client, Page, Result } from './client/types.ts';
 
 export interface ClientOptions {
   /** Where the service is, without `/api/v1`. */

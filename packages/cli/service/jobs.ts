@@ -1,20 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backup, JobError, JobStatus, Restore } from '@holdfast/contract';
+import type { Backup, Restore } from '@holdfast/contract';
 import { HoldfastError } from '@holdfast/contract/client';
 import { wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
 import { exitCodeOfService } from './exit-code.ts';
+import type { Job } from './job.ts';
 import type { WaitOptions } from './options.ts';
 import { ProgressBoard } from './progress-board.ts';
 import type { Service } from './session.ts';
-
-/** What a backup, a restore, a drill and a task of a destination have in common. */
-export interface Job {
-  readonly id: string;
-  readonly status: JobStatus;
-  readonly progress: Backup['progress'];
-  readonly error: JobError | null;
-}
 
 /** So long a service may be away before waiting for its job is given up. */
 const patienceMs = 120_000;

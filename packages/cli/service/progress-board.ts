@@ -1,6 +1,6 @@
 import { formatBytes, formatCount } from '../output.ts';
 import { bar } from '../progress.ts';
-import type { Job } from './jobs.ts';
+import type { Job } from './job.ts';
 
 const redrawMs = 100;
 const linesMax = 20;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Operations } from '../operations/index.ts';
 import type { refreshedTokens, renewedCookies } from '../schemas/auth.ts';
 import type { Backup, backupDryRun } from '../schemas/backups.ts';
-import type { CallInput, CallOptions } from './types.ts';
+import type { CallInput, CallOptions } from './input.ts';
 
 /** Calls whose answer follows from what they were given: the types say which, so that nobody has to ask the answer. */
 export interface Overloads {

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { BesideOf, BodyInput, DataOf, ItemOf, ParamsInput, QueryInput } from '../operation.ts';
+import type { BesideOf, DataOf, ItemOf } from '../operation.ts';
 import type { OperationId, Operations } from '../operations/index.ts';
 import type { Pagination } from '../schemas/primitives.ts';
+import type { CallInput } from './input.ts';
 import type { Overloads } from './overloads.ts';
 import type { HoldfastStream } from './streams.ts';
 
@@ -11,27 +12,6 @@ export type ServedId = OperationId;
 type KindOf<O> = O extends { success: { kind: infer K } } ? K : never;
 export type ListId = { [I in ServedId]: KindOf<Operations[I]> extends 'list' ? I : never }[ServedId];
 export type PagedId = { [I in ServedId]: KindOf<Operations[I]> extends 'list' | 'page' ? I : never }[ServedId];
-
-export interface CallOptions {
-  /** Works in this organization instead of the client's own. */
-  organizationId?: string;
-  /** Absent on a POST: a fresh one, so that a call that is repeated after 429 or 503 acts once. */
-  idempotencyKey?: string;
-  /** Change only if the resource still has this ETag. */
-  ifMatch?: string;
-  signal?: AbortSignal;
-}
-
-/** Absent when the operation takes nothing, optional when everything in it is. */
-type Part<Name extends string, Value> = [Value] extends [undefined]
-  ? unknown
-  : Record<never, never> extends Value
-    ? { [N in Name]?: Value }
-    : { [N in Name]: Value };
-
-type BodyPart<O> = O extends { bodyOptional: true } ? { body?: BodyInput<O> } : Part<'body', BodyInput<O>>;
-
-export type CallInput<O> = CallOptions & Part<'params', ParamsInput<O>> & Part<'query', QueryInput<O>> & BodyPart<O>;
 
 export interface Page<Data> {
   data: Data;

@@ -14,11 +14,13 @@ export class SchemaCollection {
 
   convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     // Wrapped, because a named schema at the root would be inlined instead of referred to.
-    const wrapped = z.toJSONSchema(z.object({ schema }), {
+    const converted: unknown = z.toJSONSchema(z.object({ schema }), {
       io,
       unrepresentable: 'any',
-      override: ({ zodSchema, jsonSchema }) => polish(zodSchema as unknown as z.ZodType, jsonSchema as JsonSchema),
-    }) as unknown as { properties: { schema: JsonSchema }; $defs?: Record<string, JsonSchema> };
+      override: ({ zodSchema, jsonSchema }: { zodSchema: unknown; jsonSchema: unknown }) =>
+        polish(zodSchema as z.ZodType, jsonSchema as JsonSchema),
+    });
+    const wrapped = converted as { properties: { schema: JsonSchema }; $defs?: Record<string, JsonSchema> };
     for (const [name, definition] of Object.entries(wrapped.$defs ?? {})) this.add(name, pointToComponents(definition));
     return pointToComponents(wrapped.properties.schema);
   }

@@ -143,7 +143,7 @@ function jsonNumber(value: number): number | 'NaN' | 'Infinity' | '-Infinity' {
 }
 
 /** JSON.rawJSON is in the language since ES2025 and not yet in the type library in use. */
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown };
 
 /** JSON.stringify that keeps the sign of zero. */
 export function stringifyLossless(value: unknown): string {

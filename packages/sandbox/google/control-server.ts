@@ -9,15 +9,15 @@ import type { OAuthClient, Person, ProjectSeed } from './state.ts';
 
 type Action = (control: GoogleSandboxControl, body: Record<string, unknown>) => unknown;
 
+/** The control API trusts the tests that call it. */
+const asGiven = <Given>(body: unknown): Given => body as Given;
+
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['PUT /faults', (control, { faults }) => control.setFaults((faults as Fault[] | undefined) ?? [])],
   ['DELETE /faults', (control) => control.setFaults([])],
   ['POST /people', (control, body) => control.state.addPerson(body as Partial<Person>)],
-  [
-    'POST /clients',
-    (control, body) => control.state.clients.set(String(body.clientId), body as unknown as OAuthClient),
-  ],
-  ['POST /projects', (control, body) => void control.state.addProject(body as unknown as ProjectSeed)],
+  ['POST /clients', (control, body) => control.state.clients.set(String(body.clientId), asGiven<OAuthClient>(body))],
+  ['POST /projects', (control, body) => void control.state.addProject(asGiven<ProjectSeed>(body))],
   ['POST /service-accounts', (control, body) => control.createServiceAccount(String(body.projectId))],
   ['POST /access-tokens', (control, { email }) => ({ token: control.issueAccessToken(String(email)) })],
   ['DELETE /access-tokens', (control) => control.expireAccessTokens()],

@@ -8,7 +8,7 @@ export interface ByteRange {
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
   if (!match) return undefined;
-  const [, first, last] = match as unknown as [string, string, string];
+  const [, first = '', last = ''] = match;
   if (first === '' && last === '') return undefined;
   if (first === '') {
     const suffix = Number(last);

@@ -11,10 +11,10 @@ import {
   requestHash,
   type StoredAnswer,
 } from './idempotency.ts';
+import type { HttpOptions } from './options.ts';
 import { limitRate } from './rate-limit.ts';
 import { checkAnswer, renderBody, withoutSecrets } from './render.ts';
 import { type CheckedInput, checkRequest } from './request-check.ts';
-import type { HttpOptions } from './server.ts';
 
 export interface ServeOptions extends HttpOptions {
   idempotency: IdempotencyStore;

@@ -1,5 +1,5 @@
 import fastifyCookie from '@fastify/cookie';
-import { allOperations, type Operation } from '@holdfast/contract';
+import { allOperations } from '@holdfast/contract';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -7,67 +7,19 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import type { Clock } from '../platform/clock.ts';
-import type { Database } from '../platform/database/database.ts';
 import type { Ids } from '../platform/ids.ts';
-import { type Logger, lazyChild } from '../platform/log.ts';
-import type { OrganizationAccess, Principal } from '../platform/principal.ts';
+import { lazyChild } from '../platform/log.ts';
 import { Problem } from '../platform/problem.ts';
-import type { RateLimiter } from '../platform/rate-limit.ts';
-import type { Authenticator } from './authentication.ts';
 import type { AnyHandler, Handlers } from './call.ts';
 import { bodyFault, errorBody, problemOf, sendProblem } from './errors.ts';
 import { IdempotencyStore } from './idempotency.ts';
-import type { Metrics } from './metrics.ts';
 import { createNotFound } from './not-found.ts';
+import type { HttpOptions } from './options.ts';
 import { serveOperation } from './serve-operation.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set as soon as they are known, so that a denial can be told with them. */
-    principal: Principal | null;
-    organization: OrganizationAccess | null;
-    /** An organization that exists, asked for by a known person who does not belong to it. */
-    foreignOrganizationId: string | null;
-  }
-}
 
 const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 32 * 1024;
 const requestIdPattern = /^[A-Za-z0-9_.~-]{1,128}$/;
-
-/** A call that was refused; the audit log wants to know. */
-export interface Denial {
-  operation: Operation;
-  problem: Problem;
-  principal: Principal | null;
-  /** The organization the call was made in, when the caller belongs to it. */
-  organization: OrganizationAccess | null;
-  /** The existing organization it was refused by, when the caller does not belong to it. */
-  foreignOrganizationId: string | null;
-  requestId: string;
-  ip: string;
-  userAgent: string | null;
-}
-
-export interface HttpOptions {
-  handlers: Handlers;
-  authenticator: Authenticator;
-  database: Database;
-  limiter: RateLimiter;
-  clock: Clock;
-  ids: Ids;
-  log: Logger;
-  metrics: Metrics;
-  trustProxy: boolean | number | string[];
-  rateLimitPerMinute: number;
-  authRateLimitPerMinute: number;
-  /** The origin people use, known once the socket listens. */
-  publicOrigin: () => string;
-  onDenied: (denial: Denial) => Promise<void>;
-  /** Checks every answer against its schema. For tests: a drift becomes an error instead of a surprise at a customer's. */
-  checkAnswers: boolean;
-}
 
 /** The public API: every operation of the contract that has a handler, through one pipeline. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {

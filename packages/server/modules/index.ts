@@ -1,5 +1,5 @@
 import type { Authenticator } from '../http/authentication.ts';
-import type { Denial } from '../http/server.ts';
+import type { Denial } from '../http/options.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAuditModule } from './audit/index.ts';
 import { createAuthModule } from './auth/index.ts';

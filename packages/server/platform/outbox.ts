@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Transaction } from './database/database.ts';
 import { outboxEvents } from './database/tables.ts';
+import type { EventPayload } from './event-payload.ts';
 import type { Ids } from './ids.ts';
 
 /** Something that happened in an organization, as the webhooks will tell it. */
@@ -9,18 +10,6 @@ export interface OutboxEvent {
   /** A name of the contract's event catalogue. */
   type: string;
   payload: EventPayload;
-}
-
-/** What the producer of an event tells; the webhooks put the envelopes around it. Whole and final: deliveries read nothing else. */
-export interface EventPayload {
-  /** The `data` of the standard format, as the contract's schema of this event has it. */
-  data: Record<string, unknown>;
-  /** The `data` of the simple format; absent for events that do not exist in it. */
-  simple?: Record<string, unknown>;
-  /** What the standard envelope's `metadata` says of the event itself; the delivery adds the rest. */
-  metadata?: { trigger?: string; scheduleId?: string };
-  /** What the filters of webhooks look at. */
-  filter?: { projectId?: string; trigger?: string };
 }
 
 /** Wakes the dispatcher as soon as an event is committed. */

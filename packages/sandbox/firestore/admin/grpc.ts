@@ -1,4 +1,5 @@
 import { adminType, encodeMessage } from '../protos.ts';
+import { decodeAs } from '../rpc/decode-as.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { Database } from '../store/database.ts';
 import type { UnaryMethod } from '../transport/dispatch.ts';
@@ -22,7 +23,7 @@ export function listDatabasesMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const { parent } = listRequest.decode(bytes) as unknown as { parent: string };
+      const { parent } = decodeAs<{ parent: string }>(listRequest, bytes);
       return encodeMessage(listResponse, { databases: listForAdmin(sandbox, call.token, parent).map(message) });
     },
   };
@@ -32,7 +33,7 @@ export function getDatabaseMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const { name } = getRequest.decode(bytes) as unknown as { name: string };
+      const { name } = decodeAs<{ name: string }>(getRequest, bytes);
       return encodeMessage(databaseType, message(findForAdmin(sandbox, call.token, name)));
     },
   };

@@ -1,4 +1,5 @@
 import { firestoreType } from '../protos.ts';
+import { decodeAs } from '../rpc/decode-as.ts';
 import { openDatabase, type Sandbox } from '../sandbox.ts';
 import type { CommitListener, Database } from '../store/database.ts';
 import type { DocumentEntry } from '../store/document.ts';
@@ -67,7 +68,7 @@ class ListenConversation implements Conversation {
   }
 
   async message(bytes: Buffer): Promise<void> {
-    const request = requestType.decode(bytes) as unknown as ListenRequest;
+    const request = decodeAs<ListenRequest>(requestType, bytes);
     this.#database ??= this.#open(request);
     if (request.targetChange === 'addTarget') await this.#enqueue(() => this.#add(request.addTarget!));
     else if (request.targetChange === 'removeTarget')

@@ -4,6 +4,7 @@ import type { ServerStreamMethod } from '../transport/dispatch.ts';
 import { invalid } from '../transport/status.ts';
 import { databaseRoot, parseDatabaseName, parseDocumentName } from '../values/name.ts';
 import { timestampFrom } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 import { type MaskMessage, maskPaths, renderDocument, timestampField } from './render.ts';
 import { type ConsistencyMessage, openSnapshot } from './snapshot.ts';
 
@@ -22,7 +23,7 @@ export function batchGetDocumentsMethod(sandbox: Sandbox): ServerStreamMethod {
   return {
     kind: 'serverStream',
     handle: async (bytes, call) => {
-      const request = requestType.decode(bytes) as unknown as BatchGetDocumentsRequest;
+      const request = decodeAs<BatchGetDocumentsRequest>(requestType, bytes);
       const database = openDatabase(sandbox, call, parseDatabaseName(request.database), 'read');
       const mask = maskPaths(request.mask);
       const names = [...new Set(request.documents)].map((text) => ({ text, name: parseDocumentName(text) }));

@@ -13,6 +13,7 @@ import type { UnaryMethod } from '../transport/dispatch.ts';
 import { asRpcError, grpcCode, invalid } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
 import type { Micros } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 
 interface StatusMessage {
   code: number;
@@ -29,10 +30,10 @@ export function batchWriteMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const { database: name, writes } = requestType.decode(bytes) as unknown as {
+      const { database: name, writes } = decodeAs<{
         database: string;
         writes: WriteMessage[];
-      };
+      }>(requestType, bytes);
       const database = openDatabase(sandbox, call, parseDatabaseName(name), 'write');
       if (writes.length > writesMax) throw invalid(`Maximum ${writesMax} writes allowed per request.`);
       const prepared = writes.map((write) => prepareWrite(database, write));

@@ -6,6 +6,7 @@ import type { UnaryMethod } from '../transport/dispatch.ts';
 import { invalid, RpcError } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
 import { type Micros, timestampFrom } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 import { beginTransaction, type TransactionOptionsMessage } from './snapshot.ts';
 
 interface CommitRequest {
@@ -44,7 +45,7 @@ export function commitMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = commitRequest.decode(bytes) as unknown as CommitRequest;
+      const request = decodeAs<CommitRequest>(commitRequest, bytes);
       const database = openDatabase(sandbox, call, parseDatabaseName(request.database), 'write');
       if (request.transaction.length > 0) closeTransaction(database, request.transaction, request.writes.length > 0);
       const { results, time } = commitWrites(sandbox, database, request.writes);
@@ -66,10 +67,10 @@ export function beginTransactionMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = beginRequest.decode(bytes) as unknown as {
+      const request = decodeAs<{
         database: string;
         options: TransactionOptionsMessage | null;
-      };
+      }>(beginRequest, bytes);
       const database = openDatabase(sandbox, call, parseDatabaseName(request.database), 'read');
       return encodeMessage(beginResponse, { transaction: beginTransaction(database, request.options).id });
     },
@@ -80,7 +81,7 @@ export function rollbackMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = rollbackRequest.decode(bytes) as unknown as { database: string; transaction: Uint8Array };
+      const request = decodeAs<{ database: string; transaction: Uint8Array }>(rollbackRequest, bytes);
       const database = openDatabase(sandbox, call, parseDatabaseName(request.database), 'read');
       database.transactions.close(request.transaction);
       return new Uint8Array(0);

@@ -10,6 +10,7 @@ import { invalid, RpcError } from '../transport/status.ts';
 import { splitDocument } from '../values/fields.ts';
 import { checkCollectionId, checkId, parseDocumentName, parseParentName } from '../values/name.ts';
 import { commitWrites } from './commit.ts';
+import { decodeAs } from './decode-as.ts';
 import { type MaskMessage, maskPaths, renderDocument } from './render.ts';
 import { type ConsistencyMessage, openSnapshot } from './snapshot.ts';
 
@@ -31,7 +32,7 @@ export function getDocumentMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = getRequest.decode(bytes) as unknown as GetDocumentRequest;
+      const request = decodeAs<GetDocumentRequest>(getRequest, bytes);
       const name = parseDocumentName(request.name);
       const database = openDatabase(sandbox, call, name, 'read');
       const { time, transaction } = openSnapshot(database, request);
@@ -57,7 +58,7 @@ export function createDocumentMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = createRequest.decode(bytes) as unknown as CreateDocumentRequest;
+      const request = decodeAs<CreateDocumentRequest>(createRequest, bytes);
       const parent = parseParentName(request.parent);
       const database = openDatabase(sandbox, call, parent, 'write');
       checkCollectionId(request.collectionId);
@@ -86,7 +87,7 @@ export function updateDocumentMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = updateRequest.decode(bytes) as unknown as UpdateDocumentRequest;
+      const request = decodeAs<UpdateDocumentRequest>(updateRequest, bytes);
       if (request.document.length === 0) throw invalid('The request holds no document.');
       const { name } = splitDocument(request.document);
       const database = openDatabase(sandbox, call, parseDocumentName(name), 'write');
@@ -104,10 +105,10 @@ export function deleteDocumentMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = deleteRequest.decode(bytes) as unknown as {
+      const request = decodeAs<{
         name: string;
         currentDocument: PreconditionMessage | null;
-      };
+      }>(deleteRequest, bytes);
       const database = openDatabase(sandbox, call, parseDocumentName(request.name), 'write');
       const { currentDocument } = request;
       commitWrites(sandbox, database, [{ operation: 'delete', delete: request.name, currentDocument }]);

@@ -6,6 +6,7 @@ import type { UnaryMethod } from '../transport/dispatch.ts';
 import { afterSeparator, segmentsFromKey, separator } from '../values/key.ts';
 import { parseParentName } from '../values/name.ts';
 import type { Micros, TimestampMessage } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 import { decodePageToken, encodePageToken } from './page-token.ts';
 import { type ConsistencyMessage, openSnapshot } from './snapshot.ts';
 
@@ -24,7 +25,7 @@ export function listCollectionIdsMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = requestType.decode(bytes) as unknown as ListCollectionIdsRequest;
+      const request = decodeAs<ListCollectionIdsRequest>(requestType, bytes);
       const parent = parseParentName(request.parent);
       const database = openDatabase(sandbox, call, parent, 'read');
       const { time } = openSnapshot(database, request);

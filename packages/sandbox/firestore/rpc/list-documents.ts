@@ -12,6 +12,7 @@ import { afterSeparator, pathFromKey, segmentKey, separator } from '../values/ke
 import { checkCollectionId, parseParentName, type ResourceName } from '../values/name.ts';
 import type { Micros } from '../values/timestamp.ts';
 import { WireWriter } from '../values/wire.ts';
+import { decodeAs } from './decode-as.ts';
 import { decodePageToken, encodePageToken } from './page-token.ts';
 import { type MaskMessage, maskPaths, renderDocument } from './render.ts';
 import { type ConsistencyMessage, openSnapshot, type Snapshot } from './snapshot.ts';
@@ -41,7 +42,7 @@ export function listDocumentsMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = requestType.decode(bytes) as unknown as ListDocumentsRequest;
+      const request = decodeAs<ListDocumentsRequest>(requestType, bytes);
       const parent = parseParentName(request.parent);
       const database = openDatabase(sandbox, call, parent, 'read');
       if (request.collectionId !== '') checkCollectionId(request.collectionId);

@@ -9,6 +9,7 @@ import { encodeReference } from '../values/encode.ts';
 import { pathFromKey } from '../values/key.ts';
 import { parseParentName } from '../values/name.ts';
 import type { Micros } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 import { decodePageToken, encodePageToken } from './page-token.ts';
 import { type ConsistencyMessage, openSnapshot } from './snapshot.ts';
 
@@ -29,7 +30,7 @@ export function partitionQueryMethod(sandbox: Sandbox): UnaryMethod {
   return {
     kind: 'unary',
     handle: (bytes, call) => {
-      const request = requestType.decode(bytes) as unknown as PartitionQueryRequest;
+      const request = decodeAs<PartitionQueryRequest>(requestType, bytes);
       const parent = parseParentName(request.parent);
       const database = openDatabase(sandbox, call, parent, 'read');
       if (request.structuredQuery === null) throw invalid('The request holds no query.');

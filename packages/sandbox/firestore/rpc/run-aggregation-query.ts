@@ -12,6 +12,7 @@ import { invalid } from '../transport/status.ts';
 import type { FieldPath } from '../values/field-path.ts';
 import { parseParentName } from '../values/name.ts';
 import { type Micros, timestampFrom } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 import { fingerprint } from './run-query.ts';
 import { type ConsistencyMessage, openSnapshot } from './snapshot.ts';
 
@@ -34,7 +35,7 @@ export function runAggregationQueryMethod(sandbox: Sandbox): ServerStreamMethod 
     kind: 'serverStream',
     handle: async (bytes, call) => {
       const startedAtMs = performance.now();
-      const request = requestType.decode(bytes) as unknown as RunAggregationQueryRequest;
+      const request = decodeAs<RunAggregationQueryRequest>(requestType, bytes);
       const parent = parseParentName(request.parent);
       const database = openDatabase(sandbox, call, parent, 'read');
       const query = request.structuredAggregationQuery?.structuredQuery;

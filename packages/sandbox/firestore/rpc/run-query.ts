@@ -12,6 +12,7 @@ import type { ServerStreamMethod } from '../transport/dispatch.ts';
 import { invalid } from '../transport/status.ts';
 import { parseParentName } from '../values/name.ts';
 import { type Micros, timestampFrom } from '../values/timestamp.ts';
+import { decodeAs } from './decode-as.ts';
 import { renderDocument, renderNeighbour, timestampField } from './render.ts';
 import { type ConsistencyMessage, openSnapshot, type Snapshot } from './snapshot.ts';
 
@@ -30,7 +31,7 @@ export function runQueryMethod(sandbox: Sandbox): ServerStreamMethod {
   return {
     kind: 'serverStream',
     handle: async (bytes, call) => {
-      const request = requestType.decode(bytes) as unknown as RunQueryRequest;
+      const request = decodeAs<RunQueryRequest>(requestType, bytes);
       const parent = parseParentName(request.parent);
       const database = openDatabase(sandbox, call, parent, 'read');
       if (request.structuredQuery === null) throw invalid('The request holds no query.');

@@ -9,6 +9,7 @@ import { invalid } from '../transport/status.ts';
 import { parseDatabaseName } from '../values/name.ts';
 import { timestampFrom } from '../values/timestamp.ts';
 import { commitWrites } from './commit.ts';
+import { decodeAs } from './decode-as.ts';
 
 interface WriteRequest {
   database: string;
@@ -37,7 +38,7 @@ class WriteConversation implements Conversation {
   }
 
   message(bytes: Buffer): void {
-    const request = requestType.decode(bytes) as unknown as WriteRequest;
+    const request = decodeAs<WriteRequest>(requestType, bytes);
     if (this.#database === null) this.#open(request);
     else this.#write(this.#database, request);
     this.#call.out.flush();

@@ -1,4 +1,4 @@
-import type { Denial } from '../../http/server.ts';
+import type { Denial } from '../../http/options.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { MemoryRateLimiter } from '../../platform/rate-limit.ts';

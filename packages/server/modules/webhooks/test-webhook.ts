@@ -1,5 +1,5 @@
 import { type EventName, events } from '@holdfast/contract';
-import type { EventPayload } from '../../platform/outbox.ts';
+import type { EventPayload } from '../../platform/event-payload.ts';
 import { checkTestEvent } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { deliveryStore } from './log/delivery-store.ts';

@@ -1,5 +1,5 @@
 import { type EventName, simpleSamples, standardSamples } from '@holdfast/contract';
-import type { EventPayload } from '../../platform/outbox.ts';
+import type { EventPayload } from '../../platform/event-payload.ts';
 import { foundOrganization, signUp, type TestPerson } from '../../testing/people.ts';
 import { startTestApp, type TestApp, type TestResponse } from '../../testing/test-app.ts';
 import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts';

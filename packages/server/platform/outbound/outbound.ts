@@ -63,7 +63,7 @@ function guardAgent<A extends HttpAgent | HttpsAgent>(agent: A, guard: AddressGu
   const guarded: Connect = (options, callback) => {
     const { host } = options as { host?: string };
     if (!host || !guard.refusesHost(host)) return connect(options, callback);
-    callback?.(new AddressRefused(), undefined as unknown as Duplex);
+    callback?.(new AddressRefused(), undefined as never);
     return undefined;
   };
   return Object.assign(agent, { createConnection: guarded });

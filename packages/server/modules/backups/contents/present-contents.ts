@@ -48,7 +48,7 @@ function presentField({ path, before, after }: FieldChange) {
 }
 
 /** JSON.rawJSON is in the language since ES2025 and not yet in the type library in use. */
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => number };
+const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => number };
 
 /** JSON.stringify writes -0 as 0; Firestore tells the two apart. */
 function keepSigns(fields: JsonFields): JsonFields {

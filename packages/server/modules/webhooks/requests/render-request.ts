@@ -1,4 +1,4 @@
-import type { EventPayload } from '../../../platform/outbox.ts';
+import type { EventPayload } from '../../../platform/event-payload.ts';
 import { version } from '../../../version.ts';
 import { automaticAttempts } from '../sending/retry-policy.ts';
 import { hexSignature, standardSignature } from './signing.ts';

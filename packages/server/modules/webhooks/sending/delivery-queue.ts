@@ -1,7 +1,7 @@
 import { inArray } from 'drizzle-orm';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
-import type { EventPayload } from '../../../platform/outbox.ts';
+import type { EventPayload } from '../../../platform/event-payload.ts';
 import { webhooks } from '../tables.ts';
 import { perWebhookInitial } from './slots.ts';
 

@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
-import type { EventPayload } from '../../../platform/outbox.ts';
+import type { EventPayload } from '../../../platform/event-payload.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { defineJob, type JobHandler } from '../../../platform/queue.ts';
 import { type RequestFacts, renderRequest } from '../requests/render-request.ts';

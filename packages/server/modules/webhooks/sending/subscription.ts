@@ -1,5 +1,5 @@
 import { allowedEvents, type EventFormat, subscriptionMatches } from '@holdfast/contract';
-import type { EventPayload } from '../../../platform/outbox.ts';
+import type { EventPayload } from '../../../platform/event-payload.ts';
 import type { WebhookFilters } from '../tables.ts';
 
 export interface Subscriber {
