@@ -10,7 +10,7 @@ import {
   createBackupKeys,
   createBackupsModule,
   deleteBackupsOf,
-  EngineRoom,
+  EngineResources,
   moveBackups,
   organizationTotals,
   projectStatistics,
@@ -34,11 +34,13 @@ import {
 } from './organizations/index.ts';
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
 import {
+  backupsRead,
   createRestoresModule,
-  drillLater,
   moveRestores,
   noMoments,
-  restoreStore,
+  openWorkOf,
+  readersOf,
+  requestDrill,
   rewrapJournals,
 } from './restores/index.ts';
 import {
@@ -99,7 +101,7 @@ export function composeModules(platform: Platform): Composition {
       statistics: projectStatistics,
       runningJobs: async (transaction, organizationId, projectId) => [
         ...(await runningJobs(transaction, organizationId, projectId)),
-        ...(await restoreStore.openOf(transaction, organizationId, projectId)),
+        ...(await openWorkOf(transaction, organizationId, projectId)),
       ],
       bytesPerDocument,
       deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
@@ -121,8 +123,8 @@ export function composeModules(platform: Platform): Composition {
     projects,
     sources,
     stores,
-    engine: new EngineRoom(config.WORKER_CONCURRENCY),
-    readers: restoreStore.readersOf,
+    engine: new EngineResources(config.WORKER_CONCURRENCY),
+    readers: readersOf,
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
     onProven: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>
@@ -135,9 +137,9 @@ export function composeModules(platform: Platform): Composition {
     organizations: { activeOf: activeOrganizations },
     startDrill: async (transaction, organizationId, backupId) => {
       const backup = await backupStore.get(transaction, organizationId, backupId);
-      await drillLater({ platform }, transaction, backup, null);
+      await requestDrill({ platform }, transaction, backup, null);
     },
-    backupsRead: restoreStore.backupsRead,
+    backupsRead,
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
     presentProject: async (row) => (await projects.answer(row)).data,
   };
@@ -169,7 +171,7 @@ export function composeModules(platform: Platform): Composition {
     ],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
-    checkStorage: async () => ((await defaultsWork(database)) ? 'ok' : 'error'),
+    checkStorage: async () => ((await defaultsWork(database, defaultStorage)) ? 'ok' : 'error'),
     signInLink: auth.signInLink,
   };
 }

@@ -56,7 +56,7 @@ export interface PageQuery {
   list: string;
   filters: unknown;
   limit: number;
-  cursor: string | undefined;
+  cursor?: string | undefined;
 }
 
 /** The filters of a list as its store takes them: `from` and `to` are instants there. */

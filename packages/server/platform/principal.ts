@@ -49,6 +49,11 @@ export interface Caller {
   readonly origin: RequestOrigin;
 }
 
+/** The same, for a change that may name the version of the resource it expects. */
+export interface VersionedCaller extends Caller {
+  readonly requireMatch: (etag: string) => void;
+}
+
 /** The caller's own id, unique across kinds. */
 export function callerId(principal: Principal): string {
   if (principal.kind === 'person') return principal.userId;

@@ -7,7 +7,7 @@ import type { BackupRow } from './backup-store.ts';
 import { durationMs, formatBytes, formatDuration } from './present-backup.ts';
 import type { StoredAnomaly } from './tables.ts';
 
-export interface BackupFacts {
+export interface BackupInEvent {
   row: BackupRow;
   project: ProjectRow;
   destination: DestinationRow | undefined;
@@ -17,11 +17,11 @@ export interface BackupFacts {
 type BackupEventName = 'backup.started' | 'backup.progress' | 'backup.completed' | 'backup.failed';
 
 /** Tells the world, in the transaction of what it tells of. */
-export async function tellBackup(
+export async function emitBackupEvent(
   outbox: Outbox,
   transaction: Transaction,
   type: BackupEventName,
-  facts: BackupFacts,
+  facts: BackupInEvent,
   progress?: object,
 ): Promise<void> {
   const { row } = facts;
@@ -38,10 +38,10 @@ export async function tellBackup(
 }
 
 /** Something about a completed backup is suspicious. */
-export async function tellAnomaly(
+export async function emitAnomaly(
   outbox: Outbox,
   transaction: Transaction,
-  facts: BackupFacts,
+  facts: BackupInEvent,
   anomaly: StoredAnomaly,
 ): Promise<void> {
   const { row } = facts;
@@ -59,12 +59,12 @@ export async function tellAnomaly(
 /** Fields that are not known yet are absent. */
 function standardData(
   type: BackupEventName,
-  { row, project, destination, organization }: BackupFacts,
+  { row, project, destination, organization }: BackupInEvent,
   progress: object | undefined,
 ): Record<string, unknown> {
   const about = { project: presentProjectSummary(project), organization };
   if (type === 'backup.failed')
-    return { backup: { id: row.id, status: 'failed', error: tellError(row.error) }, ...about };
+    return { backup: { id: row.id, status: 'failed', error: errorInEvent(row.error) }, ...about };
   const duration = durationMs(row);
   return {
     backup: {
@@ -85,7 +85,7 @@ function standardData(
   };
 }
 
-export function tellError(error: StoredError | null): object {
+export function errorInEvent(error: StoredError | null): object {
   const { code, message, details, retryable, advice } = error ?? {
     code: 'INTERNAL_ERROR',
     message: '',
@@ -97,7 +97,7 @@ export function tellError(error: StoredError | null): object {
 }
 
 /** Flat, durations in seconds, null for what is not known yet. */
-function simpleData(type: BackupEventName, { row, project }: BackupFacts): Record<string, unknown> {
+function simpleData(type: BackupEventName, { row, project }: BackupInEvent): Record<string, unknown> {
   const head = {
     backupId: row.id,
     projectId: row.projectId,

@@ -1,14 +1,13 @@
-import { and, asc, desc, eq, getTableColumns, gte, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gte, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
-import { backupCopies, backupRanges, backups } from './tables.ts';
+import { backupCopies, backups } from './tables.ts';
 
 export type BackupRow = typeof backups.$inferSelect;
 export type NewBackup = typeof backups.$inferInsert;
 export type CopyRow = typeof backupCopies.$inferSelect;
-export type RangeRow = typeof backupRanges.$inferSelect;
 
 const copiesOfBackups = selection(getTableColumns(backupCopies), (select) =>
   select
@@ -104,6 +103,12 @@ export const backupStore = {
     return found(row);
   },
 
+  /** The same for work whose record may be gone by now. */
+  async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow | undefined> {
+    const [row] = await orm.select().from(backups).where(is(organizationId, id)).for('update');
+    return row;
+  },
+
   /** All of a project, newest first. */
   async lockAll({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow[]> {
     return orm
@@ -130,6 +135,38 @@ export const backupStore = {
     return found(row);
   },
 
+  /** Once more the work on a backup failed by something that may pass; how often by now. */
+  async countFailure({ orm }: Transaction, organizationId: string, id: string): Promise<number> {
+    const [row] = await orm
+      .update(backups)
+      .set({ failures: sql`${backups.failures} + 1` })
+      .where(is(organizationId, id))
+      .returning({ failures: backups.failures });
+    return row?.failures ?? Number.POSITIVE_INFINITY;
+  },
+
+  /** From here on the parent cannot go: whoever deletes or moves it waits for this transaction and then sees the increment. */
+  async holdParent({ client }: Transaction, row: BackupRow, parentId: string): Promise<void> {
+    const { rowCount } = await client.query(
+      `select 1 from backups b join backup_copies c on c.backup_id = b.id
+        where b.id = $1 and b.organization_id = $2 and b.deleted_at is null and b.status = 'completed'
+          and c.storage_destination_id = $3 and c.status = 'completed'
+          for update of b, c`,
+      [parentId, row.organizationId, row.storageDestinationId],
+    );
+    if (rowCount === 0) throw new Error('the parent was deleted or moved while the increment was planned');
+  },
+
+  /** Whether the project has, or will have, a backup that a merge can begin with. One that is still being made counts. */
+  async hasMergeable({ client }: Transaction, organizationId: string, projectId: string): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `select 1 from backups where organization_id = $1 and project_id = $2 and deleted_at is null
+          and status in ('pending', 'running', 'completed') and trigger <> 'pre_restore' limit 1`,
+      [organizationId, projectId],
+    );
+    return rowCount !== 0;
+  },
+
   /** The newest completed backup of a project that an increment with this scope can build on. */
   async newestCompleted(
     { orm }: Transaction,
@@ -154,6 +191,29 @@ export const backupStore = {
       )
       .orderBy(desc(backups.id))
       .limit(20);
+  },
+
+  /** Every wrapped data key of an organization, for a rotation. */
+  async envelopes(
+    { orm }: Transaction,
+    organizationId: string,
+  ): Promise<Pick<BackupRow, 'id' | 'envelope' | 'keyId'>[]> {
+    return orm
+      .select({ id: backups.id, envelope: backups.envelope, keyId: backups.keyId })
+      .from(backups)
+      .where(and(eq(backups.organizationId, organizationId), isNull(backups.deletedAt), isNotNull(backups.envelope)));
+  },
+
+  async setEnvelope(
+    { orm }: Transaction,
+    organizationId: string,
+    id: string,
+    change: Pick<NewBackup, 'envelope' | 'keyId'>,
+  ): Promise<void> {
+    await orm
+      .update(backups)
+      .set(change)
+      .where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
   },
 
   /** Everything that builds on a backup, at any depth; an increment that was merged says into what. */
@@ -193,6 +253,33 @@ export const backupStore = {
     return database.read(organizationId, copiesOfBackups, { organizationId, backupIds });
   },
 
+  /** Into another organization; the transaction spans both. */
+  async moveTo(
+    { orm }: Transaction,
+    id: string,
+    organizationId: string,
+    change: Pick<NewBackup, 'storageDestinationId' | 'envelope' | 'keyId' | 'updatedAt'>,
+  ): Promise<void> {
+    await orm
+      .update(backups)
+      .set({ ...change, organizationId, version: sql`${backups.version} + 1` })
+      .where(eq(backups.id, id));
+  },
+
+  /** `destinations`: old id → new id. */
+  async moveCopiesTo(
+    { orm }: Transaction,
+    backupIds: readonly string[],
+    organizationId: string,
+    destinations: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    for (const [from, storageDestinationId] of destinations)
+      await orm
+        .update(backupCopies)
+        .set({ organizationId, storageDestinationId })
+        .where(and(inArray(backupCopies.backupId, [...backupIds]), eq(backupCopies.storageDestinationId, from)));
+  },
+
   /** For good, once its objects are gone. */
   async purge({ orm }: Transaction, organizationId: string, id: string): Promise<void> {
     await orm.delete(backups).where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
@@ -215,102 +302,6 @@ export const backupStore = {
           eq(backupCopies.storageDestinationId, destinationId),
         ),
       );
-  },
-};
-
-/** All SQL on the ranges of a backup. */
-export const rangeStore = {
-  async insertAll(
-    { orm }: Transaction,
-    organizationId: string,
-    backupId: string,
-    ranges: number,
-    now: Date,
-  ): Promise<void> {
-    const rows = Array.from({ length: ranges }, (_, range) => ({ organizationId, backupId, range, updatedAt: now }));
-    await orm.insert(backupRanges).values(rows).onConflictDoNothing();
-  },
-
-  /** The caller is now the one that works on the range; whoever did before finds its epoch outdated. */
-  async claim(
-    { orm }: Transaction,
-    organizationId: string,
-    backupId: string,
-    range: number,
-  ): Promise<RangeRow | undefined> {
-    const [row] = await orm
-      .update(backupRanges)
-      .set({ epoch: sql`${backupRanges.epoch} + 1` })
-      .where(
-        and(
-          eq(backupRanges.organizationId, organizationId),
-          eq(backupRanges.backupId, backupId),
-          eq(backupRanges.range, range),
-        ),
-      )
-      .returning();
-    return row;
-  },
-
-  /** False when another worker has claimed the range since. */
-  async save(
-    { orm }: Transaction,
-    row: RangeRow,
-    change: Partial<
-      Pick<RangeRow, 'state' | 'documents' | 'bytes' | 'reads' | 'isComplete' | 'failures' | 'updatedAt'>
-    >,
-  ): Promise<boolean> {
-    const saved = await orm
-      .update(backupRanges)
-      .set(change)
-      .where(
-        and(
-          eq(backupRanges.organizationId, row.organizationId),
-          eq(backupRanges.backupId, row.backupId),
-          eq(backupRanges.range, row.range),
-          eq(backupRanges.epoch, row.epoch),
-        ),
-      )
-      .returning({ range: backupRanges.range });
-    return saved.length > 0;
-  },
-
-  async list({ orm }: Transaction, organizationId: string, backupId: string): Promise<RangeRow[]> {
-    return orm
-      .select()
-      .from(backupRanges)
-      .where(and(eq(backupRanges.organizationId, organizationId), eq(backupRanges.backupId, backupId)))
-      .orderBy(asc(backupRanges.range));
-  },
-
-  async totals(
-    { orm }: Transaction,
-    organizationId: string,
-    backupId: string,
-  ): Promise<{ documents: number; bytes: number; reads: number; open: number; claims: number }> {
-    const [row] = await orm
-      .select({
-        documents: sql<string>`coalesce(sum(${backupRanges.documents}), 0)`,
-        bytes: sql<string>`coalesce(sum(${backupRanges.bytes}), 0)`,
-        reads: sql<string>`coalesce(sum(${backupRanges.reads}), 0)`,
-        open: sql<string>`count(*) filter (where not ${backupRanges.isComplete})`,
-        claims: sql<string>`coalesce(max(${backupRanges.epoch}), 0)`,
-      })
-      .from(backupRanges)
-      .where(and(eq(backupRanges.organizationId, organizationId), eq(backupRanges.backupId, backupId)));
-    return {
-      documents: Number(row?.documents),
-      bytes: Number(row?.bytes),
-      reads: Number(row?.reads),
-      open: Number(row?.open),
-      claims: Number(row?.claims),
-    };
-  },
-
-  async clear({ orm }: Transaction, organizationId: string, backupId: string): Promise<void> {
-    await orm
-      .delete(backupRanges)
-      .where(and(eq(backupRanges.organizationId, organizationId), eq(backupRanges.backupId, backupId)));
   },
 };
 

@@ -1,10 +1,9 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
-import { actorOf } from '../audit/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
-import type { Caller } from './create-backup.ts';
-import { removeObjectsJob, verifyBackupJob } from './jobs.ts';
+import { removeObjectsJob } from './jobs.ts';
 import { admitBackups } from './run/admission.ts';
 import { cancelBackup } from './run/end-backup.ts';
 
@@ -13,10 +12,10 @@ export async function cancel(context: BackupsContext, caller: Caller, backupId: 
   const organizationId = caller.organization.id;
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
-    if (!(await cancelBackup(context, transaction, organizationId, backupId))) {
+    if (!(await cancelBackup(context, transaction, row))) {
       throw new Problem('INVALID_STATE', `The backup is ${row.status} already.`, { details: { status: row.status } });
     }
-    await note(context, transaction, caller, 'backup.cancelled', backupId);
+    await context.audit.noteCaller(transaction, caller, { action: 'backup.cancelled', resource: resourceOf(row) });
   });
   await admitBackups(context.platform);
 }
@@ -38,7 +37,8 @@ export async function deleteBackup(
     for (const removable of await requireRemovable(context, transaction, row)) {
       await removeRow(context, transaction, removable);
       const details = removable.id === backupId ? {} : { mergedWith: backupId };
-      await note(context, transaction, caller, 'backup.deleted', removable.id, details);
+      const note = { action: 'backup.deleted', resource: resourceOf(removable), details };
+      await context.audit.noteCaller(transaction, caller, note);
     }
   });
 }
@@ -86,7 +86,7 @@ export async function removeRow(context: BackupsContext, transaction: Transactio
     transaction,
     removeObjectsJob,
     { organizationId: row.organizationId, backupId: row.id },
-    { key: row.id },
+    { key: `${row.id}/deleted` },
   );
 }
 
@@ -98,56 +98,16 @@ export async function setHold(
 ): Promise<void> {
   const organizationId = caller.organization.id;
   await context.platform.database.tenant(organizationId, async (transaction) => {
-    await backupStore.lock(transaction, organizationId, backupId);
+    const row = await backupStore.lock(transaction, organizationId, backupId);
     await backupStore.update(transaction, organizationId, backupId, {
       legalHold,
       updatedAt: context.platform.clock.now(),
     });
-    await note(context, transaction, caller, legalHold ? 'backup.held' : 'backup.released', backupId);
+    const action = legalHold ? 'backup.held' : 'backup.released';
+    await context.audit.noteCaller(transaction, caller, { action, resource: resourceOf(row) });
   });
 }
 
-/** Has a completed backup verified, in the transaction that wants it. */
-export async function verifyLater(
-  context: BackupsContext,
-  transaction: Transaction,
-  organizationId: string,
-  backupId: string,
-): Promise<void> {
-  const { queue, clock } = context.platform;
-  const verification = { status: 'running' as const, segments: 0, documents: 0, errors: [] };
-  await backupStore.update(transaction, organizationId, backupId, { verification, updatedAt: clock.now() });
-  await queue.enqueue(transaction, verifyBackupJob, { organizationId, backupId }, { key: backupId });
-}
-
-export async function startVerification(context: BackupsContext, caller: Caller, backupId: string): Promise<void> {
-  const { database } = context.platform;
-  const organizationId = caller.organization.id;
-  await database.tenant(organizationId, async (transaction) => {
-    const row = await backupStore.lock(transaction, organizationId, backupId);
-    if (row.status !== 'completed')
-      throw new Problem('INVALID_STATE', `Only a completed backup can be verified; this one is ${row.status}.`, {
-        details: { status: row.status },
-      });
-    await verifyLater(context, transaction, organizationId, backupId);
-    await note(context, transaction, caller, 'backup.verification_started', backupId);
-  });
-}
-
-export async function note(
-  context: BackupsContext,
-  transaction: Transaction,
-  caller: Caller,
-  action: string,
-  backupId: string,
-  details: Record<string, unknown> = {},
-): Promise<void> {
-  await context.audit.write(transaction, {
-    organizationId: caller.organization.id,
-    action,
-    details,
-    actor: actorOf(caller.principal),
-    resource: { type: 'backup', id: backupId },
-    origin: caller.origin,
-  });
+function resourceOf({ id }: Pick<BackupRow, 'id'>) {
+  return { type: 'backup', id };
 }

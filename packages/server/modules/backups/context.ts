@@ -4,12 +4,12 @@ import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { ProjectsModule, SourceOpener } from '../projects/index.ts';
 import type { StoreOpener } from '../storage/index.ts';
-import type { BackupFacts } from './backup-events.ts';
+import type { BackupInEvent } from './backup-events.ts';
 import type { BackupRow } from './backup-store.ts';
-import type { EngineRoom } from './run/engine-resources.ts';
+import type { EngineResources } from './run/engine-resources.ts';
 
 /** What backups need of an organization. */
-export interface OrganizationFacts {
+export interface ActiveOrganizations {
   /** Undefined while it is deleted: nothing runs for it then. */
   active(
     transaction: Transaction,
@@ -32,20 +32,20 @@ export interface BackupKeys {
 export interface BackupsContext {
   platform: Platform;
   audit: AuditLog;
-  organizations: OrganizationFacts;
+  organizations: ActiveOrganizations;
   keys: BackupKeys;
   projects: Pick<ProjectsModule, 'markBroken' | 'adopt'>;
   sources: SourceOpener;
   stores: StoreOpener;
-  engine: EngineRoom;
+  engine: EngineResources;
   /** What later modules do in the transaction in which a backup ends, whichever way. */
-  onEnded(transaction: Transaction, ended: BackupFacts): Promise<void>;
+  onEnded(transaction: Transaction, ended: BackupInEvent): Promise<void>;
   /** The same when a verification of a completed backup has passed. */
   onProven(transaction: Transaction, row: BackupRow): Promise<void>;
   /** The same when a verification or a drill of a completed backup has failed. */
   onUnproven(
     transaction: Transaction,
-    backup: BackupFacts,
+    backup: BackupInEvent,
     reason: 'verification_failed' | 'drill_failed',
   ): Promise<void>;
   /** Restores and drills that read a backup now. */

@@ -1,3 +1,4 @@
+import { hourMs, secondMs } from '../../platform/durations.ts';
 import { type Module, worker } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { type OpenedChain, openChainOf } from './contents/open-chain.ts';
@@ -19,17 +20,17 @@ import { answerBackup, backupHandlers } from './routes.ts';
 import { runFinish } from './run/finish-backup.job.ts';
 import { runMerge } from './run/merge-backup.job.ts';
 import { runPlan } from './run/plan-backup.job.ts';
-import { removeLeftovers, watchBackups } from './run/requeue-lost-work.ts';
+import { removeLeftovers, requeueLostBackups } from './run/requeue-lost-work.ts';
 import { runRangeWork } from './run/run-range.job.ts';
 import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
 import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
 
-export type { BackupFacts } from './backup-events.ts';
-export { tellAnomaly, tellError } from './backup-events.ts';
+export { type BackupInEvent, emitAnomaly, errorInEvent } from './backup-events.ts';
 export { type BackupRow, backupStore, type NewBackup } from './backup-store.ts';
-export { removeRow, requireRemovable, verifyLater } from './change-backup.ts';
-export type { BackupKeys, BackupsContext, OrganizationFacts } from './context.ts';
+export { removeRow, requireRemovable } from './change-backup.ts';
+export { admitVerifications, requestVerification } from './contents/start-verification.ts';
+export type { ActiveOrganizations, BackupKeys, BackupsContext } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups, secretOf } from './keys/backup-keys.ts';
@@ -38,9 +39,8 @@ export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { type RetentionCandidate, retentionStore } from './retention-store.ts';
 export { admitBackups } from './run/admission.ts';
-export { mayPass } from './run/end-backup.ts';
-export { EngineRoom } from './run/engine-resources.ts';
-export { scopeOf } from './run/plan-backup.job.ts';
+export { EngineResources } from './run/engine-resources.ts';
+export { scopeOf } from './scope.ts';
 export {
   bytesPerDocument,
   organizationTotals,
@@ -48,13 +48,15 @@ export {
   runningJobs,
   storageUsage,
   usersOfDestination,
-} from './statistics.ts';
+} from './statistics-store.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
 export type { StoredAnomaly } from './tables.ts';
 
-const watchEveryMs = 5000;
-const leftoversEveryMs = 3_600_000;
+const requeueEveryMs = 5 * secondMs;
+const leftoversEveryMs = hourMs;
+/** Verifications, merges and imports that one process works on at once. */
+const readersAtOnce = 2;
 
 export interface BackupsModule extends Module {
   /** A backup as the calls answer with it. */
@@ -77,13 +79,13 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
       worker(removeObjectsJob, 2, (job) => removeObjects(context, job)),
       worker(purgeObjectsJob, 1, (job) => purgeObjects(context, job)),
-      worker(verifyBackupJob, 1, (job) => runVerification(context, job)),
-      worker(mergeBackupJob, 1, (job) => runMerge(context, job)),
-      worker(importBackupJob, 1, (job) => runImport(context, job)),
+      worker(verifyBackupJob, readersAtOnce, (job) => runVerification(context, job)),
+      worker(mergeBackupJob, readersAtOnce, (job) => runMerge(context, job)),
+      worker(importBackupJob, readersAtOnce, (job) => runImport(context, job)),
       worker(rewrapManifestJob, 2, (job) => rewrapManifest(context, job)),
     ],
     tasks: [
-      { name: 'watch backups', everyMs: watchEveryMs, run: () => watchBackups(context) },
+      { name: 'requeue lost backups', everyMs: requeueEveryMs, run: () => requeueLostBackups(context) },
       { name: 'remove leftovers', everyMs: leftoversEveryMs, run: () => removeLeftovers(context) },
     ],
   };

@@ -1,25 +1,31 @@
 import { z } from 'zod';
+import { daySeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
 const ofBackup = z.object({ organizationId: z.string(), backupId: z.string() });
+/** Work that was let in by the admission: it does nothing once its record was let in anew. */
+const ofAdmission = ofBackup.extend({ admission: z.number().optional() });
 /** Workers die and their jobs move on; that alone must never use up the tries of a job. Real faults are counted by the jobs themselves. */
 const retryLimit = 1000;
 /** The queue's most; a range that takes longer goes on from its checkpoint. */
-const timeoutSeconds = 24 * 3600;
+const timeoutSeconds = daySeconds;
 const common = { schema: ofBackup, retryLimit, retryDelaySeconds: 1, timeoutSeconds, exclusive: true };
+const admitted = { ...common, schema: ofAdmission };
+
+export type BackupJobData = z.infer<typeof ofAdmission>;
 
 /** Fixes the snapshot time and the ranges. */
-export const planBackupJob = defineJob({ ...common, name: 'backup-plan' });
+export const planBackupJob = defineJob({ ...admitted, name: 'backup-plan' });
 /** Reads one range and stores its segments. */
 export const runRangeJob = defineJob({ ...common, name: 'backup-range', schema: ofBackup.extend({ range: z.int() }) });
 /** Writes the manifest once every range is complete. */
 export const finishBackupJob = defineJob({ ...common, name: 'backup-finish' });
 /** Removes what a backup left in its destinations: after a failure, a cancellation or a deletion. */
 export const removeObjectsJob = defineJob({ ...common, name: 'backup-remove', retryLimit: 100, retryDelaySeconds: 10 });
-export const verifyBackupJob = defineJob({ ...common, name: 'backup-verify' });
+export const verifyBackupJob = defineJob({ ...admitted, name: 'backup-verify' });
 /** Merges a chain into a full backup without reading the source. */
-export const mergeBackupJob = defineJob({ ...common, name: 'backup-merge' });
-export const importBackupJob = defineJob({ ...common, name: 'backup-import' });
+export const mergeBackupJob = defineJob({ ...admitted, name: 'backup-merge' });
+export const importBackupJob = defineJob({ ...admitted, name: 'backup-import' });
 /** Writes the newly wrapped key into the manifests of a backup's copies. */
 export const rewrapManifestJob = defineJob({
   ...common,

@@ -1,14 +1,15 @@
 import type { BlobStore } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
+import { dayMs, later } from '../../platform/durations.ts';
 import { toJobError } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { type DestinationRow, storageStore } from '../storage/index.ts';
-import type { BackupFacts } from './backup-events.ts';
+import type { BackupInEvent } from './backup-events.ts';
 import { type BackupRow, backupStore, type CopyRow } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import { CopiesStore, type Copy } from './storage/copies-store.ts';
 
-export interface LoadedBackup extends BackupFacts {
+export interface LoadedBackup extends BackupInEvent {
   row: BackupRow;
   project: ProjectRow;
   copies: readonly CopyRow[];
@@ -60,7 +61,7 @@ export async function openCopies(context: BackupsContext, loaded: LoadedBackup):
     try {
       const store = await context.stores.open(destination);
       const { objectLock } = destination;
-      const retainUntil = objectLock && new Date(clock.now().getTime() + objectLock.days * 86_400_000);
+      const retainUntil = objectLock && later(clock.now(), objectLock.days * dayMs);
       copies.push({
         storageDestinationId: destination.id,
         store,

@@ -1,14 +1,13 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
-import { systemActor } from '../audit/index.ts';
 import { toProblem } from '../job-error.ts';
 import type { ProjectRow } from '../projects/index.ts';
-import { copyDestination, storageStore } from '../storage/index.ts';
+import { copyDestination, storageStore, taskStore } from '../storage/index.ts';
 import { type BackupRow, backupStore } from './backup-store.ts';
 import { removeRow, requireFree, requireRemovable } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
-import { rewrapManifestJob } from './jobs.ts';
+import { enqueueRewrap } from './keys/backup-keys.ts';
 import { cancelBackup } from './run/end-backup.ts';
 
 /** Deletes every backup of a project, increments and bases together. Throws, and deletes none, when one of them must stay. */
@@ -30,12 +29,9 @@ export async function deleteBackupsOf(
     });
   for (const row of rows) {
     await removeRow(context, transaction, row);
-    await context.audit.write(transaction, {
-      organizationId,
+    await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.deleted',
-      actor: systemActor,
       resource: { type: 'backup', id: row.id },
-      origin: null,
       details: { projectId: project.id },
     });
   }
@@ -53,7 +49,7 @@ export async function deleteBackupsOfSchedule(
   // Newest first: what builds on another goes before it.
   for (const row of all.filter(({ scheduleId }) => scheduleId === schedule.id)) {
     if (row.status === 'pending' || row.status === 'running') {
-      await cancelBackup(context, transaction, organizationId, row.id);
+      await cancelBackup(context, transaction, row);
       await removeRow(context, transaction, { ...row, status: 'cancelled' });
     } else {
       for (const removable of await requireRemovable(context, transaction, row))
@@ -85,32 +81,21 @@ export async function moveBackups(
   const newKeys = await context.keys.ring(transaction, toOrganizationId);
   for (const row of rows) {
     const envelope = row.envelope && (await rewrap(row, keys.ring, newKeys.ring));
-    await transaction.client.query(
-      `update backups set organization_id = $2, storage_destination_id = $3, envelope = $4, key_id = $5, version = version + 1, updated_at = $6
-        where id = $1`,
-      [
-        row.id,
-        toOrganizationId,
-        destinations.get(row.storageDestinationId) ?? row.storageDestinationId,
-        envelope && JSON.stringify(envelope),
-        envelope ? newKeys.currentKeyId : null,
-        context.platform.clock.now(),
-      ],
-    );
+    await backupStore.moveTo(transaction, row.id, toOrganizationId, {
+      storageDestinationId: destinations.get(row.storageDestinationId) ?? row.storageDestinationId,
+      envelope,
+      keyId: envelope ? newKeys.currentKeyId : null,
+      updatedAt: context.platform.clock.now(),
+    });
     if (envelope)
-      await context.platform.queue.enqueue(
-        transaction,
-        rewrapManifestJob,
-        { organizationId: toOrganizationId, backupId: row.id },
-        { key: row.id },
-      );
+      await enqueueRewrap(context.platform.queue, transaction, {
+        organizationId: toOrganizationId,
+        id: row.id,
+        envelope,
+      });
   }
   const ids = rows.map(({ id }) => id);
-  for (const [from, to] of destinations)
-    await transaction.client.query(
-      'update backup_copies set organization_id = $1, storage_destination_id = $3 where backup_id = any($4) and storage_destination_id = $2',
-      [toOrganizationId, from, to, ids],
-    );
+  await backupStore.moveCopiesTo(transaction, ids, toOrganizationId, destinations);
 }
 
 type Ring = Awaited<ReturnType<BackupsContext['keys']['ring']>>['ring'];
@@ -139,7 +124,7 @@ async function copyDestinations(
   const ids = new Set([...copies, ...rows].map(({ storageDestinationId }) => storageDestinationId));
   const copied = new Map<string, string>();
   for (const row of await storageStore.many(transaction, organizationId, [...ids])) {
-    const tasks = await storageStore.runningTasks(transaction, organizationId, row.id);
+    const tasks = await taskStore.openOf(transaction, organizationId, row.id);
     if (tasks.length > 0)
       throw new Problem('RESOURCE_IN_USE', 'A task works on a destination that holds backups of this project.', {
         details: { usedBy: tasks.map(({ id }) => ({ type: 'storage_task', id })).slice(0, 100) },

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { BackupRow } from './backup-store.ts';
-import { scopeOf } from './run/plan-backup.job.ts';
+import { scopeOf } from './scope.ts';
 
 /** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
 const candidatesMax = 50_000;

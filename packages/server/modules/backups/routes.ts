@@ -1,11 +1,13 @@
 import type { Handlers } from '../../http/call.ts';
-import { pageOf } from '../../platform/cursor.ts';
+import { withInstants } from '../../platform/cursor.ts';
 import { storageStore } from '../storage/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
-import { cancel, deleteBackup, setHold, startVerification } from './change-backup.ts';
+import { cancel, deleteBackup, setHold } from './change-backup.ts';
 import { contentsHandlers } from './contents/contents-routes.ts';
+import { startVerification } from './contents/start-verification.ts';
 import type { BackupsContext } from './context.ts';
-import { createBackup, dryRunBackup } from './create-backup.ts';
+import { createBackup } from './create-backup.ts';
+import { dryRunBackup } from './dry-run-backup.ts';
 import { importBackup } from './import/import-backup.ts';
 import { followBackup } from './live-events.ts';
 import { presentBackup } from './present-backup.ts';
@@ -47,16 +49,12 @@ export function backupHandlers(context: BackupsContext): Handlers {
     ...contentsHandlers(context),
 
     listBackups: async ({ organization, query }) => {
-      const { limit, cursor, from, to, ...rest } = query;
-      const filters = {
-        ...rest,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
-      };
-      const bound = [organization.id, filters];
-      const before = cursors.read('backups', bound, cursor);
-      const rows = await backupStore.page(database, organization.id, { limit: limit + 1, before, filters });
-      const page = pageOf(rows, limit, (row) => cursors.write('backups', bound, row.id));
+      const { limit, cursor, ...asked } = query;
+      const filters = withInstants(asked);
+      const list = { list: 'backups', filters: [organization.id, filters], limit, cursor };
+      const page = await cursors.page(list, (rows, before) =>
+        backupStore.page(database, organization.id, { limit: rows, before, filters }),
+      );
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },
 

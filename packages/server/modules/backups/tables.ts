@@ -77,6 +77,8 @@ export const backups = pgTable(
 
     /** Let in by the admission and counted against its limits, from then until the end. */
     admittedAt: instant('admitted_at'),
+    /** How often the work failed by something that may pass; the death of a worker is not counted. */
+    failures: integer('failures').notNull().default(0),
     startedAt: instant('started_at'),
     deadlineAt: instant('deadline_at'),
     completedAt: instant('completed_at'),
@@ -117,6 +119,9 @@ export const backups = pgTable(
     lockedUntil: instant('locked_until'),
     verifiedAt: instant('verified_at'),
     verification: jsonb('verification').$type<StoredVerification>(),
+    /** The same two for the verification that runs at present. */
+    verificationAdmittedAt: instant('verification_admitted_at'),
+    verificationFailures: integer('verification_failures').notNull().default(0),
     warnings: jsonb('warnings').$type<string[]>().notNull().default([]),
     error: jsonb('error').$type<StoredError>(),
     ...history,
@@ -128,6 +133,9 @@ export const backups = pgTable(
     index('backups_by_schedule').on(table.organizationId, table.scheduleId, table.id),
     index('backups_open_of_schedule').on(table.scheduleId).where(sql`${table.status} in ('pending', 'running')`),
     index('backups_by_parent').on(table.organizationId, table.parentId),
+    index('backups_verifying')
+      .on(table.organizationId, table.id)
+      .where(sql`${table.verification}->>'status' = 'running'`),
     index('backups_waiting').on(table.createdAt).where(sql`${table.status} = 'pending'`),
     index('backups_running').on(table.organizationId).where(sql`${table.status} = 'running'`),
   ],

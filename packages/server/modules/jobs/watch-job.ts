@@ -1,6 +1,7 @@
 import { minuteMs, secondMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import { Problem } from '../../platform/problem.ts';
+import { Superseded } from './job-ending.ts';
 
 const lookEveryMs = secondMs;
 /** Work that shows no sign of life for this long is ended; whatever it waits for will not come. */
@@ -64,7 +65,8 @@ export class JobWatch {
       const reason = await this.#options.look?.();
       if (reason) this.stop(reason);
     } catch (error) {
-      this.#options.log.debug({ err: error, ...this.#options.record }, 'progress could not be reported');
+      if (error instanceof Superseded) this.stop(error);
+      else this.#options.log.debug({ err: error, ...this.#options.record }, 'progress could not be reported');
     }
   }
 }

@@ -23,6 +23,8 @@ export {
   roleIn,
 } from './organization-queries.ts';
 
+export { isActiveOrganizationSql } from './organization-store.ts';
+
 const mailsAtOnce = 2;
 
 export interface OrganizationsModule extends Module {

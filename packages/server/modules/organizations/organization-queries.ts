@@ -65,6 +65,15 @@ export const defaultStorage = {
   ): Promise<void> => {
     await changeOrganization(transaction, organizationId, now, { defaultStorageId: destinationId });
   },
+  isAny: async ({ orm }: Transaction, destinationIds: readonly string[]): Promise<boolean> => {
+    if (destinationIds.length === 0) return false;
+    const rows = await orm
+      .select({ id: organizations.id })
+      .from(organizations)
+      .where(and(inArray(organizations.defaultStorageId, [...destinationIds]), isNull(organizations.deletedAt)))
+      .limit(1);
+    return rows.length > 0;
+  },
 };
 
 /** Those of the organizations that are not deleted; the transaction may span them. */

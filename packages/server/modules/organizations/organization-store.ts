@@ -124,3 +124,8 @@ export async function countMembers(
     .groupBy(memberships.organizationId);
   return new Map(rows.map((row) => [row.id, row.count]));
 }
+
+/** A condition for statements of other modules: the organization in this column is not deleted, so that work may run for it. */
+export function isActiveOrganizationSql(column: string): string {
+  return `exists (select 1 from organizations o where o.id = ${column} and o.deleted_at is null)`;
+}

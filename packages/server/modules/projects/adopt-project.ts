@@ -1,6 +1,5 @@
 import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
-import { systemActor } from '../audit/index.ts';
 import { toJobError } from '../job-error.ts';
 import { reconnectCall } from './connection/check-connection.ts';
 import type { ProjectsContext } from './context.ts';
@@ -44,12 +43,9 @@ export async function adoptProject(
     type: 'project.created',
     payload: { data: { project: presentProjectSummary(row) }, filter: { projectId: id } },
   });
-  await context.audit.write(transaction, {
-    organizationId,
+  await context.audit.noteSystem(transaction, organizationId, {
     action: 'project.created',
-    actor: systemActor,
     resource: { type: 'project', id },
-    origin: null,
     details: { name: row.name, sourceProjectId, databaseId, connection: 'none' },
   });
   return row;

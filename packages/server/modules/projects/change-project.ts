@@ -1,24 +1,17 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
-import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
+import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
-import { actorOf } from '../audit/index.ts';
+import type { AuditNote } from '../audit/index.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
 
 type Change = BodyOf<Operations['updateProject']>;
 
-export interface Caller {
-  organization: OrganizationAccess;
-  principal: Principal;
-  origin: RequestOrigin;
-  requireMatch: (etag: string) => void;
-}
-
 export async function changeProject(
   context: ProjectsContext,
-  caller: Caller,
+  caller: VersionedCaller,
   projectId: string,
   change: Change,
 ): Promise<ProjectRow> {
@@ -29,9 +22,8 @@ export async function changeProject(
     caller.requireMatch(projectEtag(row));
     const fields = { ...(change.name === undefined ? {} : { name: change.name }), ...change.settings };
     const updated = await projectStore.update(transaction, row, { ...fields, updatedAt: context.platform.clock.now() });
-    await note(context, transaction, caller, organization.id, 'project.updated', projectId, {
-      fields: Object.keys(fields),
-    });
+    const details = { fields: Object.keys(fields) };
+    await context.audit.noteCaller(transaction, caller, noteOf('project.updated', projectId, details));
     return updated;
   });
 }
@@ -39,7 +31,7 @@ export async function changeProject(
 /** Needs admin or owner on both sides; seen and carried out in one transaction that spans them. */
 async function moveProject(
   context: ProjectsContext,
-  caller: Caller,
+  caller: VersionedCaller,
   projectId: string,
   toId: string,
 ): Promise<ProjectRow> {
@@ -60,15 +52,17 @@ async function moveProject(
       organizationId: toId,
       updatedAt: context.platform.clock.now(),
     });
-    await note(context, transaction, caller, organization.id, 'project.moved', projectId, { to: toId });
-    await note(context, transaction, caller, toId, 'project.moved', projectId, { from: organization.id });
+    await context.audit.noteCaller(transaction, caller, noteOf('project.moved', projectId, { to: toId }));
+    const there = { ...caller, organization: { ...organization, id: toId } };
+    const arrival = noteOf('project.moved', projectId, { from: organization.id });
+    await context.audit.noteCaller(transaction, there, arrival);
     return moved;
   });
 }
 
 export async function deleteProject(
   context: ProjectsContext,
-  caller: Caller,
+  caller: VersionedCaller,
   projectId: string,
   deleteBackups: boolean,
 ): Promise<void> {
@@ -94,10 +88,8 @@ export async function deleteProject(
       type: 'project.deleted',
       payload: { data, filter: { projectId: row.id } },
     });
-    await note(context, transaction, caller, organization.id, 'project.deleted', projectId, {
-      name: row.name,
-      deleteBackups,
-    });
+    const details = { name: row.name, deleteBackups };
+    await context.audit.noteCaller(transaction, caller, noteOf('project.deleted', projectId, details));
   });
 }
 
@@ -115,21 +107,6 @@ function requireAdmin(role: string | undefined): void {
   throw new Problem('PERMISSION_DENIED', 'Moving a project needs the role admin in both organizations.', { details });
 }
 
-async function note(
-  context: ProjectsContext,
-  transaction: Transaction,
-  caller: Caller,
-  organizationId: string,
-  action: string,
-  projectId: string,
-  details: Record<string, unknown>,
-): Promise<void> {
-  await context.audit.write(transaction, {
-    organizationId,
-    action,
-    details,
-    actor: actorOf(caller.principal),
-    resource: { type: 'project', id: projectId },
-    origin: caller.origin,
-  });
+function noteOf(action: string, projectId: string, details: Record<string, unknown>): AuditNote {
+  return { action, resource: { type: 'project', id: projectId }, details };
 }

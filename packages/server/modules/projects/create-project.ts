@@ -1,7 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
-import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
+import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
-import { actorOf } from '../audit/index.ts';
 import { toProblem } from '../job-error.ts';
 import { checkConnection } from './connection/check-connection.ts';
 import { credentialsPurpose } from './connection/open-source.ts';
@@ -12,14 +11,9 @@ import { type NewProject, type ProjectRow, projectStore } from './project-store.
 type Request = BodyOf<Operations['createProject']>;
 
 /** Connects a project; the database must answer before anything is written. */
-export async function createProject(
-  context: ProjectsContext,
-  organization: OrganizationAccess,
-  principal: Principal,
-  origin: RequestOrigin,
-  request: Request,
-): Promise<ProjectRow> {
+export async function createProject(context: ProjectsContext, caller: Caller, request: Request): Promise<ProjectRow> {
   const { database, clock, outbox } = context.platform;
+  const { organization, principal } = caller;
   const row = draft(context, organization.id, principal, request);
   const { failure, ...check } = await checkConnection(context.sources, row as ProjectRow, clock);
   if (failure !== undefined) throw toProblem(failure);
@@ -31,12 +25,9 @@ export async function createProject(
       type: 'project.created',
       payload: { data: { project: presentProjectSummary(stored) }, filter: { projectId: row.id } },
     });
-    await context.audit.write(transaction, {
-      organizationId: organization.id,
+    await context.audit.noteCaller(transaction, caller, {
       action: 'project.created',
-      actor: actorOf(principal),
       resource: { type: 'project', id: row.id },
-      origin,
       details: {
         name: row.name,
         sourceProjectId: row.sourceProjectId,

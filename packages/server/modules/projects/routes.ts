@@ -39,9 +39,9 @@ export function projectHandlers(context: ProjectsContext): Handlers {
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },
 
-    createProject: async ({ organization, principal, origin, body }) => {
-      const row = await createProject(context, organization, principal, origin, body);
-      return { ...(await answer(organization.id, row)), location: `/api/v1/projects/${row.id}` };
+    createProject: async (call) => {
+      const row = await createProject(context, call, call.body);
+      return { ...(await answer(call.organization.id, row)), location: `/api/v1/projects/${row.id}` };
     },
 
     getProject: async ({ organization, params }) => {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { secondMs } from '../../platform/durations.ts';
+import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { backupStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import type { RestoresContext } from './context.ts';
 import { type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
-import { type Caller, note } from './start-restore.ts';
 
 /** A worker that holds a restore shows a sign of life every second. */
 const silentAfterMs = 15 * secondMs;
@@ -29,7 +29,8 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
       updatedAt: row.updatedAt,
       ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, epoch: row.epoch + 1, completedAt: now }),
     });
-    await note(context, transaction, caller, 'restore.cancelled', restoreId, {});
+    const resource = { type: 'restore', id: restoreId };
+    await context.audit.noteCaller(transaction, caller, { action: 'restore.cancelled', resource });
   });
   await untilEnded(context, organizationId, restoreId);
   await admitRestores(context.platform);
@@ -83,7 +84,8 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       failures: 0,
       updatedAt: clock.now(),
     });
-    await note(context, transaction, caller, 'restore.resumed', restoreId, {});
+    const resource = { type: 'restore', id: restoreId };
+    await context.audit.noteCaller(transaction, caller, { action: 'restore.resumed', resource });
   });
   await admitRestores(context.platform);
 }

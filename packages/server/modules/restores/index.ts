@@ -1,40 +1,44 @@
-import { hourMs } from '../../platform/durations.ts';
+import { hourMs, secondMs } from '../../platform/durations.ts';
+import { requeueLostWork } from '../jobs/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { RestoresContext } from './context.ts';
+import { admitDrills, drillKind } from './drills/admission.ts';
 import { runDrill } from './drills/run-drill.job.ts';
 import { runDrillJob, runRestoreJob } from './jobs.ts';
 import { expireJournals } from './journal/expire-journals.ts';
 import { restoreHandlers } from './routes.ts';
-import { admitRestores } from './run/admission.ts';
-import { watchRestores } from './run/requeue-lost-work.ts';
+import { admitRestores, restoreKind } from './run/admission.ts';
 import { runRestore } from './run/run-restore.job.ts';
 
 export type { Moments, RestoresContext } from './context.ts';
-export { drillLater } from './drills/run-drill.job.ts';
+export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
-export { moveRestores } from './move-restores.ts';
 export { noMoments } from './no-moments.ts';
-export { restoreStore } from './restore-store.ts';
+export { backupsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
 
 const expireEveryMs = hourMs;
-const watchEveryMs = 5000;
+const requeueEveryMs = 5 * secondMs;
+const drillsAtOnce = 2;
 
 export function createRestoresModule(context: RestoresContext): Module {
+  const { platform } = context;
   return {
     handlers: restoreHandlers(context),
     workers: [
-      worker(runRestoreJob, context.platform.config.WORKER_CONCURRENCY, (job) => runRestore(context, job)),
-      worker(runDrillJob, 1, (job) => runDrill(context, job)),
+      worker(runRestoreJob, platform.config.WORKER_CONCURRENCY, (job) => runRestore(context, job)),
+      worker(runDrillJob, drillsAtOnce, (job) => runDrill(context, job)),
     ],
     tasks: [
       { name: 'expire journals', everyMs: expireEveryMs, run: () => expireJournals(context) },
       {
-        name: 'watch restores',
-        everyMs: watchEveryMs,
+        name: 'requeue lost restores',
+        everyMs: requeueEveryMs,
         run: async () => {
-          await admitRestores(context.platform);
-          await watchRestores(context);
+          await admitRestores(platform);
+          await admitDrills(platform);
+          await requeueLostWork(platform, restoreKind(platform.queue));
+          await requeueLostWork(platform, drillKind(platform.queue));
         },
       },
     ],

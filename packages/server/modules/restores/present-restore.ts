@@ -1,5 +1,6 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
-import type { DrillRow, RestoreRow } from './restore-store.ts';
+import type { DrillRow } from './drills/drill-store.ts';
+import type { RestoreRow } from './restore-store.ts';
 
 export type Restore = DataOf<Operations['getRestore']>;
 export type Drill = ItemOf<Operations['listDrills']>;

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Outbox } from '../../platform/outbox.ts';
-import { tellError } from '../backups/index.ts';
+import { errorInEvent } from '../backups/index.ts';
 import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
 import { durationSeconds } from './present-restore.ts';
 import type { RestoreRow } from './restore-store.ts';
@@ -14,7 +14,7 @@ export interface RestoreFacts {
 
 type RestoreEventName = 'restore.started' | 'restore.progress' | 'restore.completed' | 'restore.failed';
 
-export async function tellRestore(
+export async function emitRestoreEvent(
   outbox: Outbox,
   transaction: Transaction,
   type: RestoreEventName,
@@ -47,7 +47,7 @@ function standardData({ row, project, target, organization }: RestoreFacts, perc
       ...(seconds === null ? {} : { duration: Math.round(seconds * 1000) }),
       createdAt: row.createdAt.toISOString(),
       ...(row.completedAt ? { completedAt: row.completedAt.toISOString() } : {}),
-      ...(row.error ? { error: tellError(row.error) } : {}),
+      ...(row.error ? { error: errorInEvent(row.error) } : {}),
     },
     project: presentProjectSummary(project),
     targetProject: presentProjectSummary(target),

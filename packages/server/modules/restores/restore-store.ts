@@ -1,12 +1,13 @@
-import { and, desc, eq, gte, inArray, lt, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
-import { drills, type JobStatus, restores } from './tables.ts';
+import type { TurnTable } from '../jobs/index.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
+import { restores } from './tables.ts';
 
 export type RestoreRow = typeof restores.$inferSelect;
 export type NewRestore = typeof restores.$inferInsert;
-export type DrillRow = typeof drills.$inferSelect;
 
 /** All SQL on restores. */
 export const restoreStore = {
@@ -62,111 +63,62 @@ export const restoreStore = {
     return saved;
   },
 
-  /** Restores and drills that read a backup now. */
-  async readersOf(
-    { orm }: Transaction,
-    organizationId: string,
-    backupId: string,
-  ): Promise<{ type: string; id: string }[]> {
-    const open: JobStatus[] = ['pending', 'running'];
-    const reading = await orm
-      .select({ id: restores.id })
-      .from(restores)
-      .where(
-        and(
-          eq(restores.organizationId, organizationId),
-          eq(restores.backupId, backupId),
-          inArray(restores.status, open),
-        ),
-      );
-    const drilling = await orm
-      .select({ id: drills.id })
-      .from(drills)
-      .where(
-        and(eq(drills.organizationId, organizationId), eq(drills.backupId, backupId), inArray(drills.status, open)),
-      );
-    return [
-      ...reading.map(({ id }) => ({ type: 'restore', id })),
-      ...drilling.map(({ id }) => ({ type: 'drill', id })),
-    ];
-  },
-
-  /** Of a project's backups those that a restore or a drill reads now. */
-  async backupsRead({ client }: Transaction, organizationId: string, projectId: string): Promise<Set<string>> {
-    const { rows } = await client.query<{ backup_id: string }>(
-      `select backup_id from restores
-        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')
-       union select safety_backup_id from restores
-        where organization_id = $1 and target_project_id = $2 and status in ('pending', 'running')
-          and safety_backup_id is not null
-       union select backup_id from drills
-        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')`,
-      [organizationId, projectId],
-    );
-    return new Set(rows.map((row) => row.backup_id));
-  },
-
-  /** Restores from or into a project, and drills of its backups or into it, that have not ended. */
-  async openOf(
-    { orm }: Transaction,
-    organizationId: string,
-    projectId: string,
-  ): Promise<{ type: string; id: string }[]> {
-    const about = sql`(${restores.projectId} = ${projectId} or ${restores.targetProjectId} = ${projectId})`;
-    const rows = await orm
-      .select({ id: restores.id })
-      .from(restores)
-      .where(and(eq(restores.organizationId, organizationId), about, inArray(restores.status, ['pending', 'running'])));
-    const drilled = sql`(${drills.projectId} = ${projectId} or ${drills.targetProjectId} = ${projectId})`;
-    const drilling = await orm
-      .select({ id: drills.id })
-      .from(drills)
-      .where(and(eq(drills.organizationId, organizationId), drilled, inArray(drills.status, ['pending', 'running'])));
-    return [...rows.map(({ id }) => ({ type: 'restore', id })), ...drilling.map(({ id }) => ({ type: 'drill', id }))];
-  },
-};
-
-export const drillStore = {
-  async insert({ orm }: Transaction, row: typeof drills.$inferInsert): Promise<DrillRow> {
-    const [inserted] = await orm.insert(drills).values(row).returning();
-    return inserted as DrillRow;
-  },
-
-  async list(
-    { orm }: Transaction,
-    organizationId: string,
-    backupId: string,
-    limit: number,
-    before: string | undefined,
-  ): Promise<DrillRow[]> {
-    const ofIt = and(eq(drills.organizationId, organizationId), eq(drills.backupId, backupId));
-    return orm
-      .select()
-      .from(drills)
-      .where(before ? and(ofIt, lt(drills.id, before)) : ofIt)
-      .orderBy(desc(drills.id))
-      .limit(limit);
-  },
-
-  async find({ orm }: Transaction, organizationId: string, id: string): Promise<DrillRow | undefined> {
-    const [row] = await orm
-      .select()
-      .from(drills)
-      .where(and(eq(drills.organizationId, organizationId), eq(drills.id, id)));
+  async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {
+    const [row] = await orm.select().from(restores).where(is(organizationId, id)).for('update');
     return row;
   },
 
-  async update(
+  /** Restores that read a backup now. */
+  async readersOf({ orm }: Transaction, organizationId: string, backupId: string): Promise<string[]> {
+    const reading = and(eq(restores.organizationId, organizationId), eq(restores.backupId, backupId), isOpen);
+    const rows = await orm.select({ id: restores.id }).from(restores).where(reading);
+    return rows.map(({ id }) => id);
+  },
+
+  /** Of a project's backups those that a restore reads now, or has just made for safety. */
+  async backupsRead({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>(
+      `select backup_id as id from restores
+        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')
+       union select safety_backup_id from restores
+        where organization_id = $1 and target_project_id = $2 and status in ('pending', 'running')
+          and safety_backup_id is not null`,
+      [organizationId, projectId],
+    );
+    return rows.map(({ id }) => id);
+  },
+
+  /** Restores from or into a project that have not ended. */
+  async openOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+    const about = or(eq(restores.projectId, projectId), eq(restores.targetProjectId, projectId));
+    const mine = and(eq(restores.organizationId, organizationId), about, isOpen);
+    const rows = await orm.select({ id: restores.id }).from(restores).where(mine);
+    return rows.map(({ id }) => id);
+  },
+
+  /** The history of a project's backups goes where they go. Restores of other projects into it stay with those projects. */
+  async moveTo(
     { orm }: Transaction,
-    organizationId: string,
-    id: string,
-    change: Partial<typeof drills.$inferInsert>,
+    { id, organizationId }: { id: string; organizationId: string },
+    toOrganizationId: string,
   ): Promise<void> {
     await orm
-      .update(drills)
-      .set(change)
-      .where(and(eq(drills.organizationId, organizationId), eq(drills.id, id)));
+      .update(restores)
+      .set({ organizationId: toOrganizationId })
+      .where(and(eq(restores.organizationId, organizationId), eq(restores.projectId, id)));
   },
+};
+
+const isOpen = inArray(restores.status, ['pending', 'running']);
+
+/** One restore at a time per target project. */
+export const restoreTurns: TurnTable = {
+  table: 'restores',
+  isWaiting: `w.status = 'pending' and w.admitted_at is null`,
+  isOpen: `w.status in ('pending', 'running') and w.admitted_at is not null`,
+  place: 'w.target_project_id',
+  admittedAt: 'admitted_at',
+  isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
 };
 
 function is(organizationId: string, id: string) {

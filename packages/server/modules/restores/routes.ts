@@ -1,11 +1,12 @@
 import type { Handlers } from '../../http/call.ts';
-import { pageOf } from '../../platform/cursor.ts';
+import { withInstants } from '../../platform/cursor.ts';
 import { backupStore, followJob } from '../backups/index.ts';
 import { cancelRestore, resumeRestore } from './change-restore.ts';
 import type { RestoresContext } from './context.ts';
-import { startDrill } from './drills/run-drill.job.ts';
+import { drillStore } from './drills/drill-store.ts';
+import { startDrill } from './drills/start-drill.ts';
 import { presentDrill, presentRestore, presentRestoreProgress } from './present-restore.ts';
-import { drillStore, restoreEtag, restoreStore } from './restore-store.ts';
+import { restoreEtag, restoreStore } from './restore-store.ts';
 import { startRestore } from './start-restore.ts';
 import { undoRestore } from './undo-restore.ts';
 
@@ -23,16 +24,12 @@ export function restoreHandlers(context: RestoresContext): Handlers {
     startRestore: async (call) => answer(call.organization.id, (await startRestore(context, call, call.body)).id),
 
     listRestores: async ({ organization, query }) => {
-      const { limit, cursor, from, to, ...rest } = query;
-      const filters = {
-        ...rest,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
-      };
-      const bound = [organization.id, filters];
-      const before = cursors.read('restores', bound, cursor);
-      const rows = await restoreStore.page(database, organization.id, { limit: limit + 1, before, filters });
-      const page = pageOf(rows, limit, (row) => cursors.write('restores', bound, row.id));
+      const { limit, cursor, ...asked } = query;
+      const filters = withInstants(asked);
+      const list = { list: 'restores', filters: [organization.id, filters], limit, cursor };
+      const page = await cursors.page(list, (rows, before) =>
+        restoreStore.page(database, organization.id, { limit: rows, before, filters }),
+      );
       return { data: page.rows.map(presentRestore), nextCursor: page.nextCursor };
     },
 
@@ -73,12 +70,12 @@ export function restoreHandlers(context: RestoresContext): Handlers {
     },
 
     listDrills: async ({ organization, params, query }) => {
-      const before = cursors.read('drills', params.backupId, query.cursor);
-      const rows = await database.tenant(organization.id, async (transaction) => {
-        await backupStore.get(transaction, organization.id, params.backupId);
-        return drillStore.list(transaction, organization.id, params.backupId, query.limit + 1, before);
-      });
-      const page = pageOf(rows, query.limit, (row) => cursors.write('drills', params.backupId, row.id));
+      const page = await cursors.page({ list: 'drills', filters: params.backupId, ...query }, (rows, before) =>
+        database.tenant(organization.id, async (transaction) => {
+          await backupStore.get(transaction, organization.id, params.backupId);
+          return drillStore.list(transaction, organization.id, params.backupId, rows, before);
+        }),
+      );
       return { data: page.rows.map(presentDrill), nextCursor: page.nextCursor };
     },
   };

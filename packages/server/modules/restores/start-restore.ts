@@ -1,9 +1,8 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { documentsScope, parseInstant, type Scope, wholeDatabase } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
-import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
+import type { Caller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
-import { actorOf } from '../audit/index.ts';
 import { backupStore, scopeOf } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import type { RestoresContext } from './context.ts';
@@ -13,12 +12,6 @@ import { askedScope } from './run/scope-of-restore.ts';
 import type { StoredItem } from './tables.ts';
 
 type Request = BodyOf<Operations['startRestore']>;
-
-export interface Caller {
-  organization: OrganizationAccess;
-  principal: Principal;
-  origin: RequestOrigin;
-}
 
 export async function startRestore(context: RestoresContext, caller: Caller, request: Request): Promise<RestoreRow> {
   const { database } = context.platform;
@@ -30,12 +23,17 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
       transaction,
       newRestore(context, organizationId, what, target.id, request),
     );
-    await note(context, transaction, caller, 'restore.created', inserted.id, {
-      ...(what.backupId ? { backupId: what.backupId } : {}),
-      ...(what.pointInTime ? { pointInTime: what.pointInTime } : {}),
-      targetProjectId: target.id,
-      mergeMode: inserted.mergeMode,
-      dryRun: inserted.dryRun,
+    const { mergeMode, dryRun } = inserted;
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'restore.created',
+      resource: { type: 'restore', id: inserted.id },
+      details: {
+        ...(what.backupId ? { backupId: what.backupId } : {}),
+        ...(what.pointInTime ? { pointInTime: what.pointInTime } : {}),
+        targetProjectId: target.id,
+        mergeMode,
+        dryRun,
+      },
     });
     return inserted;
   });
@@ -158,22 +156,4 @@ function pathsOf(ids: readonly string[], collections: readonly string[] | null):
       throw invalid('documentIds', `${path.slice(0, 200)} is not the path of a document`);
   }
   return [...new Set(paths)];
-}
-
-export async function note(
-  context: RestoresContext,
-  transaction: Transaction,
-  caller: Caller,
-  action: string,
-  restoreId: string,
-  details: Record<string, unknown>,
-): Promise<void> {
-  await context.audit.write(transaction, {
-    organizationId: caller.organization.id,
-    action,
-    details,
-    actor: actorOf(caller.principal),
-    resource: { type: 'restore', id: restoreId },
-    origin: caller.origin,
-  });
 }

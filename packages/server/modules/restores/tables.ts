@@ -165,6 +165,8 @@ export const drills = pgTable(
     projectId: text('project_id').notNull(),
     targetProjectId: text('target_project_id'),
     status: text('status').$type<JobStatus>().notNull(),
+    admittedAt: instant('admitted_at'),
+    failures: integer('failures').notNull().default(0),
     percent: integer('percent').notNull().default(0),
     documentsDone: count('documents_done').notNull().default(0),
     bytesDone: count('bytes_done').notNull().default(0),
@@ -177,5 +179,6 @@ export const drills = pgTable(
   (table) => [
     ...tenantPolicies(table.organizationId),
     index('drills_by_backup').on(table.organizationId, table.backupId, table.id),
+    index('drills_open').on(table.organizationId, table.id).where(sql`${table.status} in ('pending', 'running')`),
   ],
 ).enableRLS();

@@ -1,3 +1,4 @@
+import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { projectStore } from '../projects/index.ts';
 import { requireStatus } from './change-restore.ts';
@@ -6,7 +7,6 @@ import { journalGone } from './journal/restore-journal.ts';
 import { type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
 import { overwrites } from './run/safety.ts';
-import { type Caller, note } from './start-restore.ts';
 
 /** Starts the restore that takes another one back, document by document, from its journal. */
 export async function undoRestore(
@@ -48,7 +48,11 @@ export async function undoRestore(
     });
     if (!dryRun)
       await restoreStore.update(transaction, organizationId, undone.id, { undoneBy: inserted.id, updatedAt: now });
-    await note(context, transaction, caller, 'restore.created', inserted.id, { undoOf: undone.id, force, dryRun });
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'restore.created',
+      resource: { type: 'restore', id: inserted.id },
+      details: { undoOf: undone.id, force, dryRun },
+    });
     return inserted;
   });
   await admitRestores(context.platform);

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
-import { type BackupFacts, type BackupRow, backupStore, verifyLater } from '../backups/index.ts';
+import { type BackupInEvent, type BackupRow, backupStore, requestVerification } from '../backups/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { detectAnomaly } from './retention/anomalies.ts';
 import { checkRetention } from './retention/check-retention.ts';
@@ -13,7 +13,7 @@ import type { RunStatus } from './tables.ts';
 export async function afterBackup(
   context: SchedulesContext,
   transaction: Transaction,
-  facts: BackupFacts,
+  facts: BackupInEvent,
 ): Promise<void> {
   const { row } = facts;
   const { organizationId } = row;
@@ -26,7 +26,7 @@ export async function afterBackup(
     await detectAnomaly(context, transaction, facts);
   if (schedule && run?.number) await prove(context, transaction, row.id, schedule, run.number);
   // A merged backup that takes the place of another must be found whole before that one may go.
-  if (row.standsFor) await verifyLater(context.backups, transaction, organizationId, row.id);
+  if (row.standsFor) await requestVerification(context.backups, transaction, organizationId, row.id);
   await checkRetention(transaction, organizationId, row.projectId, context.backups.platform.clock.now());
 }
 
@@ -63,6 +63,6 @@ async function prove(
   number: number,
 ): Promise<void> {
   if (verifyEvery && number % verifyEvery === 0)
-    await verifyLater(context.backups, transaction, organizationId, backupId);
+    await requestVerification(context.backups, transaction, organizationId, backupId);
   if (drillEvery && number % drillEvery === 0) await context.startDrill(transaction, organizationId, backupId);
 }

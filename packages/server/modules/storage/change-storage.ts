@@ -1,28 +1,20 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
-import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
-import type { OrganizationAccess, Principal, RequestOrigin } from '../../platform/principal.ts';
+import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
-import { actorOf } from '../audit/index.ts';
-import { checkStorage, recordCheck, tellState } from './check-storage.ts';
+import { checkStorage, emitStorageState, recordCheck } from './check-storage.ts';
 import type { StorageContext } from './context.ts';
 import { storageCredentialsPurpose } from './open-store.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
+import { taskStore } from './task-store.ts';
 
 type CreateRequest = BodyOf<Operations['createStorageDestination']>;
 type UpdateRequest = BodyOf<Operations['updateStorageDestination']>;
 
-export interface Caller {
-  organization: OrganizationAccess;
-  principal: Principal;
-  origin: RequestOrigin;
-  requireMatch: (etag: string) => void;
-}
-
 /** Adds a destination and checks it at once. One that fails the check is kept, so that it can be mended. */
 export async function createStorage(
   context: StorageContext,
-  caller: Caller,
+  caller: VersionedCaller,
   request: CreateRequest,
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
@@ -35,13 +27,17 @@ export async function createStorage(
     if (request.isDefault ?? (await context.defaults.get(transaction, organizationId)) === null) {
       await context.defaults.set(transaction, organizationId, row.id, clock.now());
     }
-    await tellState(context, transaction, row);
-    await note(context, transaction, caller, 'storage.created', row.id, {
-      name: row.name,
-      type: row.type,
-      bucket: row.bucket,
-      status: row.status,
-      test: test.ok,
+    await emitStorageState(context, transaction, row);
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'storage.created',
+      resource: { type: 'storage_destination', id: row.id },
+      details: {
+        name: row.name,
+        type: row.type,
+        bucket: row.bucket,
+        status: row.status,
+        test: test.ok,
+      },
     });
     return row;
   });
@@ -96,7 +92,7 @@ function sealCredentials(context: StorageContext, id: string, credentials: objec
 
 export async function updateStorage(
   context: StorageContext,
-  caller: Caller,
+  caller: VersionedCaller,
   id: string,
   request: UpdateRequest,
 ): Promise<DestinationRow> {
@@ -122,9 +118,13 @@ export async function updateStorage(
       await context.defaults.set(transaction, organizationId, null, clock.now());
     const updated = await storageStore.update(transaction, row, { ...change, updatedAt: clock.now() });
     const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
-    await note(context, transaction, caller, 'storage.updated', id, {
-      fields: Object.keys(request),
-      status: checked.status,
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'storage.updated',
+      resource: { type: 'storage_destination', id: id },
+      details: {
+        fields: Object.keys(request),
+        status: checked.status,
+      },
     });
     return checked;
   });
@@ -143,13 +143,13 @@ function changeOf(context: StorageContext, row: DestinationRow, request: UpdateR
   return { ...fields, credentials: sealCredentials(context, row.id, credentials) };
 }
 
-export async function deleteStorage(context: StorageContext, caller: Caller, id: string): Promise<void> {
+export async function deleteStorage(context: StorageContext, caller: VersionedCaller, id: string): Promise<void> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
   await database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
-    const tasks = await storageStore.runningTasks(transaction, organizationId, id);
+    const tasks = await taskStore.openOf(transaction, organizationId, id);
     const usedBy = [
       ...(await context.dependents.users(transaction, organizationId, id)),
       ...tasks.map((task) => ({ type: 'storage_task', id: task.id })),
@@ -161,24 +161,10 @@ export async function deleteStorage(context: StorageContext, caller: Caller, id:
     if ((await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, organizationId, null, clock.now());
     await storageStore.update(transaction, row, { deletedAt: clock.now(), credentials: null });
-    await note(context, transaction, caller, 'storage.deleted', id, { name: row.name });
-  });
-}
-
-export async function note(
-  context: StorageContext,
-  transaction: Transaction,
-  caller: Pick<Caller, 'organization' | 'principal' | 'origin'>,
-  action: string,
-  id: string,
-  details: Record<string, unknown>,
-): Promise<void> {
-  await context.audit.write(transaction, {
-    organizationId: caller.organization.id,
-    action,
-    details,
-    actor: actorOf(caller.principal),
-    resource: { type: 'storage_destination', id },
-    origin: caller.origin,
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'storage.deleted',
+      resource: { type: 'storage_destination', id: id },
+      details: { name: row.name },
+    });
   });
 }

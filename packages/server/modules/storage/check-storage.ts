@@ -57,11 +57,15 @@ export async function recordCheck(
 ): Promise<DestinationRow> {
   const { status, error, lastCheckedAt } = check;
   const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });
-  if (row.status !== status) await tellState(context, transaction, updated);
+  if (row.status !== status) await emitStorageState(context, transaction, updated);
   return updated;
 }
 
-export async function tellState(context: StorageContext, transaction: Transaction, row: DestinationRow): Promise<void> {
+export async function emitStorageState(
+  context: StorageContext,
+  transaction: Transaction,
+  row: DestinationRow,
+): Promise<void> {
   const storageDestination = presentStorageSummary(row);
   const { error } = row;
   const data = error

@@ -4,8 +4,9 @@ import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { StoreOpener } from './open-store.ts';
 import type { StorageUsage } from './present-storage.ts';
-import type { DestinationRow, TaskRow } from './storage-store.ts';
+import type { DestinationRow } from './storage-store.ts';
 import type { TaskResult } from './tables.ts';
+import type { TaskRow } from './task-store.ts';
 
 export interface TaskRun {
   task: TaskRow;
@@ -55,6 +56,8 @@ export interface StorageDependents {
 export interface DefaultStorage {
   get(transaction: Transaction, organizationId: string): Promise<string | null>;
   set(transaction: Transaction, organizationId: string, destinationId: string | null, now: Date): Promise<void>;
+  /** Whether one of these is the default of an organization that is not deleted. */
+  isAny(transaction: Transaction, destinationIds: readonly string[]): Promise<boolean>;
 }
 
 export interface StorageContext {

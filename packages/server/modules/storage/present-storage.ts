@@ -1,5 +1,6 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import type { DestinationRow, TaskRow } from './storage-store.ts';
+import type { DestinationRow } from './storage-store.ts';
+import type { TaskRow } from './task-store.ts';
 
 export type StorageView = DataOf<Operations['getStorageDestination']>;
 export type TaskView = DataOf<Operations['getStorageTask']>;

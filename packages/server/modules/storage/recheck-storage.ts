@@ -1,26 +1,25 @@
 import { type BlobStore, backupsPrefix } from '@holdfast/engine';
 import type { Database } from '../../platform/database/database.ts';
+import { later, minuteMs, secondMs } from '../../platform/durations.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { toJobError } from '../job-error.ts';
 import { checkStorage, recordCheck, type StorageCheck } from './check-storage.ts';
-import type { StorageContext } from './context.ts';
+import type { DefaultStorage, StorageContext } from './context.ts';
+import { checkStorageJob } from './jobs.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
-import { checkStorageJob } from './storage-task.ts';
 
-const everyMs = 60_000;
-const dueAfterMs = 10 * 60_000;
+const everyMs = minuteMs;
+const dueAfterMs = 10 * minuteMs;
 const checksPerRunMax = 100;
-const lookTimeoutMs = 30_000;
+const brokenMax = 1000;
+const lookTimeoutMs = 30 * secondMs;
 
 /** An organization's default destination that does not work: its backups will fail until somebody mends it. */
-export async function defaultsWork(database: Database): Promise<boolean> {
-  return database.system(async ({ client }) => {
-    const { rowCount } = await client.query(
-      `select 1 from organizations o join storage_destinations d on d.id = o.default_storage_id
-        where o.deleted_at is null and d.deleted_at is null and d.status = 'error' limit 1`,
-    );
-    return rowCount === 0;
+export async function defaultsWork(database: Database, defaults: DefaultStorage): Promise<boolean> {
+  return database.system(async (transaction) => {
+    const broken = await storageStore.broken(transaction, brokenMax);
+    return !(await defaults.isAny(transaction, broken));
   });
 }
 
@@ -31,13 +30,8 @@ export function recheckTask({ platform: { database, queue, clock } }: StorageCon
     everyMs,
     run: async () => {
       await database.system(async (transaction) => {
-        const { rows } = await transaction.client.query<{ id: string; organization_id: string }>(
-          `select d.id, d.organization_id from storage_destinations d join organizations o on o.id = d.organization_id
-            where d.deleted_at is null and o.deleted_at is null and (d.last_checked_at is null or d.last_checked_at <= $1)
-            order by d.last_checked_at nulls first limit $2`,
-          [new Date(clock.now().getTime() - dueAfterMs), checksPerRunMax],
-        );
-        for (const { id, organization_id: organizationId } of rows)
+        const since = later(clock.now(), -dueAfterMs);
+        for (const { id, organizationId } of await storageStore.unchecked(transaction, since, checksPerRunMax))
           await queue.enqueue(transaction, checkStorageJob, { organizationId, storageDestinationId: id }, { key: id });
       });
     },

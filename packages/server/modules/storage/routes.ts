@@ -1,18 +1,16 @@
 import { listGcsBuckets, listS3Buckets } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
-import type { Transaction } from '../../platform/database/database.ts';
-import { invalid, Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
-import { type Caller, createStorage, deleteStorage, note, updateStorage } from './change-storage.ts';
+import { createStorage, deleteStorage, updateStorage } from './change-storage.ts';
 import { checkStorage, recordCheck } from './check-storage.ts';
 import type { OrphanObject, StorageContext } from './context.ts';
-import { presentStorage, presentTask } from './present-storage.ts';
-import { type DestinationRow, destinationEtag, storageStore, type TaskRow } from './storage-store.ts';
-import { storageTaskJob } from './storage-task.ts';
+import { presentStorage } from './present-storage.ts';
+import { type DestinationRow, destinationEtag, storageStore } from './storage-store.ts';
+import { taskHandlers } from './task-routes.ts';
 
 export function storageHandlers(context: StorageContext): Handlers {
-  const { database, cursors, queue, clock, ids } = context.platform;
+  const { database, cursors, clock } = context.platform;
 
   const getRow = (organizationId: string, id: string) =>
     database.tenant(organizationId, (transaction) => storageStore.get(transaction, organizationId, id));
@@ -35,60 +33,14 @@ export function storageHandlers(context: StorageContext): Handlers {
     return { data: data as NonNullable<typeof data>, etag: destinationEtag(row) };
   }
 
-  /** A migration has both destinations to itself. */
-  async function requireIdle(transaction: Transaction, organizationId: string, destinationIds: readonly string[]) {
-    const usedBy: { type: string; id: string }[] = [];
-    for (const id of destinationIds) {
-      const tasks = await storageStore.runningTasks(transaction, organizationId, id);
-      usedBy.push(...tasks.map((task) => ({ type: 'storage_task', id: task.id })));
-      usedBy.push(...(await context.dependents.workOn(transaction, organizationId, id)));
-    }
-    if (usedBy.length > 0)
-      throw new Problem('RESOURCE_IN_USE', 'Something works on these destinations; wait for it or cancel it.', {
-        details: { usedBy: usedBy.slice(0, 100) },
-      });
-  }
-
-  /** Enqueued in the transaction that makes the task: no task without its job. */
-  async function startTask(
-    call: Omit<Caller, 'requireMatch'>,
-    destinationId: string,
-    kind: TaskRow['kind'],
-    toId?: string,
-  ) {
-    const organizationId = call.organization.id;
-    const task = await database.tenant(organizationId, async (transaction) => {
-      const row = await storageStore.get(transaction, organizationId, destinationId);
-      if (toId !== undefined) {
-        requireTarget(await storageStore.get(transaction, organizationId, toId), row);
-        await requireIdle(transaction, organizationId, [destinationId, toId]);
-      }
-      const progress = { percent: 0, phase: 'Waiting', documents: 0, bytes: 0, etaSeconds: null };
-      const inserted = await storageStore.insertTask(transaction, {
-        id: ids.next('tsk'),
-        organizationId,
-        storageDestinationId: destinationId,
-        kind,
-        status: 'pending',
-        progress,
-        toStorageDestinationId: toId ?? null,
-        createdAt: clock.now(),
-      });
-      await queue.enqueue(transaction, storageTaskJob, { organizationId, taskId: inserted.id });
-      await note(context, transaction, call, `storage.${kind}_started`, destinationId, {
-        taskId: inserted.id,
-        ...(toId ? { to: toId } : {}),
-      });
-      return inserted;
-    });
-    return { data: presentTask(task), location: `/api/v1/storage-destinations/${destinationId}/tasks/${task.id}` };
-  }
-
   return {
+    ...taskHandlers(context),
+
     listStorageDestinations: async ({ organization, query }) => {
-      const before = cursors.read('storage', organization.id, query.cursor);
-      const rows = await storageStore.page(database, organization.id, { limit: query.limit + 1, before });
-      const page = pageOf(rows, query.limit, (row) => cursors.write('storage', organization.id, row.id));
+      const list = { list: 'storage', filters: organization.id, ...query };
+      const page = await cursors.page(list, (limit, before) =>
+        storageStore.page(database, organization.id, { limit, before }),
+      );
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },
 
@@ -118,7 +70,11 @@ export function storageHandlers(context: StorageContext): Handlers {
       await database.tenant(organization.id, async (transaction) => {
         const row = await storageStore.lock(transaction, organization.id, params.storageDestinationId);
         await recordCheck(context, transaction, row, check);
-        await note(context, transaction, call, 'storage.tested', row.id, { ok: check.test.ok });
+        await context.audit.noteCaller(transaction, call, {
+          action: 'storage.tested',
+          resource: { type: 'storage_destination', id: row.id },
+          details: { ok: check.test.ok },
+        });
       });
       return { data: check.test };
     },
@@ -144,11 +100,6 @@ export function storageHandlers(context: StorageContext): Handlers {
         throw toProblem(error);
       }
     },
-
-    rescanStorageDestination: (call) => startTask(call, call.params.storageDestinationId, 'rescan'),
-    sweepStorageDestination: (call) => startTask(call, call.params.storageDestinationId, 'sweep'),
-    migrateStorageDestination: (call) =>
-      startTask(call, call.params.storageDestinationId, 'migrate', call.body.toStorageDestinationId),
 
     listOrphans: async ({ organization, params, query, signal }) => {
       const row = await getRow(organization.id, params.storageDestinationId);
@@ -177,38 +128,5 @@ export function storageHandlers(context: StorageContext): Handlers {
         nextCursor: page.nextCursor,
       };
     },
-
-    listStorageTasks: async ({ organization, params, query }) => {
-      const before = cursors.read('storage-tasks', params.storageDestinationId, query.cursor);
-      const rows = await database.tenant(organization.id, async (transaction) => {
-        await storageStore.get(transaction, organization.id, params.storageDestinationId);
-        return storageStore.listTasks(
-          transaction,
-          organization.id,
-          params.storageDestinationId,
-          query.limit + 1,
-          before,
-        );
-      });
-      const page = pageOf(rows, query.limit, (row) =>
-        cursors.write('storage-tasks', params.storageDestinationId, row.id),
-      );
-      return { data: page.rows.map(presentTask), nextCursor: page.nextCursor };
-    },
-
-    getStorageTask: async ({ organization, params }) => {
-      const task = await database.tenant(organization.id, async (transaction) => {
-        await storageStore.get(transaction, organization.id, params.storageDestinationId);
-        return storageStore.findTask(transaction, organization.id, params.taskId);
-      });
-      if (!task || task.storageDestinationId !== params.storageDestinationId)
-        throw new Problem('NOT_FOUND', 'There is no such task.');
-      return { data: presentTask(task) };
-    },
   };
-}
-
-function requireTarget(target: DestinationRow, from: DestinationRow): void {
-  if (target.id === from.id) throw invalid('toStorageDestinationId', 'must be another destination');
-  if (target.status !== 'connected') throw invalid('toStorageDestinationId', 'does not work at present; test it first');
 }

@@ -1,54 +1,67 @@
-import { EngineError } from '@holdfast/engine';
-import { Problem } from '../../platform/problem.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { toJobError } from '../job-error.ts';
+import { admissionOf, runJob, Superseded, stallAfterMs } from '../jobs/index.ts';
 import type { StorageContext, TaskRun } from './context.ts';
-import { storageStore, type TaskRow } from './storage-store.ts';
+import { storageStore } from './storage-store.ts';
 import type { TaskResult } from './tables.ts';
+import { admitTasks } from './task-admission.ts';
+import { type TaskRow, taskStore } from './task-store.ts';
 
-/** Works one task. What may pass lets the queue try again, a few times; the rest ends the task as failed. */
-export async function runStorageTask(
-  context: StorageContext,
-  job: RunningJob<{ organizationId: string; taskId: string }>,
-): Promise<void> {
-  const { database, clock } = context.platform;
+type Job = RunningJob<{ organizationId: string; taskId: string; admission?: number | undefined }>;
+type Change = Parameters<typeof taskStore.update>[3];
+
+/** Works one rescan, sweep or migration from its beginning; what an attempt before has done is found done. */
+export async function runStorageTask(context: StorageContext, job: Job): Promise<void> {
+  const { platform } = context;
+  const { database, clock } = platform;
   const { organizationId, taskId } = job.data;
-  const change = (fields: Parameters<typeof storageStore.updateTask>[3]) =>
-    database.tenant(organizationId, (transaction) =>
-      storageStore.updateTask(transaction, organizationId, taskId, fields),
-    );
-  const start = await database.tenant(organizationId, async (transaction) => {
-    const task = await storageStore.findTask(transaction, organizationId, taskId);
-    if (!task || (task.status !== 'pending' && task.status !== 'running')) return undefined;
-    const destination = await storageStore.find(transaction, organizationId, task.storageDestinationId);
-    if (destination) await storageStore.updateTask(transaction, organizationId, taskId, { status: 'running' });
-    return destination ? { task, destination } : undefined;
+  const task = await change(context, job, { status: 'running' });
+  if (!task) return;
+  await runJob({
+    platform,
+    job,
+    stallAfterMs,
+    record: { taskId },
+    work: async (signal, watch) => {
+      const destination = await database.tenant(organizationId, (transaction) =>
+        storageStore.get(transaction, organizationId, task.storageDestinationId),
+      );
+      const onProgress: TaskRun['onProgress'] = async (percent, phase, bytes) => {
+        watch.beat();
+        if (!(await change(context, job, { progress: progressOf(percent, phase, bytes) })))
+          throw new Superseded('the task has ended or moved to another worker');
+      };
+      const result = await perform(context, { task, destination, signal, onProgress });
+      const progress = progressOf(100, 'Completed', result.bytes ?? 0);
+      await change(context, job, { status: 'completed', result, progress, completedAt: clock.now() });
+    },
+    countFailure: () =>
+      database.tenant(organizationId, (transaction) => taskStore.countFailure(transaction, organizationId, taskId)),
+    fail: async (reason) => {
+      await change(context, job, { status: 'failed', error: toJobError(reason), completedAt: clock.now() });
+    },
   });
-  if (!start) return;
-  const run: TaskRun = {
-    ...start,
-    signal: job.signal,
-    onProgress: (percent, phase, bytes) =>
-      change({ progress: { percent, phase, documents: 0, bytes, etaSeconds: null } }),
-  };
-  try {
-    const result = await perform(context, start.task, run);
-    const progress = { percent: 100, phase: 'Completed', documents: 0, bytes: result.bytes ?? 0, etaSeconds: null };
-    await change({ status: 'completed', result, progress, completedAt: clock.now() });
-  } catch (error) {
-    const { JOB_ATTEMPTS: attemptsMax } = context.platform.config;
-    if (job.signal.aborted || (mayPass(error) && job.attempt < attemptsMax)) throw error;
-    context.platform.log.error({ err: error, taskId }, 'a storage task failed');
-    await change({ status: 'failed', error: toJobError(error), completedAt: clock.now() });
-  }
+  await admitTasks(platform);
 }
 
-function mayPass(error: unknown): boolean {
-  return error instanceof EngineError ? error.retryable : !(error instanceof Problem);
+/** Undefined, and nothing changed, once the task has ended or was let in anew. */
+async function change(context: StorageContext, { data }: Job, fields: Change): Promise<TaskRow | undefined> {
+  const { organizationId, taskId, admission = 0 } = data;
+  return context.platform.database.tenant(organizationId, async (transaction) => {
+    const task = await taskStore.findLocked(transaction, organizationId, taskId);
+    if (!task || (task.status !== 'pending' && task.status !== 'running') || admissionOf(task) !== admission)
+      return undefined;
+    await taskStore.update(transaction, organizationId, taskId, fields);
+    return task;
+  });
 }
 
-function perform(context: StorageContext, task: TaskRow, run: TaskRun): Promise<TaskResult> {
+function progressOf(percent: number, phase: string, bytes: number): TaskRow['progress'] {
+  return { percent, phase, documents: 0, bytes, etaSeconds: null };
+}
+
+function perform(context: StorageContext, run: TaskRun): Promise<TaskResult> {
   const { dependents } = context;
-  if (task.kind === 'rescan') return dependents.rescan(run);
-  return task.kind === 'sweep' ? dependents.sweep(run) : dependents.migrate(run);
+  if (run.task.kind === 'rescan') return dependents.rescan(run);
+  return run.task.kind === 'sweep' ? dependents.sweep(run) : dependents.migrate(run);
 }

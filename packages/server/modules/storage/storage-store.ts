@@ -1,13 +1,13 @@
-import { and, desc, eq, getTableColumns, inArray, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
-import { storageDestinations, storageTasks } from './tables.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
+import { storageDestinations } from './tables.ts';
 
 export type DestinationRow = typeof storageDestinations.$inferSelect;
 export type NewDestination = typeof storageDestinations.$inferInsert;
-export type TaskRow = typeof storageTasks.$inferSelect;
 
 const manyDestinations = selection(getTableColumns(storageDestinations), (select) =>
   select
@@ -20,7 +20,12 @@ const manyDestinations = selection(getTableColumns(storageDestinations), (select
     ),
 );
 
-/** All SQL on the destinations of an organization and their tasks. */
+export type OpenableDestination = Pick<
+  DestinationRow,
+  'id' | 'type' | 'bucket' | 'region' | 'endpoint' | 'prefix' | 'path' | 'forcePathStyle' | 'credentials'
+>;
+
+/** All SQL on the destinations of an organization. */
 export const storageStore = {
   async insert({ orm }: Transaction, row: NewDestination): Promise<void> {
     await orm.insert(storageDestinations).values(row);
@@ -54,6 +59,35 @@ export const storageStore = {
       .where(and(inArray(storageDestinations.id, [...ids]), isNull(storageDestinations.deletedAt)));
   },
 
+  /** What it takes to open these destinations, also of an organization that is about to be gone. */
+  async openable(
+    transaction: Transaction,
+    organizationId: string,
+    ids: readonly string[],
+  ): Promise<OpenableDestination[]> {
+    const rows = await storageStore.many(transaction, organizationId, ids);
+    return rows.map(({ id, type, bucket, region, endpoint, prefix, path, forcePathStyle, credentials }) => ({
+      id,
+      type,
+      bucket,
+      region,
+      endpoint,
+      prefix,
+      path,
+      forcePathStyle,
+      credentials,
+    }));
+  },
+
+  /** In all organizations; for a transaction of the system. */
+  async manyAnywhere({ orm }: Transaction, ids: readonly string[]): Promise<DestinationRow[]> {
+    if (ids.length === 0) return [];
+    return orm
+      .select()
+      .from(storageDestinations)
+      .where(inArray(storageDestinations.id, [...ids]));
+  },
+
   /** The same as a read of its own. */
   manyOf(database: Database, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
     return database.read(organizationId, manyDestinations, { organizationId, ids });
@@ -73,61 +107,31 @@ export const storageStore = {
     return found(updated);
   },
 
-  async insertTask({ orm }: Transaction, row: typeof storageTasks.$inferInsert): Promise<TaskRow> {
-    const [task] = await orm.insert(storageTasks).values(row).returning();
-    return task as TaskRow;
-  },
-
-  async listTasks(
-    { orm }: Transaction,
-    organizationId: string,
-    destinationId: string,
-    limit: number,
-    before: string | undefined,
-  ): Promise<TaskRow[]> {
-    const ofIt = and(
-      eq(storageTasks.organizationId, organizationId),
-      eq(storageTasks.storageDestinationId, destinationId),
-    );
+  /** Destinations that nobody has looked at since then, the longest-forgotten first. For a transaction of the system. */
+  async unchecked({ orm }: Transaction, since: Date, limit: number): Promise<{ id: string; organizationId: string }[]> {
+    const { lastCheckedAt } = storageDestinations;
     return orm
-      .select()
-      .from(storageTasks)
-      .where(before ? and(ofIt, lt(storageTasks.id, before)) : ofIt)
-      .orderBy(desc(storageTasks.id))
+      .select({ id: storageDestinations.id, organizationId: storageDestinations.organizationId })
+      .from(storageDestinations)
+      .where(
+        and(
+          isNull(storageDestinations.deletedAt),
+          sql.raw(isActiveOrganizationSql('storage_destinations.organization_id')),
+          or(isNull(lastCheckedAt), lte(lastCheckedAt, since)),
+        ),
+      )
+      .orderBy(sql`${asc(lastCheckedAt)} nulls first`)
       .limit(limit);
   },
 
-  async findTask({ orm }: Transaction, organizationId: string, id: string): Promise<TaskRow | undefined> {
-    const [row] = await orm
-      .select()
-      .from(storageTasks)
-      .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
-    return row;
-  },
-
-  async updateTask(
-    { orm }: Transaction,
-    organizationId: string,
-    id: string,
-    change: Partial<typeof storageTasks.$inferInsert>,
-  ): Promise<void> {
-    await orm
-      .update(storageTasks)
-      .set(change)
-      .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
-  },
-
-  /** Tasks on a destination, or into it. */
-  async runningTasks({ orm }: Transaction, organizationId: string, destinationId: string): Promise<TaskRow[]> {
-    const about = or(
-      eq(storageTasks.storageDestinationId, destinationId),
-      eq(storageTasks.toStorageDestinationId, destinationId),
-    );
-    const open = inArray(storageTasks.status, ['pending', 'running']);
-    return orm
-      .select()
-      .from(storageTasks)
-      .where(and(eq(storageTasks.organizationId, organizationId), about, open));
+  /** Destinations that do not work at present. For a transaction of the system. */
+  async broken({ orm }: Transaction, limit: number): Promise<string[]> {
+    const rows = await orm
+      .select({ id: storageDestinations.id })
+      .from(storageDestinations)
+      .where(and(isNull(storageDestinations.deletedAt), eq(storageDestinations.status, 'error')))
+      .limit(limit);
+    return rows.map(({ id }) => id);
   },
 };
 

@@ -2,7 +2,7 @@ import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/s
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
-import { checkStorageJob } from './storage-task.ts';
+import { checkStorageJob } from './jobs.ts';
 
 let app: TestApp;
 let s3: S3Sandbox;

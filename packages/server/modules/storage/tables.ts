@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
@@ -69,11 +69,16 @@ export const storageTasks = pgTable(
     progress: jsonb('progress').$type<TaskProgress>().notNull(),
     result: jsonb('result').$type<TaskResult>(),
     error: jsonb('error').$type<StoredError>(),
+    admittedAt: instant('admitted_at'),
+    failures: integer('failures').notNull().default(0),
     createdAt: instant('created_at').notNull(),
     completedAt: instant('completed_at'),
   },
   (table) => [
     ...tenantPolicies(table.organizationId),
     index('storage_tasks_by_destination').on(table.organizationId, table.storageDestinationId, table.id),
+    index('storage_tasks_open')
+      .on(table.organizationId, table.id)
+      .where(sql`${table.status} in ('pending', 'running')`),
   ],
 ).enableRLS();

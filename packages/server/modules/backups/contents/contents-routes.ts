@@ -7,7 +7,7 @@ import type { BackupsContext } from '../context.ts';
 import { readDocuments } from './browse-documents.ts';
 import { type DiffPosition, diffBackup } from './diff-backup.ts';
 import { exportBackup } from './export-backup.ts';
-import { impatient, type OpenedChain, openChainOf } from './open-chain.ts';
+import { interactive, type OpenedChain, openChainOf } from './open-chain.ts';
 import { presentCollections, presentDocument } from './present-contents.ts';
 
 /** Looking inside a backup without restoring it. */
@@ -22,7 +22,7 @@ export function contentsHandlers(context: BackupsContext): Handlers {
     work: (chain: OpenedChain) => Promise<Result>,
   ): Promise<Result> {
     try {
-      const chain = await openChainOf(context, organizationId, backupId, signal, impatient);
+      const chain = await openChainOf(context, organizationId, backupId, signal, interactive);
       try {
         return await work(chain);
       } finally {

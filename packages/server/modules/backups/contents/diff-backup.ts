@@ -14,8 +14,8 @@ import {
 import { projectStore } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
-import { narrowScope } from './narrow-scope.ts';
-import { impatient, openChainOf } from './open-chain.ts';
+import { narrowScope } from '../scope.ts';
+import { interactive, openChainOf } from './open-chain.ts';
 import { presentChanged } from './present-contents.ts';
 
 type Diff = DataOf<Operations['diffBackup']>;
@@ -60,7 +60,7 @@ interface OtherSide {
 /** What changed from a backup to the other side, one page of it, each side read as a stream. */
 export async function diffBackup(context: BackupsContext, request: DiffRequest): Promise<DiffPage> {
   const { organizationId, backupId, signal, position } = request;
-  const chain = await openChainOf(context, organizationId, backupId, signal, impatient);
+  const chain = await openChainOf(context, organizationId, backupId, signal, interactive);
   try {
     const view = viewOfChain(chain.readers);
     const scope = narrowScope(chain.readers.at(-1)!.body.scope, request.collection);
@@ -90,7 +90,7 @@ async function openBackup(
   backupId: string,
   signal: AbortSignal,
 ): Promise<OtherSide> {
-  const chain = await openChainOf(context, organizationId, backupId, signal, impatient);
+  const chain = await openChainOf(context, organizationId, backupId, signal, interactive);
   const view = viewOfChain(chain.readers);
   return {
     database: view.database,

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { exportLines, viewOfChain } from '@holdfast/engine';
 import type { BackupsContext } from '../context.ts';
-import { narrowScope } from './narrow-scope.ts';
-import { impatient, openChainOf } from './open-chain.ts';
+import { narrowScope } from '../scope.ts';
+import { interactive, openChainOf } from './open-chain.ts';
 
 /**
  * The view as lines, read as fast as the caller takes them. The first piece is read before anything is answered, so that
@@ -15,7 +15,7 @@ export async function exportBackup(
   collection: string | undefined,
   signal: AbortSignal,
 ): Promise<Readable> {
-  const chain = await openChainOf(context, organizationId, backupId, signal, impatient);
+  const chain = await openChainOf(context, organizationId, backupId, signal, interactive);
   try {
     const view = viewOfChain(chain.readers);
     const scope = narrowScope(chain.readers.at(-1)!.body.scope, collection);

@@ -23,7 +23,7 @@ type Facts = Pick<
 >;
 
 /** What a manifest says about a backup that its record repeats. */
-export function manifestFacts(body: ManifestBody): Facts {
+export function manifestColumns(body: ManifestBody): Facts {
   const { scope } = body;
   return {
     type: body.type,
@@ -41,7 +41,7 @@ export function manifestFacts(body: ManifestBody): Facts {
  * Which share was read as of which time: one entry when the snapshot held. How many documents a range has is known while
  * it is being finished; from the manifest alone, ranges count as equal.
  */
-export function sharesOf(body: ManifestBody, documentsOf?: (range: number) => number): SnapshotShare[] {
+export function snapshotShares(body: ManifestBody, documentsOf?: (range: number) => number): SnapshotShare[] {
   const perRange = body.counts.documents / Math.max(1, body.ranges.length);
   const times = new Map<string, number>();
   for (const [index, range] of body.ranges.entries()) {
@@ -57,7 +57,7 @@ export function sharesOf(body: ManifestBody, documentsOf?: (range: number) => nu
 }
 
 /** Every object that the manifest lists lies in the store in its full length; INTEGRITY_ERROR otherwise. */
-export async function requireWhole(store: BlobStore, reader: BackupReader, signal: AbortSignal): Promise<void> {
+export async function requireComplete(store: BlobStore, reader: BackupReader, signal: AbortSignal): Promise<void> {
   const { body, backupId } = reader;
   const prefix = backupPrefix(backupId);
   const missing = new Map<string, number>(

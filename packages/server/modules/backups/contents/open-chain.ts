@@ -16,7 +16,7 @@ export interface OpenChainOptions {
 }
 
 /** Attempts per call to a destination while a person waits for the answer. */
-export const impatient: OpenChainOptions = { attemptsMax: 4 };
+export const interactive: OpenChainOptions = { attemptsMax: 4 };
 
 /** A completed backup and everything it builds on, ready to be read. BACKUP_NOT_FOUND and INVALID_STATE as the API tells them. */
 export async function openChainOf(

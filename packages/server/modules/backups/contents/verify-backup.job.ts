@@ -2,93 +2,135 @@ import type { JobErrorCode } from '@holdfast/contract';
 import { isEngineError, openChain, verifyChain, viewOfChain } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { systemActor } from '../../audit/index.ts';
 import { toJobError } from '../../job-error.ts';
-import { backupStore } from '../backup-store.ts';
+import { admissionOf, isTransient, type JobWatch, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
+import { type BackupRow, backupStore, type CopyRow } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import type { BackupJobData } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
-import { loadBackup, openReadable } from '../load-backup.ts';
-import { mayPass } from '../run/end-backup.ts';
+import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import type { StoredVerification } from '../tables.ts';
+import { admitVerifications } from './start-verification.ts';
+import { countVerificationFailure } from './verification-store.ts';
+
+const errorLengthMax = 2000;
+const errorsMax = 100;
 
 /** Reads every copy of the whole chain again: each segment opened, hashed and counted. */
-export async function runVerification(
-  context: BackupsContext,
-  job: RunningJob<{ organizationId: string; backupId: string }>,
-): Promise<void> {
-  const { database, clock } = context.platform;
+export async function runVerification(context: BackupsContext, job: RunningJob<BackupJobData>): Promise<void> {
+  const { platform } = context;
   const { organizationId, backupId } = job.data;
-  const loaded = await database.tenant(organizationId, (transaction) =>
+  const loaded = await platform.database.tenant(organizationId, (transaction) =>
     loadBackup(context, transaction, organizationId, backupId),
   );
-  if (loaded?.row.status !== 'completed' || loaded.row.deletedAt) return;
+  if (!loaded || !isWanted(loaded.row, job)) return;
+  const end = (result: StoredVerification) => endVerification(context, job, result);
+  await runJob({
+    platform,
+    job,
+    stallAfterMs,
+    record: { backupId },
+    look: () => lookAfter(context, job),
+    work: async (signal, watch) => end(await verifyCopies(context, loaded, signal, watch)),
+    countFailure: () =>
+      platform.database.tenant(organizationId, (transaction) =>
+        countVerificationFailure(transaction, organizationId, backupId),
+      ),
+    fail: (reason) => end({ status: 'failed', segments: 0, documents: 0, errors: [toFinding(reason)] }),
+  });
+  await admitVerifications(platform);
+}
+
+/** Still to be verified, by this job and not by a later one. */
+function isWanted(row: BackupRow, { data }: RunningJob<BackupJobData>): boolean {
+  const isAsked = row.status === 'completed' && !row.deletedAt && row.verification?.status === 'running';
+  return isAsked && admissionOf({ admittedAt: row.verificationAdmittedAt }) === (data.admission ?? 0);
+}
+
+async function lookAfter(context: BackupsContext, job: RunningJob<BackupJobData>): Promise<Error | undefined> {
+  const { organizationId, backupId } = job.data;
+  const row = await context.platform.database.tenant(organizationId, (transaction) =>
+    backupStore.find(transaction, organizationId, backupId),
+  );
+  return row && isWanted(row, job) ? undefined : new Superseded('the verification is no longer wanted');
+}
+
+function toFinding(error: unknown): StoredVerification['errors'][number] {
+  const { code, message } = toJobError(error);
+  return { code: code as JobErrorCode, message, object: null };
+}
+
+/** What is wrong with one copy is an error of the result; what may pass is left to another attempt. */
+async function verifyCopies(
+  context: BackupsContext,
+  loaded: LoadedBackup,
+  signal: AbortSignal,
+  watch: JobWatch,
+): Promise<StoredVerification> {
   const result: StoredVerification = { status: 'passed', segments: 0, documents: 0, errors: [] };
   for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
     try {
-      await verifyCopy(
-        context,
-        organizationId,
-        backupId,
-        { copies: [copy], destinations: loaded.destinations },
-        result,
-        job.signal,
-      );
+      await verifyCopy(context, loaded, copy, result, signal, watch);
     } catch (error) {
-      if (job.signal.aborted || (mayPass(error) && job.attempt < context.platform.config.JOB_ATTEMPTS)) throw error;
-      if (!isEngineError(error) && !(error instanceof Problem)) throw error;
-      const { code, message } = toJobError(error);
-      result.errors.push({ code: code as JobErrorCode, message, object: null });
+      const isFinding = (isEngineError(error) || error instanceof Problem) && !isTransient(error);
+      if (signal.aborted || !isFinding) throw error;
+      result.errors.push(toFinding(error));
     }
   }
-  result.status = result.errors.length === 0 ? 'passed' : 'failed';
-  await database.tenant(organizationId, async (transaction) => {
-    const now = clock.now();
-    const row = await backupStore.update(transaction, organizationId, backupId, {
-      verification: { ...result, errors: result.errors.slice(0, 100) },
-      updatedAt: now,
-      ...(result.status === 'passed' ? { verifiedAt: now } : {}),
-    });
-    if (result.status === 'failed') await context.onUnproven(transaction, { ...loaded, row }, 'verification_failed');
-    else await context.onProven(transaction, row);
-    await context.audit.write(transaction, {
-      organizationId,
-      action: 'backup.verified',
-      actor: systemActor,
-      resource: { type: 'backup', id: backupId },
-      origin: null,
-      details: {
-        status: result.status,
-        segments: result.segments,
-        documents: result.documents,
-        errors: result.errors.length,
-      },
-    });
-  });
+  return { ...result, status: result.errors.length === 0 ? 'passed' : 'failed' };
 }
 
 async function verifyCopy(
   context: BackupsContext,
-  organizationId: string,
-  backupId: string,
-  readable: Parameters<typeof openReadable>[1],
+  { row, destinations }: LoadedBackup,
+  copy: CopyRow,
   result: StoredVerification,
   signal: AbortSignal,
+  watch: JobWatch,
 ): Promise<void> {
-  const keys = await BackupKeyRing.load(context, organizationId);
-  const { store } = await openReadable(context, readable);
+  const keys = await BackupKeyRing.load(context, row.organizationId);
+  const { store } = await openReadable(context, { copies: [copy], destinations });
   try {
-    const chain = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
-    const verified = await verifyChain(chain, viewOfChain(chain), { signal });
+    const chain = await openChain({ store, backupId: row.id, keys, codec: context.engine.codec, signal });
+    const verified = await verifyChain(chain, viewOfChain(chain), { signal, onProgress: () => watch.beat() });
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);
     result.errors.push(
       ...verified.errors.map(({ backupId, segment, message }) => ({
         code: 'INTEGRITY_ERROR' as const,
-        message: message.slice(0, 2000),
+        message: message.slice(0, errorLengthMax),
         object: segment ? `${backupId}/${segment}` : backupId,
       })),
     );
   } finally {
     await store.close();
   }
+}
+
+async function endVerification(
+  context: BackupsContext,
+  job: RunningJob<BackupJobData>,
+  result: StoredVerification,
+): Promise<void> {
+  const { database, clock } = context.platform;
+  const { organizationId, backupId } = job.data;
+  await database.tenant(organizationId, async (transaction) => {
+    const row = await backupStore.findLocked(transaction, organizationId, backupId);
+    if (!row || !isWanted(row, job)) return;
+    const now = clock.now();
+    const verified = await backupStore.update(transaction, organizationId, backupId, {
+      verification: { ...result, errors: result.errors.slice(0, errorsMax) },
+      updatedAt: now,
+      ...(result.status === 'passed' ? { verifiedAt: now } : {}),
+    });
+    const loaded = await loadBackup(context, transaction, organizationId, backupId);
+    if (result.status === 'passed') await context.onProven(transaction, verified);
+    else if (loaded) await context.onUnproven(transaction, loaded, 'verification_failed');
+    const { status, segments, documents, errors } = result;
+    await context.audit.noteSystem(transaction, organizationId, {
+      action: 'backup.verified',
+      resource: { type: 'backup', id: backupId },
+      details: { status, segments, documents, errors: errors.length },
+    });
+  });
 }

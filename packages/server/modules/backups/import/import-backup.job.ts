@@ -8,9 +8,15 @@ import {
   writeViewAsBackup,
 } from '@holdfast/engine';
 import { backupStore } from '../backup-store.ts';
-import { requireWhole } from '../contents/manifest-columns.ts';
+import { requireComplete } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
-import { runWhole, type WholeJob, type WholeResult, type WholeWork, writeOnce } from '../run/single-step-backup.ts';
+import {
+  runSingleStep,
+  type SingleStepJob,
+  type SingleStepResult,
+  type SingleStepWork,
+  writeOnce,
+} from '../run/single-step-backup.ts';
 import { copyBackupObjects } from '../storage/copy-objects.ts';
 import { registerBackup } from '../storage/register-backup.ts';
 import type { ImportRequest } from '../tables.ts';
@@ -19,8 +25,8 @@ import { locateBackup, openLocated } from './import-source.ts';
 import { PrefixedStore } from './prefixed-store.ts';
 
 /** Reads the foreign file to its end and makes a backup of ours of it, or registers one of ours where it lies. */
-export async function runImport(context: BackupsContext, job: WholeJob): Promise<void> {
-  await runWhole(context, job, async (work) => {
+export async function runImport(context: BackupsContext, job: SingleStepJob): Promise<void> {
+  await runSingleStep(context, job, async (work) => {
     const { imported } = work.loaded.row;
     if (!imported) throw new Error('the backup is no import');
     try {
@@ -37,10 +43,10 @@ export async function runImport(context: BackupsContext, job: WholeJob): Promise
 
 async function convert(
   context: BackupsContext,
-  work: WholeWork,
+  work: SingleStepWork,
   { path, createdAt }: ImportRequest,
   format: 'firestore-export' | 'json',
-): Promise<WholeResult> {
+): Promise<SingleStepResult> {
   const { store, keys, signal, loaded } = work;
   const database = databaseName(loaded.project);
   const { codec } = context.engine;
@@ -63,7 +69,11 @@ async function convert(
 }
 
 /** The backup and those it builds on: brought to their place if they lie elsewhere, found whole, and registered. */
-async function takeIn(context: BackupsContext, work: WholeWork, { path }: ImportRequest): Promise<WholeResult> {
+async function takeIn(
+  context: BackupsContext,
+  work: SingleStepWork,
+  { path }: ImportRequest,
+): Promise<SingleStepResult> {
   const { store, keys, signal, loaded } = work;
   const located = locateBackup(path);
   const { codec } = context.engine;
@@ -72,7 +82,7 @@ async function takeIn(context: BackupsContext, work: WholeWork, { path }: Import
   const from = new PrefixedStore(store, located.folder);
   const chain = await openChain({ store: from, backupId: located.backupId, keys, codec, signal });
   for (const reader of chain) {
-    await requireWhole(from, reader, signal);
+    await requireComplete(from, reader, signal);
     if (located.folder !== '') await copyBackupObjects(reader.backupId, from, store, { signal });
   }
   for (const reader of chain.slice(0, -1)) await registerParent(context, work, reader);
@@ -89,7 +99,11 @@ async function takeIn(context: BackupsContext, work: WholeWork, { path }: Import
   };
 }
 
-async function registerParent(context: BackupsContext, { loaded }: WholeWork, reader: BackupReader): Promise<void> {
+async function registerParent(
+  context: BackupsContext,
+  { loaded }: SingleStepWork,
+  reader: BackupReader,
+): Promise<void> {
   const { organizationId, projectId } = loaded.row;
   const { destination } = loaded;
   await context.platform.database.tenant(organizationId, async (transaction) => {

@@ -1,16 +1,15 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { BackupReader } from '@holdfast/engine';
 import { type Transaction, violatedConstraint } from '../../../platform/database/database.ts';
+import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
-import { note } from '../change-backup.ts';
-import { manifestFacts } from '../contents/manifest-columns.ts';
-import { impatient } from '../contents/open-chain.ts';
+import { manifestColumns } from '../contents/manifest-columns.ts';
+import { interactive } from '../contents/open-chain.ts';
 import type { BackupsContext } from '../context.ts';
-import type { Caller } from '../create-backup.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { admitBackups } from '../run/admission.ts';
 import type { ImportRequest } from '../tables.ts';
@@ -40,7 +39,11 @@ export async function importBackup(
         destination.id,
       ]);
       const { path, metadata } = request;
-      await note(context, transaction, caller, 'backup.import_started', inserted.id, { path, source: metadata.source });
+      await context.audit.noteCaller(transaction, caller, {
+        action: 'backup.import_started',
+        resource: { type: 'backup', id: inserted.id },
+        details: { path, source: metadata.source },
+      });
       return inserted;
     })
     .catch((error: unknown) => {
@@ -73,7 +76,7 @@ async function inspect(
 ): Promise<Seen> {
   const { source } = metadata;
   try {
-    const store = await context.stores.open(destination, impatient);
+    const store = await context.stores.open(destination, interactive);
     try {
       if (source === 'holdfast') {
         const located = locateBackup(path);
@@ -104,7 +107,7 @@ function factsOf({ body }: BackupReader, project: ProjectRow): Partial<NewBackup
     `The backup is of ${body.database}, not of the database of this project.`,
   );
   return {
-    ...manifestFacts(body),
+    ...manifestColumns(body),
     createdAt: new Date(body.createdAt),
     warnings: body.database === databaseName(project) ? [] : [foreign],
   };

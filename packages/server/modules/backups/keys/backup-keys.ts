@@ -1,12 +1,11 @@
-import { isEngineError, KeyRing, type Secret } from '@holdfast/engine';
-import { and, eq, isNotNull, isNull } from 'drizzle-orm';
+import { createHash } from 'node:crypto';
+import { type Envelope, isEngineError, KeyRing, type Secret } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Queue } from '../../../platform/queue.ts';
 import type { OrganizationKey, OrganizationKeys, Rewrap } from '../../organizations/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupKeys, BackupsContext } from '../context.ts';
 import { rewrapManifestJob } from '../jobs.ts';
-import { backups } from '../tables.ts';
 
 /** An organization's key as the backup format wraps with it: a passphrase stays one, so that the customer alone can open the backup. */
 export function secretOf({ key, derivation }: OrganizationKey): Secret {
@@ -78,21 +77,31 @@ export class BackupKeyRing extends KeyRing {
   }
 }
 
+/**
+ * Writes the envelope of the catalogue into the manifests of the copies. The key names the envelope, so that a worker that
+ * is still at the one before never swallows the next.
+ */
+export async function enqueueRewrap(
+  queue: Queue,
+  transaction: Transaction,
+  { organizationId, id, envelope }: { organizationId: string; id: string; envelope: Envelope },
+): Promise<void> {
+  const key = `${id}/${createHash('sha256').update(envelope.wrapped).digest('hex').slice(0, 16)}`;
+  await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: id }, { key });
+}
+
 /** Wraps every backup's data key anew, in the transaction of the rotation; the manifests in the buckets follow as jobs. */
 export function rewrapBackups(queue: Queue): Rewrap {
   return async (transaction: Transaction, organizationId, keys) => {
     const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
-    const rows = await transaction.orm
-      .select({ id: backups.id, envelope: backups.envelope, keyId: backups.keyId })
-      .from(backups)
-      .where(and(eq(backups.organizationId, organizationId), isNull(backups.deletedAt), isNotNull(backups.envelope)));
+    const rows = await backupStore.envelopes(transaction, organizationId);
     let rewrapped = 0;
     for (const row of rows) {
       if (row.keyId === null || row.keyId === keys.wrapWith.keyId) continue;
       const dataKey = await new KeyRing([secretOf(keys.open(row.keyId))]).unwrap(row.id, row.envelope);
       const envelope = await wrapping.wrap(row.id, dataKey);
-      await transaction.orm.update(backups).set({ envelope, keyId: keys.wrapWith.keyId }).where(eq(backups.id, row.id));
-      await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: row.id }, { key: row.id });
+      await backupStore.setEnvelope(transaction, organizationId, row.id, { envelope, keyId: keys.wrapWith.keyId });
+      await enqueueRewrap(queue, transaction, { organizationId, id: row.id, envelope });
       rewrapped++;
     }
     return rewrapped;

@@ -1,7 +1,7 @@
 import { BufferPool, SegmentCodec, segmentBufferBytes } from '@holdfast/engine';
 
 /** Turns and buffers of this process, shared by all its backups, so that memory stays bounded however many run. */
-export class EngineRoom {
+export class EngineResources {
   readonly codec = new SegmentCodec();
   readonly buffers: BufferPool;
 

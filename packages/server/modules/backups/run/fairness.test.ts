@@ -2,7 +2,7 @@ import { fillFast } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ProtectedProject, protectProject, untilEnded } from '../../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
-import { runningPerOrganizationMax } from './admission.ts';
+import { openPerOrganizationMax } from '../../jobs/index.ts';
 
 const queued = 60;
 let app: TestApp;
@@ -43,7 +43,7 @@ test("a tenant's many waiting backups do not stand before another's single one",
     ),
   );
   const running = await app.request('GET', '/api/v1/backups?status=running&limit=200', asLarge);
-  expect(running.body.data.length).toBeLessThanOrEqual(runningPerOrganizationMax);
+  expect(running.body.data.length).toBeLessThanOrEqual(openPerOrganizationMax);
 
   const { body } = await app.request('POST', '/api/v1/backups', { ...asSmall, body: { projectId: small.projectId } });
   const backup = await untilEnded(app, `/api/v1/backups/${body.data.id}`, asSmall);

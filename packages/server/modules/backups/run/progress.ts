@@ -1,37 +1,42 @@
-import { isEngineError } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
-import { tellBackup } from '../backup-events.ts';
-import { type BackupRow, backupStore, rangeStore } from '../backup-store.ts';
+import { admissionOf, Superseded } from '../../jobs/index.ts';
+import { emitBackupEvent } from '../backup-events.ts';
+import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { loadBackup } from '../load-backup.ts';
+import { rangeStore } from './range-store.ts';
 
-/** Whether the backup goes on, and if not, why. */
-export type Standing = 'going-on' | 'ended' | 'late' | 'over-budget';
-
-/** Another worker holds the work now, or the backup has ended: stop without a word. */
-export class Superseded extends Error {}
+export interface Figures {
+  documents: number;
+  bytes: number;
+  reads: number;
+}
 
 /** The part of the way that is reading; the rest is the manifest. */
 const readingShare = 0.98;
+/** Documents that are read twice, after a worker died, may exceed the budget by a little. */
+const budgetSlackShare = 0.1;
+const budgetSlackReads = 1000;
 
-/** Adds up the ranges, or takes what a backup without ranges has done, shows it, and tells each tenth once. */
-export async function reportProgress(
+/**
+ * Adds up the ranges, or takes what a backup without ranges has done, reports it, and emits each tenth once. Answers why the
+ * work has to stop, if it has to.
+ */
+export async function lookAfter(
   context: BackupsContext,
-  organizationId: string,
-  backupId: string,
+  before: Pick<BackupRow, 'organizationId' | 'id' | 'admittedAt'>,
   figures?: Figures,
-): Promise<Standing> {
+): Promise<Error | undefined> {
   const { database, clock, outbox } = context.platform;
+  const { organizationId, id: backupId } = before;
   return database.tenant(organizationId, async (transaction) => {
-    const found = await backupStore.find(transaction, organizationId, backupId);
-    if (found?.status !== 'running') return 'ended';
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
-    if (!loaded) return 'ended';
-    const row = await backupStore.lock(transaction, organizationId, backupId);
-    if (row.status !== 'running') return 'ended';
-    const totals = figures ?? (await rangeStore.totals(transaction, organizationId, backupId));
-    const share = totals.documents / Math.max(1, row.documentsExpected ?? 1);
-    const percent = Math.max(row.percent, Math.min(99, Math.floor(100 * readingShare * Math.min(1, share))));
+    const row = loaded && (await backupStore.findLocked(transaction, organizationId, backupId));
+    if (!loaded || row?.status !== 'running' || admissionOf(row) !== admissionOf(before))
+      return new Superseded('the backup has ended');
+    const totals: Figures & { open?: number } =
+      figures ?? (await rangeStore.totals(transaction, organizationId, backupId));
+    const percent = Math.max(row.percent, percentOf(totals.documents, row.documentsExpected));
     const percentTold = Math.max(row.percentTold, Math.floor(percent / 10) * 10);
     const updated = await backupStore.update(transaction, organizationId, backupId, {
       percent,
@@ -40,59 +45,30 @@ export async function reportProgress(
       bytesDone: totals.bytes,
       updatedAt: clock.now(),
     });
+    const { documents, bytes } = totals;
     for (let tenth = row.percentTold + 10; tenth <= percentTold; tenth += 10) {
-      await tellBackup(
-        outbox,
-        transaction,
-        'backup.progress',
-        { ...loaded, row: updated },
-        { percent: tenth, documents: totals.documents, bytes: totals.bytes },
-      );
+      const event = { ...loaded, row: updated };
+      await emitBackupEvent(outbox, transaction, 'backup.progress', event, { percent: tenth, documents, bytes });
     }
-    if (row.deadlineAt && row.deadlineAt <= clock.now()) return 'late';
-    const budget = loaded.project.maxReadsPerBackup;
-    return budget !== null && totals.reads > budget * 1.1 + 1000 ? 'over-budget' : 'going-on';
+    if (row.deadlineAt && row.deadlineAt <= clock.now()) return tooLate();
+    const isReading = (totals.open ?? 0) > 0;
+    return isReading && isOverBudget(loaded.project.maxReadsPerBackup, totals.reads) ? overBudget() : undefined;
   });
 }
 
-export interface Figures {
-  documents: number;
-  bytes: number;
-  reads: number;
+function percentOf(documents: number, expected: number | null): number {
+  const share = Math.min(1, documents / Math.max(1, expected ?? 1));
+  return Math.min(99, Math.floor(100 * readingShare * share));
 }
 
-const lookEveryMs = 1000;
-
-/** Looks every second whether the backup is still wanted, and shows how far it is. The signal says when it is not. */
-export function keepWatch(
-  context: BackupsContext,
-  { organizationId, id }: Pick<BackupRow, 'organizationId' | 'id'>,
-  figures?: Figures,
-): { signal: AbortSignal; end(): void } {
-  const stop = new AbortController();
-  let isBusy = false;
-  const look = async () => {
-    if (isBusy || stop.signal.aborted) return;
-    isBusy = true;
-    try {
-      const standing = await reportProgress(context, organizationId, id, figures);
-      if (standing === 'ended') stop.abort(new Superseded('the backup has ended'));
-      if (standing === 'late') stop.abort(tooLate());
-    } catch (error) {
-      context.platform.log.debug({ err: error, backupId: id }, 'progress could not be shown');
-    } finally {
-      isBusy = false;
-    }
-  };
-  const timer = setInterval(() => void look(), lookEveryMs);
-  return { signal: stop.signal, end: () => clearInterval(timer) };
+function isOverBudget(budget: number | null, reads: number): boolean {
+  return budget !== null && reads > budget * (1 + budgetSlackShare) + budgetSlackReads;
 }
 
 export function tooLate(): Problem {
   return new Problem('BACKUP_TIMEOUT', 'The backup took longer than the project allows.');
 }
 
-/** Why work was stopped, where the engine only says that it was. */
-export function reasonOf(error: unknown): unknown {
-  return isEngineError(error, 'CANCELLED') && error.cause instanceof Error ? error.cause : error;
+function overBudget(): Problem {
+  return new Problem('READ_BUDGET_EXCEEDED', 'The backup has spent the reads the project allows.');
 }

@@ -1,5 +1,4 @@
 import type { Scope } from '@holdfast/engine';
-import { systemActor } from '../../audit/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
@@ -42,12 +41,9 @@ export async function startSafetyBackup(
       },
       [storageDestinationId],
     );
-    await context.audit.write(transaction, {
-      organizationId,
+    await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.created',
-      actor: systemActor,
       resource: { type: 'backup', id },
-      origin: null,
       details: { projectId: target.id, trigger: 'pre_restore', restoreId },
     });
   });

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BlobStore, isEngineError } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs, later, minuteMs, secondMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
-import { workOnDestination } from '../statistics.ts';
 import { copyBackupObjects } from './copy-objects.ts';
+import { copyStore } from './copy-store.ts';
 import { removeAll } from './remove-objects.ts';
+import { workOnDestination } from './work-on-destination.ts';
 
-const waitMs = 2000;
-const waitMsMax = 30 * 60_000;
-const readersWaitMsMax = 10 * 60_000;
-const dayMs = 86_400_000;
+const waitMs = 2 * secondMs;
+const waitMsMax = 30 * minuteMs;
+const readersWaitMsMax = 10 * minuteMs;
 const failuresMax = 100;
 
 /**
@@ -55,7 +56,10 @@ async function copyMissing(
   stores: { from: BlobStore; to: BlobStore },
   copied: Map<string, number>,
 ): Promise<void> {
-  const backups = await completedIn(context, destination);
+  const { organizationId, id: destinationId } = destination;
+  const backups = await context.platform.database.tenant(organizationId, (transaction) =>
+    copyStore.completedIn(transaction, organizationId, destinationId),
+  );
   const total = backups.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = [...copied.values()].reduce((sum, size) => sum + size, 0);
   const lock = target.objectLock;
@@ -63,7 +67,7 @@ async function copyMissing(
     get: stores.to.get.bind(stores.to),
     head: stores.to.head.bind(stores.to),
     put: (key: string, bytes: Uint8Array, options: object) => {
-      const retainUntil = lock && new Date(context.platform.clock.now().getTime() + lock.days * dayMs);
+      const retainUntil = lock && later(context.platform.clock.now(), lock.days * dayMs);
       return stores.to.put(key, bytes, {
         ...options,
         ...(lock && retainUntil ? { lock: { mode: lock.mode, retainUntil } } : {}),
@@ -80,21 +84,6 @@ async function copyMissing(
   }
 }
 
-async function completedIn(
-  context: BackupsContext,
-  { organizationId, id }: DestinationRow,
-): Promise<{ id: string; bytes: number }[]> {
-  return context.platform.database.tenant(organizationId, async ({ client }) => {
-    const { rows } = await client.query<{ id: string; bytes: string | null }>(
-      `select b.id, b.compressed_size as bytes from backups b join backup_copies c on c.backup_id = b.id
-        where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
-          and b.status = 'completed' and b.deleted_at is null order by b.id`,
-      [organizationId, id],
-    );
-    return rows.map((row) => ({ id: row.id, bytes: Number(row.bytes ?? 0) }));
-  });
-}
-
 /** False, and nothing changed, while something works on the destination or a backup has come that is not copied yet. */
 async function switchAll(
   context: BackupsContext,
@@ -105,32 +94,19 @@ async function switchAll(
   const { database, clock } = context.platform;
   const { organizationId } = from;
   return database.tenant(organizationId, async (transaction) => {
-    const { client } = transaction;
-    const held = await client.query<{ backup_id: string }>(
-      `select c.backup_id from backup_copies c join backups b on b.id = c.backup_id and b.status = 'completed' and b.deleted_at is null
-        where c.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed' for update of c`,
-      [organizationId, from.id],
-    );
+    const held = await copyStore.lockCompletedIn(transaction, organizationId, from.id);
     if ((await workOn(context, transaction, from)).length > 0) return false;
     const known = new Set(backupIds);
-    if (held.rows.some(({ backup_id: id }) => !known.has(id))) return false;
+    if (held.some((id) => !known.has(id))) return false;
     const now = clock.now();
-    const lockedUntil = to.objectLock ? new Date(now.getTime() + to.objectLock.days * dayMs) : null;
-    await client.query(
-      'delete from backup_copies where organization_id = $1 and storage_destination_id = $2 and backup_id = any($3)',
-      [organizationId, to.id, [...backupIds]],
-    );
-    await client.query(
-      `update backup_copies set storage_destination_id = $3, error = null
-        where organization_id = $1 and storage_destination_id = $2 and backup_id = any($4) and status = 'completed'`,
-      [organizationId, from.id, to.id, [...backupIds]],
-    );
-    await client.query(
-      `update backups set storage_destination_id = case when storage_destination_id = $2 then $3 else storage_destination_id end,
-              locked_until = greatest(locked_until, $5), version = version + 1, updated_at = $6
-        where organization_id = $1 and id = any($4)`,
-      [organizationId, from.id, to.id, [...backupIds], lockedUntil, now],
-    );
+    const lockedUntil = to.objectLock ? later(now, to.objectLock.days * dayMs) : null;
+    await copyStore.moveCopies(transaction, organizationId, {
+      fromId: from.id,
+      toId: to.id,
+      backupIds,
+      lockedUntil,
+      now,
+    });
     return true;
   });
 }
@@ -159,15 +135,9 @@ async function removeOriginals(
   from: BlobStore,
 ): Promise<Pick<TaskResult, 'removed' | 'failures'>> {
   const { organizationId } = destination;
-  const moved = await context.platform.database.tenant(organizationId, async ({ client }) => {
-    const { rows } = await client.query<{ id: string }>(
-      `select c.backup_id as id from backup_copies c
-        where c.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
-          and not exists (select 1 from backup_copies o where o.backup_id = c.backup_id and o.storage_destination_id = $3)`,
-      [organizationId, target.id, destination.id],
-    );
-    return rows.map(({ id }) => id);
-  });
+  const moved = await context.platform.database.tenant(organizationId, (transaction) =>
+    copyStore.onlyIn(transaction, organizationId, target.id, destination.id),
+  );
   const failures: { key: string; reason: string }[] = [];
   let removed = 0;
   for (const [index, id] of moved.entries()) {

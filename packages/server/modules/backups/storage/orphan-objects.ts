@@ -9,9 +9,16 @@ import {
   manifestKey,
   wholeView,
 } from '@holdfast/engine';
-import type { DestinationRow, OrphanObject, StoreOpener } from '../../storage/index.ts';
+import { dayMs, hourMs } from '../../../platform/durations.ts';
+import {
+  type DestinationRow,
+  type OrphanObject,
+  type StoreOpener,
+  storageStore,
+  taskStore,
+} from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
-import type { ImportRequest, JobStatus } from '../tables.ts';
+import { copyStore } from './copy-store.ts';
 
 /** An orphan, and whether a job of somebody else might still be writing it. */
 export interface FoundOrphan extends OrphanObject {
@@ -20,9 +27,9 @@ export interface FoundOrphan extends OrphanObject {
 }
 
 /** No job runs longer; a backup that we do not know and that began earlier is nobody's any more. */
-const jobAgeMsMax = 24 * 3_600_000;
+const jobAgeMsMax = dayMs;
 const probePrefix = 'holdfast-probe-';
-const probeAgeMsMax = 3_600_000;
+const probeAgeMsMax = hourMs;
 
 /**
  * Objects of ours that no backup owns, ascending by key. A folder with a manifest that we do not know is a whole backup,
@@ -67,18 +74,6 @@ interface Verdict {
   isUnknown?: boolean;
 }
 
-interface KnownCopy {
-  organization_id: string;
-  status: JobStatus;
-  deleted_at: Date | null;
-  imported: ImportRequest | null;
-  copy_status: string | null;
-  type: DestinationRow['type'];
-  bucket: string | null;
-  prefix: string;
-  path: string | null;
-}
-
 /** Who owns what lies in the folder of a backup. In doubt it is owned. */
 async function judge(
   context: BackupsContext,
@@ -87,7 +82,12 @@ async function judge(
   backupId: string,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const copies = await copiesOf(context, backupId);
+  const { copies, places } = await context.platform.database.system(async (transaction) => {
+    const copies = await copyStore.ofBackup(transaction, backupId);
+    const ids = copies.flatMap(({ storageDestinationId }) => storageDestinationId ?? []);
+    const rows = await storageStore.manyAnywhere(transaction, ids);
+    return { copies, places: new Map(rows.map((place) => [place.id, placeOf(context.stores, place)])) };
+  });
   const [row] = copies;
   const kept = { backupId, owns: () => true };
   const orphaned = { backupId, owns: () => false };
@@ -95,32 +95,21 @@ async function judge(
     const isWhole = (await store.head(manifestKey(backupId), { signal })) !== undefined;
     return isWhole ? kept : { ...orphaned, isUnknown: true };
   }
-  if (row.deleted_at) return orphaned;
+  if (row.deletedAt) return orphaned;
   if (row.status === 'failed' || row.status === 'cancelled') return row.imported?.inPlace ? kept : orphaned;
   if (row.status !== 'completed') return kept;
   const here = placeOf(context.stores, destination);
-  const isHere = copies.some((copy) => copy.copy_status !== 'failed' && placeOf(context.stores, copy) === here);
+  const isHere = copies.some(
+    ({ copyStatus, storageDestinationId }) =>
+      copyStatus !== 'failed' && places.get(storageDestinationId ?? '') === here,
+  );
   if (!isHere) return (await isBeingFilled(context, destination)) ? kept : orphaned;
-  if (row.organization_id !== destination.organizationId) return kept;
+  if (row.organizationId !== destination.organizationId) return kept;
   const { ring } = await context.platform.database.tenant(destination.organizationId, (transaction) =>
     context.keys.ring(transaction, destination.organizationId),
   );
   const listed = await listedKeys(context, store, backupId, ring, signal);
   return listed ? { backupId, owns: (key) => listed.has(key) } : kept;
-}
-
-/** The same bucket may be a destination of several organizations, so the question goes to all of them. */
-async function copiesOf(context: BackupsContext, backupId: string): Promise<KnownCopy[]> {
-  return context.platform.database.system(async ({ client }) => {
-    const { rows } = await client.query<KnownCopy>(
-      `select b.organization_id, b.status, b.deleted_at, b.imported, c.status as copy_status, d.type, d.bucket, d.prefix, d.path
-         from backups b left join backup_copies c on c.backup_id = b.id
-         left join storage_destinations d on d.id = c.storage_destination_id
-        where b.id = $1`,
-      [backupId],
-    );
-    return rows;
-  });
 }
 
 /** Endpoints can be spelled in several ways; leaving them out takes two places for one rather than one for two. */
@@ -132,14 +121,11 @@ function placeOf(
   return `${type === 'gcs' ? 'gcs' : 's3'} ${bucket} ${(prefix ?? '').replace(/\/+$/, '')}`;
 }
 
-async function isBeingFilled(context: BackupsContext, destination: DestinationRow): Promise<boolean> {
-  return context.platform.database.tenant(destination.organizationId, async ({ client }) => {
-    const { rowCount } = await client.query(
-      `select 1 from storage_tasks where organization_id = $1 and to_storage_destination_id = $2 and status in ('pending', 'running') limit 1`,
-      [destination.organizationId, destination.id],
-    );
-    return rowCount !== 0;
-  });
+async function isBeingFilled(context: BackupsContext, { organizationId, id }: DestinationRow): Promise<boolean> {
+  const tasks = await context.platform.database.tenant(organizationId, (transaction) =>
+    taskStore.openOf(transaction, organizationId, id),
+  );
+  return tasks.some(({ toStorageDestinationId }) => toStorageDestinationId === id);
 }
 
 async function listedKeys(

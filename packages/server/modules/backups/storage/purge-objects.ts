@@ -1,10 +1,11 @@
 import { isEngineError } from '@holdfast/engine';
 import { z } from 'zod';
-import type { Transaction } from '../../../platform/database/database.ts';
+import { daySeconds } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import type { StoreOpener } from '../../storage/index.ts';
+import { type StoreOpener, storageStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
+import { copyStore } from './copy-store.ts';
 import { removeAll } from './remove-objects.ts';
 
 const backupsPerJob = 500;
@@ -22,14 +23,16 @@ export const purgeObjectsJob = defineJob({
   }),
   retryLimit: 1000,
   retryDelaySeconds: 10,
-  timeoutSeconds: 24 * 3600,
+  timeoutSeconds: daySeconds,
 });
 type PurgeObjects = z.infer<typeof purgeObjectsJob.schema>;
 
 /** Enqueued in the transaction that removes the rows: either both happen or neither. */
 export function purgeObjectsHook(queue: Queue): PurgeHook {
   return async (transaction, organizationId) => {
-    for (const { destination, backupIds } of await whatLiesWhere(transaction, organizationId)) {
+    const copies = await copyStore.byDestination(transaction, organizationId);
+    for (const destination of await storageStore.openable(transaction, organizationId, [...copies.keys()])) {
+      const backupIds = copies.get(destination.id) ?? [];
       for (let start = 0; start < backupIds.length; start += backupsPerJob) {
         await queue.enqueue(transaction, purgeObjectsJob, {
           purgedOrganizationId: organizationId,
@@ -39,20 +42,6 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
       }
     }
   };
-}
-
-type Lying = Pick<PurgeObjects, 'destination' | 'backupIds'>;
-
-async function whatLiesWhere({ client }: Transaction, organizationId: string): Promise<Lying[]> {
-  const { rows } = await client.query<Lying>(
-    `select json_build_object('id', d.id, 'type', d.type, 'bucket', d.bucket, 'region', d.region, 'endpoint', d.endpoint,
-              'prefix', d.prefix, 'path', d.path, 'forcePathStyle', d.force_path_style, 'credentials', d.credentials) as destination,
-            json_agg(c.backup_id order by c.backup_id) as "backupIds"
-       from storage_destinations d join backup_copies c on c.storage_destination_id = d.id and c.organization_id = d.organization_id
-      where d.organization_id = $1 group by d.id`,
-    [organizationId],
-  );
-  return rows;
 }
 
 /** A locked object stays until its lock ends; without its key nobody can read it. */
@@ -72,12 +61,12 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
   } finally {
     await store.close();
   }
-  const facts = {
+  const about = {
     organizationId: purgedOrganizationId,
     storageDestinationId: destination.id,
     backups: backupIds.length,
   };
   if (refused.length > 0)
-    log.warn({ ...facts, refused }, 'a bucket kept objects of a purged organization; they are unreadable');
-  else log.info(facts, 'the objects of a purged organization were removed');
+    log.warn({ ...about, refused }, 'a bucket kept objects of a purged organization; they are unreadable');
+  else log.info(about, 'the objects of a purged organization were removed');
 }

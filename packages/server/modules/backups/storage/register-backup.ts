@@ -1,11 +1,10 @@
 import type { BackupReader } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
-import { manifestFacts, sharesOf } from '../contents/manifest-columns.ts';
+import { manifestColumns, snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
-
-const dayMs = 86_400_000;
 
 /** A finished backup that was found in a destination, with everything its record would have said. */
 export async function registerBackup(
@@ -26,13 +25,13 @@ export async function registerBackup(
     projectId,
     status: 'completed',
     trigger: 'manual',
-    ...manifestFacts(body),
+    ...manifestColumns(body),
     storageDestinationId: destination.id,
     startedAt: new Date(body.createdAt),
     completedAt,
     envelope: reader.envelope,
     keyId: keyId ?? null,
-    snapshots: sharesOf(body),
+    snapshots: snapshotShares(body),
     phase: 'Completed',
     percent: 100,
     percentTold: 100,
@@ -43,7 +42,7 @@ export async function registerBackup(
     compressedSize: body.counts.storedBytes + shardBytes,
     collectionCount: body.collections.length,
     sha256: reader.manifestSha256,
-    lockedUntil: destination.objectLock ? new Date(completedAt.getTime() + destination.objectLock.days * dayMs) : null,
+    lockedUntil: destination.objectLock ? later(completedAt, destination.objectLock.days * dayMs) : null,
     warnings: body.warnings.map((text) => text.slice(0, 2000)).slice(0, 100),
     createdAt: new Date(body.createdAt),
     updatedAt: context.platform.clock.now(),

@@ -1,8 +1,8 @@
 import { type BlobStore, isEngineError, type KeyRing, listBackups, manifestKey, openChain } from '@holdfast/engine';
-import { systemActor } from '../../audit/index.ts';
 import type { DestinationRow, TaskResult, TaskRun } from '../../storage/index.ts';
-import { requireWhole } from '../contents/manifest-columns.ts';
+import { requireComplete } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
+import { copyStore } from './copy-store.ts';
 import { registerBackup } from './register-backup.ts';
 
 const failuresMax = 100;
@@ -29,7 +29,7 @@ export async function rescanStorage(
   try {
     for await (const { backupId, body, problem } of listBackups(store, ring, context.engine.codec, { signal })) {
       result.found++;
-      if (await isKnown(context, backupId)) continue;
+      if (await database.system((transaction) => copyStore.isKnown(transaction, backupId))) continue;
       if (!body) {
         fail(backupId, problem?.message ?? 'cannot be read');
         continue;
@@ -51,14 +51,6 @@ export async function rescanStorage(
   return result;
 }
 
-/** Also one that was deleted and whose objects are still going, and one of another organization. */
-async function isKnown(context: BackupsContext, backupId: string): Promise<boolean> {
-  return context.platform.database.system(async ({ client }) => {
-    const { rowCount } = await client.query('select 1 from backups where id = $1', [backupId]);
-    return rowCount !== 0;
-  });
-}
-
 async function register(
   context: BackupsContext,
   destination: DestinationRow,
@@ -69,17 +61,14 @@ async function register(
 ): Promise<void> {
   const chain = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
   const reader = chain.at(-1)!;
-  await requireWhole(store, reader, signal);
+  await requireComplete(store, reader, signal);
   const { organizationId } = destination;
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const project = await context.projects.adopt(transaction, organizationId, reader.body.database);
     const row = await registerBackup(context, transaction, destination, project.id, reader);
-    await context.audit.write(transaction, {
-      organizationId,
+    await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.registered',
-      actor: systemActor,
       resource: { type: 'backup', id: row.id },
-      origin: null,
       details: { projectId: project.id, storageDestinationId: destination.id },
     });
   });

@@ -1,10 +1,10 @@
 import type { StorageDependents } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
-import { workOnDestination } from '../statistics.ts';
 import { migrateStorage } from './migrate-storage.ts';
 import { findOrphans } from './orphan-objects.ts';
 import { rescanStorage } from './rescan-storage.ts';
 import { sweepStorage } from './sweep-storage.ts';
+import { workOnDestination } from './work-on-destination.ts';
 
 /** Rescan, sweep and migration of a destination: what only the catalogue of backups can do. */
 export function storageTasks(

@@ -2,6 +2,7 @@ import { type BlobStore, isEngineError } from '@holdfast/engine';
 import type { TaskResult, TaskRun } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { removeObjectsJob } from '../jobs.ts';
+import { copyStore } from './copy-store.ts';
 import { type FoundOrphan, findOrphans } from './orphan-objects.ts';
 
 const keysPerCall = 500;
@@ -35,12 +36,8 @@ async function removeRows(
 ): Promise<void> {
   const { database, queue } = context.platform;
   await database.tenant(organizationId, async (transaction) => {
-    const { rows } = await transaction.client.query<{ id: string }>(
-      'select id from backups where organization_id = $1 and deleted_at is not null and id = any($2)',
-      [organizationId, [...backupIds]],
-    );
-    for (const { id } of rows)
-      await queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId: id }, { key: id });
+    for (const id of await copyStore.deletedAmong(transaction, organizationId, backupIds))
+      await queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId: id }, { key: `${id}/deleted` });
   });
 }
 

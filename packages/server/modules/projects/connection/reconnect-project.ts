@@ -1,7 +1,6 @@
 import type { BodyOf, DataOf, Operations } from '@holdfast/contract';
+import type { Caller } from '../../../platform/principal.ts';
 import { invalid } from '../../../platform/problem.ts';
-import { actorOf } from '../../audit/index.ts';
-import type { Caller } from '../change-project.ts';
 import type { ProjectsContext } from '../context.ts';
 import { presentConnection } from '../present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from '../project-store.ts';
@@ -11,7 +10,7 @@ import { credentialsPurpose } from './open-source.ts';
 /** For a consent: where to give it again. For the others: a fresh check, with a new key if one is given. */
 export async function reconnectProject(
   context: ProjectsContext,
-  caller: Omit<Caller, 'requireMatch'>,
+  caller: Caller,
   projectId: string,
   request: BodyOf<Operations['reconnectProject']>,
 ): Promise<DataOf<Operations['reconnectProject']>> {
@@ -33,12 +32,9 @@ export async function reconnectProject(
   const updated = await database.tenant(organization.id, async (transaction) => {
     const locked = await projectStore.lock(transaction, organization.id, projectId);
     const changed = await projectStore.update(transaction, locked, { ...renewed, ...check, updatedAt: clock.now() });
-    await context.audit.write(transaction, {
-      organizationId: organization.id,
+    await context.audit.noteCaller(transaction, caller, {
       action: 'project.reconnected',
-      actor: actorOf(principal),
       resource: { type: 'project', id: projectId },
-      origin: caller.origin,
       details: { status: check.connectionStatus, newKey: request?.key !== undefined },
     });
     return changed;

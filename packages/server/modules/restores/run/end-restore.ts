@@ -1,9 +1,8 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { systemActor } from '../../audit/index.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
 import type { RestoresContext } from '../context.ts';
-import { tellRestore } from '../restore-events.ts';
+import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, StoredPreview } from '../tables.ts';
 import type { RestoreWork } from './restore-meter.ts';
@@ -30,8 +29,8 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
   const { database, clock, outbox } = context.platform;
   const { organizationId, id } = work.row;
   await database.tenant(organizationId, async (transaction) => {
-    const row = await restoreStore.lock(transaction, organizationId, id);
-    if (row.status !== 'running' || row.epoch !== work.row.epoch) return;
+    const row = await restoreStore.findLocked(transaction, organizationId, id);
+    if (row?.status !== 'running' || row.epoch !== work.row.epoch) return;
     const users = 'users' in ending ? ending.users : { failed: 0, errors: [] };
     const errorCount = row.errorCount + users.failed;
     const errorSample = [...row.errorSample, ...users.errors].slice(0, 100);
@@ -47,7 +46,7 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
           checkpoint: { stage: 'done' },
           ...('preview' in ending ? { preview: ending.preview } : {}),
         };
-    if (!error && !row.dryRun) await tellTheRest(context, transaction, { ...work, row });
+    if (!error && !row.dryRun) await emitTheRest(context, transaction, { ...work, row });
     const ended = await restoreStore.update(transaction, organizationId, id, {
       ...change,
       errorCount,
@@ -57,13 +56,10 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
       updatedAt: now,
     });
     const told = error ? 'restore.failed' : 'restore.completed';
-    if (!row.dryRun) await tellRestore(outbox, transaction, told, { ...work, row: ended });
-    await context.audit.write(transaction, {
-      organizationId,
+    if (!row.dryRun) await emitRestoreEvent(outbox, transaction, told, { ...work, row: ended });
+    await context.audit.noteSystem(transaction, organizationId, {
       action: ended.status === 'cancelled' ? 'restore.stopped' : told,
-      actor: systemActor,
       resource: { type: 'restore', id },
-      origin: null,
       details: {
         documentsRestored: ended.documentsRestored,
         documentsDeleted: ended.documentsDeleted,
@@ -82,9 +78,9 @@ function errorOf(ending: Ending, errorCount: number, errorSample: readonly Docum
 }
 
 /** All ten steps of progress are told, however quick the restore was. */
-async function tellTheRest(context: RestoresContext, transaction: Transaction, work: RestoreWork): Promise<void> {
+async function emitTheRest(context: RestoresContext, transaction: Transaction, work: RestoreWork): Promise<void> {
   for (let tenth = work.row.percentTold + 10; tenth <= 100; tenth += 10)
-    await tellRestore(context.platform.outbox, transaction, 'restore.progress', work, tenth);
+    await emitRestoreEvent(context.platform.outbox, transaction, 'restore.progress', work, tenth);
 }
 
 /** The code of what failed most tellingly; the rest of the documents were written and stay. */

@@ -13,7 +13,7 @@ import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
 import type { JournalWriter } from '../journal/restore-journal.ts';
-import { tellRestore } from '../restore-events.ts';
+import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase } from '../tables.ts';
 
@@ -97,7 +97,7 @@ export class RestoreMeter {
     this.#journal = journal;
   }
 
-  async enter(phase: Phase): Promise<void> {
+  async setPhase(phase: Phase): Promise<void> {
     await this.save({ phase });
   }
 
@@ -236,7 +236,7 @@ async function tellTenth(context: RestoresContext, work: RestoreWork, tenth: num
     const row = await restoreStore.lock(transaction, organizationId, id);
     if (row.percentTold >= tenth || row.epoch !== epoch || row.dryRun) return;
     const told = await restoreStore.update(transaction, organizationId, id, { percentTold: tenth });
-    await tellRestore(outbox, transaction, 'restore.progress', { ...work, row: told }, tenth);
+    await emitRestoreEvent(outbox, transaction, 'restore.progress', { ...work, row: told }, tenth);
   });
 }
 

@@ -1,11 +1,12 @@
 import { type ConnectedFirestore, EngineError, isEngineError, previewRestore, readUsers } from '@holdfast/engine';
+import { secondMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
-import { runJob } from '../../jobs/index.ts';
+import { admissionOf, runJob } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { JournalWriter, journalSeal } from '../journal/restore-journal.ts';
-import { tellRestore } from '../restore-events.ts';
+import { emitRestoreEvent } from '../restore-events.ts';
 import { restoreStore } from '../restore-store.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
@@ -17,44 +18,43 @@ import { saveBefore } from './safety.ts';
 import { scopeOfRestore } from './scope-of-restore.ts';
 import { writeDocuments } from './write-documents.ts';
 
-type Job = RunningJob<{ organizationId: string; restoreId: string }>;
+type Job = RunningJob<{ organizationId: string; restoreId: string; admission?: number | undefined }>;
 
 /** One restore from its last checkpoint to its end, through the eight phases. */
 export async function runRestore(context: RestoresContext, job: Job): Promise<void> {
   const work = await claim(context, job);
-  if (!work) return;
-  const meter = new RestoreMeter(context, work);
-  try {
-    await runJob({
-      platform: context.platform,
-      job,
-      record: { restoreId: work.row.id },
-      look: () => meter.look(),
-      work: (signal) => carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
-      countFailure: async () => {
-        const failures = meter.row.failures + 1;
-        await meter.flush().catch(() => undefined);
-        await meter.save({ failures });
-        return failures;
-      },
-      fail: (reason) =>
-        endRestore(context, meter.work, meter.cancelled.aborted ? cancelled : { error: toJobError(reason) }),
-    });
-  } finally {
-    await admitRestores(context.platform);
-  }
+  if (work) await runClaimed(context, job, new RestoreMeter(context, work));
+  await admitRestores(context.platform);
+}
+
+async function runClaimed(context: RestoresContext, job: Job, meter: RestoreMeter): Promise<void> {
+  await runJob({
+    platform: context.platform,
+    job,
+    record: { restoreId: meter.row.id },
+    look: () => meter.look(),
+    work: (signal) => carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
+    countFailure: async () => {
+      const failures = meter.row.failures + 1;
+      await meter.flush().catch(() => undefined);
+      await meter.save({ failures });
+      return failures;
+    },
+    fail: (reason) =>
+      endRestore(context, meter.work, meter.cancelled.aborted ? cancelled : { error: toJobError(reason) }),
+  });
 }
 
 const cancelled: CancelledRestore = { cancelled: true };
 
+/** From here on the restore is this worker's. Undefined when it has ended, or was resumed since this job was enqueued. */
 async function claim(context: RestoresContext, job: Job): Promise<RestoreWork | undefined> {
   const { database, clock, outbox } = context.platform;
   const { organizationId, restoreId } = job.data;
   return database.tenant(organizationId, async (transaction) => {
     const organization = await context.organizations.active(transaction, organizationId);
-    const found = await restoreStore.find(transaction, organizationId, restoreId);
-    if (!organization || !found) return undefined;
-    const row = await restoreStore.lock(transaction, organizationId, restoreId);
+    const row = await restoreStore.findLocked(transaction, organizationId, restoreId);
+    if (!organization || !row || admissionOf(row) !== (job.data.admission ?? 0)) return undefined;
     if (row.status !== 'pending' && row.status !== 'running') return undefined;
     const project = await projectStore.findKept(transaction, organizationId, row.projectId);
     const target = await projectStore.findKept(transaction, organizationId, row.targetProjectId);
@@ -67,7 +67,7 @@ async function claim(context: RestoresContext, job: Job): Promise<RestoreWork | 
       updatedAt: now,
     });
     const work = { row: claimed, project, target, organization: { id: organization.id, name: organization.name } };
-    if (row.startedAt === null && !row.dryRun) await tellRestore(outbox, transaction, 'restore.started', work);
+    if (row.startedAt === null && !row.dryRun) await emitRestoreEvent(outbox, transaction, 'restore.started', work);
     return work;
   });
 }
@@ -82,24 +82,24 @@ function hardStop(cancel: AbortSignal): AbortSignal {
   return stop.signal;
 }
 
-const graceMs = 10_000;
+const graceMs = 10 * secondMs;
 
 async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: AbortSignal): Promise<void> {
   const { row, target } = meter.work;
-  await meter.enter('Initializing');
+  await meter.setPhase('Initializing');
   if (meter.cancelled.aborted) return endRestore(context, meter.work, cancelled);
   const firestore = await context.sources.open(target);
   let source: RestoreSource | undefined;
   try {
     const beganAt = row.beganAt ?? (await firestore.source.snapshotTime({ signal }).catch(asRestoreError));
-    await meter.enter('Downloading');
+    await meter.setPhase('Downloading');
     if (row.undoOf !== null) return await runUndo(context, meter, row.undoOf, firestore, signal);
     source = await openRestoreSource(context, row, signal);
-    await meter.enter('Decrypting');
+    await meter.setPhase('Decrypting');
     const scope = row.scope ?? scopeOfRestore(row, source);
-    await meter.enter('Decompressing');
+    await meter.setPhase('Decompressing');
     const measured = await measureRestore(source.view, scope, row, signal);
-    await meter.enter('Validating');
+    await meter.setPhase('Validating');
     await meter.expect(measured);
     await requireIntact(source.readers, source.view, scope, signal);
     if (row.dryRun) return await finishDryRun(context, meter, source, scope, firestore, signal);
@@ -107,14 +107,14 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
     const before = await saveBefore(context, meter, { scope, measured }, signal);
     try {
-      await meter.enter('Restoring');
+      await meter.setPhase('Restoring');
       const work = { context, meter, firestore, scope, view: source.view, before: before?.view, signal };
       await writeDocuments(work);
     } finally {
       await before?.close();
     }
     if (meter.cancelled.aborted) return await endRestore(context, meter.work, cancelled);
-    await meter.enter('Finalizing');
+    await meter.setPhase('Finalizing');
     if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
     await endRestore(context, meter.work, { users: meter.userFailures });
   } finally {
@@ -149,7 +149,7 @@ async function finishDryRun(
   });
   // Accounts are written over without being saved: nobody hands out their password hashes again.
   const irreversible = row.includeAuthUsers ? (readers.at(-1)?.body.authUsers?.count ?? 0) : 0;
-  for (const phase of ['Restoring', 'Finalizing'] as const) await meter.enter(phase);
+  for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
   await endRestore(context, meter.work, { preview: { ...counts, irreversible } });
 }
 

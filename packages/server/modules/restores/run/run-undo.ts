@@ -24,22 +24,22 @@ export async function runUndo(
   );
   const former = await openFormer(context, undone, signal);
   try {
-    await meter.enter('Decrypting');
+    await meter.setPhase('Decrypting');
     const { measured, preview } = await measureUndo(context, undone);
-    await meter.enter('Decompressing');
-    await meter.enter('Validating');
+    await meter.setPhase('Decompressing');
+    await meter.setPhase('Validating');
     await meter.expect(measured);
     if (row.dryRun) {
-      for (const phase of ['Restoring', 'Finalizing'] as const) await meter.enter(phase);
+      for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
       return await endRestore(context, meter.work, { preview });
     }
     meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
     const before = await saveBefore(context, meter, { scope: undone.scope!, measured }, signal);
     await before?.close();
-    await meter.enter('Restoring');
+    await meter.setPhase('Restoring');
     await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
     if (meter.cancelled.aborted) return await endRestore(context, meter.work, { cancelled: true });
-    await meter.enter('Finalizing');
+    await meter.setPhase('Finalizing');
     await endRestore(context, meter.work, { users: meter.userFailures });
   } finally {
     await former?.close();

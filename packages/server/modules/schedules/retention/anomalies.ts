@@ -1,7 +1,13 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { type BackupFacts, backupStore, retentionStore, type StoredAnomaly, tellAnomaly } from '../../backups/index.ts';
+import {
+  type BackupInEvent,
+  backupStore,
+  emitAnomaly,
+  retentionStore,
+  type StoredAnomaly,
+} from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { SchedulesContext } from '../context.ts';
 import { checkRetention } from './check-retention.ts';
@@ -19,7 +25,7 @@ interface Counted {
 export async function detectAnomaly(
   context: SchedulesContext,
   transaction: Transaction,
-  facts: BackupFacts,
+  facts: BackupInEvent,
 ): Promise<void> {
   const { row } = facts;
   const before = await retentionStore.previousOf(transaction, row);
@@ -59,7 +65,7 @@ export function compareCounts(before: Counted, after: Counted, shrinkPercent: nu
 export async function recordAnomaly(
   context: SchedulesContext,
   transaction: Transaction,
-  facts: BackupFacts,
+  facts: BackupInEvent,
   anomaly: StoredAnomaly,
 ): Promise<void> {
   const { platform, audit } = context.backups;
@@ -71,7 +77,7 @@ export async function recordAnomaly(
     const retentionFrozen = { since: now.toISOString(), backupId, reason: sentences[anomaly.reason] };
     await projectStore.update(transaction, project, { retentionFrozen, updatedAt: now });
   }
-  await tellAnomaly(platform.outbox, transaction, { ...facts, row }, anomaly);
+  await emitAnomaly(platform.outbox, transaction, { ...facts, row }, anomaly);
   await audit.noteSystem(transaction, organizationId, {
     action: 'backup.anomaly_found',
     resource: { type: 'backup', id: backupId },

@@ -1,13 +1,15 @@
 import { z } from 'zod';
+import { daySeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
 /** A rescan, sweep or migration; each can be repeated without harm, so a dead worker's is simply done again. */
 export const storageTaskJob = defineJob({
-  name: 'storage-task',
-  schema: z.object({ organizationId: z.string(), taskId: z.string() }),
-  retryLimit: 5,
+  name: 'storage-task-run',
+  schema: z.object({ organizationId: z.string(), taskId: z.string(), admission: z.number().optional() }),
+  retryLimit: 1000,
   retryDelaySeconds: 5,
-  timeoutSeconds: 24 * 3600,
+  timeoutSeconds: daySeconds,
+  exclusive: true,
 });
 
 /** A look at one destination. */

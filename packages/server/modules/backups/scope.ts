@@ -1,4 +1,24 @@
-import type { Scope } from '@holdfast/engine';
+import { documentsScope, type Scope } from '@holdfast/engine';
+import type { BackupRow } from './backup-store.ts';
+
+/** What the record of a backup asks for, as the engine takes it. */
+export function scopeOf(
+  row: Pick<BackupRow, 'collections' | 'excludeCollections' | 'includeSubcollections'> & {
+    documentPaths?: string[] | null;
+  },
+): Scope {
+  if (row.documentPaths) return documentsScope(row.documentPaths);
+  const isAll = row.collections.length === 1 && row.collections[0] === '*';
+  return {
+    collections: isAll ? 'all' : row.collections,
+    includeSubcollections: isAll || row.includeSubcollections,
+    excludeCollections: row.excludeCollections,
+  };
+}
+
+export function isSameScope(left: Scope, right: Scope): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
 
 /** The part of a scope that lies in one collection, with everything below it; undefined when they have nothing in common. */
 export function narrowScope(scope: Scope, collection: string | undefined): Scope | undefined {

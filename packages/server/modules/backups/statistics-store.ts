@@ -2,10 +2,9 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { ProjectStatistics } from '../projects/index.ts';
 import type { StorageUsage } from '../storage/index.ts';
-import type { BackupsContext } from './context.ts';
 import { backupCopies, backups, type JobStatus } from './tables.ts';
 
-/** What backups say about projects, destinations and the organization. */
+/** What backups say about projects, destinations and the organization. All of it is read, nothing written. */
 
 export async function projectStatistics(
   { client }: Transaction,
@@ -132,21 +131,17 @@ export async function usersOfDestination(
   return rows.map(({ id }) => ({ type: 'backup', id }));
 }
 
-/** Backups being made in a destination, and whatever reads those that lie there. */
-export async function workOnDestination(
-  context: Pick<BackupsContext, 'readers'>,
-  transaction: Transaction,
+/** Backups that are being made in a destination, or lie there. */
+export async function backupsIn(
+  { client }: Transaction,
   organizationId: string,
   destinationId: string,
-): Promise<{ type: string; id: string }[]> {
-  const { rows } = await transaction.client.query<{ id: string; status: JobStatus }>(
+): Promise<{ id: string; status: JobStatus }[]> {
+  const { rows } = await client.query<{ id: string; status: JobStatus }>(
     `select b.id, b.status from backup_copies c join backups b on b.id = c.backup_id
       where c.organization_id = $1 and c.storage_destination_id = $2 and b.deleted_at is null
         and b.status in ('pending', 'running', 'completed') order by b.id`,
     [organizationId, destinationId],
   );
-  const work = rows.filter(({ status }) => status !== 'completed').map(({ id }) => ({ type: 'backup', id }));
-  for (const { id, status } of rows)
-    if (status === 'completed') work.push(...(await context.readers(transaction, organizationId, id)));
-  return work;
+  return rows;
 }

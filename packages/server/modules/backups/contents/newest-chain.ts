@@ -1,0 +1,49 @@
+import { EngineError } from '@holdfast/engine';
+import { type BackupRow, backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { loadBackup } from '../load-backup.ts';
+import { isSameScope, scopeOf } from '../scope.ts';
+import { type OpenedChain, openAnyCopy } from './open-chain.ts';
+
+type Asked = Pick<
+  BackupRow,
+  'id' | 'organizationId' | 'projectId' | 'collections' | 'excludeCollections' | 'includeSubcollections'
+>;
+
+/** Of the backups with the scope that is asked for the newest, by what it shows and not by when it was registered. */
+export async function openNewestChain(
+  context: BackupsContext,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<{ newest: BackupRow; chain: OpenedChain }> {
+  const { organizationId, projectId, id } = asked;
+  const found = await context.platform.database.tenant(organizationId, async (transaction) => {
+    const completed = await backupStore.newestCompleted(transaction, organizationId, projectId, id);
+    const newest = newestOf(completed, asked);
+    return newest && (await loadBackup(context, transaction, organizationId, newest.id));
+  });
+  if (!found)
+    throw new EngineError('INTEGRITY_ERROR', 'There is no completed backup of these collections that could be merged.');
+  return { newest: found.row, chain: await openAnyCopy(context, found, signal) };
+}
+
+/** The very backup whose place a merged one takes. */
+export async function openNamedChain(
+  context: BackupsContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<{ newest: BackupRow; chain: OpenedChain }> {
+  const found = await context.platform.database.tenant(organizationId, (transaction) =>
+    loadBackup(context, transaction, organizationId, backupId),
+  );
+  if (!found || found.row.deletedAt) throw new EngineError('INTEGRITY_ERROR', `The backup ${backupId} is gone.`);
+  return { newest: found.row, chain: await openAnyCopy(context, found, signal) };
+}
+
+function newestOf(completed: readonly BackupRow[], asked: Asked): BackupRow | undefined {
+  const sameScope = completed.filter((one) => isSameScope(scopeOf(one), scopeOf(asked)));
+  const asksForAll = asked.collections[0] === '*' && asked.excludeCollections.length === 0;
+  const candidates = sameScope.length > 0 ? sameScope : asksForAll ? completed : [];
+  return candidates.toSorted((left, right) => ((left.snapshotTime ?? '') < (right.snapshotTime ?? '') ? 1 : -1))[0];
+}

@@ -1,0 +1,46 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { JobRecord, TurnTable } from '../../jobs/index.ts';
+import { isActiveOrganizationSql } from '../../organizations/index.ts';
+import type { ImportRequest } from '../tables.ts';
+
+/** What the admission and the search for lost work need to know of a backup. */
+export interface BackupTurn extends JobRecord {
+  projectId: string;
+  type: string;
+  imported: ImportRequest | null;
+  isPlanned: boolean;
+  deadlineAt: Date | null;
+}
+
+/** One backup at a time per project. */
+export const backupTurns: TurnTable = {
+  table: 'backups',
+  isWaiting: `w.status = 'pending' and w.admitted_at is null and w.deleted_at is null`,
+  isOpen: `w.status in ('pending', 'running') and w.admitted_at is not null and w.deleted_at is null`,
+  place: 'w.project_id',
+  admittedAt: 'admitted_at',
+  columns: `w.project_id as "projectId", w.type, w.imported, w.plan is not null as "isPlanned", w.deadline_at as "deadlineAt"`,
+  isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
+};
+
+/** Ranges of an organization's running backups that are still being read. */
+export async function countOpenRanges({ client }: Transaction, organizationId: string): Promise<number> {
+  const { rows } = await client.query<{ open: string }>(
+    `select count(*) as open from backup_ranges r join backups b on b.id = r.backup_id
+      where r.organization_id = $1 and not r.is_complete and b.status = 'running'`,
+    [organizationId],
+  );
+  return Number(rows[0]?.open ?? 0);
+}
+
+/** Backups that were deleted and whose objects could not be removed yet. */
+export async function deletedBackups(
+  { client }: Transaction,
+  deletedBefore: Date,
+): Promise<{ id: string; organizationId: string }[]> {
+  const { rows } = await client.query<{ id: string; organizationId: string }>(
+    'select id, organization_id as "organizationId" from backups where deleted_at < $1 order by deleted_at limit 1000',
+    [deletedBefore],
+  );
+  return rows;
+}

@@ -1,0 +1,82 @@
+import { type BackupReader, type DocumentSource, openChain, reasonNotToFollow, type Scope } from '@holdfast/engine';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
+import { isSameScope, scopeOf } from '../scope.ts';
+import { warning } from '../warnings.ts';
+
+export interface ParentFound {
+  chain: BackupReader[] | undefined;
+  /** Why an increment became a full backup. */
+  warning: string | undefined;
+}
+
+/** The newest completed backup of the project that lies in the same destinations and covers the same. */
+export async function findParent(
+  context: BackupsContext,
+  loaded: LoadedBackup,
+  source: DocumentSource,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<ParentFound> {
+  const { row } = loaded;
+  const candidates = await context.platform.database.tenant(row.organizationId, (transaction) =>
+    backupStore.newestCompleted(transaction, row.organizationId, row.projectId, row.id),
+  );
+  let reason = 'there is no completed backup to build on';
+  for (const candidate of candidates.filter((one) => isSameScope(scopeOf(one), scope))) {
+    const beside = await copiesBeside(context, loaded, candidate.id);
+    if (!beside) {
+      reason = 'the one before lies in another destination';
+      continue;
+    }
+    const followed = await openFollowed(context, beside, source, scope, signal);
+    if (typeof followed !== 'string') return { chain: followed, warning: undefined };
+    reason = followed;
+    break;
+  }
+  const text = `This backup became a full one, because ${reason.replace(/\.$/, '')}.`;
+  return { chain: undefined, warning: warning('BECAME_FULL', text) };
+}
+
+/** The candidate as it lies in the first destination; undefined unless every destination has a whole copy of it. */
+async function copiesBeside(
+  context: BackupsContext,
+  { row, copies }: LoadedBackup,
+  candidateId: string,
+): Promise<LoadedBackup | undefined> {
+  const candidate = await context.platform.database.tenant(row.organizationId, (transaction) =>
+    loadBackup(context, transaction, row.organizationId, candidateId),
+  );
+  if (!candidate) return undefined;
+  const whole = candidate.copies.filter(({ status }) => status === 'completed');
+  const liesIn = new Set(whole.map((copy) => copy.storageDestinationId));
+  // Every copy of an increment must be readable by itself, so each needs its parent beside it.
+  if (!copies.every((copy) => liesIn.has(copy.storageDestinationId))) return undefined;
+  return { ...candidate, copies: whole.filter((copy) => copy.storageDestinationId === row.storageDestinationId) };
+}
+
+/** The chain that an increment can follow, or the reason why it cannot. */
+async function openFollowed(
+  context: BackupsContext,
+  candidate: LoadedBackup,
+  source: DocumentSource,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<BackupReader[] | string> {
+  const { id: backupId, organizationId } = candidate.row;
+  const keys = await BackupKeyRing.load(context, organizationId);
+  const { store } = await openReadable(context, candidate);
+  try {
+    const chain = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
+    const newest = { body: chain.at(-1)!.body, chainLength: chain.length };
+    const obstacle = reasonNotToFollow(newest, source.database, scope);
+    if (obstacle === undefined) return chain;
+    await store.close();
+    return `${backupId} cannot be followed: ${obstacle}`;
+  } catch (error) {
+    await store.close();
+    return `${backupId} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`;
+  }
+}

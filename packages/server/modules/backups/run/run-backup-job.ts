@@ -1,0 +1,36 @@
+import type { RunningJob } from '../../../platform/queue.ts';
+import { type JobOutcome, type JobWatch, runJob } from '../../jobs/index.ts';
+import { type BackupRow, backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { admitBackups } from './admission.ts';
+import { failBackup } from './end-backup.ts';
+import { type Figures, lookAfter } from './progress.ts';
+
+/**
+ * Runs a piece of a backup under watch: it stops when the backup has ended or is late, a fault that may pass is tried again,
+ * any other fails the backup. What waited for its place is let in.
+ */
+export async function runBackupJob(
+  context: BackupsContext,
+  job: RunningJob<unknown>,
+  row: BackupRow,
+  work: (signal: AbortSignal, watch: JobWatch) => Promise<void>,
+  figures?: Figures,
+): Promise<JobOutcome> {
+  const { platform } = context;
+  const { organizationId, id: backupId } = row;
+  const outcome = await runJob({
+    platform,
+    job,
+    work,
+    record: { backupId },
+    look: () => lookAfter(context, row, figures),
+    countFailure: () =>
+      platform.database.tenant(organizationId, (transaction) =>
+        backupStore.countFailure(transaction, organizationId, backupId),
+      ),
+    fail: async (reason) => void (await failBackup(context, row, reason)),
+  });
+  await admitBackups(platform);
+  return outcome;
+}

@@ -1,0 +1,56 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { type JobRecord, lockTurns, markAdmitted, nextInTurn, openRecords, type TurnTable } from './turn-store.ts';
+
+/** One organization has at most so many records of a kind under way, however many wait. */
+export const openPerOrganizationMax = 4;
+const openMax = 256;
+
+/** A kind of work that has a record and waits for its turn. The record is the truth; the queue only wakes a worker. */
+export interface JobKind<Row extends JobRecord> {
+  readonly name: string;
+  readonly turns: TurnTable;
+  /**
+   * Enqueues what the record waits for now. Keys are exclusive, so what is queued or running is not queued twice; and they
+   * hold the admission, so that a worker that is still leaving the run before never stands in the way of the next.
+   */
+  enqueue(transaction: Transaction, record: Row, priority: number): Promise<void>;
+}
+
+type Work = Pick<Platform, 'clock' | 'database' | 'queue'>;
+
+/**
+ * Lets waiting records in: few per organization, the organization with the fewest under way first. A thousand waiting
+ * records of one organization thus never stand before the single one of another; and of those let in, the first of an
+ * organization comes before the second of another. Runs after anything that makes or frees a place, and again and again by
+ * the clock; doing so once too often is harmless.
+ */
+export async function admit<Row extends JobRecord>({ clock, database }: Work, kind: JobKind<Row>): Promise<number> {
+  return database.system(async (transaction) => {
+    await lockTurns(transaction, kind.name);
+    for (let admitted = 0; ; admitted++) {
+      const limits = { perOrganizationMax: openPerOrganizationMax, openMax };
+      const next = await nextInTurn<Row>(transaction, kind.turns, limits);
+      if (!next) return admitted;
+      const now = clock.now();
+      await markAdmitted(transaction, kind.turns, next.id, now);
+      await kind.enqueue(transaction, { ...next, admittedAt: now }, -next.running);
+    }
+  });
+}
+
+/** Enqueues again whatever nobody works on: a job can be lost, its record cannot. Every state between admission and end counts. */
+export async function requeueLostWork<Row extends JobRecord>({ database }: Work, kind: JobKind<Row>): Promise<void> {
+  await database.system(async (transaction) => {
+    for (const record of await openRecords<Row>(transaction, kind.turns)) await kind.enqueue(transaction, record, 0);
+  });
+}
+
+/** Which run of a record a job belongs to. A record that is resumed is admitted anew, and jobs of its earlier runs do nothing. */
+export function admissionOf({ admittedAt }: Pick<JobRecord, 'admittedAt'>): number {
+  return admittedAt?.getTime() ?? 0;
+}
+
+export function jobKey(record: Pick<JobRecord, 'id' | 'admittedAt'>): string {
+  return `${record.id}/${admissionOf(record)}`;
+}

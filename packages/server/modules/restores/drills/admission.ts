@@ -1,0 +1,22 @@
+import type { Platform } from '../../../platform/platform.ts';
+import type { Queue } from '../../../platform/queue.ts';
+import { admissionOf, admit, type JobKind, type JobRecord, jobKey } from '../../jobs/index.ts';
+import { runDrillJob } from '../jobs.ts';
+import { drillTurns } from './drill-store.ts';
+
+/** Lets waiting drills in: one at a time per target that is named. */
+export async function admitDrills(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
+  return admit(platform, drillKind(platform.queue));
+}
+
+export function drillKind(queue: Queue): JobKind<JobRecord> {
+  return {
+    name: 'drills',
+    turns: drillTurns,
+    enqueue: async (transaction, record, priority) => {
+      const { organizationId, id: drillId } = record;
+      const data = { organizationId, drillId, admission: admissionOf(record) };
+      await queue.enqueue(transaction, runDrillJob, data, { key: jobKey(record), priority });
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { and, desc, eq, inArray, lt, or, sql } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { TurnTable } from '../../jobs/index.ts';
+import { isActiveOrganizationSql } from '../../organizations/index.ts';
+import { drills } from '../tables.ts';
+
+export type DrillRow = typeof drills.$inferSelect;
+
+/** All SQL on drills. */
+export const drillStore = {
+  async insert({ orm }: Transaction, row: typeof drills.$inferInsert): Promise<DrillRow> {
+    const [inserted] = await orm.insert(drills).values(row).returning();
+    return inserted as DrillRow;
+  },
+
+  async list(
+    { orm }: Transaction,
+    organizationId: string,
+    backupId: string,
+    limit: number,
+    before: string | undefined,
+  ): Promise<DrillRow[]> {
+    const ofIt = and(eq(drills.organizationId, organizationId), eq(drills.backupId, backupId));
+    return orm
+      .select()
+      .from(drills)
+      .where(before ? and(ofIt, lt(drills.id, before)) : ofIt)
+      .orderBy(desc(drills.id))
+      .limit(limit);
+  },
+
+  async find({ orm }: Transaction, organizationId: string, id: string): Promise<DrillRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(drills)
+      .where(and(eq(drills.organizationId, organizationId), eq(drills.id, id)));
+    return row;
+  },
+
+  async update(
+    { orm }: Transaction,
+    organizationId: string,
+    id: string,
+    change: Partial<typeof drills.$inferInsert>,
+  ): Promise<void> {
+    await orm
+      .update(drills)
+      .set(change)
+      .where(and(eq(drills.organizationId, organizationId), eq(drills.id, id)));
+  },
+
+  async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<DrillRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(drills)
+      .where(and(eq(drills.organizationId, organizationId), eq(drills.id, id)))
+      .for('update');
+    return row;
+  },
+
+  /** Once more a drill failed by something that may pass; how often by now. */
+  async countFailure({ orm }: Transaction, organizationId: string, id: string): Promise<number> {
+    const [row] = await orm
+      .update(drills)
+      .set({ failures: sql`${drills.failures} + 1` })
+      .where(and(eq(drills.organizationId, organizationId), eq(drills.id, id)))
+      .returning({ failures: drills.failures });
+    return row?.failures ?? Number.POSITIVE_INFINITY;
+  },
+
+  /** Drills that read a backup now. */
+  async readersOf({ orm }: Transaction, organizationId: string, backupId: string): Promise<string[]> {
+    const reading = and(eq(drills.organizationId, organizationId), eq(drills.backupId, backupId), isOpen);
+    const rows = await orm.select({ id: drills.id }).from(drills).where(reading);
+    return rows.map(({ id }) => id);
+  },
+
+  /** Of a project's backups those that a drill reads now. */
+  async backupsRead({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+    const reading = and(eq(drills.organizationId, organizationId), eq(drills.projectId, projectId), isOpen);
+    const rows = await orm.select({ id: drills.backupId }).from(drills).where(reading);
+    return rows.map(({ id }) => id);
+  },
+
+  /** Drills of a project's backups, or into it, that have not ended. */
+  async openOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+    const about = or(eq(drills.projectId, projectId), eq(drills.targetProjectId, projectId));
+    const mine = and(eq(drills.organizationId, organizationId), about, isOpen);
+    const rows = await orm.select({ id: drills.id }).from(drills).where(mine);
+    return rows.map(({ id }) => id);
+  },
+
+  async moveTo(
+    { orm }: Transaction,
+    { id, organizationId }: { id: string; organizationId: string },
+    toOrganizationId: string,
+  ): Promise<void> {
+    await orm
+      .update(drills)
+      .set({ organizationId: toOrganizationId })
+      .where(and(eq(drills.organizationId, organizationId), eq(drills.projectId, id)));
+  },
+};
+
+const isOpen = inArray(drills.status, ['pending', 'running']);
+
+/** One drill at a time per target that is named; scratch databases are in nobody's way. */
+export const drillTurns: TurnTable = {
+  table: 'drills',
+  isWaiting: `w.status = 'pending' and w.admitted_at is null`,
+  isOpen: `(w.status = 'running' or w.status = 'pending' and w.admitted_at is not null)`,
+  place: 'coalesce(w.target_project_id, w.id)',
+  admittedAt: 'admitted_at',
+  isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
+};

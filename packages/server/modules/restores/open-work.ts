@@ -1,0 +1,55 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { ProjectRow } from '../projects/index.ts';
+import { drillStore } from './drills/drill-store.ts';
+import { journalStore } from './journal/journal-store.ts';
+import { restoreStore } from './restore-store.ts';
+
+interface OpenWork {
+  type: string;
+  id: string;
+}
+
+/** Restores and drills that read a backup now. */
+export async function readersOf(
+  transaction: Transaction,
+  organizationId: string,
+  backupId: string,
+): Promise<OpenWork[]> {
+  const restores = await restoreStore.readersOf(transaction, organizationId, backupId);
+  return named(restores, await drillStore.readersOf(transaction, organizationId, backupId));
+}
+
+/** Of a project's backups those that a restore or a drill reads now. */
+export async function backupsRead(
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<Set<string>> {
+  const restored = await restoreStore.backupsRead(transaction, organizationId, projectId);
+  return new Set([...restored, ...(await drillStore.backupsRead(transaction, organizationId, projectId))]);
+}
+
+/** Restores from or into a project, and drills of its backups or into it, that have not ended. */
+export async function openWorkOf(
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<OpenWork[]> {
+  const restores = await restoreStore.openOf(transaction, organizationId, projectId);
+  return named(restores, await drillStore.openOf(transaction, organizationId, projectId));
+}
+
+/** The history of a project's backups goes where they go. */
+export async function moveRestores(
+  transaction: Transaction,
+  project: ProjectRow,
+  toOrganizationId: string,
+): Promise<void> {
+  await journalStore.dropOf(transaction, project.organizationId, project.id);
+  await restoreStore.moveTo(transaction, project, toOrganizationId);
+  await drillStore.moveTo(transaction, project, toOrganizationId);
+}
+
+function named(restores: readonly string[], drills: readonly string[]): OpenWork[] {
+  return [...restores.map((id) => ({ type: 'restore', id })), ...drills.map((id) => ({ type: 'drill', id }))];
+}

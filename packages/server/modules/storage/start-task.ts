@@ -1,0 +1,68 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Caller } from '../../platform/principal.ts';
+import { invalid, Problem } from '../../platform/problem.ts';
+import type { StorageContext } from './context.ts';
+import { type DestinationRow, storageStore } from './storage-store.ts';
+import { admitTasks } from './task-admission.ts';
+import { type TaskRow, taskStore } from './task-store.ts';
+
+/** Writes the task as pending; the admission lets it run when its turn comes. */
+export async function startTask(
+  context: StorageContext,
+  caller: Caller,
+  kind: TaskRow['kind'],
+  destinationId: string,
+  toId?: string,
+): Promise<TaskRow> {
+  const { database, clock, ids } = context.platform;
+  const organizationId = caller.organization.id;
+  const task = await database.tenant(organizationId, async (transaction) => {
+    const row = await storageStore.get(transaction, organizationId, destinationId);
+    if (toId !== undefined) {
+      requireTarget(await storageStore.get(transaction, organizationId, toId), row);
+      await requireIdle(context, transaction, organizationId, [destinationId, toId]);
+    }
+    const inserted = await taskStore.insert(transaction, {
+      id: ids.next('tsk'),
+      organizationId,
+      storageDestinationId: destinationId,
+      kind,
+      status: 'pending',
+      progress: { percent: 0, phase: 'Waiting', documents: 0, bytes: 0, etaSeconds: null },
+      toStorageDestinationId: toId ?? null,
+      createdAt: clock.now(),
+    });
+    await context.audit.noteCaller(transaction, caller, {
+      action: `storage.${kind}_started`,
+      resource: { type: 'storage_destination', id: destinationId },
+      details: { taskId: inserted.id, ...(toId ? { to: toId } : {}) },
+    });
+    return inserted;
+  });
+  await admitTasks(context.platform);
+  return task;
+}
+
+function requireTarget(target: DestinationRow, from: DestinationRow): void {
+  if (target.id === from.id) throw invalid('toStorageDestinationId', 'must be another destination');
+  if (target.status !== 'connected') throw invalid('toStorageDestinationId', 'does not work at present; test it first');
+}
+
+/** A migration has both destinations to itself. */
+async function requireIdle(
+  context: StorageContext,
+  transaction: Transaction,
+  organizationId: string,
+  destinationIds: readonly string[],
+): Promise<void> {
+  const usedBy: { type: string; id: string }[] = [];
+  for (const id of destinationIds) {
+    const tasks = await taskStore.openOf(transaction, organizationId, id);
+    usedBy.push(...tasks.map((task) => ({ type: 'storage_task', id: task.id })));
+    usedBy.push(...(await context.dependents.workOn(transaction, organizationId, id)));
+  }
+  if (usedBy.length > 0)
+    throw new Problem('RESOURCE_IN_USE', 'Something works on these destinations; wait for it or cancel it.', {
+      details: { usedBy: usedBy.slice(0, 100) },
+    });
+}

@@ -1,0 +1,96 @@
+import { and, desc, eq, inArray, lt, or, sql } from 'drizzle-orm';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { TurnTable } from '../jobs/index.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
+import { storageTasks } from './tables.ts';
+
+export type TaskRow = typeof storageTasks.$inferSelect;
+
+/** All SQL on the tasks of destinations. */
+export const taskStore = {
+  async insert({ orm }: Transaction, row: typeof storageTasks.$inferInsert): Promise<TaskRow> {
+    const [task] = await orm.insert(storageTasks).values(row).returning();
+    return task as TaskRow;
+  },
+
+  async list(
+    { orm }: Transaction,
+    organizationId: string,
+    destinationId: string,
+    limit: number,
+    before: string | undefined,
+  ): Promise<TaskRow[]> {
+    const ofIt = and(
+      eq(storageTasks.organizationId, organizationId),
+      eq(storageTasks.storageDestinationId, destinationId),
+    );
+    return orm
+      .select()
+      .from(storageTasks)
+      .where(before ? and(ofIt, lt(storageTasks.id, before)) : ofIt)
+      .orderBy(desc(storageTasks.id))
+      .limit(limit);
+  },
+
+  async find({ orm }: Transaction, organizationId: string, id: string): Promise<TaskRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(storageTasks)
+      .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
+    return row;
+  },
+
+  async update(
+    { orm }: Transaction,
+    organizationId: string,
+    id: string,
+    change: Partial<typeof storageTasks.$inferInsert>,
+  ): Promise<void> {
+    await orm
+      .update(storageTasks)
+      .set(change)
+      .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)));
+  },
+
+  /** Tasks on a destination, or into it. */
+  async openOf({ orm }: Transaction, organizationId: string, destinationId: string): Promise<TaskRow[]> {
+    const about = or(
+      eq(storageTasks.storageDestinationId, destinationId),
+      eq(storageTasks.toStorageDestinationId, destinationId),
+    );
+    const open = inArray(storageTasks.status, ['pending', 'running']);
+    return orm
+      .select()
+      .from(storageTasks)
+      .where(and(eq(storageTasks.organizationId, organizationId), about, open));
+  },
+
+  async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<TaskRow | undefined> {
+    const [row] = await orm
+      .select()
+      .from(storageTasks)
+      .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)))
+      .for('update');
+    return row;
+  },
+
+  /** Once more a task failed by something that may pass; how often by now. */
+  async countFailure({ orm }: Transaction, organizationId: string, id: string): Promise<number> {
+    const [row] = await orm
+      .update(storageTasks)
+      .set({ failures: sql`${storageTasks.failures} + 1` })
+      .where(and(eq(storageTasks.organizationId, organizationId), eq(storageTasks.id, id)))
+      .returning({ failures: storageTasks.failures });
+    return row?.failures ?? Number.POSITIVE_INFINITY;
+  },
+};
+
+/** One task at a time per destination. */
+export const taskTurns: TurnTable = {
+  table: 'storage_tasks',
+  isWaiting: `w.status = 'pending' and w.admitted_at is null`,
+  isOpen: `(w.status = 'running' or w.status = 'pending' and w.admitted_at is not null)`,
+  place: 'w.storage_destination_id',
+  admittedAt: 'admitted_at',
+  isOfActiveOrganization: isActiveOrganizationSql('w.organization_id'),
+};
