@@ -1,0 +1,95 @@
+import { EngineError } from '@holdfast/engine';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../config.ts';
+import { createLogger } from '../../platform/log.ts';
+import { Problem } from '../../platform/problem.ts';
+import { type JobRun, runJob, Superseded } from './index.ts';
+
+const platform = {
+  config: loadConfig({ JOB_ATTEMPTS: '3', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),
+  log: createLogger('silent'),
+};
+const passing = new EngineError('STORAGE_UNAVAILABLE', 'away');
+
+/** Runs one attempt and tells how it ended. */
+async function attempt(run: Partial<JobRun> & Pick<JobRun, 'work'>) {
+  const failed: unknown[] = [];
+  const job = { signal: new AbortController().signal, attempt: 1 };
+  const fail = async (reason: unknown) => void failed.push(reason);
+  const ended = await runJob({ platform, job, record: {}, fail, ...run }).catch((error: unknown) => ({
+    thrown: error,
+  }));
+  return { ended, failed };
+}
+
+const throwing = (error: Error) => async () => {
+  throw error;
+};
+
+test('work that is done ends nothing else', async () => {
+  expect(await attempt({ work: async () => undefined })).toEqual({ ended: 'done', failed: [] });
+});
+
+test('a fault that may pass is left to the queue until the attempts are spent, and then fails the record', async () => {
+  const work = throwing(passing);
+  for (const failures of [1, 2])
+    expect(await attempt({ work, countFailure: async () => failures })).toEqual({
+      ended: { thrown: passing },
+      failed: [],
+    });
+  expect(await attempt({ work, countFailure: async () => 3 })).toEqual({ ended: 'failed', failed: [passing] });
+});
+
+test('a fault that cannot pass fails the record at once, and nothing is tried again', async () => {
+  const refused = new Problem('READ_BUDGET_EXCEEDED', 'too much');
+  expect(await attempt({ work: throwing(refused) })).toEqual({ ended: 'failed', failed: [refused] });
+});
+
+test('work that another worker has taken over ends without a word, also when the engine only says that it was stopped', async () => {
+  const gone = new Superseded('elsewhere');
+  const told = new EngineError('CANCELLED', 'stopped', { cause: gone });
+  for (const error of [gone, told])
+    expect(await attempt({ work: throwing(error) })).toEqual({ ended: 'superseded', failed: [] });
+});
+
+test('work that the queue stops is handed to another worker and counts as no failure', async () => {
+  const stop = new AbortController();
+  const work = async () => {
+    stop.abort(new Error('the service is shutting down'));
+    throw passing;
+  };
+  const countFailure = async () => expect.unreachable('it was counted');
+  const job = { signal: stop.signal, attempt: 1 };
+  expect(await attempt({ job, work, countFailure })).toEqual({ ended: { thrown: passing }, failed: [] });
+});
+
+/** Work that goes on until it is told to stop. */
+const untilStopped = (signal: AbortSignal) =>
+  new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+test('a look that finds the record ended stops the work; one that cannot look changes nothing', async () => {
+  let looks = 0;
+  const look = async () => {
+    looks += 1;
+    if (looks === 1) throw new Error('the database is away');
+    return new Superseded('it has ended');
+  };
+  expect(await attempt({ look, work: untilStopped })).toEqual({ ended: 'superseded', failed: [] });
+  expect(looks).toBe(2);
+});
+
+test('work without a sign of life is ended and its record fails; work that shows one goes on', async () => {
+  const stalled = await attempt({ stallAfterMs: 500, work: untilStopped });
+  expect(stalled.ended).toBe('failed');
+  expect(stalled.failed).toMatchObject([{ code: 'STORAGE_UNAVAILABLE' }]);
+  const alive = await attempt({
+    stallAfterMs: 500,
+    work: async (_signal, watch) => {
+      for (let beats = 0; beats < 12; beats++) {
+        watch.beat();
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+    },
+  });
+  expect(alive).toEqual({ ended: 'done', failed: [] });
+});
