@@ -131,6 +131,10 @@ describe('restores', () => {
     expect((await holdfast('restore', 'show', id)).out).toMatch(/Phase +Completed/);
     expect((await holdfast('restore', 'cancel', id)).code).toBe(10);
     expect((await holdfast('restore', 'resume', id)).code).toBe(10);
+    const undone = await holdfast('restore', 'undo', id, '--wait', '--json');
+    expect(undone.json, undone.error).toMatchObject({ status: 'completed', undoOf: id, conflicts: 0 });
+    expect((await firestore.doc(path).get()).data()).toEqual({ overwritten: true });
+    expect((await holdfast('restore', 'undo', id)).code).toBe(10);
 
     const drill = await holdfast('drill', backupId, '--wait');
     expect(drill, drill.error).toMatchObject({ code: 0 });

@@ -27,6 +27,7 @@ export * from './pipeline/log/log-writer.ts';
 export * from './pipeline/log/view-at.ts';
 export * from './pipeline/restore/restore.ts';
 export * from './pipeline/restore/restore-scope.ts';
+export * from './pipeline/restore/undo-records.ts';
 export * from './pipeline/segments/buffer-pool.ts';
 export * from './pipeline/segments/read-records.ts';
 export { RecordBatchBuilder } from './pipeline/segments/record-batch-builder.ts';

@@ -37,7 +37,7 @@ export async function withSession(options: StoreOptions, work: (session: Session
   }
 }
 
-/** The chain that ends at a backup; `latest` is the newest finished one. */
+/** The chain that ends at a backup; `latest` is the newest finished one of a whole database. */
 export async function chainOf(session: Session, reference: string): Promise<BackupReader[]> {
   const backupId = reference === 'latest' ? await latestId(session) : reference;
   return await openChain({ ...session, backupId });
@@ -50,8 +50,8 @@ export async function viewOf(session: Session, reference: string): Promise<View>
 async function latestId({ store, keys, codec, signal }: Session): Promise<string> {
   let latest: { backupId: string; createdAt: string } | undefined;
   for await (const { backupId, body } of listBackups(store, keys, codec, { signal })) {
-    if (body !== null && (latest === undefined || body.createdAt > latest.createdAt))
-      latest = { backupId, createdAt: body.createdAt };
+    if (body === null || body.scope.collections !== 'all' || body.scope.documents !== undefined) continue;
+    if (latest === undefined || body.createdAt > latest.createdAt) latest = { backupId, createdAt: body.createdAt };
   }
   if (latest === undefined) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup in ${store.location}.`);
   return latest.backupId;

@@ -20,13 +20,16 @@ export async function storageIdOf(client: Client, reference: string): Promise<st
 
 const latest = 'latest:';
 
-/** An id, or `latest:<project>` for the newest completed one. */
+/** An id, or `latest:<project>` for the newest completed one of everything: no safety backup, no part of the project. */
 export async function backupIdOf(client: Client, reference: string): Promise<string> {
   if (!reference.startsWith(latest)) return reference;
   const projectId = await projectIdOf(client, reference.slice(latest.length));
-  const { data } = await client.listBackups({ query: { projectId, status: 'completed', limit: 1 } });
-  if (data[0] === undefined) throw notFound('BACKUP_NOT_FOUND', 'The project has no completed backup.');
-  return data[0].id;
+  for await (const backup of client.paginate('listBackups', { query: { projectId, status: 'completed', limit: 200 } }))
+    if (backup.trigger !== 'pre_restore' && backup.collections.includes('*')) return backup.id;
+  throw notFound(
+    'BACKUP_NOT_FOUND',
+    'The project has no completed backup of everything. `backup list` shows what there is.',
+  );
 }
 
 async function onlyOne<T extends { id: string }>(

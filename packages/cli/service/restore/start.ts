@@ -60,7 +60,7 @@ async function bodyOf(client: Client, reference: string, options: StartOptions):
       dryRun: options.dryRun === true,
       deleteExtra: options.deleteExtra === true,
       safetyBackup: options.safetyBackup,
-      includeSubcollections: options.subcollections,
+      ...(options.subcollections ? {} : { includeSubcollections: false }),
       rewriteReferences: options.rewriteReferences,
       ...(authUsers === undefined ? {} : { includeAuthUsers: authUsers }),
     },

@@ -1,4 +1,4 @@
-import type { ConnectedFirestore } from '@holdfast/engine';
+import { type ConnectedFirestore, LostVersion } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
 import { JournalWriter, journalSeal, readJournal } from '../journal/restore-journal.ts';
@@ -7,7 +7,6 @@ import { endRestore } from './end-restore.ts';
 import type { Measured } from './measure-restore.ts';
 import type { RestoreMeter } from './restore-meter.ts';
 import { openFormer, saveBefore } from './safety.ts';
-import { LostVersion } from './undo-records.ts';
 import { undoDocuments } from './write-documents.ts';
 
 /** The phases of an undo from Downloading on. */

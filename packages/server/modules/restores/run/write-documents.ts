@@ -7,6 +7,7 @@ import {
   restoreDeletes,
   restorePuts,
   type Scope,
+  undoRecords,
   type View,
 } from '@holdfast/engine';
 import type { RestoresContext } from '../context.ts';
@@ -15,7 +16,6 @@ import type { RestoreRow } from '../restore-store.ts';
 import type { Checkpoint } from '../tables.ts';
 import type { RestoreMeter } from './restore-meter.ts';
 import { skipRecords } from './skip-records.ts';
-import { undoRecords } from './undo-records.ts';
 
 export interface WriteWork {
   context: RestoresContext;

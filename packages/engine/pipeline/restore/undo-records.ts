@@ -1,18 +1,12 @@
-import {
-  comparePaths,
-  encodeGoneDocument,
-  type GuardedBatch,
-  instantFromParts,
-  type JournalPage,
-  type RecordBatch,
-  RecordBatchBuilder,
-  readRecords,
-  recordKind,
-  type SavedDocument,
-  type Version,
-  type View,
-  type WriteOutcome,
-} from '@holdfast/engine';
+import type { JournalPage, SavedDocument } from '../../format/journal-page.ts';
+import type { GuardedBatch, Version, WriteOutcome } from '../../ports/document-target.ts';
+import { encodeGoneDocument } from '../../ports/gone-document.ts';
+import { instantFromParts } from '../../ports/instant.ts';
+import { comparePaths } from '../../ports/path-order.ts';
+import { type RecordBatch, recordKind } from '../../ports/record.ts';
+import { readRecords } from '../segments/read-records.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
+import type { View } from '../view/view.ts';
 
 export interface UndoOptions {
   /** The journal of the restore that is taken back. */
