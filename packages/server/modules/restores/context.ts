@@ -1,5 +1,5 @@
 import type { BackupsContext, BackupsModule } from '../backups/index.ts';
-import type { RestoreSource } from './run/restore-source.ts';
+import type { RestoreSource } from './restore-source.ts';
 
 /** A project's past between its backups, where point-in-time recovery keeps it. */
 export interface Moments {

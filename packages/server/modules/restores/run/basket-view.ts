@@ -10,9 +10,10 @@ import {
 } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
+import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { StoredItem } from '../tables.ts';
-import { openBackup, openMoment, type RestoreSource } from './restore-source.ts';
+import { openBackup, openMoment } from './open-one-source.ts';
 
 /** Documents from several backups and moments as one view. */
 class BasketView extends View {

@@ -3,10 +3,11 @@ import { documentsScope, type Scope } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import { backupStore } from '../../backups/index.ts';
 import type { RestoresContext } from '../context.ts';
+import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { Measured } from './measure-restore.ts';
+import { openBackup } from './open-one-source.ts';
 import type { RestoreMeter } from './restore-meter.ts';
-import { openBackup, type RestoreSource } from './restore-source.ts';
 
 const pollMs = 400;
 

@@ -1,7 +1,7 @@
 import { isEngineError, restoreScope, type Scope } from '@holdfast/engine';
 import { invalid } from '../../../platform/problem.ts';
+import type { RestoreSource } from '../restore-source.ts';
 import type { RestoreRow } from '../restore-store.ts';
-import type { RestoreSource } from './restore-source.ts';
 
 type Asked = Pick<RestoreRow, 'collections' | 'documentPaths' | 'deleteExtra'> & { includeSubcollections?: boolean };
 

@@ -1,0 +1,25 @@
+import { viewOfChain, wholeDatabase } from '@holdfast/engine';
+import type { RestoresContext } from '../context.ts';
+import type { RestoreSource } from '../restore-source.ts';
+import type { RestoreRow } from '../restore-store.ts';
+
+export async function openBackup(
+  context: RestoresContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<RestoreSource> {
+  const { readers, close } = await context.backups.openChainOf(organizationId, backupId, signal);
+  const view = viewOfChain(readers);
+  return { view, readers, scope: view.body?.scope ?? wholeDatabase, close };
+}
+
+/** A project's past at an instant; refused with both neighbours where nothing reaches it. */
+export async function openMoment(
+  context: RestoresContext,
+  row: Pick<RestoreRow, 'organizationId' | 'projectId'>,
+  pointInTime: string,
+  signal: AbortSignal,
+): Promise<RestoreSource> {
+  return context.moments.open(row.organizationId, row.projectId, pointInTime, signal);
+}
