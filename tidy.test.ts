@@ -53,6 +53,7 @@ const moduleOrder = [
   'audit',
   'auth',
   'organizations',
+  'notifications',
   'projects',
   'storage',
   'backups',

@@ -16,7 +16,7 @@ import { Lifecycle } from './platform/lifecycle.ts';
 import { createLogger, type Logger } from './platform/log.ts';
 import { createOutbound, type OutboundOptions } from './platform/outbound/outbound.ts';
 import { Outbox } from './platform/outbox.ts';
-import { PeriodicTasks } from './platform/periodic.ts';
+import { lateTasks, PeriodicTasks } from './platform/periodic.ts';
 import type { Platform } from './platform/platform.ts';
 import { prepareQueue, Queue, queueFingerprint } from './platform/queue.ts';
 import { MemoryRateLimiter } from './platform/rate-limit.ts';
@@ -107,6 +107,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     database,
     metrics,
     checkStorage,
+    lateTasks: () => lateTasks(database),
     metricsToken: config.METRICS_TOKEN,
     isReady: () => state.ready,
     checkRedis: async () => (redis ? ((await redis.ping()) === 'PONG' ? 'ok' : 'error') : 'not configured'),
@@ -140,11 +141,11 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   }
   const tasks = new PeriodicTasks(
     modules.flatMap((module) => module.tasks ?? []),
-    database.taskLocks,
+    database,
     log,
   );
-  if (config.HOLDFAST_ROLES.includes('scheduler')) tasks.start();
   lifecycle.onClose('periodic tasks', () => tasks.close());
+  if (config.HOLDFAST_ROLES.includes('scheduler')) await tasks.start();
   state.ready = true;
   return {
     address: address.value,

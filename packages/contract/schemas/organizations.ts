@@ -43,7 +43,7 @@ const settings = z
   .object({
     timezone: timeZone().describe('IANA time zone; schedules default to it.'),
     defaultStorageId: identifier('dst').nullable().describe('Where backups go that name no destination.'),
-    notifications: planned(notifications.nullable()).describe('Null: owners and admins are told of everything.'),
+    notifications: notifications.nullable().describe('Null: owners and admins are told of everything.'),
   })
   .meta({ id: 'OrganizationSettings', description: 'Settings of an organization.' });
 

@@ -9,6 +9,9 @@ export const health = z
     version: text({ max: 50 }).describe('The running version.'),
     timestamp: timestamp(),
     checks: z.object({ database: check, redis: check, storage: check }),
+    houseKeeping: z
+      .object({ status: z.enum(['ok', 'late']), late: z.array(text({ max: 100 })).max(100) })
+      .describe('Periodic work that should have succeeded long ago makes the service degraded.'),
   })
   .meta({ id: 'Health', description: 'How the service is.' });
 

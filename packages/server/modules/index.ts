@@ -22,6 +22,7 @@ import {
   usersOfDestination,
 } from './backups/index.ts';
 import type { Module } from './module.ts';
+import { createNotificationsModule } from './notifications/index.ts';
 import {
   activeOrganization,
   activeOrganizations,
@@ -77,6 +78,7 @@ export function composeModules(platform: Platform): Composition {
     rewraps: [rewrapBackups(queue), rewrapJournals],
     purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
   });
+  const notifications = createNotificationsModule(platform);
   const auth = createAuthModule(platform, {
     audit: audit.log,
     membershipsOf,
@@ -126,7 +128,7 @@ export function composeModules(platform: Platform): Composition {
     engine: new EngineResources(config.WORKER_CONCURRENCY),
     readers: readersOf,
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
-    onProven: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
+    onFreed: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>
       recordAnomaly(schedulesContext, transaction, backup, { reason, before: null, after: null }),
   };
@@ -141,6 +143,8 @@ export function composeModules(platform: Platform): Composition {
     },
     backupsRead,
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
+    onUnfrozen: (transaction, project) =>
+      notifications.troubles.end(transaction, project.organizationId, ['backup.anomaly'], project.id),
     presentProject: async (row) => (await projects.answer(row)).data,
   };
   const storage = createStorageModule({
@@ -162,6 +166,7 @@ export function composeModules(platform: Platform): Composition {
       audit.module,
       auth.module,
       organizations,
+      notifications,
       projects,
       storage,
       backups,

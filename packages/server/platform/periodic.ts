@@ -1,29 +1,43 @@
-import type { TaskLocks } from './database/task-locks.ts';
+import type { Database, Transaction } from './database/database.ts';
+import { minuteMs, secondMs } from './durations.ts';
 import type { Logger } from './log.ts';
 
-/** House-keeping that runs again and again, in one process at a time. Each run must be harmless to repeat. */
+/** House-keeping that runs again and again. Each run must be bounded, and harmless to repeat and to break off. */
 export interface PeriodicTask {
   readonly name: string;
   readonly everyMs: number;
+  /** Several processes may run it at once; otherwise one at a time does. */
+  readonly everywhere?: boolean;
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** Rarer tasks are looked at this often, so that restarts do not put them off again and again. */
+const lookEveryMs = minuteMs;
+/** Frequent tasks write down that they work this often. */
+const noteEveryMs = 20 * secondMs;
+/** A task that has not succeeded for so many of its periods is late. */
+const latePeriods = 3;
+const lateAfterMsMin = 5 * minuteMs;
+
 export class PeriodicTasks {
-  readonly #locks: TaskLocks;
+  readonly #database: Database;
   readonly #log: Logger;
   readonly #tasks: readonly PeriodicTask[];
   readonly #stopping = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<PeriodicTask, Promise<void>>();
+  readonly #notedMs = new Map<PeriodicTask, number>();
 
-  constructor(tasks: readonly PeriodicTask[], locks: TaskLocks, log: Logger) {
+  constructor(tasks: readonly PeriodicTask[], database: Database, log: Logger) {
     this.#tasks = tasks;
-    this.#locks = locks;
+    this.#database = database;
     this.#log = log;
   }
 
-  start(): void {
-    for (const task of this.#tasks) this.#timers.add(setInterval(() => this.#tick(task), task.everyMs));
+  async start(): Promise<void> {
+    await this.#database.system((transaction) => register(transaction, this.#tasks));
+    for (const task of this.#tasks)
+      this.#timers.add(setInterval(() => this.#tick(task), Math.min(task.everyMs, lookEveryMs)));
   }
 
   /** One run of a task at once, waited for: what a test does instead of waiting for the time. */
@@ -40,21 +54,88 @@ export class PeriodicTasks {
   async close(): Promise<void> {
     this.#stopping.abort(new Error('the service is shutting down'));
     for (const timer of this.#timers) clearInterval(timer);
-    await Promise.allSettled(this.#running);
+    await Promise.allSettled(this.#running.values());
   }
 
+  /** A run that is still going is not joined by another. */
   #tick(task: PeriodicTask): void {
-    const run = this.#runAlone(task)
-      .then(() => undefined)
-      .catch((error: unknown) =>
-        this.#log.warn({ err: error, task: task.name }, 'a periodic task failed; it will run again'),
-      );
-    this.#running.add(run);
-    void run.finally(() => this.#running.delete(run));
+    if (this.#running.has(task)) return;
+    const run = this.#runIfDue(task)
+      .catch(async (error: unknown) => {
+        this.#log.warn({ err: error, task: task.name }, 'a periodic task failed; it will run again');
+        await this.#database.system((transaction) => noteFailure(transaction, task, error)).catch(() => undefined);
+      })
+      .finally(() => this.#running.delete(task));
+    this.#running.set(task, run);
+  }
+
+  async #runIfDue(task: PeriodicTask): Promise<void> {
+    if (task.everyMs <= lookEveryMs || (await this.#database.system((transaction) => isDue(transaction, task))))
+      await this.#runAlone(task);
   }
 
   /** Other processes of the scheduler role skip their turn while one holds the task's lock. */
-  #runAlone(task: PeriodicTask): Promise<boolean> {
-    return this.#locks.runAlone(task.name, this.#stopping.signal, (signal) => task.run(signal));
+  async #runAlone(task: PeriodicTask): Promise<boolean> {
+    const work = async (signal: AbortSignal) => {
+      await task.run(signal);
+      await this.#noteSuccess(task);
+    };
+    if (!task.everywhere) return this.#database.taskLocks.runAlone(task.name, this.#stopping.signal, work);
+    await work(this.#stopping.signal);
+    return true;
   }
+
+  async #noteSuccess(task: PeriodicTask): Promise<void> {
+    const nowMs = performance.now();
+    const notedMs = this.#notedMs.get(task);
+    if (notedMs !== undefined && task.everyMs < noteEveryMs && nowMs - notedMs < noteEveryMs) return;
+    this.#notedMs.set(task, nowMs);
+    await this.#database.system((transaction) => noteSuccess(transaction, task));
+  }
+}
+
+/** Times are the database's: all processes share them. What an older version left is forgotten. */
+async function register({ client }: Transaction, tasks: readonly PeriodicTask[]): Promise<void> {
+  const names = tasks.map(({ name }) => name);
+  await client.query('delete from periodic_tasks where name <> all($1)', [names]);
+  await client.query(
+    `insert into periodic_tasks (name, every_ms, registered_at)
+     select name, every_ms, now() from unnest($1::text[], $2::bigint[]) as t (name, every_ms)
+     on conflict (name) do update set every_ms = excluded.every_ms`,
+    [names, tasks.map(({ everyMs }) => everyMs)],
+  );
+}
+
+async function isDue({ client }: Transaction, task: PeriodicTask): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select 1 from periodic_tasks
+      where name = $1 and succeeded_at > now() - make_interval(secs => $2::float8 / 1000)`,
+    [task.name, task.everyMs],
+  );
+  return rowCount === 0;
+}
+
+async function noteSuccess({ client }: Transaction, task: PeriodicTask): Promise<void> {
+  await client.query('update periodic_tasks set succeeded_at = clock_timestamp(), error = null where name = $1', [
+    task.name,
+  ]);
+}
+
+async function noteFailure({ client }: Transaction, task: PeriodicTask, error: unknown): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error);
+  await client.query('update periodic_tasks set error = $2 where name = $1', [task.name, message.slice(0, 1000)]);
+}
+
+/** Tasks that should have succeeded long ago: one fails, or no process with the scheduler role runs. */
+export function lateTasks(database: Database): Promise<string[]> {
+  return database.system(async ({ client }) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select name from periodic_tasks
+        where coalesce(succeeded_at, registered_at)
+              < now() - make_interval(secs => greatest($1::float8, every_ms * $2::float8) / 1000)
+        order by name`,
+      [lateAfterMsMin, latePeriods],
+    );
+    return rows.map(({ name }) => name);
+  });
 }

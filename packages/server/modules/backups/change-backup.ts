@@ -98,11 +98,12 @@ export async function setHold(
 ): Promise<void> {
   const organizationId = caller.organization.id;
   await context.platform.database.tenant(organizationId, async (transaction) => {
-    const row = await backupStore.lock(transaction, organizationId, backupId);
-    await backupStore.update(transaction, organizationId, backupId, {
+    await backupStore.lock(transaction, organizationId, backupId);
+    const row = await backupStore.update(transaction, organizationId, backupId, {
       legalHold,
       updatedAt: context.platform.clock.now(),
     });
+    if (!legalHold) await context.onFreed(transaction, row);
     const action = legalHold ? 'backup.held' : 'backup.released';
     await context.audit.noteCaller(transaction, caller, { action, resource: resourceOf(row) });
   });

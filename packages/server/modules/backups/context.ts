@@ -40,8 +40,8 @@ export interface BackupsContext {
   engine: EngineResources;
   /** What later modules do in the transaction in which a backup ends, whichever way. */
   onEnded(transaction: Transaction, ended: BackupInEvent): Promise<void>;
-  /** The same when a verification of a completed backup has passed. */
-  onProven(transaction: Transaction, row: BackupRow): Promise<void>;
+  /** The same when something that kept a backup from going has ended: a hold, a verification. */
+  onFreed(transaction: Transaction, row: BackupRow): Promise<void>;
   /** The same when a verification or a drill of a completed backup has failed. */
   onUnproven(
     transaction: Transaction,

@@ -16,7 +16,6 @@ export async function createBackup(
   caller: Caller,
   request: CreateBackupRequest,
 ): Promise<BackupRow> {
-  if (request.retention !== undefined) throw invalid('retention', 'is not served yet');
   const { organization, principal } = caller;
   const { database } = context.platform;
   const row = await database.tenant(organization.id, async (transaction) => {

@@ -20,6 +20,7 @@ export {
   membershipsOf,
   organizationsExist,
   planOf,
+  recipientsOf,
   roleIn,
 } from './organization-queries.ts';
 

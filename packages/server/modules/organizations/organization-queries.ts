@@ -1,7 +1,7 @@
-import type { Plan, Role } from '@holdfast/contract';
+import { notificationEvents, type Plan, type Role } from '@holdfast/contract';
 import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
-import { findMember } from './members/member-store.ts';
+import { emailsOfAdmins, findMember } from './members/member-store.ts';
 import { changeOrganization, findOrganization } from './organization-store.ts';
 import { memberships, organizations } from './tables.ts';
 
@@ -75,6 +75,18 @@ export const defaultStorage = {
     return rows.length > 0;
   },
 };
+
+/** Who is told by mail of what goes wrong; undefined while the organization is deleted. */
+export async function recipientsOf(
+  transaction: Transaction,
+  organizationId: string,
+): Promise<{ organizationName: string; emails: string[]; events: readonly string[] } | undefined> {
+  const row = await findOrganization(transaction, organizationId);
+  if (!row) return undefined;
+  if (row.notifications) return { organizationName: row.name, ...row.notifications };
+  const emails = await emailsOfAdmins(transaction, organizationId);
+  return { organizationName: row.name, emails, events: notificationEvents };
+}
 
 /** Those of the organizations that are not deleted; the transaction may span them. */
 export async function activeOrganizations({ orm }: Transaction, ids: readonly string[]) {

@@ -48,5 +48,5 @@ export function presentSubscription(row: OrganizationRow): DataOf<Operations['ge
 }
 
 function presentSettings(row: OrganizationRow): DataOf<Operations['getOrganization']>['settings'] {
-  return { timezone: row.timezone, defaultStorageId: row.defaultStorageId };
+  return { timezone: row.timezone, defaultStorageId: row.defaultStorageId, notifications: row.notifications };
 }

@@ -5,6 +5,11 @@ import { users } from '../auth/tables.ts';
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer';
 
+export interface NotificationSettings {
+  emails: string[];
+  events: ('backup.failed' | 'schedule.failed' | 'backup.anomaly' | 'pitr.stopped' | 'storage.error')[];
+}
+
 export const organizations = pgTable(
   'organizations',
   {
@@ -15,6 +20,8 @@ export const organizations = pgTable(
     billingCycle: text('billing_cycle').$type<'monthly' | 'yearly'>().notNull().default('monthly'),
     timezone: text('timezone').notNull().default('UTC'),
     defaultStorageId: text('default_storage_id'),
+    /** Who is told by mail, and of what; null: owners and admins of everything. */
+    notifications: jsonb('notifications').$type<NotificationSettings>(),
     deletedAt: instant('deleted_at'),
     recoveryDeadline: instant('recovery_deadline'),
     ...history,

@@ -16,7 +16,6 @@ export async function updateOrganization(
   caller: ConditionalCaller,
   wanted: NonNullable<BodyOf<Operations['updateOrganization']>>,
 ): Promise<OrganizationRow> {
-  if (wanted.settings?.notifications !== undefined) throw invalid('settings.notifications', 'is not served yet');
   return context.database.tenant(organizationId, async (transaction) => {
     const { organization } = await authorizeChange(transaction, organizationId, caller, role);
     caller.requireMatch(organizationEtag(organization));
@@ -24,6 +23,7 @@ export async function updateOrganization(
       name: wanted.name,
       timezone: wanted.settings?.timezone,
       defaultStorageId: wanted.settings?.defaultStorageId,
+      notifications: wanted.settings?.notifications,
     });
     if (Object.keys(change).length === 0) return organization;
     if (change.defaultStorageId)
@@ -39,13 +39,15 @@ export async function updateOrganization(
   });
 }
 
+const isSame = (left: unknown, right: unknown) => JSON.stringify(left) === JSON.stringify(right);
+
 /** The fields of `wanted` that are given and differ from what stands. */
 export function differences(
   row: OrganizationRow,
   wanted: { [Field in keyof OrganizationRow]?: OrganizationRow[Field] | undefined },
 ): Partial<OrganizationRow> {
   const entries = Object.entries(wanted) as [keyof OrganizationRow, unknown][];
-  return Object.fromEntries(entries.filter(([field, value]) => value !== undefined && value !== row[field]));
+  return Object.fromEntries(entries.filter(([field, value]) => value !== undefined && !isSame(value, row[field])));
 }
 
 async function requireStorage(

@@ -28,11 +28,11 @@ export function createSchedulesModule(context: SchedulesContext): Module {
   return {
     handlers: scheduleHandlers(context),
     tasks: [
-      { name: 'schedules', everyMs: secondMs, run: (signal) => startDue(context, signal) },
+      { name: 'schedules', everyMs: secondMs, everywhere: true, run: (signal) => startDue(context, signal) },
       { name: 'runs that have not begun', everyMs: 20 * secondMs, run: async () => void (await tellNotBegun(context)) },
       {
         name: 'retention',
-        everyMs: 10 * secondMs,
+        everyMs: 5 * secondMs,
         run: async (signal) => void (await applyRetention(context, signal)),
       },
       { name: 'schedule runs', everyMs: hourMs, run: (signal) => removeOldRuns(context, signal) },

@@ -10,6 +10,7 @@ export interface HealthReport {
   version: string;
   timestamp: string;
   checks: { database: CheckResult; redis: CheckResult; storage: CheckResult };
+  houseKeeping: { status: 'ok' | 'late'; late: string[] };
 }
 
 export interface HealthSources {
@@ -17,6 +18,8 @@ export interface HealthSources {
   database: Database;
   checkRedis: () => Promise<CheckResult>;
   checkStorage: () => Promise<CheckResult>;
+  /** House-keeping that should have succeeded long ago. */
+  lateTasks: () => Promise<string[]>;
 }
 
 const checkTimeoutMs = 3000;
@@ -29,8 +32,15 @@ export async function reportHealth(sources: HealthSources): Promise<HealthReport
     within(sources.checkRedis()),
     within(sources.checkStorage()),
   ]);
-  const status = database !== 'ok' ? 'unhealthy' : redis === 'error' || storage === 'error' ? 'degraded' : 'healthy';
-  return { status, version, timestamp: sources.clock.now().toISOString(), checks: { database, redis, storage } };
+  const late = database === 'ok' ? await sources.lateTasks().catch(() => []) : [];
+  const isDegraded = redis === 'error' || storage === 'error' || late.length > 0;
+  return {
+    status: database !== 'ok' ? 'unhealthy' : isDegraded ? 'degraded' : 'healthy',
+    version,
+    timestamp: sources.clock.now().toISOString(),
+    checks: { database, redis, storage },
+    houseKeeping: { status: late.length > 0 ? 'late' : 'ok', late },
+  };
 }
 
 async function checkDatabase(database: Database): Promise<CheckResult> {

@@ -47,6 +47,20 @@ export const idempotencyKeys = pgTable(
   ],
 ).enableRLS();
 
+/** House-keeping of the scheduler role, and when each piece of it last succeeded. */
+export const periodicTasks = pgTable(
+  'periodic_tasks',
+  {
+    name: text('name').primaryKey(),
+    everyMs: bigint('every_ms', { mode: 'number' }).notNull(),
+    registeredAt: instant('registered_at').notNull(),
+    succeededAt: instant('succeeded_at'),
+    /** Why it failed since. */
+    error: text('error'),
+  },
+  () => systemOnlyPolicies(),
+).enableRLS();
+
 /** Sealed values the whole installation shares, such as signing keys. */
 export const installationSecrets = pgTable(
   'installation_secrets',

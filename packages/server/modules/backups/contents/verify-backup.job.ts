@@ -124,7 +124,7 @@ async function endVerification(
       ...(result.status === 'passed' ? { verifiedAt: now } : {}),
     });
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
-    if (result.status === 'passed') await context.onProven(transaction, verified);
+    if (result.status === 'passed') await context.onFreed(transaction, verified);
     else if (loaded) await context.onUnproven(transaction, loaded, 'verification_failed');
     const { status, segments, documents, errors } = result;
     await context.audit.noteSystem(transaction, organizationId, {

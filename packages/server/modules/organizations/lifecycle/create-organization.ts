@@ -50,6 +50,7 @@ async function found(
     billingCycle: 'monthly',
     timezone: 'UTC',
     defaultStorageId: null,
+    notifications: null,
     deletedAt: null,
     recoveryDeadline: null,
     createdAt: now,

@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { users } from '../../auth/index.ts';
 import { memberships, type Role } from '../tables.ts';
@@ -50,6 +50,17 @@ export async function findMember(
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
   return row;
+}
+
+export async function emailsOfAdmins({ orm }: Transaction, organizationId: string): Promise<string[]> {
+  const rows = await orm
+    .select({ email: users.email })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), inArray(memberships.role, ['owner', 'admin'])))
+    .orderBy(asc(users.email))
+    .limit(100);
+  return rows.map(({ email }) => email);
 }
 
 export async function findOwner({ orm }: Transaction, organizationId: string): Promise<MemberRow> {

@@ -107,6 +107,7 @@ export async function unfreezeRetention(
     const now = platform.clock.now();
     const updated = await projectStore.update(transaction, project, { retentionFrozen: null, updatedAt: now });
     await checkRetention(transaction, organizationId, projectId, now);
+    await context.onUnfrozen(transaction, updated);
     await audit.noteCaller(transaction, caller, {
       action: 'project.retention_unfrozen',
       resource: { type: 'project', id: projectId },

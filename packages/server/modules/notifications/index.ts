@@ -1,0 +1,80 @@
+import { dayMs, hourMs, later, minuteMs, secondMs } from '../../platform/durations.ts';
+import { MailOutbox } from '../../platform/mail.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Module } from '../module.ts';
+import { recipientsOf } from '../organizations/index.ts';
+import { troubleMail } from './trouble-mail.ts';
+import { type Trouble, troubleStore } from './trouble-store.ts';
+import { Troubles } from './troubles.ts';
+
+export type { TroubleKind, TroubleWords } from './tables.ts';
+export { Troubles } from './troubles.ts';
+
+/** What begins within this time after the first is told in the same mail. */
+const gatherMs = 20 * secondMs;
+/** After a mail the next one of an organization waits and gathers. */
+const pauseMs = 5 * minuteMs;
+const organizationsPerRun = 100;
+const troublesPerMail = 500;
+const keptDays = 90;
+
+/** Tells people of troubles: once when one begins, once when it is over. */
+export function createNotificationsModule(platform: Platform): Module & { troubles: Troubles } {
+  const troubles = new Troubles(platform);
+  platform.outbox.listen((transaction, events) => troubles.hear(transaction, events));
+  return {
+    troubles,
+    handlers: {},
+    tasks: [
+      { name: 'notifications', everyMs: 5 * secondMs, run: (signal) => tellTroubles(platform, signal) },
+      { name: 'old troubles', everyMs: hourMs, run: () => forgetOld(platform) },
+    ],
+  };
+}
+
+async function tellTroubles(platform: Platform, signal: AbortSignal): Promise<void> {
+  const { database, clock } = platform;
+  const organizationIds = await database.system((transaction) =>
+    troubleStore.organizationsToTell(transaction, later(clock.now(), -gatherMs), organizationsPerRun),
+  );
+  for (const organizationId of organizationIds) {
+    if (signal.aborted) return;
+    await tellOrganization(platform, organizationId);
+  }
+}
+
+/** The mail is put into the outbox in the transaction that marks its news as told; the mail server is met later. */
+async function tellOrganization(platform: Platform, organizationId: string): Promise<void> {
+  const { database, clock, ids, baseUrl } = platform;
+  const mails = new MailOutbox(platform);
+  await database.tenant(organizationId, async (transaction) => {
+    const now = clock.now();
+    const lastToldAt = await troubleStore.lastToldAt(transaction, organizationId);
+    if (lastToldAt && later(lastToldAt, pauseMs) > now) return;
+    const found = await troubleStore.lockUntold(transaction, organizationId, troublesPerMail);
+    const told = await troubleStore.wasBeginTold(
+      transaction,
+      found.map(({ id }) => id),
+    );
+    const news = {
+      begun: found.filter(({ endedAt }) => endedAt === null),
+      ended: found.filter(({ id, endedAt }) => endedAt !== null && told.has(id)),
+    };
+    const recipients = await recipientsOf(transaction, organizationId);
+    for (const email of recipients?.emails ?? []) {
+      const wanted = (list: readonly Trouble[]) => list.filter(({ kind }) => recipients?.events.includes(kind));
+      const chosen = { begun: wanted(news.begun), ended: wanted(news.ended) };
+      if (chosen.begun.length + chosen.ended.length === 0) continue;
+      const mail = troubleMail(email, recipients?.organizationName ?? '', chosen, baseUrl());
+      await mails.post(transaction, organizationId, ids.next('evt'), mail);
+    }
+    const marked = found.map(({ id }) => id);
+    if (news.begun.length + news.ended.length > 0) await troubleStore.markTold(transaction, marked, now);
+    else await troubleStore.forget(transaction, marked);
+  });
+}
+
+async function forgetOld({ database, clock }: Platform): Promise<void> {
+  const before = later(clock.now(), -keptDays * dayMs);
+  await database.system((transaction) => troubleStore.removeEndedBefore(transaction, before, 5000));
+}

@@ -1,0 +1,119 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { TroubleKind, TroubleWords } from './tables.ts';
+
+export interface Trouble {
+  id: string;
+  kind: TroubleKind;
+  words: TroubleWords;
+  beganAt: Date;
+  endedAt: Date | null;
+}
+
+interface Row {
+  id: string;
+  kind: TroubleKind;
+  words: TroubleWords;
+  began_at: Date;
+  ended_at: Date | null;
+}
+
+/** All SQL on troubles. */
+export const troubleStore = {
+  /** One that is open already stays as it began: it is told once. */
+  async begin(
+    { client }: Transaction,
+    organizationId: string,
+    trouble: { id: string; kind: TroubleKind; subjectId: string; words: TroubleWords; beganAt: Date },
+  ): Promise<void> {
+    await client.query(
+      `insert into troubles (id, organization_id, kind, subject_id, words, began_at)
+       values ($1, $2, $3, $4, $5, $6)
+       on conflict (organization_id, kind, subject_id) where ended_at is null do nothing`,
+      [trouble.id, organizationId, trouble.kind, trouble.subjectId, JSON.stringify(trouble.words), trouble.beganAt],
+    );
+  },
+
+  async end(
+    { client }: Transaction,
+    organizationId: string,
+    kinds: readonly TroubleKind[],
+    subjectId: string,
+    now: Date,
+  ): Promise<void> {
+    await client.query(
+      `update troubles set ended_at = $4
+        where organization_id = $1 and kind = any($2) and subject_id = $3 and ended_at is null`,
+      [organizationId, [...kinds], subjectId, now],
+    );
+  },
+
+  /** Organizations with something untold that is old enough to be told together with what came right after it. */
+  async organizationsToTell({ client }: Transaction, before: Date, limit: number): Promise<string[]> {
+    const { rows } = await client.query<{ organization_id: string }>(
+      `select distinct organization_id from troubles
+        where (begin_told_at is null or (ended_at is not null and end_told_at is null))
+          and greatest(began_at, coalesce(ended_at, began_at)) <= $1
+        limit $2`,
+      [before, limit],
+    );
+    return rows.map((row) => row.organization_id);
+  },
+
+  /** When the last mail of this kind went out. */
+  async lastToldAt({ client }: Transaction, organizationId: string): Promise<Date | null> {
+    const { rows } = await client.query<{ told: Date | null }>(
+      `select greatest(max(begin_told_at), max(end_told_at)) as told from troubles where organization_id = $1`,
+      [organizationId],
+    );
+    return rows[0]?.told ?? null;
+  },
+
+  async lockUntold({ client }: Transaction, organizationId: string, limit: number): Promise<Trouble[]> {
+    const { rows } = await client.query<Row>(
+      `select id, kind, words, began_at, ended_at from troubles
+        where organization_id = $1 and (begin_told_at is null or (ended_at is not null and end_told_at is null))
+        order by began_at limit $2 for update skip locked`,
+      [organizationId, limit],
+    );
+    return rows.map((row) => ({
+      id: row.id,
+      kind: row.kind,
+      words: row.words,
+      beganAt: row.began_at,
+      endedAt: row.ended_at,
+    }));
+  },
+
+  /** Those whose beginning was never told and that are over need not be told at all. */
+  async wasBeginTold({ client }: Transaction, ids: readonly string[]): Promise<Set<string>> {
+    const { rows } = await client.query<{ id: string }>(
+      'select id from troubles where id = any($1) and begin_told_at is not null',
+      [[...ids]],
+    );
+    return new Set(rows.map(({ id }) => id));
+  },
+
+  async markTold({ client }: Transaction, ids: readonly string[], now: Date): Promise<void> {
+    await client.query(
+      `update troubles set begin_told_at = coalesce(begin_told_at, $2),
+              end_told_at = case when ended_at is null then null else $2 end
+        where id = any($1)`,
+      [[...ids], now],
+    );
+  },
+
+  /** Over before anybody was told: nothing to say. */
+  async forget({ client }: Transaction, ids: readonly string[]): Promise<void> {
+    await client.query('delete from troubles where id = any($1) and ended_at is not null and begin_told_at is null', [
+      [...ids],
+    ]);
+  },
+
+  async removeEndedBefore({ client }: Transaction, before: Date, limit: number): Promise<number> {
+    const { rowCount } = await client.query(
+      `delete from troubles where ctid = any(array(select ctid from troubles where ended_at < $1 limit $2))`,
+      [before, limit],
+    );
+    return rowCount ?? 0;
+  },
+};

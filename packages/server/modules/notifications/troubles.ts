@@ -1,0 +1,104 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { OutboxEvent } from '../../platform/outbox.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { TroubleKind, TroubleWords } from './tables.ts';
+import { troubleStore } from './trouble-store.ts';
+
+/** Where modules say that something goes wrong, and that it is over. Every call is part of their transaction. */
+export class Troubles {
+  readonly #platform: Pick<Platform, 'ids' | 'clock'>;
+
+  constructor(platform: Pick<Platform, 'ids' | 'clock'>) {
+    this.#platform = platform;
+  }
+
+  async begin(
+    transaction: Transaction,
+    organizationId: string,
+    kind: TroubleKind,
+    subjectId: string,
+    words: TroubleWords,
+  ): Promise<void> {
+    const { ids, clock } = this.#platform;
+    const trouble = { id: ids.next('evt'), kind, subjectId, words, beganAt: clock.now() };
+    await troubleStore.begin(transaction, organizationId, trouble);
+  }
+
+  async end(
+    transaction: Transaction,
+    organizationId: string,
+    kinds: readonly TroubleKind[],
+    subjectId: string,
+  ): Promise<void> {
+    await troubleStore.end(transaction, organizationId, kinds, subjectId, this.#platform.clock.now());
+  }
+
+  /** Most troubles are events that webhooks tell as well. */
+  async hear(transaction: Transaction, events: readonly OutboxEvent[]): Promise<void> {
+    for (const event of events) await this.#hear(transaction, event);
+  }
+
+  async #hear(transaction: Transaction, { organizationId, type, payload }: OutboxEvent): Promise<void> {
+    const data = payload.data as EventData;
+    const scheduleId = payload.metadata?.scheduleId ?? undefined;
+    if (type === 'backup.failed' && scheduleId)
+      return this.begin(transaction, organizationId, 'backup.failed', scheduleId, {
+        title: `A scheduled backup of ${data.project?.name} failed`,
+        detail: data.backup?.error?.message ?? 'The backup ended without a result.',
+        advice: adviceOf(data.backup?.error?.details) ?? 'Open the backup to see what can be done.',
+        page: `/backups/${data.backup?.id}`,
+      });
+    if (type === 'schedule.failed' && data.schedule)
+      return this.begin(transaction, organizationId, 'schedule.failed', data.schedule.id, {
+        title: `The schedule "${data.schedule.name}" of ${data.project?.name} missed a backup`,
+        detail: `It was due at ${data.expectedAt}. ${data.reason}`,
+        advice: 'See that a process with the roles scheduler and worker runs and can reach its database.',
+        page: `/schedules/${data.schedule.id}`,
+      });
+    if (type === 'backup.anomaly' && data.project)
+      return this.begin(transaction, organizationId, 'backup.anomaly', data.project.id, {
+        title: `A backup of ${data.project.name} is suspicious`,
+        detail: anomalySentence(data),
+        advice:
+          'Nothing of this project is removed until an admin has had a look and lets retention go on, on the page of the project.',
+        page: `/backups/${data.backup?.id}`,
+      });
+    if (type === 'storage.error' && data.storageDestination)
+      return this.begin(transaction, organizationId, 'storage.error', data.storageDestination.id, {
+        title: `The storage destination "${data.storageDestination.name}" does not work`,
+        detail: data.error?.message ?? 'It cannot be reached.',
+        advice: 'Backups into it fail until it works again. Test it and correct its credentials on its page.',
+        page: '/storage',
+      });
+    if (type === 'backup.completed' && scheduleId)
+      return this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], scheduleId);
+    if (type === 'schedule.deleted' && data.schedule)
+      return this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], data.schedule.id);
+    if (type === 'storage.connected' && data.storageDestination)
+      return this.end(transaction, organizationId, ['storage.error'], data.storageDestination.id);
+  }
+}
+
+/** The parts of the events' data that the sentences speak of. */
+interface EventData {
+  project?: { id: string; name: string };
+  backup?: { id: string; error?: { message: string; details?: Record<string, unknown> } };
+  schedule?: { id: string; name: string };
+  storageDestination?: { id: string; name: string };
+  error?: { message: string };
+  reason?: string;
+  expectedAt?: string;
+  before?: { documentCount: number; collection: string | null } | null;
+  after?: { documentCount: number } | null;
+}
+
+function adviceOf(details: Record<string, unknown> | undefined): string | undefined {
+  return typeof details?.advice === 'string' ? details.advice : undefined;
+}
+
+function anomalySentence({ reason, before, after }: EventData): string {
+  if (reason === 'verification_failed') return 'A verification found it damaged.';
+  if (reason === 'drill_failed') return 'A trial restore of it failed.';
+  const what = before?.collection ? `The collection ${before.collection}` : 'The database';
+  return `${what} had ${before?.documentCount} documents in the backup before, and has ${after?.documentCount} in this one.`;
+}

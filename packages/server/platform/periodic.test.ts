@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asOwner } from '../testing/people.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { PeriodicTasks } from './periodic.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const health = async () => (await app.request('GET', '/health')).body;
+
+test('every piece of house-keeping runs when it is told to, twice in a row', { timeout: 120_000 }, async () => {
+  for (const name of [...app.tasks.names, ...app.tasks.names]) await app.tasks.runNow(name);
+  expect(await health()).toMatchObject({ status: 'healthy', houseKeeping: { status: 'ok', late: [] } });
+});
+
+test('one that has not succeeded for long makes the service degraded, by its name', async () => {
+  const setBack = (name: string, interval: string) =>
+    asOwner(app.databaseUrl, (client) =>
+      client.query('update periodic_tasks set succeeded_at = now() - $2::interval where name = $1', [name, interval]),
+    );
+  await setBack('audit retention', '2 hours');
+  expect((await health()).status).toBe('healthy');
+  await setBack('audit retention', '4 hours');
+  expect(await health()).toMatchObject({
+    status: 'degraded',
+    houseKeeping: { status: 'late', late: ['audit retention'] },
+  });
+  await app.tasks.runNow('audit retention');
+  expect((await health()).status).toBe('healthy');
+});
+
+test('a failure is written down and the task goes on', async () => {
+  let runs = 0;
+  const task = {
+    name: 'schedules',
+    everyMs: 20,
+    everywhere: true,
+    run: async () => {
+      if (++runs < 3) throw new Error('not today');
+    },
+  };
+  const tasks = new PeriodicTasks([task], app.platform.database, app.platform.log);
+  await tasks.start();
+  await expect.poll(() => runs).toBeGreaterThan(4);
+  await tasks.close();
+  const { rows } = await asOwner(app.databaseUrl, (client) =>
+    client.query(`select error from periodic_tasks where name = 'schedules'`),
+  );
+  expect(rows).toEqual([{ error: null }]);
+});
