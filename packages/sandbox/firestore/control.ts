@@ -69,6 +69,11 @@ export class Control {
     this.#sandbox.store.database(name).setPointInTimeRecovery(enabled);
   }
 
+  /** As an exemption from the automatic indexes: what the field holds no longer counts against the limit of index entries. */
+  exemptFromIndexes(name: DatabaseName, field: string): void {
+    this.#sandbox.store.database(name).unindexedFields.add(field);
+  }
+
   /** What listeners may rely on from now on; streams that are open go on as they are. */
   setListenMode(mode: ListenMode, more: Partial<ListenBehaviour> = {}): void {
     this.#sandbox.listen = listenBehaviour(mode, more);

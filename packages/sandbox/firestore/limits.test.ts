@@ -32,6 +32,17 @@ test('a document of exactly 1 MiB by Firestore’s formula is stored, one byte m
   );
 });
 
+test('a million empty strings are a legal document of 5 MiB once their field is exempt from the indexes', async () => {
+  const element = Buffer.from([0x0a, 3, 0x8a, 1, 0]);
+  const strings = (count: number) =>
+    documentFields(['strings', new WireWriter().delimited(9, Buffer.alloc(count * element.length, element)).finish()]);
+  await expect(set(client, 'l/strings', strings(1_000_000))).rejects.toThrow('too many index entries');
+  sandbox.control.exemptFromIndexes({ project: 'demo', database: '(default)' }, 'strings');
+  expect(strings(1_000_000).length).toBeGreaterThan(4 * 1024 * 1024);
+  await set(client, 'l/strings', strings(1_000_000));
+  await expect(set(client, 'l/strings', strings(1_048_576))).rejects.toThrow('exceeds the maximum allowed size');
+});
+
 test('a request above 10 MiB is refused', async () => {
   const writes = Array.from({ length: 11 }, (_, index) =>
     setWrite(`big/d${index}`, fields({ s: 'x'.repeat(1_000_000) })),

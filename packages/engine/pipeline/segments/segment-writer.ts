@@ -4,13 +4,7 @@ import { type SealContext, type SegmentPosition, summaryOf } from '../../format/
 import type { SegmentContent } from '../../format/segment-header.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../../ports/errors.ts';
-import {
-  type RecordBatch,
-  type RecordLocation,
-  readRecordAt,
-  recordBodyBytesMax,
-  recordHeaderBytes,
-} from '../../ports/record.ts';
+import { type RecordBatch, type RecordLocation, readRecordAt } from '../../ports/record.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import type { SegmentCodec } from './segment-codec.ts';
 
@@ -87,7 +81,9 @@ export class SegmentWriter {
     if (this.#used > 0 && this.#used + bytes.length > this.#bytes.length) await this.#seal();
     if (this.#buffer === undefined) {
       this.#buffer = await this.#options.buffers.acquire();
-      this.#bytes = new Uint8Array(this.#buffer);
+      // A rare record is larger than a buffer: it gets memory of its own, and holds the buffer's place meanwhile.
+      const isTooLarge = bytes.length > this.#buffer.byteLength;
+      this.#bytes = isTooLarge ? new Uint8Array(bytes.length) : new Uint8Array(this.#buffer);
       this.#summary = summaryOf(this.#options.content, this.#options.context.database);
     }
     this.#bytes.set(bytes, this.#used);
@@ -104,7 +100,8 @@ export class SegmentWriter {
     }
     this.#assertUnbroken();
     const summary = this.#summary?.finish(this.#bytes);
-    const stored = this.#sealAndStore(this.#buffer!, this.#used, this.#sequence, summary);
+    const bytes = this.#bytes.subarray(0, this.#used);
+    const stored = this.#sealAndStore(bytes, this.#buffer!, this.#sequence, summary);
     this.#buffer = undefined;
     this.#summary = undefined;
     this.#used = 0;
@@ -115,16 +112,14 @@ export class SegmentWriter {
   }
 
   async #sealAndStore(
+    bytes: Uint8Array,
     buffer: ArrayBuffer,
-    length: number,
     sequence: number,
     summary: RecordSummary | undefined,
   ): Promise<FinishedSegment> {
     const { codec, context, content, range, buffers, store, keyOf, signal, lock } = this.#options;
     const position: SegmentPosition = { content, range, sequence, annex: new Uint8Array(0) };
-    const sealed = await codec
-      .seal(new Uint8Array(buffer, 0, length), position, context, summary)
-      .finally(() => buffers.release(buffer));
+    const sealed = await codec.seal(bytes, position, context, summary).finally(() => buffers.release(buffer));
     await store.put(keyOf(sealed.descriptor), sealed.bytes, {
       sha256: sealed.descriptor.sha256,
       isLastUse: true,
@@ -175,7 +170,3 @@ export function* splitRecords(bytes: Uint8Array, bytesMax: number): Generator<Ui
   }
   if (end > start) yield bytes.subarray(start, end);
 }
-
-/** A segment of one largest record must fit a buffer. */
-if (recordBodyBytesMax + recordHeaderBytes > segmentBufferBytes)
-  throw new Error('A record could outgrow a segment buffer.');

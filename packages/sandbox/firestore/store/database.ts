@@ -31,6 +31,8 @@ export class Database {
   readonly createTime: Micros;
   readonly transactions = new Transactions(this);
   readonly commitListeners = new Set<CommitListener>();
+  /** Fields that stand in no index, and may therefore hold more than the indexes take. */
+  readonly unindexedFields = new Set<string>();
   edition: DatabaseEdition = { edition: 'standard', realtimeUpdates: true };
   readonly #clock: Clock;
   readonly #entries = new Map<string, DocumentEntry>();

@@ -86,7 +86,8 @@ export class WriteBatch {
       return {};
     }
     const { fields, results } = this.#changed(write, before);
-    checkDocumentSize(before.name, name.segments, checkFields(fields));
+    const size = checkFields(fields, this.#database.unindexedFields);
+    checkDocumentSize(before.name, name.segments, size);
     return { updateTime: this.#keep(name.key, before, fields), transformResults: results };
   }
 
@@ -115,7 +116,7 @@ export class WriteBatch {
     const { message } = write;
     const isTransform = message.operation === 'transform';
     const transforms = isTransform ? message.transform!.fieldTransforms : (message.updateTransforms ?? []);
-    const base = isTransform ? (before.fields ?? noFields) : updated(write, before);
+    const base = isTransform ? (before.fields ?? noFields) : updated(write, before, this.#database.unindexedFields);
     if (transforms.length === 0) return { fields: base, results: [] };
     const fields = parseFields(base, documentEntry);
     const results = transforms.map((transform) => applyTransform(fields, transform, this.#time));
@@ -133,11 +134,15 @@ export class WriteBatch {
 }
 
 /** The fields after an update: all of the document's, or only those its mask names. */
-function updated({ message, fields }: PreparedWrite, before: DocumentState): Uint8Array {
+function updated(
+  { message, fields }: PreparedWrite,
+  before: DocumentState,
+  unindexed: ReadonlySet<string>,
+): Uint8Array {
   if (message.updateMask === null || message.updateMask === undefined) return fields;
   const paths = message.updateMask.fieldPaths.map(parseFieldPath);
   checkMask(paths);
-  checkFields(fields);
+  checkFields(fields, unindexed);
   if (paths.length === 0) return before.fields ?? noFields;
   const given = parseFields(fields, documentEntry);
   const result = parseFields(before.fields ?? noFields, documentEntry);

@@ -12,12 +12,14 @@ const indexEntriesMax = 40_000;
 /** A field stands in an ascending and in a descending index. */
 const indexesPerField = 2;
 
+const none: ReadonlySet<string> = new Set();
+
 /**
  * Checks the field entries of a document as production does and returns their size by Firestore's own formula
  * (which is not the encoded size).
  */
-export function checkFields(fields: Uint8Array): number {
-  const tally: Tally = { indexEntries: 0 };
+export function checkFields(fields: Uint8Array, unindexed: ReadonlySet<string> = none): number {
+  const tally: Tally = { indexEntries: 0, unindexed };
   const size = checkEntries(fields, 0, fields.length, documentEntry, 0, tally);
   if (tally.indexEntries > indexEntriesMax) throw invalid('too many index entries for entity');
   return size;
@@ -26,6 +28,8 @@ export function checkFields(fields: Uint8Array): number {
 /** Counted along the way: each field and each array element stands in the automatic indexes, maps by their fields. */
 interface Tally {
   indexEntries: number;
+  /** Fields of the document that stand in no index. */
+  readonly unindexed: ReadonlySet<string>;
 }
 
 export function checkDocumentSize(documentName: string, segments: readonly string[], fieldsBytes: number): void {
@@ -58,7 +62,10 @@ function checkEntries(bytes: Uint8Array, start: number, end: number, tag: number
     if (seen.has(hash)) checkDistinct(bytes, start, end, tag);
     seen.add(hash);
     size += entry.keyEnd - entry.keyStart + 1;
+    const indexEntries = tally.indexEntries;
     size += checkValue(bytes, entry.valueStart, entry.valueEnd, { depth, inArray: false, field: entry, tally });
+    const isExempt = tag === documentEntry && tally.unindexed.size > 0 && tally.unindexed.has(nameOf(bytes, entry));
+    if (isExempt) tally.indexEntries = indexEntries;
   }
   return size;
 }
