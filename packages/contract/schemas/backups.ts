@@ -42,6 +42,7 @@ const copy = z
 
 /** What a backup says beside its data. Texts of older backups have no code of their own: they are notes. */
 export const warningCodes = [
+  'AUTH_TENANTS_LEFT_OUT',
   'BECAME_FULL',
   'COLLECTION_NOT_FOUND',
   'COPY_FAILED',

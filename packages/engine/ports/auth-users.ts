@@ -8,6 +8,8 @@ export interface AuthUserSource {
   /** How the password hashes were made; without it they cannot be imported elsewhere. */
   hashConfiguration(options?: SourceCallOptions): Promise<AuthHashConfiguration>;
   users(options?: SourceCallOptions): AsyncIterable<AuthUserBatch>;
+  /** Ids of Identity Platform tenants, whose accounts are not among `users`. Absent: the source has none. */
+  tenantIds?(options?: SourceCallOptions): Promise<readonly string[]>;
 }
 
 export interface AuthUserTarget {

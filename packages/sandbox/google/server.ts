@@ -188,6 +188,12 @@ function callApi(
     const signIn = { email: { enabled: true, passwordRequired: true }, hashConfig: project.hashConfig };
     return { name: `projects/${project.projectNumber}/config`, signIn };
   }
+  if (method === 'GET' && rest === '/tenants' && path.startsWith('/v2/')) {
+    const ids = new Set([...project.users.values()].map(({ tenantId }) => tenantId).filter((id) => id !== undefined));
+    return ids.size === 0
+      ? {}
+      : { tenants: [...ids].map((id) => ({ name: `projects/${project.projectId}/tenants/${id}` })) };
+  }
   const accounts = /^(?:\/tenants\/([^/]+))?\/accounts(?::(\w+))?$/.exec(rest);
   if (accounts === null)
     throw new GoogleError(404, 'NOT_FOUND', `The requested URL ${path} was not found on this server.`);

@@ -59,7 +59,10 @@ export async function backUpUsers(source: AuthUserSource, options: BackUpUsersOp
   }
   return {
     section: { count, hashConfiguration, segments },
-    warnings: redactionWarnings(hashConfiguration.passwordHashesRedacted),
+    warnings: [
+      ...redactionWarnings(hashConfiguration.passwordHashesRedacted),
+      ...tenantWarnings((await source.tenantIds?.(call)) ?? []),
+    ],
   };
 }
 
@@ -67,6 +70,13 @@ function redactionWarnings(isRedacted: boolean): string[] {
   if (!isRedacted) return [];
   return [
     'PASSWORD_HASHES_REDACTED: The credentials may not read password hashes. Restored users would have no passwords.',
+  ];
+}
+
+function tenantWarnings(tenantIds: readonly string[]): string[] {
+  if (tenantIds.length === 0) return [];
+  return [
+    `AUTH_TENANTS_LEFT_OUT: The project has ${tenantIds.length} Identity Platform tenants. Their users are not in this backup: ${tenantIds.slice(0, 20).join(', ')}.`,
   ];
 }
 

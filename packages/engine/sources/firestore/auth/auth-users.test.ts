@@ -94,6 +94,14 @@ describe('reading users', () => {
     expect(configuration.signerKey).toBe(google.control.state.projects.get('shop')!.hashConfig.signerKey);
   });
 
+  test('tenants of Identity Platform are named, because their users are not among them', async () => {
+    expect(await connect('shop').tenantIds()).toEqual([]);
+    const { users } = google.control.state.projects.get('shop')!;
+    users.set('t1/x', { localId: 'x', tenantId: 't1' });
+    expect(await connect('shop').tenantIds()).toEqual(['t1']);
+    expect((await collect(connect('shop').users())).flatMap((batch) => batch.users)).toHaveLength(2_345);
+  });
+
   test('redacted hashes are noticed, not stored as if they were passwords', async () => {
     const viewer = connect('shop', 'vic@example.com');
     expect(await viewer.hashConfiguration()).toMatchObject({ passwordHashesRedacted: true });
@@ -183,6 +191,26 @@ describe('restoring users', () => {
     expect(result.imported).toBe(3);
     expect(result.errors).toHaveLength(3);
     expect(result.errors[0]!.message).toContain('without a password');
+  });
+
+  test('a redacted hash never takes a living account its password', async () => {
+    const viewer = connect('shop', 'vic@example.com');
+    const [first] = await collect(viewer.users());
+    const target = connect('shop');
+    const some = [...first!.users.slice(0, 3), { ...first!.users[3]!, localId: 'no-password', email: 'n@example.com' }];
+    const living = { localId: 'no-password', email: 'n@example.com', displayName: 'old' };
+    await target.importUsers(batchesOf([living]), { hashConfiguration: hashes, mode: 'overwrite' });
+    const changed = some.map((user) => ({ ...user, displayName: 'restored' }));
+    const result = await target.importUsers(batchesOf(changed), { hashConfiguration: hashes, mode: 'overwrite' });
+    expect(result).toMatchObject({ imported: 1, skipped: 0, failed: 3 });
+    expect(result.errors[0]!.message).toContain('the account has a password');
+    const stored = (await collect(target.users())).flatMap((batch) => batch.users);
+    for (const { localId } of some.slice(0, 3)) {
+      const user = stored.find((each) => each.localId === localId)!;
+      expect(user).toMatchObject({ passwordHash: hash });
+      expect(user.displayName).toBeUndefined();
+    }
+    expect(stored.find(({ localId }) => localId === 'no-password')).toMatchObject({ displayName: 'restored' });
   });
 
   test('missing rights are RESTORE_PERMISSION_DENIED', async () => {

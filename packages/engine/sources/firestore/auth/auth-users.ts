@@ -61,6 +61,25 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
     } while (token !== '');
   }
 
+  async tenantIds(options: SourceCallOptions = {}): Promise<readonly string[]> {
+    const ids: string[] = [];
+    let pageToken = '';
+    try {
+      do {
+        const query = new URLSearchParams({ pageSize: String(pageSize), ...(pageToken === '' ? {} : { pageToken }) });
+        const page = await this.#accounts.get(`tenants?${query}`, options.signal, 'v2');
+        for (const { name } of (page.tenants as { name: string }[] | undefined) ?? [])
+          ids.push(name.split('/').at(-1)!);
+        pageToken = (page.nextPageToken as string | undefined) ?? '';
+      } while (pageToken !== '');
+    } catch (error) {
+      // Projects without Identity Platform refuse the question, and so have no tenants.
+      const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'SOURCE_NOT_FOUND');
+      if (!isRefusal && !isPermissionDenied(error)) throw error;
+    }
+    return ids;
+  }
+
   importUsers(batches: AsyncIterable<AuthUserBatch>, options: AuthImportOptions): Promise<AuthImportResult> {
     return importUsers(this.#accounts, batches, options);
   }
@@ -79,7 +98,7 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
       return (config.signIn as { hashConfig?: HashConfig } | undefined)?.hashConfig;
     } catch (error) {
       // Without this one right the users can still be read, only their passwords cannot be brought back.
-      if (isEngineError(error, 'SOURCE_AUTH_ERROR') && error.details.grpcCode === 'PERMISSION_DENIED') return undefined;
+      if (isPermissionDenied(error)) return undefined;
       throw error;
     }
   }
@@ -89,4 +108,8 @@ export class FirestoreAuthUsers implements AuthUserSource, AuthUserTarget {
     const users = ((page.users as AuthUser[] | undefined) ?? []).filter(hasPasswordSignIn);
     return users.some(isRedacted);
   }
+}
+
+function isPermissionDenied(error: unknown): boolean {
+  return isEngineError(error, 'SOURCE_AUTH_ERROR') && error.details.grpcCode === 'PERMISSION_DENIED';
 }

@@ -10,10 +10,14 @@ import {
   isEngineError,
 } from '../../../ports/index.ts';
 import type { AccountsClient, JsonObject } from './accounts-client.ts';
-import { isRedacted } from './redaction.ts';
+import { hasPasswordSignIn, isRedacted } from './redaction.ts';
 
 const usersPerCall = 500;
+/** As many as one lookup takes. */
+const lookupMax = 100;
 const errorsMax = 100;
+const keptPassword =
+  'Not overwritten: the account has a password, and the hash in the backup was redacted when it was made.';
 const exists = /existing account|already exists/i;
 
 /** What the API returns but does not take. */
@@ -31,26 +35,64 @@ export async function importUsers(
   };
   for await (const { users } of batches) {
     for (let offset = 0; offset < users.length; offset += usersPerCall) {
-      await importSome(users.slice(offset, offset + usersPerCall));
+      const some = users.slice(offset, offset + usersPerCall);
+      const redacted = some.filter(isRedacted);
+      if (redacted.length < some.length)
+        await importSome(
+          some.filter((user) => !isRedacted(user)),
+          options.mode,
+        );
+      if (redacted.length > 0) await importRedacted(redacted);
     }
   }
   return result;
 
-  async function importSome(users: readonly AuthUser[]): Promise<void> {
+  /** Overwriting with what has no hash would take a living account its password, so existing ones are looked at first. */
+  async function importRedacted(users: readonly AuthUser[]): Promise<void> {
+    if (options.mode !== 'overwrite') return await importSome(users, options.mode);
+    const existing: AuthUser[] = [];
+    await importSome(users, 'skip_existing', (user) => existing.push(user));
+    const living = await withPassword(existing.map(({ localId }) => localId));
+    for (const { localId } of existing.filter((user) => living.has(user.localId))) fail(localId, keptPassword);
+    const free = existing.filter((user) => !living.has(user.localId));
+    if (free.length > 0) await importSome(free, 'overwrite');
+  }
+
+  async function withPassword(localIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (let offset = 0; offset < localIds.length; offset += lookupMax) {
+      const localId = localIds.slice(offset, offset + lookupMax);
+      const answer = await accounts.post('accounts:lookup', { localId }, options.signal).catch((error: unknown) => {
+        throw asRestoreFailure(error);
+      });
+      const users = (answer.users as AuthUser[] | undefined) ?? [];
+      for (const user of users.filter(hasPasswordSignIn)) found.add(user.localId);
+    }
+    return found;
+  }
+
+  async function importSome(
+    users: readonly AuthUser[],
+    mode: AuthImportOptions['mode'],
+    onExisting = (_: AuthUser): unknown => {
+      result.skipped += 1;
+      return undefined;
+    },
+  ): Promise<void> {
     if (options.signal?.aborted) throw new EngineError('CANCELLED', 'The work was cancelled.');
     let answer: JsonObject;
     try {
-      answer = await accounts.post('accounts:batchCreate', request(users, options), options.signal);
+      answer = await accounts.post('accounts:batchCreate', request(users, { ...options, mode }), options.signal);
     } catch (error) {
       if (!isEngineError(error, 'VALIDATION_ERROR')) throw asRestoreFailure(error);
-      await importApart(users, error.message);
+      await importApart(users, mode, onExisting, error.message);
       return;
     }
     const errors = (answer.error as { index: number; message: string }[] | undefined) ?? [];
     const failed = new Map(errors.map((entry) => [entry.index ?? 0, entry.message]));
     users.forEach((user, index) => {
       const message = failed.get(index);
-      if (message !== undefined && options.mode === 'skip_existing' && exists.test(message)) result.skipped += 1;
+      if (message !== undefined && mode === 'skip_existing' && exists.test(message)) onExisting(user);
       else if (message !== undefined) fail(user.localId, message);
       else {
         result.imported += 1;
@@ -60,14 +102,19 @@ export async function importUsers(
   }
 
   /** The API refuses a whole request for some faults of one user: halving finds the culprit. */
-  async function importApart(users: readonly AuthUser[], message: string): Promise<void> {
+  async function importApart(
+    users: readonly AuthUser[],
+    mode: AuthImportOptions['mode'],
+    onExisting: (user: AuthUser) => unknown,
+    message: string,
+  ): Promise<void> {
     if (users.length === 1) {
       fail(users[0]!.localId, message);
       return;
     }
     const middle = users.length >> 1;
-    await importSome(users.slice(0, middle));
-    await importSome(users.slice(middle));
+    await importSome(users.slice(0, middle), mode, onExisting);
+    await importSome(users.slice(middle), mode, onExisting);
   }
 
   /** The account is there but its password is not: that must not look like a success. */
