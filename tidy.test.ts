@@ -28,6 +28,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/engine/sources': ['packages/engine/sources', 'packages/engine/format', 'packages/engine/ports'],
   'packages/engine': ['packages/engine'],
   'packages/sandbox': ['packages/sandbox'],
+  'packages/web': ['packages/web', 'packages/contract'],
   'packages/cli': ['packages/cli', 'packages/contract', 'packages/engine'],
   'packages/server/platform': ['packages/server/platform', 'packages/contract', 'packages/server/config.ts'],
   'packages/server/http': ['packages/server/http', 'packages/server/platform', 'packages/contract'],
@@ -41,6 +42,8 @@ const layers: Record<string, readonly string[]> = {
     'packages/engine',
     'packages/sandbox',
   ],
+  // The dashboard is built and served, never called.
+  'packages/server/main.ts': ['packages/server', 'packages/contract', 'packages/engine', 'packages/web'],
   'packages/server': ['packages/server', 'packages/contract', 'packages/engine', 'packages/sandbox'],
   bench: ['bench', 'packages'],
   scripts: ['scripts', 'packages', 'bench'],

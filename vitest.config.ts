@@ -31,7 +31,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'database',
-          include: ['packages/{server,cli}/**/*.test.ts'],
+          include: ['packages/{server,cli,web}/**/*.test.ts'],
           globalSetup: ['packages/server/testing/global-setup.ts'],
           pool: 'forks',
         },

@@ -4,6 +4,7 @@ import { createClient } from '@holdfast/contract/client';
 import { connectFirestore, documentContent, everything, readRecords, wholeDatabase } from '@holdfast/engine';
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { type App, loadConfig, startApp } from '@holdfast/server';
+import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 
 /**
  * The whole story on one machine: a Firestore in a box, an encrypted full backup, an accident, an increment, the diff,
@@ -45,7 +46,8 @@ async function main(): Promise<void> {
   });
   console.log('\nHoldfast: a backup you can trust, shown from start to finish.\n');
   const firestore = await startFirestoreSandbox();
-  const app = await startApp(config);
+  if (!once) await ensureDashboard((line) => console.log(`  ${line}`));
+  const app = await startApp(config, { dashboardFolder });
   try {
     await tell(app, firestore);
     table();

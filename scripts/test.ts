@@ -19,6 +19,7 @@ let passed = 0;
 let failed = 0;
 for (const [name, command, args] of [
   ['types', 'tsc', ['--noEmit', '-p', 'tsconfig.json']],
+  ['types of the dashboard', 'tsc', ['--noEmit', '-p', 'packages/web/tsconfig.json']],
   ['lint', 'biome', ['check', '--error-on-warnings', '.']],
 ] as const) {
   if (run(name, command, [...args])) passed++;

@@ -15,6 +15,7 @@ type Examples = {
 
 export const requestExamples: Examples = {
   exchangeCode: { code: 'the code from the callback', grant_type: 'authorization_code' },
+  signInWithLink: { token: 'hfl_…' },
   refreshTokens: { refreshToken: 'the refresh token of the last answer' },
   createOrganization: { name: 'Acme', slug: 'acme' },
   updateOrganization: {

@@ -29,6 +29,8 @@ export { loadConfig } from './config.ts';
 export interface AppOverrides {
   clock?: Clock;
   log?: Logger;
+  /** Where the built dashboard lies; without it a browser sees a plain front door. */
+  dashboardFolder?: string;
   /** For tests: every answer is held against the contract. */
   checkAnswers?: boolean;
   /** For tests: a transaction that begins inside another one is an error. */
@@ -129,7 +131,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     publicOrigin: () => new URL(platform.baseUrl()).origin,
     checkAnswers: overrides.checkAnswers ?? false,
   });
-  if (isApi) servePages(http);
+  if (isApi) servePages(http, overrides.dashboardFolder);
   address.value = await listen(http, config, lifecycle);
 
   if (config.HOLDFAST_ROLES.includes('worker')) {

@@ -1,6 +1,7 @@
 import { tuneCollector } from '@holdfast/engine';
+import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { startApp } from './app.ts';
-import { ConfigurationError, describeConfig, loadConfig } from './config.ts';
+import { type Config, ConfigurationError, describeConfig, loadConfig } from './config.ts';
 import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
 
 /** Starts the service, or with `--print-config` shows how it would start. */
@@ -11,7 +12,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${describeConfig(config)}\n`);
     return;
   }
-  const app = await startApp(config);
+  const app = await startApp(config, { dashboardFolder: await builtDashboard(config) });
   process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
   let asked = 0;
@@ -21,6 +22,16 @@ async function main(): Promise<void> {
       app.close().then(() => process.exit(0));
     });
   }
+}
+
+/** Built on first start, and again when its sources are newer. A service without it is still a service. */
+async function builtDashboard(config: Config): Promise<string> {
+  if (config.HOLDFAST_ROLES.includes('api')) {
+    await ensureDashboard((line) => process.stdout.write(`${line}\n`)).catch((error: unknown) =>
+      process.stderr.write(`The dashboard was not built: ${error instanceof Error ? error.message : String(error)}\n`),
+    );
+  }
+  return dashboardFolder;
 }
 
 main().catch((error: unknown) => {

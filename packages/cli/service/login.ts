@@ -55,14 +55,14 @@ async function obtain(link: string | undefined, options: LoginOptions): Promise<
   return { url, token: given === undefined ? await askForKey() : await secretOf(given) };
 }
 
-/** The link sets cookies, as it is made for a browser; the tokens in them are what a command needs. */
+/** What is behind the link sets cookies, as it is made for a browser; the tokens in them are what a command needs. */
 async function followLink(link: string): Promise<StoredSignIn> {
   const found = URL.parse(link);
   const token = found?.searchParams.get('token');
   if (!found?.pathname.endsWith(linkPath) || !token) throw wrongUsage(`This is no sign-in link: ${link}`);
   const url = checkedUrl(`${found.origin}${found.pathname.slice(0, -linkPath.length)}`);
   const client: Client = createClient({ baseUrl: url });
-  const { headers } = await client.request('signInLocally', { query: { token } });
+  const { headers } = await client.request('signInWithLink', { body: { token } });
   const cookies = new Map(
     headers.getSetCookie().map((line) => line.split(';')[0]!.split(/=(.*)/s, 2) as [string, string]),
   );

@@ -7,6 +7,7 @@ import {
   refreshRequest,
   renewedCookies,
   session,
+  signInMethods,
   tokenRequest,
   tokenSet,
   user,
@@ -152,6 +153,34 @@ export const signInLocally = operation({
   query: z.object({ token: text({ min: 1, max: 512 }) }),
   success: redirect,
   errors: ['UNAUTHORIZED'],
+});
+
+export const signInWithLink = operation({
+  id: 'signInWithLink',
+  method: 'POST',
+  path: '/auth/local',
+  tag,
+  summary: 'Use the one-time link of a fresh installation',
+  description:
+    'What the page behind the link does when its button is pressed, and what the command line does. Looking at the link uses nothing up; this does. Answers with session cookies.',
+  access: anyone,
+  documented: false,
+  rateLimit: 'auth',
+  body: z.strictObject({ token: text({ min: 1, max: 512 }) }),
+  success: done,
+  errors: ['UNAUTHORIZED'],
+});
+
+export const getSignInMethods = operation({
+  id: 'getSignInMethods',
+  method: 'GET',
+  path: api('/auth/methods'),
+  tag,
+  summary: 'Show how people can sign in',
+  description: 'Which identity provider is configured, if any, and whether the printed link is accepted.',
+  access: anyone,
+  success: ok(signInMethods),
+  errors: [],
 });
 
 export const getSigningKeys = operation({

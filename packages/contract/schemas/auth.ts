@@ -46,6 +46,16 @@ export const session = z
   })
   .meta({ id: 'Session', description: 'One sign-in that is still good.' });
 
+export const signInMethods = z
+  .object({
+    provider: z
+      .object({ kind: z.enum(['google', 'other']), host: text({ max: 255 }) })
+      .nullable()
+      .describe('The identity provider, begun at `/auth/google`.'),
+    local: z.boolean().describe('Whether the one-time link the server prints is accepted.'),
+  })
+  .meta({ id: 'SignInMethods', description: 'How people can sign in.' });
+
 const jsonWebKey = z
   .object({
     kty: z.literal('RSA'),

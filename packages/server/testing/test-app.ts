@@ -39,7 +39,7 @@ export interface TestResponse {
 /** The whole service on a database of its own, listening on a free port, its clock movable. */
 export async function startTestApp(
   environment: Record<string, string> = {},
-  overrides: Pick<AppOverrides, 'outbound'> = {},
+  overrides: Pick<AppOverrides, 'outbound' | 'dashboardFolder'> = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-app-'));

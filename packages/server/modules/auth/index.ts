@@ -100,6 +100,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
         refresh,
         membershipsOf,
         refreshLifetimeSeconds,
+        issuer: provider ? config.OIDC_ISSUER : undefined,
       }),
       tasks: cleanupTasks({ database, clock, keyPairs }),
     },

@@ -26,6 +26,8 @@ export interface AuthRoutes {
   refresh: RefreshOptions;
   membershipsOf: MembershipsOf;
   refreshLifetimeSeconds: number;
+  /** The issuer people sign in with; undefined when none is configured. */
+  issuer: string | undefined;
 }
 
 /** The dashboard. */
@@ -35,10 +37,13 @@ export function authHandlers(options: AuthRoutes): Handlers {
   return { ...signInHandlers(options), ...sessionHandlers(options) };
 }
 
-function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds }: AuthRoutes): Handlers {
+function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds, issuer }: AuthRoutes): Handlers {
   return {
     startSignIn: async (call) => {
-      const { location, browser } = await signIn.start(call.query.redirect_uri, call.cookies[browserCookie]);
+      const { location, browser } = await signIn.start(
+        { redirectUri: call.query.redirect_uri, identityOnly: call.query.scope === 'identity' },
+        call.cookies[browserCookie],
+      );
       return { location, cookies: [browserCookieWith(browser, flowMs / 1000)] };
     },
     finishSignIn: async (call) => {
@@ -50,6 +55,11 @@ function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds }: Auth
       const tokens = await local.signIn(call.query.token, call.origin);
       return { location: home, cookies: sessionCookies(tokens, refreshLifetimeSeconds) };
     },
+    signInWithLink: async (call) => {
+      const tokens = await local.signIn(call.body.token, call.origin);
+      return { message: 'Signed in.', cookies: sessionCookies(tokens, refreshLifetimeSeconds) };
+    },
+    getSignInMethods: async () => ({ data: { provider: presentProvider(issuer), local: local.isAllowed } }),
     exchangeCode: async (call) => ({
       data: { ...(await signIn.exchange(call.body, call.origin)), tokenType: 'Bearer' },
     }),
@@ -65,6 +75,12 @@ function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds }: Auth
       };
     },
   };
+}
+
+function presentProvider(issuer: string | undefined): DataOf<Operations['getSignInMethods']>['provider'] {
+  if (issuer === undefined) return null;
+  const { host } = new URL(issuer);
+  return { kind: host === 'accounts.google.com' ? 'google' : 'other', host };
 }
 
 function sessionHandlers({ database, cursors, keys, sessions, membershipsOf }: AuthRoutes): Handlers {

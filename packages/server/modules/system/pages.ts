@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { version } from '../../version.ts';
+import { serveDashboard } from './dashboard.ts';
 import { docsPage } from './docs/docs-page.ts';
 
 const style = `
@@ -23,11 +24,12 @@ const policy =
 const docsPolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/** The pages a browser sees before the dashboard: a front door and the readable documentation of the API. */
-export function servePages(app: FastifyInstance): void {
+/** What a browser sees: the dashboard, or a plain front door where it was not built, and the readable documentation of the API. */
+export function servePages(app: FastifyInstance, dashboardFolder: string | undefined): void {
+  const hasDashboard = dashboardFolder !== undefined && serveDashboard(app, dashboardFolder);
   const html = 'text/html; charset=utf-8';
   const files = [
-    { path: '/', type: html, text: frontPage(), policy },
+    ...(hasDashboard ? [] : [{ path: '/', type: html, text: frontPage(), policy }]),
     { path: '/docs', type: html, text: docsPage(), policy: docsPolicy },
     { path: '/docs/docs.css', type: 'text/css; charset=utf-8', text: docsFile('docs.css'), policy },
     { path: '/docs/docs.js', type: 'text/javascript; charset=utf-8', text: docsFile('docs.js'), policy },

@@ -16,11 +16,9 @@ export interface FlowSecrets {
   codeVerifier: string;
 }
 
-/** Identity, then the three Google scopes that let a person's projects be backed up. */
-const scopes = [
-  'openid',
-  'email',
-  'profile',
+const identityScopes = ['openid', 'email', 'profile'];
+/** The three Google scopes that let a person's projects be backed up. */
+const projectScopes = [
   'https://www.googleapis.com/auth/firebase',
   'https://www.googleapis.com/auth/cloud-platform',
   'https://www.googleapis.com/auth/datastore',
@@ -52,17 +50,17 @@ export class IdentityProvider {
     this.#log = log;
   }
 
-  async authorizationUrl(secrets: FlowSecrets, redirectUri: string): Promise<string> {
+  /** With `identityOnly` nothing is asked for beyond who the person is, and no consent is kept. */
+  async authorizationUrl(secrets: FlowSecrets, redirectUri: string, identityOnly: boolean): Promise<string> {
     const [configuration] = await this.#configurations();
     const url = oidc.buildAuthorizationUrl(configuration as oidc.Configuration, {
       redirect_uri: redirectUri,
-      scope: scopes.join(' '),
+      scope: [...identityScopes, ...(identityOnly ? [] : projectScopes)].join(' '),
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(secrets.codeVerifier),
       code_challenge_method: 'S256',
-      access_type: 'offline',
-      prompt: 'consent',
+      ...(identityOnly ? { prompt: 'select_account' } : { access_type: 'offline', prompt: 'consent' }),
     });
     return url.href;
   }

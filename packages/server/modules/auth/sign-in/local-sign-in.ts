@@ -31,6 +31,10 @@ export class LocalSignIn {
     this.#options = options;
   }
 
+  get isAllowed(): boolean {
+    return this.#options.isAllowed;
+  }
+
   /** A new link at each start. Undefined when the link would be refused. */
   async link(): Promise<string | undefined> {
     const { database, clock, isAllowed, baseUrl } = this.#options;

@@ -48,13 +48,14 @@ export class SignIn {
   }
 
   /** Where to send the browser, and the value of the cookie that will recognise it. Several tabs share one. */
-  async start(redirectUri: string | undefined, browserCookie: string | undefined) {
+  async start(wish: { redirectUri: string | undefined; identityOnly: boolean }, browserCookie: string | undefined) {
     const provider = this.#provider();
+    const { redirectUri, identityOnly } = wish;
     if (redirectUri !== undefined && !this.#options.allowedRedirectUris.includes(redirectUri))
       throw invalid('redirect_uri', 'is not on the list of allowed addresses');
     const browser = browserCookie && browserPattern.test(browserCookie) ? browserCookie : random();
     const secrets = await this.#options.flows.begin(browser, redirectUri ?? null);
-    return { location: await provider.authorizationUrl(secrets, this.#callbackUri()), browser };
+    return { location: await provider.authorizationUrl(secrets, this.#callbackUri(), identityOnly), browser };
   }
 
   async finish(query: CallbackQuery, browserCookie: string | undefined, origin: RequestOrigin): Promise<SignInEnd> {

@@ -1,0 +1,122 @@
+import type { DataOf, ItemOf, OperationId, Operations } from '@holdfast/contract';
+import type { CallInput, HoldfastError, Page, Result } from '@holdfast/contract/client';
+import {
+  keepPreviousData,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { clientFor } from './client.ts';
+import { useOrganizationId } from './organization.tsx';
+
+/** Every call of the contract, also those this service does not serve yet: they answer NOT_FOUND. */
+export type CallId = OperationId;
+type Input<I extends CallId> = CallInput<Operations[I]>;
+export type Answered<I extends CallId> = Result<Operations[I]>;
+type ListId = { [I in CallId]: Operations[I] extends { success: { kind: 'list' } } ? I : never }[CallId];
+
+export interface ReadOptions {
+  enabled?: boolean;
+  /** Absent: every 15 seconds while the page is seen. False: once. */
+  everyMs?: number | false;
+}
+
+export const refetchMs = 15_000;
+
+/** Whether an answer says that this service does not know the call at all. Then a page says less. */
+export function isUnserved(error: HoldfastError | null): boolean {
+  return error?.code === 'NOT_FOUND' && error.message.startsWith('There is nothing at');
+}
+
+function callOf<I extends CallId>(organizationId: string | undefined, id: I) {
+  const { request } = clientFor(organizationId) as unknown as {
+    request: (id: I, input: unknown) => Promise<{ result: Answered<I> }>;
+  };
+  return async (input: unknown) => (await request(id, input)).result;
+}
+
+export function keyOf(organizationId: string | undefined, id: CallId, input: unknown): readonly unknown[] {
+  return [organizationId ?? 'person', id, input];
+}
+
+/** Reads one answer and keeps it fresh. */
+export function useRead<I extends CallId>(
+  id: I,
+  input: Input<I>,
+  options: ReadOptions = {},
+): UseQueryResult<Answered<I>, HoldfastError> {
+  const organizationId = useOrganizationId();
+  return useQuery<Answered<I>, HoldfastError>({
+    queryKey: keyOf(organizationId, id, input),
+    queryFn: ({ signal }) => callOf(organizationId, id)({ ...input, signal }),
+    enabled: options.enabled ?? true,
+    refetchInterval: options.everyMs ?? refetchMs,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Reads a list page by page. */
+export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {
+  const organizationId = useOrganizationId();
+  const given = input as { query?: Record<string, unknown> };
+  const result = useInfiniteQuery({
+    queryKey: [...keyOf(organizationId, id, input), 'pages'],
+    queryFn: ({ signal, pageParam }) =>
+      callOf(
+        organizationId,
+        id,
+      )({
+        ...input,
+        query: { ...given.query, ...(pageParam === undefined ? {} : { cursor: pageParam }) },
+        signal,
+      }) as Promise<Page<ItemOf<Operations[I]>[]>>,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
+    enabled: options.enabled ?? true,
+    refetchInterval: options.everyMs ?? refetchMs,
+    placeholderData: keepPreviousData,
+  });
+  const rows = result.data?.pages.flatMap((page) => page.data);
+  return {
+    rows,
+    error: result.error as HoldfastError | null,
+    isLoading: result.isLoading,
+    isStale: result.isPlaceholderData,
+    hasMore: result.hasNextPage,
+    isLoadingMore: result.isFetchingNextPage,
+    loadMore: () => {
+      if (!result.isFetchingNextPage) void result.fetchNextPage();
+    },
+    retry: () => void result.refetch(),
+  };
+}
+
+/** Every entry of a list that is known to be short: projects, destinations, members. */
+export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {
+  const result = useRead(
+    id,
+    { ...input, query: { limit: 200, ...(input as { query?: object }).query } } as Input<I>,
+    options,
+  );
+  const page = result.data as Page<DataOf<Operations[I]>> | undefined;
+  return { ...result, rows: page?.data as ItemOf<Operations[I]>[] | undefined };
+}
+
+interface ActOptions<I extends CallId> {
+  onDone?: (answer: Answered<I>, input: Input<I>) => void;
+}
+
+/** Changes something; whatever the organization shows is read again afterwards. */
+export function useAct<I extends CallId>(id: I, options: ActOptions<I> = {}) {
+  const organizationId = useOrganizationId();
+  const queries = useQueryClient();
+  return useMutation<Answered<I>, HoldfastError, Input<I>>({
+    mutationFn: (input) => callOf(organizationId, id)(input),
+    onSuccess: async (answer, input) => {
+      void queries.invalidateQueries();
+      options.onDone?.(answer, input);
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import { type Client, createClient } from '@holdfast/contract/client';
+
+/** Told when the session is over and cannot be renewed. */
+let onSignedOut: () => void = () => undefined;
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+let renewing: Promise<boolean> | undefined;
+
+/** Several calls that are refused at once renew the session once. */
+function renew(): Promise<boolean> {
+  renewing ??= fetch('/api/v1/auth/refresh', { method: 'POST' })
+    .then((response) => response.ok)
+    .catch(() => false)
+    .finally(() => {
+      renewing = undefined;
+    });
+  return renewing;
+}
+
+const withSession: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (response.status !== 401 || String(input).includes('/auth/local')) return response;
+  if (await renew()) {
+    const again = await fetch(input, init);
+    if (again.status !== 401) return again;
+  }
+  onSignedOut();
+  return response;
+};
+
+const clients = new Map<string, Client>();
+
+/** The client of one organization; without one, for calls about the person. Cookies carry the session. */
+export function clientFor(organizationId?: string): Client {
+  const key = organizationId ?? '';
+  let client = clients.get(key);
+  if (!client) {
+    client = createClient({
+      baseUrl: window.location.origin,
+      fetch: withSession,
+      retry: { attemptsMax: 3, delayMsMax: 5000 },
+      ...(organizationId === undefined ? {} : { organizationId }),
+    });
+    clients.set(key, client);
+  }
+  return client;
+}

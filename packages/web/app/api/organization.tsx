@@ -1,0 +1,34 @@
+import { type ItemOf, type Operations, type Role, roleAtLeast } from '@holdfast/contract';
+import { createContext, useContext } from 'react';
+
+export type OrganizationSummary = ItemOf<Operations['listOrganizations']>;
+
+export interface Workplace {
+  readonly organization: OrganizationSummary;
+  readonly timezone: string;
+  readonly me: { readonly id: string; readonly name: string; readonly email: string };
+}
+
+const WorkplaceContext = createContext<Workplace | null>(null);
+export const WorkplaceProvider = WorkplaceContext.Provider;
+
+/** Undefined outside of an organization: calls are then about the person. */
+export function useOrganizationId(): string | undefined {
+  return useContext(WorkplaceContext)?.organization.id;
+}
+
+export function useWorkplace(): Workplace {
+  const workplace = useContext(WorkplaceContext);
+  if (!workplace) throw new Error('this page belongs inside an organization');
+  return workplace;
+}
+
+/** Whether the signed-in person may do what this role may do. What they may not is not offered. */
+export function useCan(role: Role): boolean {
+  return roleAtLeast(useWorkplace().organization.role, role);
+}
+
+/** Times are shown in the organization's zone; outside of one, in the browser's. */
+export function useZone(): string {
+  return useContext(WorkplaceContext)?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,54 @@
+import type { HoldfastError } from '@holdfast/contract/client';
+import { type ReactNode, useState } from 'react';
+import { t } from '../texts/index.ts';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field, TextInput } from './field.tsx';
+import { FormProblem } from './states.tsx';
+
+interface ConfirmProps {
+  title: string;
+  children: ReactNode;
+  action: string;
+  danger?: boolean;
+  /** To be typed exactly before the button works. */
+  typed?: string;
+  busy: boolean;
+  error: HoldfastError | null;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+/** Says what will happen, and names it on the button. */
+export function Confirm({ title, children, action, danger, typed, busy, error, onConfirm, onClose }: ConfirmProps) {
+  const [text, setText] = useState('');
+  const isReady = typed === undefined || text === typed;
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>{t.common.cancel}</Button>
+          <Button kind={danger ? 'danger' : 'primary'} busy={busy} disabled={!isReady} onClick={onConfirm}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-2 text-body text-ink2">{children}</div>
+      {typed !== undefined && (
+        <Field
+          label={
+            <>
+              {t.common.typeToConfirm} <code className="rounded-tag bg-fail-weak px-1 font-mono text-ink">{typed}</code>
+            </>
+          }
+        >
+          <TextInput mono value={text} onChange={(event) => setText(event.target.value)} />
+        </Field>
+      )}
+      <FormProblem error={error} />
+    </Dialog>
+  );
+}

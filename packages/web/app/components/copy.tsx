@@ -1,0 +1,39 @@
+import { Check, Copy } from 'lucide-react';
+import { useState } from 'react';
+import { shortenId } from '../format/numbers.ts';
+import { t } from '../texts/index.ts';
+
+const shownMs = 1500;
+
+export function CopyButton({ text, label = t.common.copy }: { text: string; label?: string }) {
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setDone(true);
+    setTimeout(() => setDone(false), shownMs);
+  };
+  const Icon = done ? Check : Copy;
+  return (
+    <button
+      type="button"
+      onClick={copy}
+      aria-label={done ? t.common.copied : label}
+      title={done ? t.common.copied : label}
+      className="inline-flex size-6 shrink-0 items-center justify-center rounded-tag text-ink3 hover:bg-sunken hover:text-ink"
+    >
+      <Icon size={14} aria-hidden />
+    </button>
+  );
+}
+
+/** Cut in the middle, copied whole. */
+export function Id({ id, keep }: { id: string; keep?: number }) {
+  return (
+    <span className="inline-flex items-center gap-1">
+      <code className="font-mono text-meta text-ink2" title={id}>
+        {shortenId(id, keep)}
+      </code>
+      <CopyButton text={id} label={t.common.copyId} />
+    </span>
+  );
+}

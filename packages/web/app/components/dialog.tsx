@@ -1,0 +1,50 @@
+import { X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { t } from '../texts/index.ts';
+import { IconButton } from './button.tsx';
+
+interface DialogProps {
+  title: ReactNode;
+  onClose: () => void;
+  children: ReactNode;
+  /** The buttons at its foot. */
+  footer?: ReactNode;
+  wide?: boolean;
+}
+
+/** The browser's own dialog: it keeps the focus, takes Escape, and gives the focus back. */
+export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      className={`m-auto max-h-[min(90dvh,760px)] flex-col overflow-hidden rounded-panel border border-line bg-surface p-0 text-ink shadow-overlay open:flex ${wide ? 'max-w-[760px]' : 'max-w-[480px]'} w-[94vw]`}
+    >
+      <header className="flex items-center justify-between gap-3 border-line border-b px-5 py-3">
+        <h2 id={id} className="text-section font-semibold">
+          {title}
+        </h2>
+        <IconButton icon={X} label={t.common.close} onClick={onClose} />
+      </header>
+      <div className="flex flex-col gap-4 overflow-y-auto px-5 py-4">{children}</div>
+      {footer && (
+        <footer className="flex flex-wrap justify-end gap-2 border-line border-t bg-bg px-5 py-3">{footer}</footer>
+      )}
+    </dialog>
+  );
+}

@@ -1,0 +1,153 @@
+import {
+  createContext,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useContext,
+  useId,
+} from 'react';
+
+interface FieldIds {
+  id: string;
+  describedBy: string | undefined;
+  invalid: boolean;
+}
+const FieldContext = createContext<FieldIds | null>(null);
+
+interface FieldProps {
+  label: ReactNode;
+  /** Of the request: faults the service names stand here. */
+  name?: string;
+  hint?: ReactNode;
+  error?: string | undefined;
+  children: ReactNode;
+  className?: string;
+}
+
+/** A label, what it labels, and what is wrong with it. */
+export function Field({ label, name, hint, error, children, className = '' }: FieldProps) {
+  const id = useId();
+  const describedBy = error ? `${id}-error` : hint ? `${id}-hint` : undefined;
+  return (
+    <div className={`flex flex-col gap-1 ${className}`} data-field={name}>
+      <label htmlFor={id} className="text-table font-medium">
+        {label}
+      </label>
+      <FieldContext value={{ id, describedBy, invalid: error !== undefined }}>{children}</FieldContext>
+      {error ? (
+        <p id={`${id}-error`} className="text-meta text-fail">
+          {error}
+        </p>
+      ) : (
+        hint && (
+          <p id={`${id}-hint`} className="text-meta text-ink3">
+            {hint}
+          </p>
+        )
+      )}
+    </div>
+  );
+}
+
+function useFieldProps() {
+  const field = useContext(FieldContext);
+  if (!field) return {};
+  return {
+    id: field.id,
+    ...(field.describedBy ? { 'aria-describedby': field.describedBy } : {}),
+    ...(field.invalid ? { 'aria-invalid': true } : {}),
+  };
+}
+
+type InputProps = InputHTMLAttributes<HTMLInputElement> & { mono?: boolean };
+
+export function TextInput({ mono, className = '', ...rest }: InputProps) {
+  return (
+    <input
+      autoComplete="off"
+      spellCheck={false}
+      {...useFieldProps()}
+      {...rest}
+      className={`control w-full aria-invalid:border-fail ${mono ? 'font-mono' : ''} ${className}`}
+    />
+  );
+}
+
+export function TextArea({ className = '', ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement>) {
+  return (
+    <textarea
+      spellCheck={false}
+      {...useFieldProps()}
+      {...rest}
+      className={`control h-auto! w-full py-2 font-mono aria-invalid:border-fail ${className}`}
+    />
+  );
+}
+
+/** The browser's own, so that every phone and every reader knows it. */
+export function SelectInput({ className = '', children, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
+  return (
+    <select {...useFieldProps()} {...rest} className={`control chevron w-full aria-invalid:border-fail ${className}`}>
+      {children}
+    </select>
+  );
+}
+
+interface CheckboxProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> {
+  label: ReactNode;
+  hint?: ReactNode;
+}
+
+export function Checkbox({ label, hint, className = '', ...rest }: CheckboxProps) {
+  const id = useId();
+  return (
+    <div className={`flex items-start gap-2 ${className}`}>
+      <input id={id} type="checkbox" {...rest} className="mt-[3px] size-4 shrink-0 accent-held" />
+      <label htmlFor={id} className="text-table">
+        {label}
+        {hint && <span className="block text-meta text-ink3">{hint}</span>}
+      </label>
+    </div>
+  );
+}
+
+interface ChoiceProps<Value extends string> {
+  label: string;
+  name: string;
+  value: Value;
+  onChange: (value: Value) => void;
+  choices: readonly { value: Value; title: string; detail?: string; icon?: ReactNode }[];
+  columns?: string;
+}
+
+/** A few choices that are worth a card each. */
+export function ChoiceCards<Value extends string>(props: ChoiceProps<Value>) {
+  return (
+    <fieldset>
+      <legend className="sr-only">{props.label}</legend>
+      <div className={`grid gap-2.5 ${props.columns ?? 'grid-cols-2 md:grid-cols-4'}`}>
+        {props.choices.map((choice) => (
+          <label
+            key={choice.value}
+            className="flex cursor-pointer gap-2.5 rounded-control border border-control bg-surface px-3 py-2.5 has-checked:border-held has-checked:bg-held-weak has-checked:ring-1 has-checked:ring-held has-focus-visible:outline-2 has-focus-visible:outline-held"
+          >
+            <input
+              type="radio"
+              className="sr-only"
+              name={props.name}
+              value={choice.value}
+              checked={props.value === choice.value}
+              onChange={() => props.onChange(choice.value)}
+            />
+            {choice.icon && <span className="mt-0.5 text-held">{choice.icon}</span>}
+            <span className="min-w-0">
+              <span className="block text-table font-medium">{choice.title}</span>
+              {choice.detail && <span className="block text-meta text-ink2">{choice.detail}</span>}
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

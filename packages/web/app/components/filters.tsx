@@ -1,0 +1,59 @@
+import { X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { t } from '../texts/index.ts';
+
+interface FilterProps {
+  label: string;
+  value: string | undefined;
+  options: readonly (readonly [value: string, label: string])[];
+  onChange: (value: string | undefined) => void;
+  isFirst?: boolean;
+  /** There is always one chosen. */
+  required?: boolean;
+}
+
+/** A native select dressed as a sentence: "Status Any". */
+export function Filter({ label, value, options, onChange, isFirst, required }: FilterProps) {
+  const isSet = value !== undefined && value !== '' && !required;
+  return (
+    <span
+      className={`control relative inline-flex items-center gap-1.5 pr-1! focus-within:outline-2 focus-within:outline-held ${isSet ? 'bg-bg' : ''}`}
+    >
+      <label className="flex items-center gap-1.5">
+        <span className="text-ink2">{label}</span>
+        <select
+          {...(isFirst ? { 'data-filter': '' } : {})}
+          value={value ?? ''}
+          onChange={(event) => onChange(event.target.value || undefined)}
+          className="chevron max-w-48 cursor-pointer bg-transparent py-1 font-medium text-ink outline-none"
+        >
+          {!required && <option value="">{t.common.any}</option>}
+          {options.map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      {isSet && (
+        <button
+          type="button"
+          aria-label={`${t.common.clearFilters}: ${label}`}
+          onClick={() => onChange(undefined)}
+          className="inline-flex size-6 items-center justify-center rounded-tag text-ink2 hover:bg-sunken"
+        >
+          <X size={13} aria-hidden />
+        </button>
+      )}
+    </span>
+  );
+}
+
+export function FilterBar({ children, aside }: { children: ReactNode; aside?: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {children}
+      {aside && <span className="ml-auto text-meta text-ink3">{aside}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react';
+import { t } from '../../texts/index.ts';
+
+export function LineLegend() {
+  const { legend } = t.overview;
+  return (
+    <ul className="flex flex-wrap gap-x-5 gap-y-1 text-meta text-ink2">
+      <Entry text={legend.full}>
+        <rect x="6" y="1" width="7" height="14" rx="2" className="fill-held" />
+      </Entry>
+      <Entry text={legend.increment}>
+        <path d="M9 1v14" className="stroke-held" strokeWidth="2" />
+      </Entry>
+      <Entry text={legend.any}>
+        <rect x="0" y="4" width="18" height="8" className="fill-band stroke-held-mark" />
+      </Entry>
+      <Entry text={legend.gap}>
+        <rect x="5" y="2" width="8" height="12" rx="2" className="fill-surface stroke-risk-mark" strokeWidth="1.4" />
+        <path d="M6 13l6 -10" className="stroke-risk-mark" strokeWidth="1.4" />
+      </Entry>
+      <Entry text={legend.failed}>
+        <path d="M6 5l6 6m0-6l-6 6" className="stroke-fail-mark" strokeWidth="1.8" />
+      </Entry>
+      <Entry text={legend.due}>
+        <circle cx="9" cy="8" r="3.2" className="fill-surface stroke-control" strokeWidth="1.6" />
+      </Entry>
+      <Entry text={legend.drill}>
+        <circle cx="9" cy="8" r="5" className="fill-held" />
+        <path d="M6.8 8l1.6 1.6 3-3.2" fill="none" className="stroke-surface" strokeWidth="1.4" />
+      </Entry>
+    </ul>
+  );
+}
+
+function Entry({ text, children }: { text: string; children: ReactNode }) {
+  return (
+    <li className="inline-flex items-center gap-1.5">
+      <svg width="18" height="16" viewBox="0 0 18 16" aria-hidden="true">
+        {children}
+      </svg>
+      {text}
+    </li>
+  );
+}

@@ -1,0 +1,32 @@
+import { useEffect, useRef, useState } from 'react';
+
+interface ProgressProps {
+  percent: number;
+  label: string;
+  tall?: boolean;
+}
+
+/** Never jumps back, and tells readers each tenth. */
+export function ProgressBar({ percent, label, tall }: ProgressProps) {
+  const highest = useRef(0);
+  highest.current = Math.max(highest.current, Math.min(100, percent));
+  const shown = highest.current;
+  const tenth = Math.floor(shown / 10) * 10;
+  const [announced, setAnnounced] = useState(tenth);
+  useEffect(() => setAnnounced(tenth), [tenth]);
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={announced}
+      className={`w-full overflow-hidden rounded-full bg-sunken ${tall ? 'h-2.5' : 'h-1.5'}`}
+    >
+      <div
+        className="h-full rounded-full bg-move transition-[width] duration-300 ease-linear"
+        style={{ width: `${shown}%` }}
+      />
+    </div>
+  );
+}

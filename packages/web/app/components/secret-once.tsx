@@ -1,0 +1,34 @@
+import { t } from '../texts/index.ts';
+import { Button } from './button.tsx';
+import { CopyButton } from './copy.tsx';
+import { Dialog } from './dialog.tsx';
+
+interface SecretOnceProps {
+  title: string;
+  text: string;
+  secret: string;
+  onClose: () => void;
+}
+
+/** What is shown once and never again. */
+export function SecretOnce({ title, text, secret, onClose }: SecretOnceProps) {
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          {t.webhooks.done}
+        </Button>
+      }
+    >
+      <p className="text-ink2">{text}</p>
+      <p className="flex items-center gap-2 rounded-control border border-line bg-bg px-3 py-2">
+        <code data-secret="" className="min-w-0 flex-1 break-all font-mono text-table">
+          {secret}
+        </code>
+        <CopyButton text={secret} />
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,131 @@
+import type { JobError } from '@holdfast/contract';
+import { HoldfastError } from '@holdfast/contract/client';
+import { CircleX, Lock, type LucideIcon, RotateCw } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { explainError, isRetryable } from '../texts/errors.ts';
+import { t } from '../texts/index.ts';
+import { Button } from './button.tsx';
+import { CopyButton } from './copy.tsx';
+
+const quietMs = 300;
+
+/** True after a moment: what comes at once needs no placeholder. */
+export function useSlow(isWaiting: boolean): boolean {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    if (!isWaiting) return setSlow(false);
+    const timer = setTimeout(() => setSlow(true), quietMs);
+    return () => clearTimeout(timer);
+  }, [isWaiting]);
+  return isSlow;
+}
+
+/** The shape of the rows that are coming. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+  const isSlow = useSlow(true);
+  return (
+    <div role="status" aria-label={t.common.loading} className="min-h-24">
+      {isSlow &&
+        Array.from({ length: rows }, (_, index) => (
+          <div key={index} className="flex items-center gap-4 border-line border-b px-4 py-3 last:border-b-0">
+            <span className="skeleton size-4 rounded-full" />
+            <span className="skeleton h-2.5 w-1/4" />
+            <span className="skeleton h-2.5 w-1/5" />
+            <span className="skeleton ml-auto h-2.5 w-1/6" />
+          </div>
+        ))}
+    </div>
+  );
+}
+
+interface EmptyProps {
+  icon: LucideIcon;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}
+
+/** One sentence what it is for, one action. */
+export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
+      <Icon size={26} aria-hidden className="text-held" />
+      <h3 className="mt-1 text-body font-semibold">{title}</h3>
+      {children && <p className="max-w-md text-table text-ink2">{children}</p>}
+      {action && <div className="mt-2 flex flex-wrap justify-center gap-2">{action}</div>}
+    </div>
+  );
+}
+
+export function FilteredEmpty({ onClear }: { onClear: () => void }) {
+  return (
+    <div className="flex flex-col items-center gap-3 px-6 py-12 text-center">
+      <p className="text-table text-ink2">{t.common.nothingMatches}</p>
+      <Button onClick={onClear}>{t.common.clearFilters}</Button>
+    </div>
+  );
+}
+
+interface ProblemProps {
+  error: HoldfastError | JobError | Error;
+  onRetry?: (() => void) | undefined;
+  action?: ReactNode;
+}
+
+/** What happened, what to do, and the words that lead an operator to the log. */
+export function Problem({ error, onRetry, action }: ProblemProps) {
+  const code = 'code' in error ? String(error.code) : 'UNEXPECTED_ANSWER';
+  const requestId = error instanceof HoldfastError ? error.requestId : undefined;
+  const { title, advice } = explainError(error);
+  const mono = [code, requestId].filter(Boolean).join(' · ');
+  return (
+    <div role="alert" className="flex gap-3 px-5 py-5">
+      <CircleX size={18} aria-hidden className="mt-0.5 shrink-0 text-fail" />
+      <div className="min-w-0">
+        <p className="text-body font-semibold">{title}</p>
+        {advice && <p className="mt-0.5 max-w-2xl text-table text-ink2">{advice}</p>}
+        <div className="mt-3 flex flex-wrap gap-2 empty:hidden">
+          {onRetry && isRetryable(error) && (
+            <Button kind="primary" icon={RotateCw} onClick={onRetry}>
+              {t.common.tryAgain}
+            </Button>
+          )}
+          {action}
+        </div>
+        <p className="mt-3 flex items-center gap-1 break-all font-mono text-meta text-ink3">
+          {mono}
+          <CopyButton text={mono} />
+        </p>
+      </div>
+    </div>
+  );
+}
+
+/** Under a form: the same in one line, for faults no field can show. */
+export function FormProblem({ error }: { error: HoldfastError | null }) {
+  if (!error) return null;
+  const { title, advice } = explainError(error);
+  return (
+    <div role="alert" className="flex gap-2 rounded-control bg-fail-weak px-3 py-2 text-table">
+      <CircleX size={16} aria-hidden className="mt-0.5 shrink-0 text-fail" />
+      <div className="min-w-0">
+        <p className="font-medium">{title}</p>
+        {advice && <p className="text-ink2">{advice}</p>}
+        <p className="break-all font-mono text-meta text-ink2">
+          {[error.code, error.requestId].filter(Boolean).join(' · ')}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+/** Who can, not just no. */
+export function NoPermission({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
+      <Lock size={24} aria-hidden className="text-ink3" />
+      <h3 className="mt-1 text-body font-semibold">{title}</h3>
+      <p className="max-w-md text-table text-ink2">{children}</p>
+    </div>
+  );
+}

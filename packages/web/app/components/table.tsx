@@ -1,0 +1,197 @@
+import { Link } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type MouseEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useKeys } from '../shell/keys.ts';
+import { t } from '../texts/index.ts';
+import { useGo } from '../url.ts';
+import { Button } from './button.tsx';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly header: ReactNode;
+  readonly cell: (row: Row, index: number) => ReactNode;
+  readonly align?: 'right';
+  /** This cell holds the link to what the row stands for. */
+  readonly isLink?: boolean;
+  /** Left out below this width. */
+  readonly from?: 'md' | 'lg' | 'xl';
+  readonly className?: string;
+}
+
+interface TableProps<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowKey: (row: Row) => string;
+  to?: ((row: Row) => string) | undefined;
+  /** On a phone a row is two lines. */
+  phone: (row: Row) => ReactNode;
+  /** Below an opened row. */
+  detail?: (row: Row) => ReactNode | null;
+  tone?: (row: Row) => string | undefined;
+  hasMore?: boolean;
+  isLoadingMore?: boolean;
+  loadMore?: () => void;
+  foot?: ReactNode;
+}
+
+const rowHeightPx = 37;
+const virtualFrom = 120;
+const widths = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden' } as const;
+
+/** Rows of one kind. Long ones are drawn only where somebody looks; more are fetched when their end comes near. */
+export function DataTable<Row>(props: TableProps<Row>) {
+  const { columns, rows, rowKey, to, label } = props;
+  const isPhone = useIsPhone();
+  const frame = useRef<HTMLDivElement>(null);
+  const margin = useTop(frame);
+  const isVirtual = rows.length > virtualFrom;
+  const virtualizer = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => (isPhone ? 62 : rowHeightPx),
+    overscan: 16,
+    scrollMargin: margin,
+    enabled: isVirtual,
+    getItemKey: (index) => rowKey(rows[index] as Row),
+  });
+  const items = isVirtual ? virtualizer.getVirtualItems() : rows.map((_, index) => ({ index, start: 0, end: 0 }));
+  const before = isVirtual && items[0] ? items[0].start - margin : 0;
+  const after = isVirtual ? virtualizer.getTotalSize() - ((items.at(-1)?.end ?? margin) - margin) : 0;
+  useRowKeys(frame);
+  useNearEnd(props, items.at(-1)?.index ?? 0);
+  const shown = items.map(({ index }) => ({ index, row: rows[index] as Row }));
+  return (
+    <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface">
+      {isPhone ? (
+        <ul aria-label={label}>
+          <li style={{ height: before }} className="empty:list-none" />
+          {shown.map(({ row, index }) => (
+            <li key={rowKey(row)} data-index={index} className="border-line border-b last:border-b-0">
+              {to ? (
+                <Link to={to(row)} data-row="" className="block px-4 py-2.5">
+                  {props.phone(row)}
+                </Link>
+              ) : (
+                <div className="px-4 py-2.5">{props.phone(row)}</div>
+              )}
+              {props.detail?.(row)}
+            </li>
+          ))}
+          <li style={{ height: after }} className="empty:list-none" />
+        </ul>
+      ) : (
+        <table className="w-full border-collapse text-table" aria-label={label} aria-rowcount={rows.length + 1}>
+          <thead>
+            <tr className="border-line border-b text-left text-meta text-ink2">
+              {columns.map((column) => (
+                <th
+                  key={column.id}
+                  scope="col"
+                  className={`h-9 px-3 font-medium whitespace-nowrap first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right' : ''} ${column.from ? widths[column.from] : ''}`}
+                >
+                  {column.header || <span className="sr-only">{t.common.moreActions}</span>}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {before > 0 && <tr style={{ height: before }} />}
+            {shown.map(({ row, index }) => (
+              <Rows key={rowKey(row)} {...props} row={row} index={index} />
+            ))}
+            {after > 0 && <tr style={{ height: after }} />}
+          </tbody>
+        </table>
+      )}
+      {props.hasMore && props.loadMore && (
+        <div className="flex justify-center border-line border-t p-2">
+          <Button kind="quiet" busy={props.isLoadingMore ?? false} onClick={props.loadMore}>
+            {t.common.loadMore}
+          </Button>
+        </div>
+      )}
+      {props.foot}
+    </div>
+  );
+}
+
+function Rows<Row>({ columns, row, index, to, detail, tone }: TableProps<Row> & { row: Row; index: number }) {
+  const go = useGo();
+  const below = detail?.(row);
+  const onClick = (event: MouseEvent) => {
+    const target = event.target as HTMLElement;
+    if (!to || target.closest('a, button, input, select, label, time') || window.getSelection()?.toString()) return;
+    go(to(row));
+  };
+  return (
+    <>
+      <tr
+        aria-rowindex={index + 2}
+        onClick={onClick}
+        className={`h-[37px] border-line border-b last:border-b-0 ${to ? 'cursor-pointer hover:bg-bg' : ''} ${tone?.(row) ?? ''}`}
+      >
+        {columns.map((column) => (
+          <td
+            key={column.id}
+            className={`px-3 py-1 first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right whitespace-nowrap' : ''} ${column.from ? widths[column.from] : ''} ${column.className ?? ''}`}
+          >
+            {column.isLink && to ? (
+              <Link to={to(row)} data-row="" className="rounded-tag hover:underline">
+                {column.cell(row, index)}
+              </Link>
+            ) : (
+              column.cell(row, index)
+            )}
+          </td>
+        ))}
+      </tr>
+      {below && (
+        <tr className="border-line border-b bg-bg last:border-b-0">
+          <td colSpan={columns.length} className="p-0">
+            {below}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** j and k move through the rows; Enter opens, as it does on every link. */
+function useRowKeys(frame: React.RefObject<HTMLDivElement | null>): void {
+  const move = (step: number) => {
+    const links = [...(frame.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
+    const at = links.indexOf(document.activeElement as HTMLElement);
+    const next = links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))];
+    next?.focus();
+    next?.scrollIntoView({ block: 'nearest' });
+  };
+  useKeys({ j: () => move(1), k: () => move(-1) });
+}
+
+function useNearEnd<Row>({ rows, hasMore, isLoadingMore, loadMore }: TableProps<Row>, lastShown: number): void {
+  const isNear = rows.length > virtualFrom && lastShown > rows.length - 40;
+  useEffect(() => {
+    if (isNear && hasMore && !isLoadingMore) loadMore?.();
+  }, [isNear, hasMore, isLoadingMore, loadMore]);
+}
+
+function useTop(frame: React.RefObject<HTMLDivElement | null>): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (element) setTop(element.getBoundingClientRect().top + window.scrollY + rowHeightPx);
+  }, [frame]);
+  return top;
+}
+
+const phone = window.matchMedia('(width < 600px)');
+
+export function useIsPhone(): boolean {
+  const [isPhone, setPhone] = useState(phone.matches);
+  useEffect(() => {
+    const listen = () => setPhone(phone.matches);
+    phone.addEventListener('change', listen);
+    return () => phone.removeEventListener('change', listen);
+  }, []);
+  return isPhone;
+}

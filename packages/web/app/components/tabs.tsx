@@ -1,0 +1,27 @@
+import { Link } from '@tanstack/react-router';
+
+interface TabsProps {
+  label: string;
+  tabs: readonly { id: string; label: string }[];
+  current: string;
+}
+
+/** Tabs are links: what is chosen stands in the address. */
+export function Tabs({ label, tabs, current }: TabsProps) {
+  return (
+    <nav aria-label={label} className="-mb-px flex gap-5 overflow-x-auto border-line border-b">
+      {tabs.map((tab, index) => (
+        <Link
+          key={tab.id}
+          to="."
+          search={(index === 0 ? {} : { tab: tab.id }) as never}
+          aria-current={tab.id === current ? 'page' : undefined}
+          activeProps={{}}
+          className={`border-b-2 pb-2 text-table font-medium whitespace-nowrap ${tab.id === current ? 'border-held text-ink' : 'border-transparent text-ink2 hover:text-ink'}`}
+        >
+          {tab.label}
+        </Link>
+      ))}
+    </nav>
+  );
+}

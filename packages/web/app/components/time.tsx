@@ -1,0 +1,63 @@
+import { useSyncExternalStore } from 'react';
+import { useZone } from '../api/organization.tsx';
+import { formatAge, formatClock, formatDateTime, formatNearDay } from '../format/times.ts';
+import { Tooltip } from './tooltip.tsx';
+
+const listeners = new Set<() => void>();
+let nowMs = Date.now();
+setInterval(() => {
+  nowMs = Date.now();
+  for (const listener of listeners) listener();
+}, 15_000);
+
+/** The time, as often as an age has to change. */
+export function useNow(): number {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => nowMs,
+  );
+}
+
+interface TimeProps {
+  at: string | number | null | undefined;
+  /** `full`: 18 Nov 2025 02:46:59 · `near`: Today 02:46:59 · `age`: 7 h ago · `clock`: 02:46:59 */
+  as?: 'full' | 'near' | 'age' | 'clock';
+  className?: string;
+}
+
+/** In the organization's zone; hover or focus shows UTC and the age. */
+export function Time({ at, as = 'full', className = '' }: TimeProps) {
+  const zone = useZone();
+  const now = useNow();
+  if (at === null || at === undefined) return null;
+  const instant = new Date(at);
+  return (
+    <Tooltip
+      text={
+        <span className="flex flex-col">
+          <span>{formatDateTime(instant, zone)}</span>
+          <span>{formatDateTime(instant, 'UTC')} UTC</span>
+          <span>{formatAge(instant, zone, now)}</span>
+        </span>
+      }
+    >
+      <time dateTime={instant.toISOString()} tabIndex={0} className={`rounded-tag ${className}`}>
+        {shown(instant, as, zone, now)}
+      </time>
+    </Tooltip>
+  );
+}
+
+function shown(instant: Date, as: TimeProps['as'], zone: string, now: number) {
+  if (as === 'age') return formatAge(instant, zone, now);
+  if (as === 'clock') return formatClock(instant, zone);
+  if (as === 'full') return formatDateTime(instant, zone);
+  return (
+    <>
+      <span className="font-medium">{formatNearDay(instant, zone, now)}</span> {formatClock(instant, zone)}
+    </>
+  );
+}

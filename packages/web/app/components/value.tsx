@@ -1,0 +1,126 @@
+import { ChevronRight, Clock, CornerDownRight, MapPin } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useZone } from '../api/organization.tsx';
+import { formatBytes } from '../format/numbers.ts';
+import { formatDateTime } from '../format/times.ts';
+import { type FirestoreValue, hintOf, pathOfReference, typeOf } from '../format/values.ts';
+
+interface ValueProps {
+  value: FirestoreValue;
+  /** Where a reference leads, when it can be followed. */
+  linkTo?: ((path: string) => string) | undefined;
+  isOpen?: boolean | undefined;
+  onToggle?: (() => void) | undefined;
+}
+
+/** One value as it is: nothing rounded, the type told beside it. */
+export function Value({ value, isOpen, onToggle }: ValueProps): ReactNode {
+  const zone = useZone();
+  if (value.stringValue !== undefined) return <Text text={value.stringValue} />;
+  if (value.integerValue !== undefined) return <code className="font-mono">{value.integerValue}</code>;
+  if (value.doubleValue !== undefined) return <code className="font-mono">{doubleText(value.doubleValue)}</code>;
+  if (value.booleanValue !== undefined) return <code className="font-mono">{String(value.booleanValue)}</code>;
+  if (value.timestampValue !== undefined) return <Timestamp text={value.timestampValue} zone={zone} />;
+  if (value.referenceValue !== undefined)
+    return (
+      <span className="inline-flex min-w-0 items-center gap-1.5 text-held">
+        <CornerDownRight size={14} aria-hidden className="shrink-0" />
+        <code className="min-w-0 break-all font-mono underline decoration-1 underline-offset-2">
+          {pathOfReference(value.referenceValue)}
+        </code>
+      </span>
+    );
+  if (value.geoPointValue !== undefined)
+    return (
+      <span className="inline-flex items-center gap-1.5">
+        <MapPin size={14} aria-hidden className="shrink-0 text-ink3" />
+        {degrees(value.geoPointValue.latitude, 'N', 'S')}, {degrees(value.geoPointValue.longitude, 'E', 'W')}
+      </span>
+    );
+  if (value.bytesValue !== undefined) return <Bytes base64={value.bytesValue} />;
+  if (value.mapValue !== undefined || value.arrayValue !== undefined)
+    return <Folded value={value} isOpen={isOpen} onToggle={onToggle} />;
+  return <code className="font-mono italic">null</code>;
+}
+
+function Folded({ value, isOpen, onToggle }: ValueProps) {
+  const size = value.arrayValue
+    ? (value.arrayValue.values ?? []).length
+    : Object.keys(value.mapValue?.fields ?? {}).length;
+  const content = (
+    <>
+      <ChevronRight size={14} aria-hidden className={`shrink-0 text-ink2 ${isOpen ? 'rotate-90' : ''}`} />
+      <code className="font-mono">{value.arrayValue ? `[${size}]` : `{${size}}`}</code>
+      <span className="truncate text-ink3">{hintOf(value)}</span>
+    </>
+  );
+  const look = 'inline-flex min-w-0 max-w-full items-center gap-1.5';
+  if (!onToggle || size === 0) return <span className={look}>{content}</span>;
+  return (
+    <button type="button" aria-expanded={isOpen ?? false} onClick={onToggle} className={`${look} rounded-tag`}>
+      {content}
+    </button>
+  );
+}
+
+function Text({ text }: { text: string }) {
+  return (
+    <code className="break-words font-mono">
+      <span className="text-ink3">"</span>
+      {text.split('\n').map((line, index, all) => (
+        <span key={index}>
+          {line}
+          {index < all.length - 1 && <span className="text-ink3">↵</span>}
+        </span>
+      ))}
+      <span className="text-ink3">"</span>
+    </code>
+  );
+}
+
+function Timestamp({ text, zone }: { text: string; zone: string }) {
+  const rest = /\.\d+/.exec(text)?.[0] ?? '';
+  return (
+    <span className="inline-flex items-center gap-1.5" title={text}>
+      <Clock size={14} aria-hidden className="shrink-0 text-ink3" />
+      <span>
+        {formatDateTime(text, zone)}
+        <span className="text-ink3">{rest}</span>
+      </span>
+    </span>
+  );
+}
+
+const shownBytes = 12;
+
+function Bytes({ base64 }: { base64: string }) {
+  const size = Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+  const start = atob(base64.slice(0, Math.ceil(shownBytes / 3) * 4));
+  const hex = Array.from(start.slice(0, shownBytes), (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join(
+    '',
+  );
+  return (
+    <span>
+      {formatBytes(size)}{' '}
+      <code className="font-mono text-ink3">
+        {hex.replace(/(.{8})(?=.)/g, '$1 ')}
+        {size > shownBytes ? '…' : ''}
+      </code>
+    </span>
+  );
+}
+
+/** Always with a point, so that it is never taken for an integer. */
+function doubleText(value: number | string): string {
+  if (typeof value === 'string') return value;
+  const text = String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+function degrees(value: number, positive: string, negative: string): string {
+  return `${Math.abs(value)}° ${value < 0 ? negative : positive}`;
+}
+
+export function TypeName({ value }: { value: FirestoreValue }) {
+  return <span className="text-meta text-ink3">{typeOf(value)}</span>;
+}

@@ -1,0 +1,108 @@
+import { formatDuration } from './numbers.ts';
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${zone} ${JSON.stringify(options)}`;
+  let found = formats.get(key);
+  if (!found) {
+    found = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hourCycle: 'h23', ...options });
+    formats.set(key, found);
+  }
+  return found;
+}
+
+const dateParts = { day: 'numeric', month: 'short', year: 'numeric' } as const;
+const clockParts = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+
+type Moment = string | number | Date;
+const asDate = (moment: Moment) => new Date(moment);
+
+/** 18 Nov 2025 02:46:59 */
+export function formatDateTime(moment: Moment, zone: string): string {
+  return `${formatDate(moment, zone)} ${formatClock(moment, zone)}`;
+}
+
+export function formatDate(moment: Moment, zone: string): string {
+  return formatter(zone, dateParts).format(asDate(moment)).replace('Sept', 'Sep');
+}
+
+/** 18 Nov, with the year only where it is another one. */
+export function formatDay(moment: Moment, zone: string, nowMs = Date.now()): string {
+  const year = (at: Moment) => formatter(zone, { year: 'numeric' }).format(asDate(at));
+  const date = formatDate(moment, zone);
+  return year(moment) === year(nowMs) ? date.replace(/ \d{4}$/, '') : date;
+}
+
+export function formatClock(moment: Moment, zone: string): string {
+  return formatter(zone, clockParts).format(asDate(moment));
+}
+
+export function formatHour(moment: Moment, zone: string): string {
+  return formatter(zone, { hour: '2-digit', minute: '2-digit' }).format(asDate(moment));
+}
+
+export function formatWeekday(moment: Moment, zone: string): string {
+  return formatter(zone, { weekday: 'short' }).format(asDate(moment));
+}
+
+/** Today, or the day with its weekday within a week, else the date. */
+export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()): string {
+  const day = formatDate(moment, zone);
+  if (day === formatDate(nowMs, zone)) return 'Today';
+  if (day === formatDate(nowMs + 86_400_000, zone)) return 'Tomorrow';
+  return `${formatWeekday(moment, zone)} ${formatDay(moment, zone, nowMs)}`;
+}
+
+/** Under two days "7 h ago", under a week "2 d 13 h ago", beyond it the date. */
+export function formatAge(moment: Moment, zone: string, nowMs = Date.now()): string {
+  const ageMs = nowMs - asDate(moment).getTime();
+  if (ageMs < 0) return formatIn(moment, zone, nowMs);
+  if (ageMs < 60_000) return 'just now';
+  if (ageMs > 7 * 86_400_000) return formatDay(moment, zone, nowMs);
+  return `${roughly(ageMs)} ago`;
+}
+
+export function formatIn(moment: Moment, zone: string, nowMs = Date.now()): string {
+  const aheadMs = asDate(moment).getTime() - nowMs;
+  if (aheadMs < 60_000) return 'in a moment';
+  if (aheadMs > 7 * 86_400_000) return formatDay(moment, zone, nowMs);
+  return `in ${roughly(aheadMs)}`;
+}
+
+/** Minutes matter only within hours, hours only within days. */
+function roughly(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 6 * 60) return formatDuration(minutes * 60_000);
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h`;
+  return formatDuration(Math.floor(minutes / 60) * 3_600_000);
+}
+
+/** The instant that a wall clock in this zone shows; one inside a gap is moved behind it. */
+export function instantOf(date: string, clock: string, zone: string): Date | undefined {
+  const wanted = Date.parse(`${date}T${clock.length === 5 ? `${clock}:00` : clock}Z`);
+  if (Number.isNaN(wanted)) return undefined;
+  let guess = wanted;
+  for (let round = 0; round < 3; round++) guess += wanted - wallClockMs(guess, zone);
+  return new Date(guess);
+}
+
+function wallClockMs(atMs: number, zone: string): number {
+  const parts = formatter(zone, { ...clockParts, day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(
+    atMs,
+  );
+  const read = (type: string) => parts.find((part) => part.type === type)?.value ?? '0';
+  return Date.parse(
+    `${read('year')}-${read('month')}-${read('day')}T${read('hour')}:${read('minute')}:${read('second')}Z`,
+  );
+}
+
+/** For date and time inputs. */
+export function inputDate(moment: Moment, zone: string): string {
+  return new Date(wallClockMs(asDate(moment).getTime(), zone)).toISOString().slice(0, 10);
+}
+
+export function inputClock(moment: Moment, zone: string): string {
+  return new Date(wallClockMs(asDate(moment).getTime(), zone)).toISOString().slice(11, 19);
+}

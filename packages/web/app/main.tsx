@@ -1,0 +1,44 @@
+import { HoldfastError } from '@holdfast/contract/client';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { whenSignedOut } from './api/client.ts';
+import { TooltipProvider } from './components/tooltip.tsx';
+import { rememberNext } from './pages/sign-in/next.ts';
+import { router } from './router.tsx';
+import './styles.css';
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5000,
+      // The client itself waits out 429 and 503; an answer that refuses is not asked again.
+      retry: (failures, error) => failures < 1 && error instanceof HoldfastError && error.status === 0,
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+/** Pages that belong to nobody yet. */
+const isOpenToAll = (path: string) => /^\/(sign-in|auth\/|invitations\/)/.test(path);
+
+whenSignedOut(() => {
+  const { pathname, search } = window.location;
+  if (isOpenToAll(pathname)) return;
+  rememberNext(`${pathname}${search}`);
+  queries.clear();
+  void router.navigate({ to: '/sign-in', search: pathname === '/' ? {} : ({ ended: '1' } as never) });
+});
+
+const place = document.getElementById('root');
+if (!place) throw new Error('the page has no place for the dashboard');
+createRoot(place).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <TooltipProvider>
+        <RouterProvider router={router} />
+      </TooltipProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+);

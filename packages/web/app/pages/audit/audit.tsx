@@ -1,0 +1,252 @@
+import type { ItemOf, Operations } from '@holdfast/contract';
+import { Ban, Bot, ChevronDown, ChevronRight, Download, ScrollText, Server } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useAll, useList } from '../../api/calls.ts';
+import { useCan, useZone } from '../../api/organization.tsx';
+import { Avatar } from '../../components/avatar.tsx';
+import { Button } from '../../components/button.tsx';
+import { Filter, FilterBar } from '../../components/filters.tsx';
+import { Box, List } from '../../components/list.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { Empty, FilteredEmpty, FormProblem, NoPermission } from '../../components/states.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { saveStream } from '../../format/save-file.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useSearch } from '../../url.ts';
+import { AuditDetail } from './audit-detail.tsx';
+import { ChainVerdict } from './chain-verdict.tsx';
+
+export type AuditEntry = ItemOf<Operations['listAuditLogs']>;
+
+export function Page() {
+  const canSee = useCan('admin');
+  const crumbs = [{ label: t.audit.title }];
+  if (!canSee)
+    return (
+      <PageFrame title={t.audit.title} crumbs={crumbs}>
+        <Box>
+          <NoPermission title={t.audit.forbiddenTitle}>{t.audit.forbiddenText}</NoPermission>
+        </Box>
+      </PageFrame>
+    );
+  return (
+    <PageFrame title={t.audit.title} crumbs={crumbs} subtitle={t.audit.subtitle} actions={<ExportMenu />}>
+      <Log />
+    </PageFrame>
+  );
+}
+
+const dayMs = 86_400_000;
+
+function useFilters() {
+  const [search, setSearch] = useSearch();
+  const days = search.days ?? '7';
+  // Rounded to the hour, so that the key of the query rests.
+  const fromMs = Math.floor(Date.now() / 3_600_000) * 3_600_000 - Number(days) * dayMs;
+  const query = {
+    ...(days === 'all' ? {} : { from: new Date(fromMs).toISOString() }),
+    ...(search.action ? { action: search.action } : {}),
+    ...(search.who ? { actorId: search.who } : {}),
+    ...(search.on ? { resourceType: search.on } : {}),
+  };
+  return { search, setSearch, days, query };
+}
+
+function ExportMenu() {
+  const { query } = useFilters();
+  const send = useAct('exportAuditLogs');
+  const save = (format: 'csv' | 'json' | 'ndjson') =>
+    send.mutate(
+      { query: { ...query, format } },
+      { onSuccess: (stream) => void saveStream(`audit-log.${format}`, stream) },
+    );
+  return (
+    <>
+      <FormProblem error={send.error} />
+      <Menu
+        trigger={
+          <Button icon={Download} busy={send.isPending}>
+            {t.audit.export}
+          </Button>
+        }
+        items={(['csv', 'json', 'ndjson'] as const).map((format) => ({
+          label: t.audit.exportAs[format],
+          onSelect: () => save(format),
+        }))}
+      />
+    </>
+  );
+}
+
+const resourceTypes = [
+  'backup',
+  'restore',
+  'project',
+  'storage_destination',
+  'schedule',
+  'webhook',
+  'organization',
+  'member',
+  'invitation',
+  'service_account',
+  'session',
+];
+
+function Log() {
+  const { search, setSearch, days, query } = useFilters();
+  const list = useList('listAuditLogs', { query: { ...query, limit: 100 } });
+  const members = useAll('listMembers', {}).rows ?? [];
+  const [open, setOpen] = useState<string | null>(null);
+  const zone = useZone();
+  const { filters } = t.audit;
+  const actions = [...new Set(list.rows?.map(({ action }) => action) ?? [])].sort();
+  const isFiltered = Boolean(search.action ?? search.who ?? search.on ?? search.days);
+  return (
+    <>
+      <ChainVerdict newestHash={list.rows?.[0]?.hash} />
+      <FilterBar aside={zone}>
+        <Filter
+          isFirst
+          required
+          label={filters.days}
+          value={days}
+          onChange={(next) => setSearch({ days: next })}
+          options={Object.entries(t.audit.days)}
+        />
+        <Filter
+          label={filters.action}
+          value={search.action}
+          onChange={(action) => setSearch({ action })}
+          options={actions.map((action) => [action, action])}
+        />
+        <Filter
+          label={filters.who}
+          value={search.who}
+          onChange={(who) => setSearch({ who })}
+          options={members.map(({ userId, email }) => [userId, email])}
+        />
+        <Filter
+          label={filters.on}
+          value={search.on}
+          onChange={(on) => setSearch({ on })}
+          options={resourceTypes.map((type) => [type, type.replaceAll('_', ' ')])}
+        />
+      </FilterBar>
+      <List
+        list={list}
+        empty={<Empty icon={ScrollText} title={t.audit.empty} />}
+        filteredEmpty={
+          isFiltered && (
+            <FilteredEmpty
+              onClear={() => setSearch({ action: undefined, who: undefined, on: undefined, days: undefined })}
+            />
+          )
+        }
+        forbidden={{ title: t.audit.forbiddenTitle, text: t.audit.forbiddenText }}
+      >
+        {(rows) => (
+          <DataTable
+            label={t.audit.title}
+            columns={columnsOf(open, (id) => setOpen(id === open ? null : id))}
+            rows={rows}
+            rowKey={({ id }) => id}
+            hasMore={list.hasMore}
+            isLoadingMore={list.isLoadingMore}
+            loadMore={list.loadMore}
+            tone={({ id }) => (id === open ? 'bg-bg' : undefined)}
+            detail={(entry) => (entry.id === open ? <AuditDetail entry={entry} /> : null)}
+            phone={(entry) => (
+              <button
+                type="button"
+                className="block w-full text-left"
+                aria-expanded={entry.id === open}
+                onClick={() => setOpen(entry.id === open ? null : entry.id)}
+              >
+                <span className="flex justify-between gap-2">
+                  <Action entry={entry} />
+                  <span className="text-meta text-ink3">
+                    <Time at={entry.timestamp} as="age" />
+                  </span>
+                </span>
+                <Actor entry={entry} />
+              </button>
+            )}
+          />
+        )}
+      </List>
+    </>
+  );
+}
+
+function columnsOf(open: string | null, toggle: (id: string) => void): Column<AuditEntry>[] {
+  const { columns } = t.audit;
+  return [
+    { id: 'time', header: columns.time, cell: ({ timestamp }) => <Time at={timestamp} as="near" /> },
+    { id: 'action', header: columns.action, cell: (entry) => <Action entry={entry} /> },
+    {
+      id: 'on',
+      header: columns.on,
+      from: 'md',
+      cell: ({ resource }) => <span className="text-ink2">{resource.type.replaceAll('_', ' ')}</span>,
+    },
+    { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} /> },
+    {
+      id: 'from',
+      header: columns.from,
+      from: 'lg',
+      cell: ({ context }) => (
+        <>
+          {context.ip} <span className="text-ink3">{context.location}</span>
+        </>
+      ),
+    },
+    {
+      id: 'open',
+      header: '',
+      align: 'right',
+      cell: ({ id }) => (
+        <button
+          type="button"
+          data-row=""
+          aria-expanded={id === open}
+          aria-label={t.audit.open}
+          onClick={() => toggle(id)}
+          className="inline-flex size-7 items-center justify-center rounded-tag text-ink2 hover:bg-sunken"
+        >
+          {id === open ? <ChevronDown size={15} aria-hidden /> : <ChevronRight size={15} aria-hidden />}
+        </button>
+      ),
+    },
+  ];
+}
+
+function Action({ entry }: { entry: AuditEntry }) {
+  const isDenied = entry.action.endsWith('.denied');
+  return (
+    <code className={`inline-flex items-center gap-1.5 font-mono ${isDenied ? 'text-fail' : ''}`}>
+      {isDenied && <Ban size={14} aria-hidden />}
+      {entry.action}
+    </code>
+  );
+}
+
+function Actor({ entry }: { entry: AuditEntry }) {
+  const { actor } = entry;
+  const name = actor.email ?? (actor.type === 'system' ? t.audit.service : t.audit.anonymous);
+  const mark =
+    actor.type === 'user' ? (
+      <Avatar name={name} />
+    ) : (
+      <span className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-sunken text-ink2">
+        {actor.type === 'service_account' ? <Bot size={13} aria-hidden /> : <Server size={13} aria-hidden />}
+      </span>
+    );
+  return (
+    <span className="inline-flex min-w-0 items-center gap-2">
+      {mark}
+      <span className="truncate">{name}</span>
+    </span>
+  );
+}

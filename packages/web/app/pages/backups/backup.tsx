@@ -1,0 +1,230 @@
+import type { Backup } from '@holdfast/contract';
+import { FolderSearch, GitCompare, Lock, RotateCcw, ShieldCheck, Trash2, Unlock } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan, useZone } from '../../api/organization.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyButton, Id } from '../../components/copy.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Badge, JobBadge } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
+import { saveStream } from '../../format/save-file.ts';
+import { formatDateTime } from '../../format/times.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, useParam, usePaths } from '../../url.ts';
+import { ChainPanel } from './chain-panel.tsx';
+import { CopiesPanel } from './copies-panel.tsx';
+import { DrillsPanel } from './drills-panel.tsx';
+import { RunningBackup } from './running-backup.tsx';
+import { isOver, Kept, momentOf, Proof, typeName } from './shared.tsx';
+
+export function Page() {
+  const backupId = useParam('backupId');
+  const backup = useRead('getBackup', { params: { backupId } });
+  if (backup.error && !backup.data) return <Problem error={backup.error} onRetry={() => void backup.refetch()} />;
+  return backup.data ? <Shown backup={backup.data} /> : <Skeleton />;
+}
+
+function Shown({ backup }: { backup: Backup }) {
+  const paths = usePaths();
+  const zone = useZone();
+  const project = useRead('getProject', { params: { projectId: backup.projectId } });
+  const projectName = project.data?.name ?? '';
+  const title = t.backups.at(formatDateTime(momentOf(backup), zone));
+  const isWhole = backup.status === 'completed';
+  return (
+    <PageFrame
+      title={title}
+      crumbs={[
+        { label: t.backups.title, to: paths.backups },
+        { label: `${projectName} ${formatDateTime(momentOf(backup), zone)}`.trim() },
+      ]}
+      badge={
+        <>
+          <JobBadge status={backup.status} />
+          {backup.legalHold && (
+            <Badge tone="off" icon={Lock}>
+              {t.backups.legalHold}
+            </Badge>
+          )}
+        </>
+      }
+      subtitle={
+        <>
+          {typeName(backup)} {t.backups.of(projectName)} · {t.backups.triggers[backup.trigger]}
+        </>
+      }
+      actions={<Actions backup={backup} />}
+    >
+      {!isOver(backup) && <RunningBackup backup={backup} projectName={projectName} />}
+      {backup.error && (
+        <Panel tone="fail" flush>
+          <Problem error={backup.error} />
+        </Panel>
+      )}
+      <div className="grid gap-5 lg:grid-cols-[1fr_380px]">
+        <div className="flex min-w-0 flex-col gap-5">
+          <ChainPanel backup={backup} />
+          <CopiesPanel backup={backup} />
+          {isWhole && <VerificationPanel backup={backup} />}
+          {isWhole && <DrillsPanel backup={backup} />}
+          {backup.warnings.length > 0 && (
+            <Panel title={t.backups.warnings} tone="risk">
+              <ul className="list-disc pl-5 text-table">
+                {backup.warnings.map((warning) => (
+                  <li key={JSON.stringify(warning)}>
+                    {typeof warning === 'string' ? warning : JSON.stringify(warning)}
+                  </li>
+                ))}
+              </ul>
+            </Panel>
+          )}
+        </div>
+        <FactsPanel backup={backup} projectName={projectName} />
+      </div>
+    </PageFrame>
+  );
+}
+
+function FactsPanel({ backup, projectName }: { backup: Backup; projectName: string }) {
+  const { facts } = t.backups;
+  const paths = usePaths();
+  const scope =
+    backup.collections.length === 1 && backup.collections[0] === '*'
+      ? t.backups.allCollections
+      : backup.collections.join(', ');
+  return (
+    <Panel>
+      <Facts
+        rows={[
+          [facts.project, <LinkText key="p" to={paths.project(backup.projectId)} text={projectName} />],
+          backup.snapshotTime !== null && [facts.snapshot, <Time key="s" at={backup.snapshotTime} />],
+          backup.snapshots.length > 1 && [facts.snapshot, t.backups.snapshots(backup.snapshots.length)],
+          [facts.collections, scope],
+          [facts.users, backup.includeAuthUsers ? t.common.yes : t.common.no],
+          backup.documentCount !== null && [facts.documents, formatCount(backup.documentCount)],
+          backup.size !== null && [facts.size, formatBytes(backup.size)],
+          backup.compressedSize !== null && [facts.stored, formatBytes(backup.compressedSize)],
+          [facts.reads, formatCount(backup.readsUsed)],
+          backup.duration !== null && [facts.took, formatDuration(backup.duration)],
+          backup.startedAt !== null && [facts.started, <Time key="st" at={backup.startedAt} />],
+          backup.completedAt !== null && [facts.completed, <Time key="co" at={backup.completedAt} />],
+          backup.status === 'completed' && [facts.expires, <Kept key="k" backup={backup} />],
+          backup.sha256 !== null && [facts.hash, <Hash key="h" hash={backup.sha256} />],
+          [facts.id, <Id key="i" id={backup.id} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function LinkText({ to, text }: { to: string; text: string }) {
+  return (
+    <a href={to} className="text-held hover:underline">
+      {text}
+    </a>
+  );
+}
+
+function Hash({ hash }: { hash: string }) {
+  return (
+    <span className="inline-flex items-center gap-1">
+      <code className="font-mono text-meta">
+        {hash.slice(0, 8)} {hash.slice(8, 12)}…
+      </code>
+      <CopyButton text={hash} />
+    </span>
+  );
+}
+
+function VerificationPanel({ backup }: { backup: Backup }) {
+  const { verification } = backup;
+  return (
+    <Panel title={t.backups.verification} aside={backup.verifiedAt && <Time at={backup.verifiedAt} as="age" />}>
+      <div className="flex flex-col gap-2 text-table">
+        <Proof backup={backup} />
+        {verification?.status === 'passed' && (
+          <p className="text-ink2">
+            {t.backups.verificationPassed(formatCount(verification.segments), formatCount(verification.documents))}
+          </p>
+        )}
+        {verification?.errors.map((error) => (
+          <p key={JSON.stringify(error)} className="font-mono text-meta text-fail">
+            {typeof error === 'string' ? error : JSON.stringify(error)}
+          </p>
+        ))}
+        {!verification && <p className="text-ink2">{t.backups.verifyHint}</p>}
+      </div>
+    </Panel>
+  );
+}
+
+function Actions({ backup }: { backup: Backup }) {
+  const paths = usePaths();
+  const go = useGo();
+  const canRun = useCan('member');
+  const canRemove = useCan('admin');
+  const [isAsking, setAsking] = useState(false);
+  const params = { backupId: backup.id };
+  const verify = useAct('verifyBackup');
+  const hold = useAct('holdBackup');
+  const release = useAct('releaseBackup');
+  const drill = useAct('startDrill');
+  const remove = useAct('deleteBackup', { onDone: () => go(paths.backups) });
+  const exported = useAct('exportBackup', { onDone: (stream) => void saveStream(`${backup.id}.ndjson`, stream) });
+  const isWhole = backup.status === 'completed';
+  return (
+    <>
+      <FormProblem error={exported.error ?? verify.error ?? hold.error ?? release.error ?? drill.error} />
+      {isWhole && (
+        <>
+          <LinkButton icon={FolderSearch} to={paths.browse(backup.id)}>
+            {t.backups.browse}
+          </LinkButton>
+          <LinkButton icon={GitCompare} to={paths.compare(backup.id)}>
+            {t.backups.compare}
+          </LinkButton>
+          {canRun && (
+            <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ backupId: backup.id })}>
+              {t.backups.restore}
+            </LinkButton>
+          )}
+        </>
+      )}
+      <MoreMenu
+        label={t.common.moreActions}
+        items={[
+          isWhole &&
+            canRun && { label: t.backups.verify, icon: ShieldCheck, onSelect: () => verify.mutate({ params }) },
+          isWhole && canRun && { label: t.backups.drill, onSelect: () => drill.mutate({ params }) },
+          isWhole && { label: t.backups.export, onSelect: () => exported.mutate({ params }) },
+          isWhole &&
+            canRemove &&
+            (backup.legalHold
+              ? { label: t.backups.release, icon: Unlock, onSelect: () => release.mutate({ params }) }
+              : { label: t.backups.hold, icon: Lock, onSelect: () => hold.mutate({ params }) }),
+          isOver(backup) &&
+            canRemove && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: () => setAsking(true) },
+        ]}
+      />
+      {isAsking && (
+        <Confirm
+          title={t.backups.deleteTitle}
+          action={t.backups.delete}
+          danger
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => remove.mutate({ params })}
+        >
+          <p>{t.backups.deleteText(formatCount(backup.documentCount ?? 0))}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

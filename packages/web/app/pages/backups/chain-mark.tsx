@@ -1,0 +1,67 @@
+import type { Backup } from '@holdfast/contract';
+import { isSafety } from './shared.tsx';
+
+interface ChainMarkProps {
+  backup: Backup;
+  /** A line leads up to a younger one that stands on this, or on what this stands on. */
+  up: boolean;
+  down: boolean;
+}
+
+/** Block = full, ring = increment on the line of those below it, framed block = synthetic, diamond = safety, cross = failed. */
+export function ChainMark({ backup, up, down }: ChainMarkProps) {
+  return (
+    <svg width="20" height="37" viewBox="0 0 20 37" aria-hidden="true" className="-my-1 block">
+      {up && <path d="M10 0V14" className="stroke-held-mark" strokeWidth="2" />}
+      {down && <path d="M10 23V37" className="stroke-held-mark" strokeWidth="2" />}
+      <Shape backup={backup} />
+    </svg>
+  );
+}
+
+function Shape({ backup }: { backup: Backup }) {
+  if (backup.status === 'failed' || backup.status === 'cancelled')
+    return <path d="M7 15.5l6 6m0-6l-6 6" className="stroke-fail-mark" strokeWidth="2" />;
+  if (backup.status !== 'completed')
+    return (
+      <rect
+        x="7"
+        y="12"
+        width="6"
+        height="13"
+        rx="2"
+        fill="none"
+        className="stroke-move"
+        strokeWidth="1.5"
+        strokeDasharray="2.5 2"
+      />
+    );
+  if (isSafety(backup))
+    return <path d="M10 14l4.5 4.5L10 23l-4.5-4.5z" fill="none" className="stroke-ink2" strokeWidth="1.8" />;
+  if (backup.type === 'incremental')
+    return <circle cx="10" cy="18.5" r="4" className="fill-surface stroke-held-mark" strokeWidth="2" />;
+  if (backup.type === 'synthetic')
+    return (
+      <>
+        <rect x="6.5" y="12" width="7" height="13" rx="2" className="fill-surface stroke-held" strokeWidth="1.8" />
+        <path d="M7 16.3h6M7 20.7h6" className="stroke-held" strokeWidth="1.6" />
+      </>
+    );
+  return <rect x="6.5" y="12" width="7" height="13" rx="2" className="fill-held" />;
+}
+
+/** Which neighbours in the shown order belong to one chain: an increment is tied to its parent below. */
+export function chainLinks(rows: readonly Backup[]): { up: boolean; down: boolean }[] {
+  const at = new Map(rows.map((backup, index) => [backup.id, index]));
+  const links = rows.map(() => ({ up: false, down: false }));
+  rows.forEach((backup, index) => {
+    const parent = backup.parentId === null ? undefined : at.get(backup.parentId);
+    if (parent === undefined || parent <= index || backup.status !== 'completed') return;
+    // The line passes over the rows between them; a chain is short, and so is the way.
+    for (let row = index; row < parent; row++) {
+      links[row] = { up: links[row]?.up ?? false, down: true };
+      links[row + 1] = { up: true, down: links[row + 1]?.down ?? false };
+    }
+  });
+  return links;
+}

@@ -1,0 +1,77 @@
+import { importSources } from '@holdfast/contract';
+import { type FormEvent, useState } from 'react';
+import { useAct, useAll } from '../../api/calls.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormProblem } from '../../components/states.tsx';
+import { fieldErrors } from '../../texts/errors.ts';
+import { t } from '../../texts/index.ts';
+import { useGo, usePaths } from '../../url.ts';
+
+export function ImportDialog({ onClose }: { onClose: () => void }) {
+  const projects = useAll('listProjects', {}).rows ?? [];
+  const destinations = useAll('listStorageDestinations', {}).rows ?? [];
+  const [project, setProject] = useState('');
+  const [destination, setDestination] = useState('');
+  const [source, setSource] = useState<(typeof importSources)[number]>('firestore-export');
+  const [path, setPath] = useState('');
+  const go = useGo();
+  const paths = usePaths();
+  const send = useAct('importBackup', { onDone: (made) => go(paths.backup(made.id)) });
+  const faults = fieldErrors(send.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send.mutate({
+      body: {
+        projectId: project || projects[0]?.id || '',
+        storageDestinationId: destination || destinations[0]?.id || '',
+        path,
+        metadata: { source },
+      },
+    });
+  };
+  return (
+    <Dialog title={t.backups.importTitle} onClose={onClose}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <Field label={t.backups.importSource}>
+          <SelectInput value={source} onChange={(event) => setSource(event.target.value as typeof source)}>
+            {importSources.map((value) => (
+              <option key={value} value={value}>
+                {t.backups.importSources[value]}
+              </option>
+            ))}
+          </SelectInput>
+        </Field>
+        <Field label={t.backups.project} error={faults.projectId}>
+          <SelectInput value={project} onChange={(event) => setProject(event.target.value)}>
+            {projects.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </SelectInput>
+        </Field>
+        <Field label={t.backups.destination} error={faults.storageDestinationId}>
+          <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
+            {destinations.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </SelectInput>
+        </Field>
+        <Field label={t.backups.importPath} error={faults.path}>
+          <TextInput mono required value={path} onChange={(event) => setPath(event.target.value)} />
+        </Field>
+        {send.error && Object.keys(faults).length === 0 && <FormProblem error={send.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{t.common.cancel}</Button>
+          <Button kind="primary" type="submit" busy={send.isPending}>
+            {t.backups.importIt}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

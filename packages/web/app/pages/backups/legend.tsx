@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+import { t } from '../../texts/index.ts';
+
+export function Legend() {
+  return (
+    <ul className="flex flex-wrap gap-x-5 gap-y-1 text-meta text-ink2">
+      <Entry text={t.backups.legend.full}>
+        <rect x="3" y="1" width="6" height="12" rx="2" className="fill-held" />
+      </Entry>
+      <Entry text={t.backups.legend.increment}>
+        <circle cx="6" cy="7" r="4" className="fill-surface stroke-held-mark" strokeWidth="2" />
+      </Entry>
+      <Entry text={t.backups.legend.synthetic}>
+        <rect x="3" y="1" width="6" height="12" rx="2" className="fill-surface stroke-held" strokeWidth="1.6" />
+        <path d="M3.5 5h5M3.5 9h5" className="stroke-held" strokeWidth="1.4" />
+      </Entry>
+      <Entry text={t.backups.legend.safety}>
+        <path d="M6 3l4 4-4 4-4-4z" fill="none" className="stroke-ink2" strokeWidth="1.6" />
+      </Entry>
+    </ul>
+  );
+}
+
+function Entry({ text, children }: { text: string; children: ReactNode }) {
+  return (
+    <li className="inline-flex items-center gap-1.5">
+      <svg width="12" height="14" viewBox="0 0 12 14" aria-hidden="true">
+        {children}
+      </svg>
+      {text}
+    </li>
+  );
+}

@@ -1,0 +1,57 @@
+import type { Backup } from '@holdfast/contract';
+import { BadgeCheck, Check, Lock, X } from 'lucide-react';
+import { JobState } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+
+export const isSafety = (backup: Backup) => backup.trigger === 'pre_restore';
+export const isOver = (backup: Backup) => backup.status !== 'running' && backup.status !== 'pending';
+
+/** The instant the documents are read as of; until it is fixed, when it was asked for. */
+export const momentOf = (backup: Backup) => backup.snapshotTime ?? backup.startedAt ?? backup.createdAt;
+
+export function typeName(backup: Backup): string {
+  return isSafety(backup) ? t.backups.types.safety : t.backups.types[backup.type];
+}
+
+export function BackupState({ backup }: { backup: Backup }) {
+  const word = backup.status === 'running' ? { word: t.backups.running(backup.progress.percent) } : {};
+  return <JobState status={backup.status} {...word} />;
+}
+
+/** How well it is proven. */
+export function Proof({ backup }: { backup: Backup }) {
+  if (backup.status !== 'completed') return null;
+  if (backup.verification?.status === 'running') return <span className="text-move">{t.backups.verifying}</span>;
+  if (backup.verification?.status === 'failed')
+    return (
+      <span className="inline-flex items-center gap-1.5 text-fail">
+        <X size={15} aria-hidden /> {t.backups.verifyFailed}
+      </span>
+    );
+  if (!backup.verifiedAt) return <span className="text-ink3">{t.backups.notYet}</span>;
+  return (
+    <span className="inline-flex items-center gap-1.5 text-ink2">
+      <Check size={15} aria-hidden className="text-held" /> {t.backups.verified}
+    </span>
+  );
+}
+
+export function Drilled({ word }: { word: string }) {
+  return (
+    <span className="inline-flex items-center gap-1.5 text-ink2">
+      <BadgeCheck size={15} aria-hidden className="text-held" /> {word}
+    </span>
+  );
+}
+
+export function Kept({ backup }: { backup: Backup }) {
+  if (backup.legalHold)
+    return (
+      <span className="inline-flex items-center gap-1.5 font-medium">
+        <Lock size={14} aria-hidden /> {t.backups.legalHold}
+      </span>
+    );
+  if (backup.expiresAt) return <Time at={backup.expiresAt} as="age" />;
+  return <span className="text-ink2">{t.backups.untilDeleted}</span>;
+}

@@ -1,0 +1,76 @@
+import { FolderSearch } from 'lucide-react';
+import { useRead } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
+import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { formatDateTime } from '../../format/times.ts';
+import { usePageTitle } from '../../shell/page-title.tsx';
+import { t } from '../../texts/index.ts';
+import { useParam, usePaths } from '../../url.ts';
+import { CollectionTree } from './collection-tree.tsx';
+import { DocumentList } from './document-list.tsx';
+import { DocumentView } from './document-view.tsx';
+
+/** `users` is a collection, `users/ada` a document in it. */
+export function splitPath(path: string): { collection: string; document: string | null } {
+  const segments = path.split('/').filter(Boolean);
+  if (segments.length % 2 === 1) return { collection: segments.join('/'), document: null };
+  return { collection: segments.slice(0, -1).join('/'), document: segments.length > 0 ? segments.join('/') : null };
+}
+
+/** Three columns: collections, documents, fields. On a phone one after the other. */
+export function Page() {
+  const backupId = useParam('backupId');
+  const path = decodeURIComponent(useParam('_splat'));
+  const { collection, document } = splitPath(path);
+  const backup = useRead('getBackup', { params: { backupId } }, { everyMs: false });
+  const project = useRead(
+    'getProject',
+    { params: { projectId: backup.data?.projectId ?? '' } },
+    { enabled: backup.data !== undefined, everyMs: false },
+  );
+  const zone = useZone();
+  const paths = usePaths();
+  const moment = backup.data?.snapshotTime ? formatDateTime(backup.data.snapshotTime, zone) : '';
+  usePageTitle([
+    { label: t.backups.title, to: paths.backups },
+    { label: `${project.data?.name ?? ''} ${moment}`.trim() || t.browse.title, to: paths.backup(backupId) },
+    { label: document ?? (collection || t.browse.title) },
+  ]);
+  if (backup.error && !backup.data) return <Problem error={backup.error} onRetry={() => void backup.refetch()} />;
+  if (!backup.data) return <Skeleton />;
+  return (
+    <div className="grid flex-1 md:grid-cols-[210px_260px_1fr]">
+      <aside className={`border-line border-r bg-bg ${collection ? 'max-md:hidden' : ''}`}>
+        <div className="px-4 pt-4 pb-2">
+          <h1 className="text-meta text-ink3">{t.browse.inside}</h1>
+          <p className="text-table font-medium">
+            {project.data?.name} {moment}
+          </p>
+        </div>
+        <CollectionTree backupId={backupId} collection={collection} />
+      </aside>
+      <div
+        className={`min-w-0 border-line border-r ${document ? 'max-md:hidden' : ''} ${collection ? '' : 'max-md:hidden'}`}
+      >
+        {collection && (
+          <DocumentList
+            key={collection}
+            backup={backup.data}
+            collection={collection}
+            document={document}
+            moment={moment}
+          />
+        )}
+      </div>
+      <div className={`min-w-0 ${document ? '' : 'max-md:hidden'}`}>
+        {document ? (
+          <DocumentView backup={backup.data} path={document} moment={moment} />
+        ) : (
+          <Empty icon={FolderSearch} title={t.browse.title}>
+            {t.browse.emptyCollection}
+          </Empty>
+        )}
+      </div>
+    </div>
+  );
+}

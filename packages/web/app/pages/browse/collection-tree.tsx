@@ -1,0 +1,65 @@
+import type { ItemOf, Operations } from '@holdfast/contract';
+import { Link } from '@tanstack/react-router';
+import { useAll } from '../../api/calls.ts';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { formatCount } from '../../format/numbers.ts';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+
+type Node = ItemOf<Operations['listBackupCollections']>;
+
+/** Collections with their counts; those below documents stand under their parents, gathered by name. */
+export function CollectionTree({ backupId, collection }: { backupId: string; collection: string }) {
+  const tree = useAll('listBackupCollections', { params: { backupId } }, { everyMs: false });
+  const paths = usePaths();
+  if (tree.error) return <Problem error={tree.error} onRetry={() => void tree.refetch()} />;
+  if (!tree.rows) return <Skeleton rows={5} />;
+  const rows = tree.rows.flatMap((node) => rowsOf(node, 0));
+  return (
+    <nav aria-label={t.browse.collections} className="pb-4">
+      <ul>
+        {rows.map(({ node, depth }) => {
+          const isHere = node.path === collection || (depth > 0 && matches(node.path, collection));
+          const content = (
+            <>
+              <span className="truncate" style={{ paddingLeft: depth * 14 }}>
+                {depth > 0 && <span aria-hidden="true">↳ </span>}
+                {node.id}
+              </span>
+              <span className="ml-auto text-ink3">{formatCount(node.documentCount)}</span>
+            </>
+          );
+          const look = 'mx-2 flex h-8 max-sm:h-11 items-center gap-2 rounded-control border px-2 text-table';
+          return (
+            <li key={node.path}>
+              {depth === 0 ? (
+                <Link
+                  to={paths.browse(backupId, node.path)}
+                  activeProps={{}}
+                  aria-current={isHere ? 'true' : undefined}
+                  className={`${look} hover:bg-sunken ${isHere ? 'border-line bg-surface font-medium' : 'border-transparent'}`}
+                >
+                  {content}
+                </Link>
+              ) : (
+                <span className={`${look} text-ink2 ${isHere ? 'border-line bg-surface' : 'border-transparent'}`}>
+                  {content}
+                </span>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+/** `users` + `*` + `orders` stands for the orders of every user. */
+function matches(pattern: string, collection: string): boolean {
+  const [a, b] = [pattern.split('/'), collection.split('/')];
+  return a.length === b.length && a.every((part, index) => part === '*' || part === b[index]);
+}
+
+function rowsOf(node: Node, depth: number): { node: Node; depth: number }[] {
+  return [{ node, depth }, ...node.collections.flatMap((below) => rowsOf(below, depth + 1))];
+}

@@ -1,0 +1,140 @@
+import type { Backup } from '@holdfast/contract';
+import { Link } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { RotateCcw, Search } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { useList } from '../../api/calls.ts';
+import { useCan, useWorkplace } from '../../api/organization.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { useBasket } from '../../shell/basket.ts';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+
+interface DocumentListProps {
+  backup: Backup;
+  collection: string;
+  document: string | null;
+  moment: string;
+}
+
+/** The ids of a collection, found by how they begin. Twenty thousand of them are drawn a screen at a time. */
+export function DocumentList({ backup, collection, document, moment }: DocumentListProps) {
+  const [prefix, setPrefix] = useState('');
+  const settled = useSettled(prefix);
+  const list = useList(
+    'listBackupDocuments',
+    { params: { backupId: backup.id }, query: { collection, limit: 200, ...(settled ? { prefix: settled } : {}) } },
+    { everyMs: false },
+  );
+  const paths = usePaths();
+  const canRestore = useCan('member');
+  return (
+    <div className="flex h-[calc(100dvh-52px)] flex-col max-md:h-[calc(100dvh-120px)]">
+      <div className="flex flex-col gap-2 border-line border-b p-3">
+        <h2 className="truncate font-mono text-table font-medium">{collection}</h2>
+        <label className="control flex items-center gap-2">
+          <Search size={15} aria-hidden className="shrink-0 text-ink3" />
+          <span className="sr-only">{t.browse.search}</span>
+          <input
+            data-filter=""
+            value={prefix}
+            placeholder={t.browse.search}
+            onChange={(event) => setPrefix(event.target.value)}
+            spellCheck={false}
+            className="min-w-0 flex-1 bg-transparent font-mono outline-none"
+          />
+        </label>
+        {canRestore && (
+          <LinkButton icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, collections: collection })}>
+            {t.browse.restoreCollection}
+          </LinkButton>
+        )}
+      </div>
+      {list.error && <Problem error={list.error} onRetry={list.retry} />}
+      {list.isLoading && <Skeleton />}
+      {list.rows?.length === 0 && <p className="p-4 text-table text-ink2">{t.browse.noDocuments}</p>}
+      {list.rows && list.rows.length > 0 && (
+        <Rows
+          backup={backup}
+          rows={list.rows}
+          document={document}
+          moment={moment}
+          hasMore={list.hasMore}
+          loadMore={list.loadMore}
+        />
+      )}
+    </div>
+  );
+}
+
+interface RowsProps {
+  backup: Backup;
+  rows: readonly { path: string }[];
+  document: string | null;
+  moment: string;
+  hasMore: boolean;
+  loadMore: () => void;
+}
+
+function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const paths = usePaths();
+  const { has, toggle } = useBasket(useWorkplace().organization.id);
+  const canRestore = useCan('member');
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => 30,
+    overscan: 20,
+  });
+  const items = virtualizer.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && last > rows.length - 60) loadMore();
+  }, [hasMore, last, rows.length, loadMore]);
+  return (
+    <nav ref={frame} aria-label={t.browse.documents} className="flex-1 overflow-y-auto p-2">
+      <ul className="relative" style={{ height: virtualizer.getTotalSize() }}>
+        {items.map(({ index, start }) => {
+          const path = rows[index]?.path ?? '';
+          const item = { path, backupId: backup.id, from: moment };
+          return (
+            <li
+              key={path}
+              className="absolute inset-x-0 flex h-[30px] items-center gap-1"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {canRestore && (
+                <input
+                  type="checkbox"
+                  aria-label={`${t.browse.pick}: ${path}`}
+                  checked={has(item)}
+                  onChange={() => toggle(backup.projectId, item)}
+                  className="size-3.5 shrink-0 accent-held"
+                />
+              )}
+              <Link
+                to={paths.browse(backup.id, path)}
+                activeProps={{}}
+                aria-current={path === document ? 'true' : undefined}
+                className={`block min-w-0 flex-1 truncate rounded-tag px-2 font-mono text-table leading-[30px] ${path === document ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-bg'}`}
+              >
+                {path.split('/').at(-1)}
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), 200);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

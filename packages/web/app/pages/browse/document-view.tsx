@@ -1,0 +1,74 @@
+import type { Backup } from '@holdfast/contract';
+import { History, RotateCcw, ShoppingBasket } from 'lucide-react';
+import { useRead } from '../../api/calls.ts';
+import { useCan, useWorkplace } from '../../api/organization.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { DocumentFields } from '../../components/document-fields.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { useBasket } from '../../shell/basket.ts';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+
+interface DocumentViewProps {
+  backup: Backup;
+  path: string;
+  moment: string;
+}
+
+export function DocumentView({ backup, path, moment }: DocumentViewProps) {
+  const document = useRead(
+    'getBackupDocument',
+    { params: { backupId: backup.id, documentPath: path } },
+    { everyMs: false },
+  );
+  const paths = usePaths();
+  const canRestore = useCan('member');
+  const { has, toggle } = useBasket(useWorkplace().organization.id);
+  const item = { path, backupId: backup.id, from: moment };
+  const versions = (
+    <LinkButton icon={History} to={paths.document(backup.projectId, path)}>
+      {t.browse.versions}
+    </LinkButton>
+  );
+  return (
+    <section aria-label={path} className="flex flex-col">
+      <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
+        <div className="min-w-0 flex-1">
+          <h2 className="flex items-center gap-1 break-all font-mono text-section font-medium">
+            {path} <CopyButton text={path} />
+          </h2>
+          {document.data && (
+            <p className="text-meta text-ink3">
+              {t.browse.updated} <Time at={document.data.updateTime} /> · {t.browse.created}{' '}
+              <Time at={document.data.createTime} />
+            </p>
+          )}
+        </div>
+        {versions}
+        {document.data && canRestore && (
+          <>
+            <Button icon={ShoppingBasket} aria-pressed={has(item)} onClick={() => toggle(backup.projectId, item)}>
+              {has(item) ? t.browse.unpick : t.browse.pick}
+            </Button>
+            <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, documents: path })}>
+              {t.browse.restoreDocument}
+            </LinkButton>
+          </>
+        )}
+      </header>
+      {document.isLoading && <Skeleton />}
+      {document.error && <Problem error={document.error} onRetry={() => void document.refetch()} />}
+      {document.data && (
+        <>
+          <DocumentFields fields={document.data.fields} label={path} />
+          <p className="flex items-center gap-1 px-4 py-3 text-meta text-ink3">
+            {t.browse.copyJson}{' '}
+            <CopyButton text={JSON.stringify(document.data.fields, null, 2)} label={t.browse.copyJson} />
+          </p>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,131 @@
+import { Link } from '@tanstack/react-router';
+import { FileSearch, FileText } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useAll, useRead } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { Box } from '../../components/list.tsx';
+import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { formatDateTime } from '../../format/times.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, usePaths, useSearch } from '../../url.ts';
+
+/** A path, or its beginning: looked up in the newest backup; a whole path opens all its versions. */
+export function Page() {
+  const [search, setSearch] = useSearch();
+  const projects = useAll('listProjects', {});
+  const [text, setText] = useState(search.q ?? '');
+  const project = projects.rows?.find(({ id }) => id === search.project) ?? projects.rows?.[0];
+  const paths = usePaths();
+  const go = useGo();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setSearch({ q: text });
+  };
+  return (
+    <PageFrame title={t.find.title} crumbs={[{ label: t.find.title }]} subtitle={t.find.subtitle}>
+      <form onSubmit={submit} className="grid items-end gap-3 md:grid-cols-[220px_1fr_auto]">
+        <Field label={t.find.project}>
+          <SelectInput value={project?.id ?? ''} onChange={(event) => setSearch({ project: event.target.value })}>
+            {projects.rows?.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </SelectInput>
+        </Field>
+        <Field label={t.find.path}>
+          <TextInput
+            mono
+            data-filter=""
+            value={text}
+            placeholder={t.find.placeholder}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </Field>
+        <Button kind="primary" type="submit" icon={FileSearch}>
+          {t.find.submit}
+        </Button>
+      </form>
+      {projects.error && <Problem error={projects.error} onRetry={() => void projects.refetch()} />}
+      {project && (
+        <Found
+          key={`${project.id} ${search.q}`}
+          projectId={project.id}
+          text={(search.q ?? '').replace(/^\/+|\/+$/g, '')}
+          onOpen={(path) => go(paths.document(project.id, path))}
+        />
+      )}
+    </PageFrame>
+  );
+}
+
+interface FoundProps {
+  projectId: string;
+  text: string;
+  onOpen: (path: string) => void;
+}
+
+function Found({ projectId, text, onOpen }: FoundProps) {
+  const zone = useZone();
+  const paths = usePaths();
+  const newest = useRead('listBackups', { query: { projectId, status: 'completed', limit: 1 } }, { everyMs: false });
+  const backup = newest.data?.data[0];
+  const segments = text.split('/');
+  const isDocument = segments.length % 2 === 0 && segments.every(Boolean);
+  const [collection, prefix] = isDocument ? [segments.slice(0, -1).join('/'), segments.at(-1) ?? ''] : [text, ''];
+  const found = useRead(
+    'listBackupDocuments',
+    { params: { backupId: backup?.id ?? '' }, query: { collection, limit: 50, ...(prefix ? { prefix } : {}) } },
+    { enabled: backup !== undefined && text !== '', everyMs: false },
+  );
+  if (newest.error) return <Problem error={newest.error} />;
+  if (newest.data && !backup)
+    return (
+      <Box>
+        <Empty icon={FileSearch} title={t.find.noBackup} />
+      </Box>
+    );
+  if (text === '')
+    return (
+      <Box>
+        <Empty icon={FileSearch} title={t.find.hint} />
+      </Box>
+    );
+  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
+  if (!found.data || !backup) return <Skeleton />;
+  const documents = found.data.data;
+  const openPath = isDocument && <LinkButton to={paths.document(projectId, text)}>{t.find.openPath(text)}</LinkButton>;
+  if (documents.length === 0)
+    return (
+      <Box>
+        <Empty icon={FileSearch} title={t.browse.noDocuments} action={openPath}>
+          {t.find.none}
+        </Empty>
+      </Box>
+    );
+  return (
+    <section>
+      <h2 className="mb-2 text-table text-ink2">
+        {t.find.inNewest(formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))}
+      </h2>
+      <ul className="overflow-hidden rounded-panel border border-line">
+        {documents.map((document) => (
+          <li key={document.path} className="border-line border-b last:border-b-0">
+            <Link
+              to={paths.document(projectId, document.path)}
+              onClick={() => onOpen(document.path)}
+              className="flex h-9 items-center gap-3 px-4 font-mono text-table hover:bg-bg max-sm:h-11"
+            >
+              <FileText size={15} aria-hidden className="shrink-0 text-ink3" />
+              <span className="truncate">{document.path}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {openPath && !documents.some(({ path }) => path === text) && <div className="mt-3">{openPath}</div>}
+    </section>
+  );
+}

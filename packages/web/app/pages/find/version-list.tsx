@@ -1,0 +1,93 @@
+import { useZone } from '../../api/organization.tsx';
+import { countChanges } from '../../components/document-diff.tsx';
+import { formatClock, formatDay, formatWeekday } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import type { Version } from './use-versions.ts';
+
+interface VersionListProps {
+  versions: readonly Version[];
+  then: Version;
+  now: Version;
+  onThen: (id: string) => void;
+}
+
+/** Newest above; the one that would come back is teal. */
+export function VersionList({ versions, then, now, onThen }: VersionListProps) {
+  return (
+    <>
+      <div className="flex justify-between px-4 pt-4 pb-2 text-table">
+        <h2 className="font-semibold">{t.document.versions}</h2>
+        <span className="text-meta text-ink3">{t.document.captured(versions.length)}</span>
+      </div>
+      <ol>
+        {versions.map((version, index) => (
+          <li key={version.id}>
+            <VersionButton
+              version={version}
+              before={versions[index + 1]}
+              isThen={version === then}
+              isNow={version === now}
+              isLast={index === versions.length - 1}
+              onThen={onThen}
+            />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+interface VersionButtonProps {
+  version: Version;
+  before: Version | undefined;
+  isThen: boolean;
+  isNow: boolean;
+  isLast: boolean;
+  onThen: (id: string) => void;
+}
+
+function VersionButton({ version, before, isThen, isNow, isLast, onThen }: VersionButtonProps) {
+  const zone = useZone();
+  return (
+    <button
+      type="button"
+      aria-pressed={isThen}
+      onClick={() => onThen(version.id)}
+      className={`relative flex w-full gap-3 px-4 py-2.5 text-left ${isThen ? 'bg-held-weak' : 'hover:bg-bg'}`}
+    >
+      {!isLast && <span aria-hidden="true" className="absolute top-6 -bottom-3 left-[21px] w-0.5 bg-held-mark" />}
+      <span
+        aria-hidden="true"
+        className={`z-10 mt-1.5 size-3 shrink-0 rounded-full border-2 ${isThen ? 'border-held bg-held' : 'border-held-mark bg-surface'}`}
+      />
+      <span className="min-w-0 flex-1 text-table">
+        <span className="flex items-center gap-2">
+          <b className="font-semibold">{formatClock(version.at, zone)}</b>
+          <span className="text-ink2">
+            {formatWeekday(version.at, zone)} {formatDay(version.at, zone)}
+          </span>
+          {isThen && (
+            <span className="ml-auto rounded-tag bg-held px-1.5 text-meta font-medium text-surface">
+              {t.document.then}
+            </span>
+          )}
+          {isNow && !isThen && (
+            <span className="ml-auto rounded-tag bg-ink px-1.5 text-meta font-medium text-on-ink">
+              {t.document.now}
+            </span>
+          )}
+        </span>
+        <span className="block text-ink2">
+          {wordsOf(version, before)} · {t.document.inBackups(version.seenIn)}
+        </span>
+      </span>
+    </button>
+  );
+}
+
+function wordsOf(version: Version, before: Version | undefined): string {
+  if (!version.fields) return t.document.deleted;
+  if (!before?.fields) return t.document.created(Object.keys(version.fields).length);
+  const { changed, added, removed } = countChanges(before.fields, version.fields);
+  return t.document.changes(changed, added, removed);
+}

@@ -1,0 +1,170 @@
+import type { Overview } from '@holdfast/contract';
+import { useState } from 'react';
+import { useZone } from '../../api/organization.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { State } from '../../components/status.tsx';
+import { useNow } from '../../components/time.tsx';
+import { formatBytes, formatCount, formatMoney } from '../../format/numbers.ts';
+import { formatHour, formatIn, formatNearDay } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import type { ProjectRow } from './facts.ts';
+
+/** What Google asks for a document read, at list price. */
+const dollarsPerRead = 0.6 / 1e6;
+
+export function Below({ overview, rows }: { overview: Overview; rows: readonly ProjectRow[] }) {
+  return (
+    <div className="grid gap-5 lg:grid-cols-3">
+      <NextRuns overview={overview} rows={rows} />
+      <DayChart
+        title={t.overview.stored}
+        label={t.overview.storedLabel}
+        days={overview.days.map(({ day, storedBytes }) => ({ day, value: storedBytes }))}
+        headline={formatBytes(overview.days.at(-1)?.storedBytes ?? 0)}
+        detail={t.overview.growth(
+          formatBytes(Math.max(0, (overview.days.at(-1)?.storedBytes ?? 0) - (overview.days[0]?.storedBytes ?? 0))),
+        )}
+        format={formatBytes}
+        kind="area"
+      />
+      <DayChart
+        title={t.overview.reads}
+        label={t.overview.readsLabel}
+        days={overview.days.map(({ day, readsUsed }) => ({ day, value: readsUsed }))}
+        headline={formatCount(sum(overview.days.map(({ readsUsed }) => readsUsed)))}
+        detail={t.overview.costs(formatMoney(sum(overview.days.map(({ readsUsed }) => readsUsed)) * dollarsPerRead))}
+        format={formatCount}
+        kind="bars"
+      />
+    </div>
+  );
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+function NextRuns({ overview, rows }: { overview: Overview; rows: readonly ProjectRow[] }) {
+  const zone = useZone();
+  const now = useNow();
+  return (
+    <Panel title={t.overview.nextRuns} aside={zone} flush className="max-md:mt-4 max-md:rounded-none max-md:border-x-0">
+      {overview.nextRuns.length === 0 && <p className="px-4 py-4 text-table text-ink2">{t.overview.noRuns}</p>}
+      <ul className="py-1">
+        {overview.nextRuns.slice(0, 6).map((run) => {
+          const row = rows.find(({ project }) => project.id === run.projectId);
+          const isBlocked = row?.project.connection.status === 'unauthorized';
+          const day = formatNearDay(run.at, zone, now);
+          return (
+            <li
+              key={`${run.scheduleId} ${run.at}`}
+              className="grid grid-cols-[52px_1fr_1fr_auto] items-center gap-2 px-4 py-1.5 text-table"
+            >
+              <b className="font-semibold">{formatHour(run.at, zone)}</b>
+              <span className="text-ink2">{day === 'Today' ? formatIn(run.at, zone, now) : day.toLowerCase()}</span>
+              <span className="truncate">{row?.project.name}</span>
+              <span className="text-ink2">
+                {isBlocked ? <State tone="fail">{t.overview.blocked}</State> : run.name}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+interface DayChartProps {
+  title: string;
+  label: string;
+  days: readonly { day: string; value: number }[];
+  headline: string;
+  detail: string;
+  format: (value: number) => string;
+  kind: 'area' | 'bars';
+}
+
+const [width, height] = [240, 130];
+
+function DayChart({ title, label, days, headline, detail, format, kind }: DayChartProps) {
+  const [asTable, setAsTable] = useState(false);
+  const peak = Math.max(1, ...days.map(({ value }) => value));
+  const step = width / Math.max(1, days.length);
+  const y = (value: number) => height - (value / peak) * (height - 6);
+  const top = days.map(({ value }, index) => `L${(index + 0.5) * step} ${y(value)}`).join('');
+  return (
+    <Panel title={title} aside={t.overview.days} className="max-md:rounded-none max-md:border-x-0">
+      <div className="flex flex-wrap gap-x-5 gap-y-2">
+        <div className="min-w-28">
+          <p className="text-page font-semibold">{headline}</p>
+          <p className="text-meta text-ink2">{detail}</p>
+          <button
+            type="button"
+            onClick={() => setAsTable(!asTable)}
+            className="mt-2 text-meta font-medium text-held hover:underline"
+            aria-label={`${asTable ? t.common.showAsPicture : t.common.showAsTable}: ${title}`}
+          >
+            {asTable ? t.common.showAsPicture : t.common.showAsTable}
+          </button>
+        </div>
+        {asTable ? (
+          <section tabIndex={0} className="max-h-36 min-w-40 flex-1 overflow-y-auto" aria-label={label}>
+            <table className="w-full text-meta">
+              <tbody>
+                {[...days].reverse().map(({ day, value }) => (
+                  <tr key={day}>
+                    <th scope="row" className="text-left font-normal text-ink2">
+                      {day}
+                    </th>
+                    <td className="text-right">{format(value)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        ) : (
+          <div className="min-w-40 flex-1">
+            <svg
+              role="img"
+              aria-label={`${label}: ${headline}`}
+              viewBox={`0 0 ${width} ${height}`}
+              preserveAspectRatio="none"
+              className="h-32 w-full"
+            >
+              <path
+                d={`M0 ${height / 2}H${width}M0 ${height - 0.5}H${width}`}
+                className="stroke-line"
+                strokeWidth="1"
+              />
+              {kind === 'area' ? (
+                <>
+                  <path d={`M${step / 2} ${height}${top}L${width - step / 2} ${height}Z`} className="fill-band" />
+                  <path
+                    d={`M${top.slice(1)}`}
+                    fill="none"
+                    className="stroke-held"
+                    strokeWidth="1.6"
+                    vectorEffect="non-scaling-stroke"
+                  />
+                </>
+              ) : (
+                days.map(({ day, value }, index) => (
+                  <rect
+                    key={day}
+                    x={index * step + step * 0.15}
+                    width={step * 0.7}
+                    y={y(value)}
+                    height={height - y(value)}
+                    className="fill-control"
+                  />
+                ))
+              )}
+            </svg>
+            <p className="flex justify-between text-meta text-ink3">
+              <span>{days[0]?.day}</span>
+              <span>{t.overview.today}</span>
+            </p>
+          </div>
+        )}
+      </div>
+    </Panel>
+  );
+}

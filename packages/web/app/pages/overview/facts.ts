@@ -1,0 +1,97 @@
+import type { Backup, Overview } from '@holdfast/contract';
+import { isUnserved, useAll, useRead } from '../../api/calls.ts';
+import type { LineBand, LinePoint } from '../../components/line/line.tsx';
+import type { Verdict } from '../../components/status.tsx';
+import type { Project } from '../projects/connect-form.tsx';
+
+export type OverviewProject = Overview['projects'][number];
+
+/** One row of the overview: what the service judged, and what this page can draw. */
+export interface ProjectRow {
+  readonly project: Project;
+  readonly verdict: Verdict;
+  /** The worst reason in the service's words. */
+  readonly reason: OverviewProject['protection']['reasons'][number] | undefined;
+  readonly judged: OverviewProject | undefined;
+  readonly backups: readonly Backup[];
+  readonly newestAt: string | null;
+}
+
+const verdicts: Record<OverviewProject['protection']['state'], Verdict> = {
+  protected: 'protected',
+  at_risk: 'late',
+  unprotected: 'failing',
+  manual: 'manual',
+};
+const order: readonly Verdict[] = ['failing', 'late', 'protected', 'manual'];
+export const lineDays = 14;
+
+export function useOverview(nowMs: number) {
+  const overview = useRead('getOverview', {});
+  const projects = useAll('listProjects', {});
+  const from = new Date(Math.floor(nowMs / 3_600_000) * 3_600_000 - lineDays * 86_400_000).toISOString();
+  const backups = useAll('listBackups', { query: { from } });
+  const judgedOf = (id: string) => overview.data?.projects.find((one) => one.id === id);
+  const rows = projects.rows
+    ?.map((project) =>
+      rowOf(project, judgedOf(project.id), backups.rows?.filter(({ projectId }) => projectId === project.id) ?? []),
+    )
+    .sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
+  const error = projects.error ?? backups.error ?? (isUnserved(overview.error) ? null : overview.error);
+  return {
+    rows,
+    overview: overview.data,
+    error,
+    retry: () => void Promise.all([projects.refetch(), backups.refetch()]),
+  };
+}
+
+/** Without the service's judgement only what is certain is said. */
+function rowOf(project: Project, judged: OverviewProject | undefined, backups: readonly Backup[]): ProjectRow {
+  const isRefused = project.connection.status === 'unauthorized';
+  const newest = backups.find((backup) => backup.status === 'completed' && backup.trigger !== 'pre_restore');
+  return {
+    project,
+    judged,
+    backups,
+    verdict: judged ? verdicts[judged.protection.state] : isRefused ? 'failing' : 'manual',
+    reason: judged?.protection.reasons[0],
+    newestAt: judged?.newestBackup?.completedAt ?? newest?.completedAt ?? null,
+  };
+}
+
+export function pointsOf(row: ProjectRow, nextRuns: Overview['nextRuns'] | undefined): LinePoint[] {
+  const made = row.backups
+    .filter(
+      (backup) => backup.trigger !== 'pre_restore' && (backup.status === 'completed' || backup.status === 'failed'),
+    )
+    .map(
+      (backup): LinePoint => ({
+        id: backup.id,
+        atMs: Date.parse(backup.snapshotTime ?? backup.createdAt),
+        kind: backup.status === 'failed' ? 'failed' : backup.type === 'incremental' ? 'increment' : backup.type,
+      }),
+    );
+  const due = (nextRuns ?? [])
+    .filter(({ projectId }) => projectId === row.project.id)
+    .map((run): LinePoint => ({ id: `${run.scheduleId} ${run.at}`, atMs: Date.parse(run.at), kind: 'due' }));
+  const drill = row.judged?.lastDrill;
+  return [
+    ...made,
+    ...due,
+    ...(drill?.passed ? [{ id: drill.id, atMs: Date.parse(drill.completedAt), kind: 'drill' as const }] : []),
+  ];
+}
+
+export function bandsOf({ project }: ProjectRow): LineBand[] {
+  const { enabled, coveredFrom, coveredTo, gaps } = project.pitr;
+  if (!enabled || !coveredFrom || !coveredTo) return [];
+  const any = { kind: 'any' as const, fromMs: Date.parse(coveredFrom), toMs: Date.parse(coveredTo) };
+  return [
+    any,
+    ...gaps.map((gap) => ({ kind: 'gap' as const, fromMs: Date.parse(gap.from), toMs: Date.parse(gap.to) })),
+  ];
+}
+
+export const goodPoints = (row: ProjectRow) =>
+  row.backups.filter((backup) => backup.status === 'completed' && backup.trigger !== 'pre_restore').length;

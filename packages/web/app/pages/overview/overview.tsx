@@ -1,0 +1,46 @@
+import { Navigate } from '@tanstack/react-router';
+import { useCan } from '../../api/organization.tsx';
+import { Box } from '../../components/list.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { useNow } from '../../components/time.tsx';
+import { usePageTitle } from '../../shell/page-title.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { AnomalyBar } from './anomaly-bar.tsx';
+import { Below } from './below.tsx';
+import { useOverview } from './facts.ts';
+import { ProjectLines } from './project-lines.tsx';
+import { BackVerdict, ProtectedVerdict } from './verdicts.tsx';
+
+/** Two questions, answered in words, worst first; then the proof. */
+export function Page() {
+  usePageTitle([{ label: t.overview.title }]);
+  const now = useNow();
+  const { rows, overview, error, retry } = useOverview(now);
+  const paths = usePaths();
+  const canBegin = useCan('member');
+  if (error && !rows)
+    return (
+      <div className="p-7">
+        <Box>
+          <Problem error={error} onRetry={retry} />
+        </Box>
+      </div>
+    );
+  if (!rows) return <Skeleton />;
+  if (rows.length === 0 && canBegin) return <Navigate to={paths.start} replace />;
+  return (
+    <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:gap-0 max-md:px-0 max-md:py-0">
+      <h1 className="sr-only">{t.overview.title}</h1>
+      <div className="grid md:grid-cols-2 md:divide-x md:divide-line">
+        <ProtectedVerdict rows={rows} />
+        <BackVerdict rows={rows} />
+      </div>
+      {rows.map((row) => (
+        <AnomalyBar key={row.project.id} row={row} />
+      ))}
+      <ProjectLines rows={rows} overview={overview} nowMs={now} />
+      {overview && <Below overview={overview} rows={rows} />}
+    </div>
+  );
+}

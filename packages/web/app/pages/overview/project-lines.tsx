@@ -1,0 +1,197 @@
+import type { Overview } from '@holdfast/contract';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useZone } from '../../api/organization.tsx';
+import { LineAxis } from '../../components/line/axis.tsx';
+import { LineLegend } from '../../components/line/legend.tsx';
+import { Line } from '../../components/line/line.tsx';
+import { Badge, VerdictState } from '../../components/status.tsx';
+import { useIsPhone } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatDuration } from '../../format/numbers.ts';
+import { formatDay, formatHour } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { bandsOf, goodPoints, lineDays, type ProjectRow, pointsOf } from './facts.ts';
+import { LineTable } from './line-table.tsx';
+
+interface ProjectLinesProps {
+  rows: readonly ProjectRow[];
+  overview: Overview | undefined;
+  nowMs: number;
+}
+
+const phoneDays = 7;
+
+/** Each project on one axis of time: what one can go back to, what failed, what is due. */
+export function ProjectLines({ rows, overview, nowMs }: ProjectLinesProps) {
+  const [asTable, setAsTable] = useState(false);
+  const isPhone = useIsPhone();
+  if (isPhone) return <PhoneLines rows={rows} overview={overview} nowMs={nowMs} />;
+  const { table } = t.overview;
+  return (
+    <div className="overflow-hidden rounded-panel border border-line">
+      {asTable ? (
+        <LineTable rows={rows} />
+      ) : (
+        <table className="w-full table-fixed border-collapse text-table" aria-label={t.overview.table.project}>
+          <thead>
+            <tr className="border-line border-b text-left text-meta text-ink2">
+              <th scope="col" className="w-[16%] py-2 pl-4 font-medium">
+                {table.project}
+              </th>
+              <th scope="col" className="w-[14%] py-2 font-medium">
+                {table.newest}
+              </th>
+              <th scope="col" className="py-2 font-medium">
+                <LineAxis days={lineDays} nowMs={nowMs} />
+                <span className="sr-only">{table.back}</span>
+              </th>
+              <th scope="col" className="w-[15%] py-2 pl-5 font-medium">
+                {table.back}
+              </th>
+              <th scope="col" className="w-[9%] py-2 pr-4 font-medium">
+                {table.proven}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <Row key={row.project.id} row={row} overview={overview} nowMs={nowMs} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <footer className="flex flex-wrap items-center justify-between gap-3 border-line border-t bg-bg px-4 py-2">
+        <LineLegend />
+        <button
+          type="button"
+          onClick={() => setAsTable(!asTable)}
+          className="text-meta font-medium text-held hover:underline"
+        >
+          {asTable ? t.common.showAsPicture : t.common.showAsTable}
+        </button>
+      </footer>
+    </div>
+  );
+}
+
+function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | undefined; nowMs: number }) {
+  const paths = usePaths();
+  const { project } = row;
+  const running = row.backups.find(({ status }) => status === 'running');
+  return (
+    <tr className="border-line border-b align-middle last:border-b-0">
+      <th scope="row" className="py-2 pl-4 text-left font-normal">
+        <span className="flex items-center gap-2">
+          <Link to={paths.project(project.id)} className="truncate font-semibold hover:underline">
+            {project.name}
+          </Link>
+          {running && <Badge tone="move">{running.progress.percent} %</Badge>}
+        </span>
+        <VerdictState verdict={row.verdict} />
+      </th>
+      <td className="py-2">
+        {row.newestAt ? (
+          <span className={row.verdict === 'failing' ? 'text-fail' : row.verdict === 'late' ? 'text-risk' : ''}>
+            <Time at={row.newestAt} as="age" />
+          </span>
+        ) : (
+          <span className="text-ink3">{t.overview.table.none}</span>
+        )}
+        <span className="block text-meta text-ink3">{intervalWords(row)}</span>
+      </td>
+      <td className="py-1">
+        <Line
+          label={t.overview.lineLabel(project.name, goodPoints(row))}
+          days={lineDays}
+          nowMs={nowMs}
+          points={pointsOf(row, overview?.nextRuns)}
+          bands={bandsOf(row)}
+        />
+      </td>
+      <td className="py-2 pl-5">
+        <Reach row={row} />
+      </td>
+      <td className="py-2 pr-4">
+        {row.judged?.lastDrill?.passed ? (
+          <Time at={row.judged.lastDrill.completedAt} as="age" />
+        ) : (
+          <span className="text-ink3">{t.common.never}</span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+const dayMs = 86_400_000;
+
+function intervalWords(row: ProjectRow): string {
+  const schedule = row.judged?.schedule;
+  if (!schedule) return t.overview.table.noSchedule;
+  const everyMs = schedule.intervalSeconds * 1000;
+  return everyMs === dayMs ? t.overview.table.daily : t.overview.table.every(formatDuration(everyMs));
+}
+
+function Reach({ row }: { row: ProjectRow }) {
+  const zone = useZone();
+  const { enabled, coveredFrom, gaps } = row.project.pitr;
+  const oldest = row.backups.filter(({ status }) => status === 'completed').at(-1);
+  if (enabled && coveredFrom)
+    return (
+      <>
+        {t.overview.table.anySecond}
+        <span className={`block text-meta ${gaps.length > 0 ? 'text-risk' : 'text-ink3'}`}>
+          {t.overview.table.since(`${formatDay(coveredFrom, zone)} ${formatHour(coveredFrom, zone)}`)}
+          {gaps.length > 0 && `, ${t.overview.table.gaps(gaps.length)}`}
+        </span>
+      </>
+    );
+  return (
+    <>
+      {t.overview.table.points(goodPoints(row))}
+      {oldest && (
+        <span className="block text-meta text-ink3">
+          {t.overview.table.since(formatDay(oldest.snapshotTime ?? oldest.createdAt, zone))}
+        </span>
+      )}
+    </>
+  );
+}
+
+function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
+  const paths = usePaths();
+  return (
+    <section>
+      <header className="flex justify-between border-line border-b bg-bg px-4 py-2.5 text-table">
+        <h2 className="font-semibold">{t.projects.title}</h2>
+        <span className="text-ink3">{t.overview.lastDays}</span>
+      </header>
+      <ul>
+        {rows.map((row) => (
+          <li key={row.project.id} className="border-line border-b px-4 py-3">
+            <div className="flex items-center justify-between gap-3">
+              <Link to={paths.project(row.project.id)} className="font-semibold">
+                {row.project.name}
+              </Link>
+              <VerdictState verdict={row.verdict} />
+            </div>
+            <Line
+              label={t.overview.lineLabel(row.project.name, goodPoints(row))}
+              days={phoneDays}
+              nowMs={nowMs}
+              points={pointsOf(row, overview?.nextRuns)}
+              bands={bandsOf(row)}
+            />
+            <p className="flex justify-between text-meta text-ink3">
+              <span>
+                {row.newestAt ? <Time at={row.newestAt} as="age" /> : t.overview.table.none}, {intervalWords(row)}
+              </span>
+              <span>{t.overview.table.points(goodPoints(row))}</span>
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,232 @@
+import {
+  Archive,
+  BadgeCheck,
+  CalendarClock,
+  CircleDashed,
+  CircleHelp,
+  FileSearch,
+  Link2,
+  type LucideIcon,
+  ShieldAlert,
+  ShieldCheck,
+  TriangleAlert,
+} from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useRead } from '../../api/calls.ts';
+import { useCan, useZone } from '../../api/organization.tsx';
+import { LinkButton, TextLink } from '../../components/button.tsx';
+import { useNow } from '../../components/time.tsx';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
+import { formatAge } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { goodPoints, type ProjectRow } from './facts.ts';
+
+interface AnswerProps {
+  question: string;
+  icon: LucideIcon;
+  tone: string;
+  answer: string;
+  children: ReactNode;
+  actions?: ReactNode;
+}
+
+function Answer({ question, icon: Icon, tone, answer, children, actions }: AnswerProps) {
+  return (
+    <section className="flex flex-col gap-2 py-1 md:px-8 md:first:pl-0 max-md:border-line max-md:border-b max-md:px-4 max-md:py-5">
+      <p className="text-table text-ink2">{question}</p>
+      <h2 className="flex items-center gap-3 text-verdict font-semibold tracking-tight">
+        <Icon size={25} aria-hidden className={`shrink-0 ${tone}`} />
+        {answer}
+      </h2>
+      <div className="max-w-lg text-ink2">{children}</div>
+      {actions && <div className="mt-1 flex flex-wrap items-center gap-3">{actions}</div>}
+    </section>
+  );
+}
+
+export function ProtectedVerdict({ rows }: { rows: readonly ProjectRow[] }) {
+  const canRun = useCan('member');
+  const paths = usePaths();
+  const bad = rows.filter(({ verdict }) => verdict === 'failing' || verdict === 'late');
+  const counted = rows.filter(({ verdict }) => verdict !== 'manual');
+  const manual = rows.filter(({ verdict }) => verdict === 'manual');
+  const [worst] = bad;
+  const question = t.overview.isProtected;
+  if (worst) {
+    const isFailing = worst.verdict === 'failing';
+    const name = worst.project.name;
+    const answer =
+      bad.length === 1
+        ? counted.length > 1
+          ? t.overview.allBut(name)
+          : t.overview.notOne(name)
+        : t.overview.noneBut(bad.length);
+    return (
+      <Answer
+        question={question}
+        icon={isFailing ? ShieldAlert : TriangleAlert}
+        tone={isFailing ? 'text-fail' : 'text-risk'}
+        answer={answer}
+        actions={<Mend row={worst} />}
+      >
+        <Why row={worst} />
+      </Answer>
+    );
+  }
+  if (rows.length === 0)
+    return (
+      <Answer question={question} icon={CircleDashed} tone="text-ink3" answer={t.overview.nothing}>
+        {t.overview.nothingText}
+      </Answer>
+    );
+  const backUp = canRun && (
+    <LinkButton icon={Archive} to={paths.newBackup}>
+      {t.overview.backUpNow}
+    </LinkButton>
+  );
+  if (counted.length === 0)
+    return (
+      <Answer
+        question={question}
+        icon={CircleDashed}
+        tone="text-ink3"
+        answer={t.overview.byHand}
+        actions={
+          canRun && (
+            <>
+              <LinkButton kind="primary" icon={CalendarClock} to={paths.newSchedule()}>
+                {t.overview.addSchedule}
+              </LinkButton>
+              {backUp}
+            </>
+          )
+        }
+      >
+        {t.overview.byHandText}
+      </Answer>
+    );
+  return (
+    <Answer
+      question={question}
+      icon={ShieldCheck}
+      tone="text-held"
+      answer={t.overview.all(counted.length)}
+      actions={backUp}
+    >
+      {t.overview.allText}{' '}
+      {manual.length > 0 && t.overview.manualToo(manual.map(({ project }) => project.name).join(', '))}
+    </Answer>
+  );
+}
+
+function Why({ row }: { row: ProjectRow }) {
+  const zone = useZone();
+  const now = useNow();
+  const limitMs = (row.judged?.schedule?.intervalSeconds ?? 0) * 1000;
+  const ageMs = row.newestAt ? now - Date.parse(row.newestAt) : 0;
+  return (
+    <p>
+      {row.reason?.message ?? row.project.connection.error?.message}{' '}
+      {row.newestAt === null
+        ? t.overview.newestNone
+        : limitMs > 0 &&
+          ageMs > limitMs &&
+          t.overview.newestOld(formatAge(row.newestAt, zone, now).replace(' ago', ''), formatDuration(limitMs))}
+    </p>
+  );
+}
+
+/** The one thing that mends the worst thing. */
+function Mend({ row }: { row: ProjectRow }) {
+  const canRun = useCan('member');
+  const paths = usePaths();
+  const { project, reason } = row;
+  const code = project.connection.error?.code ?? row.backups.find(({ status }) => status === 'failed')?.error?.code;
+  if (!canRun) return null;
+  const isConnection = project.connection.status !== 'connected' || reason?.code === 'unauthorized';
+  return (
+    <>
+      <LinkButton
+        kind="primary"
+        icon={isConnection ? Link2 : Archive}
+        to={isConnection ? paths.project(project.id) : `${paths.backups}?new=${project.id}`}
+      >
+        {isConnection ? t.overview.reconnect(project.name) : t.overview.backUpNow}
+      </LinkButton>
+      {code && <code className="font-mono text-meta text-ink2">{code}</code>}
+    </>
+  );
+}
+
+export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
+  const zone = useZone();
+  const now = useNow();
+  const paths = usePaths();
+  const drilled = rows
+    .filter(({ judged }) => judged?.lastDrill)
+    .sort((a, b) => (b.judged?.lastDrill?.completedAt ?? '').localeCompare(a.judged?.lastDrill?.completedAt ?? ''))[0];
+  const drill = drilled?.judged?.lastDrill;
+  const hasBackup = rows.some((row) => goodPoints(row) > 0 || row.newestAt !== null);
+  const find = (
+    <LinkButton icon={FileSearch} to={paths.find()}>
+      {t.overview.findDocument}
+    </LinkButton>
+  );
+  if (drill && drilled)
+    return (
+      <Answer
+        question={t.overview.canGetBack}
+        icon={drill.passed ? BadgeCheck : ShieldAlert}
+        tone={drill.passed ? 'text-held' : 'text-fail'}
+        answer={
+          drill.passed
+            ? t.overview.proven(formatAge(drill.completedAt, zone, now))
+            : t.overview.drillFailed(drilled.project.name)
+        }
+        actions={
+          <>
+            {find}
+            <TextLink to={paths.backup(drill.backupId)}>{t.overview.openReport}</TextLink>
+          </>
+        }
+      >
+        <DrillWords backupId={drill.backupId} drillId={drill.id} project={drilled.project.name} />
+      </Answer>
+    );
+  const newest = rows.flatMap((row) => row.backups).find(({ status }) => status === 'completed');
+  return (
+    <Answer
+      question={t.overview.canGetBack}
+      icon={hasBackup ? CircleHelp : CircleDashed}
+      tone="text-ink3"
+      answer={hasBackup ? t.overview.unproven : t.overview.notYet}
+      actions={
+        hasBackup && (
+          <>
+            {find}
+            {newest && <TextLink to={paths.backup(newest.id)}>{t.overview.runDrill}</TextLink>}
+          </>
+        )
+      }
+    >
+      {hasBackup ? t.overview.unprovenText : t.overview.notYetText}
+    </Answer>
+  );
+}
+
+function DrillWords({ backupId, drillId, project }: { backupId: string; drillId: string; project: string }) {
+  const drills = useRead('listDrills', { params: { backupId }, query: { limit: 10 } }, { everyMs: false });
+  const report = drills.data?.data.find(({ id }) => id === drillId)?.report;
+  if (!report) return null;
+  return (
+    <p>
+      {t.overview.drillText(
+        project,
+        formatCount(report.documentsMatched),
+        formatCount(report.documentsExpected),
+        formatDuration(report.restoreDurationMs),
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,35 @@
+import { useRead } from '../../api/calls.ts';
+import { Panel } from '../../components/panel.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { formatCount, formatDuration, formatMoney } from '../../format/numbers.ts';
+import { t } from '../../texts/index.ts';
+
+export function CostPanel({ projectId }: { projectId: string }) {
+  const cost = useRead('estimateProjectCost', { params: { projectId } }, { everyMs: false });
+  const rows = cost.data && [
+    [t.projects.costFull, cost.data.full] as const,
+    [t.projects.costIncrement, cost.data.incremental] as const,
+    [t.projects.costRestore, cost.data.restore] as const,
+  ];
+  return (
+    <Panel title={t.projects.cost}>
+      {cost.isLoading && <Skeleton rows={3} />}
+      {cost.error && <Problem error={cost.error} onRetry={() => void cost.refetch()} />}
+      <dl className="flex flex-col gap-2 text-table">
+        {rows?.map(([label, estimate]) => (
+          <div key={label}>
+            <dt className="font-medium">{label}</dt>
+            <dd className="text-ink2">
+              {t.projects.costLine(
+                formatCount(estimate.reads),
+                formatCount(estimate.writes),
+                formatMoney(estimate.cost),
+                formatDuration(estimate.durationSeconds * 1000),
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}

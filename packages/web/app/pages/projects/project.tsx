@@ -1,0 +1,162 @@
+import { Archive, Link2, Unplug } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Id } from '../../components/copy.tsx';
+import { Checkbox } from '../../components/field.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Badge } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, useParam, usePaths } from '../../url.ts';
+import { CollectionsPanel } from './collections-panel.tsx';
+import type { Project } from './connect-form.tsx';
+import { CostPanel } from './cost-panel.tsx';
+import { ProjectSettings } from './project-settings.tsx';
+
+export function Page() {
+  const projectId = useParam('projectId');
+  const project = useRead('getProject', { params: { projectId } });
+  if (project.error && !project.data) return <Problem error={project.error} onRetry={() => void project.refetch()} />;
+  return project.data ? <Shown project={project.data} /> : <Skeleton />;
+}
+
+function Shown({ project }: { project: Project }) {
+  const paths = usePaths();
+  const canRun = useCan('member');
+  const isGood = project.connection.status === 'connected';
+  return (
+    <PageFrame
+      title={project.name}
+      crumbs={[{ label: t.projects.title, to: paths.projects }, { label: project.name }]}
+      badge={<Badge tone={isGood ? 'held' : 'fail'}>{t.projects.connection[project.connection.status]}</Badge>}
+      subtitle={
+        <span>
+          <code className="font-mono">{project.sourceProjectId}</code> ·{' '}
+          <code className="font-mono">{project.databaseId}</code>, {t.projects.through[project.connection.type]}
+        </span>
+      }
+      actions={
+        <>
+          <LinkButton to={paths.backupsOf(project.id)}>{t.backups.title}</LinkButton>
+          {canRun && (
+            <LinkButton kind="primary" icon={Archive} to={`${paths.backups}?new=${project.id}`}>
+              {t.projects.backUpNow}
+            </LinkButton>
+          )}
+        </>
+      }
+    >
+      {!isGood && <ConnectionProblem project={project} />}
+      <div className="grid gap-5 lg:grid-cols-[1fr_360px]">
+        <div className="flex min-w-0 flex-col gap-5">
+          {isGood && <CollectionsPanel projectId={project.id} />}
+          {canRun && <ProjectSettings key={project.updatedAt} project={project} />}
+        </div>
+        <div className="flex min-w-0 flex-col gap-5">
+          <Panel>
+            <Facts
+              rows={[
+                [
+                  t.projects.facts.source,
+                  <code key="s" className="font-mono">
+                    {project.sourceProjectId}
+                  </code>,
+                ],
+                [
+                  t.projects.facts.database,
+                  <code key="d" className="font-mono">
+                    {project.databaseId}
+                  </code>,
+                ],
+                [
+                  t.projects.facts.connection,
+                  project.connection.email ?? project.connection.host ?? project.connection.type,
+                ],
+                project.connection.lastCheckedAt !== null && [
+                  t.projects.facts.checked,
+                  <Time key="c" at={project.connection.lastCheckedAt} as="age" />,
+                ],
+                [t.projects.facts.since, <Time key="t" at={project.createdAt} as="age" />],
+                [t.projects.facts.id, <Id key="i" id={project.id} />],
+              ]}
+            />
+          </Panel>
+          {isGood && <CostPanel projectId={project.id} />}
+          <DangerPanel project={project} />
+        </div>
+      </div>
+    </PageFrame>
+  );
+}
+
+function ConnectionProblem({ project }: { project: Project }) {
+  const canEdit = useCan('member');
+  const reconnect = useAct('reconnectProject', {
+    onDone: ({ authorizationUrl }) => authorizationUrl && window.location.assign(authorizationUrl),
+  });
+  const error = project.connection.error;
+  return (
+    <Panel tone="fail">
+      {error && (
+        <Problem
+          error={error}
+          action={
+            canEdit && (
+              <Button
+                kind="primary"
+                icon={Link2}
+                busy={reconnect.isPending}
+                onClick={() => reconnect.mutate({ params: { projectId: project.id } })}
+              >
+                {t.projects.reconnect}
+              </Button>
+            )
+          }
+        />
+      )}
+      <FormProblem error={reconnect.error} />
+    </Panel>
+  );
+}
+
+function DangerPanel({ project }: { project: Project }) {
+  const [isAsking, setAsking] = useState(false);
+  const [withBackups, setWithBackups] = useState(false);
+  const go = useGo();
+  const paths = usePaths();
+  const remove = useAct('deleteProject', { onDone: () => go(paths.projects) });
+  if (!useCan('admin')) return null;
+  return (
+    <Panel title={t.projects.danger}>
+      <Button icon={Unplug} onClick={() => setAsking(true)}>
+        {t.projects.disconnect}
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={t.projects.disconnectTitle(project.name)}
+          action={t.projects.disconnect}
+          danger
+          {...(withBackups ? { typed: project.sourceProjectId } : {})}
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() =>
+            remove.mutate({ params: { projectId: project.id }, query: withBackups ? { deleteBackups: true } : {} })
+          }
+        >
+          <p>{t.projects.disconnectText}</p>
+          <Checkbox
+            label={t.projects.disconnectBackups}
+            checked={withBackups}
+            onChange={(event) => setWithBackups(event.target.checked)}
+          />
+        </Confirm>
+      )}
+    </Panel>
+  );
+}

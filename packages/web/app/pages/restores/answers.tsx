@@ -1,0 +1,252 @@
+import { useState } from 'react';
+import { useAll, useRead } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Checkbox, ChoiceCards, Field, SelectInput, TextArea } from '../../components/field.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { formatCount } from '../../format/numbers.ts';
+import { formatDateTime } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import { useSearch } from '../../url.ts';
+import { momentOf, typeName } from '../backups/shared.tsx';
+import type { PlanWords } from './new-restore.tsx';
+import type { MergeMode, Plan } from './plan.ts';
+
+interface StepProps {
+  plan: Plan;
+  onDone: () => void;
+}
+
+function Heading({ title, hint }: { title: string; hint?: string }) {
+  return (
+    <div className="mb-5">
+      <h2 className="text-page font-semibold">{title}</h2>
+      {hint && <p className="text-table text-ink2">{hint}</p>}
+    </div>
+  );
+}
+
+function Continue({ onDone, disabled }: { onDone: () => void; disabled?: boolean }) {
+  return (
+    <div className="mt-6">
+      <Button kind="primary" onClick={onDone} disabled={disabled ?? false}>
+        {t.newRestore.continue}
+      </Button>
+    </div>
+  );
+}
+
+export function WhatStep({ plan, onDone }: StepProps) {
+  const [, setSearch] = useSearch();
+  const zone = useZone();
+  const projects = useAll('listProjects', {});
+  const backup = useRead(
+    'getBackup',
+    { params: { backupId: plan.backupId ?? '' } },
+    { enabled: plan.backupId !== undefined, everyMs: false },
+  );
+  const projectId = plan.projectId ?? backup.data?.projectId ?? projects.rows?.[0]?.id ?? '';
+  const backups = useAll(
+    'listBackups',
+    { query: { projectId, status: 'completed' } },
+    { enabled: projectId !== '', everyMs: false },
+  );
+  const choose = (change: Record<string, string | undefined>) =>
+    setSearch(
+      { at: undefined, basket: undefined, collections: undefined, documents: undefined, ...change },
+      { replace: true },
+    );
+  if (projects.error) return <Problem error={projects.error} onRetry={() => void projects.refetch()} />;
+  if (!projects.rows) return <Skeleton />;
+  return (
+    <div className="max-w-xl">
+      <Heading title={t.newRestore.steps.what} hint={t.newRestore.whatHint} />
+      <div className="flex flex-col gap-4">
+        <Field label={t.newRestore.chooseProject}>
+          <SelectInput
+            value={projectId}
+            onChange={(event) => choose({ projectId: event.target.value, backupId: undefined })}
+          >
+            {projects.rows.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </SelectInput>
+        </Field>
+        {backups.rows?.length === 0 && <p className="text-table text-ink2">{t.newRestore.noBackups}</p>}
+        {backups.rows && backups.rows.length > 0 && (
+          <Field label={t.newRestore.chooseBackup}>
+            <SelectInput
+              value={plan.backupId ?? ''}
+              onChange={(event) => choose({ projectId: undefined, backupId: event.target.value || undefined })}
+            >
+              <option value="" />
+              {backups.rows.map((one) => (
+                <option key={one.id} value={one.id}>
+                  {formatDateTime(momentOf(one), zone)} · {typeName(one)} · {formatCount(one.documentCount ?? 0)}
+                </option>
+              ))}
+            </SelectInput>
+          </Field>
+        )}
+      </div>
+      <Continue onDone={onDone} disabled={!plan.backupId && !plan.at && !plan.isBasket} />
+    </div>
+  );
+}
+
+type Which = 'all' | 'some' | 'docs';
+
+export function WhichStep({ plan, onDone }: StepProps) {
+  const [, setSearch] = useSearch();
+  const [which, setWhich] = useState<Which>(
+    plan.documents.length > 0 ? 'docs' : plan.collections.length > 0 ? 'some' : 'all',
+  );
+  const [documents, setDocuments] = useState(plan.documents.join('\n'));
+  const tree = useAll(
+    'listBackupCollections',
+    { params: { backupId: plan.backupId ?? '' } },
+    { enabled: plan.backupId !== undefined, everyMs: false },
+  );
+  const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
+  const go = () => {
+    setSearch(
+      {
+        collections: which === 'some' ? chosen.join(',') : undefined,
+        documents: which === 'docs' ? documents : undefined,
+        ...(which === 'docs' ? { extra: undefined } : {}),
+      },
+      { replace: true },
+    );
+    onDone();
+  };
+  return (
+    <div className="max-w-xl">
+      <Heading title={t.newRestore.steps.which} />
+      <ChoiceCards
+        label={t.newRestore.steps.which}
+        name="which"
+        columns="grid-cols-1 sm:grid-cols-3"
+        value={which}
+        onChange={setWhich}
+        choices={[
+          { value: 'all', title: t.newRestore.all },
+          { value: 'some', title: t.newRestore.some, detail: t.newRestore.withSub },
+          { value: 'docs', title: t.newRestore.docs },
+        ]}
+      />
+      {which === 'some' && (
+        <fieldset className="mt-4 flex flex-col gap-2">
+          <legend className="mb-1 text-table font-medium">{t.newRestore.collectionsLabel}</legend>
+          {tree.error && <Problem error={tree.error} onRetry={() => void tree.refetch()} />}
+          {tree.rows?.map((node) => (
+            <Checkbox
+              key={node.path}
+              label={
+                <>
+                  <code className="font-mono">{node.id}</code>{' '}
+                  <span className="text-ink3">{formatCount(node.documentCount)}</span>
+                </>
+              }
+              checked={chosen.includes(node.path)}
+              onChange={(event) =>
+                setChosen(event.target.checked ? [...chosen, node.path] : chosen.filter((path) => path !== node.path))
+              }
+            />
+          ))}
+        </fieldset>
+      )}
+      {which === 'docs' && (
+        <div className="mt-4">
+          <Field label={t.newRestore.documentsLabel}>
+            <TextArea
+              rows={5}
+              value={documents}
+              placeholder="users/ada"
+              onChange={(event) => setDocuments(event.target.value)}
+            />
+          </Field>
+        </div>
+      )}
+      <Continue
+        onDone={go}
+        disabled={(which === 'some' && chosen.length === 0) || (which === 'docs' && documents.trim() === '')}
+      />
+    </div>
+  );
+}
+
+export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWords }) {
+  const [, setSearch] = useSearch();
+  const projects = useAll('listProjects', {}).rows ?? [];
+  return (
+    <div className="max-w-xl">
+      <Heading title={t.newRestore.steps.where} />
+      <Field label={t.newRestore.target}>
+        <SelectInput
+          value={plan.targetProjectId ?? ''}
+          onChange={(event) => setSearch({ target: event.target.value || undefined }, { replace: true })}
+        >
+          <option value="">
+            {t.newRestore.same}: {words.what}
+          </option>
+          {projects
+            .filter(({ name }) => name !== words.what)
+            .map(({ id, name, sourceProjectId }) => (
+              <option key={id} value={id}>
+                {name} ({sourceProjectId})
+              </option>
+            ))}
+        </SelectInput>
+      </Field>
+      <Continue onDone={onDone} />
+    </div>
+  );
+}
+
+export function HowStep({ plan, onDone }: StepProps) {
+  const [, setSearch] = useSearch();
+  const { modes } = t.newRestore;
+  const canRemove = plan.documents.length === 0 && !plan.isBasket && plan.mode === 'overwrite';
+  const set = (change: Record<string, string | undefined>) => setSearch(change, { replace: true });
+  return (
+    <div className="max-w-xl">
+      <Heading title={t.newRestore.steps.how} />
+      <div className="flex flex-col gap-4">
+        <ChoiceCards<MergeMode>
+          label={t.newRestore.steps.how}
+          name="mode"
+          columns="grid-cols-1"
+          value={plan.mode}
+          onChange={(mode) =>
+            set({
+              mode: mode === 'overwrite' ? undefined : mode,
+              ...(mode === 'overwrite' ? {} : { extra: undefined }),
+            })
+          }
+          choices={(['overwrite', 'skip_existing', 'merge'] as const).map((mode) => ({
+            value: mode,
+            title: modes[mode],
+            detail: modes[`${mode}Hint`],
+          }))}
+        />
+        {canRemove && (
+          <Checkbox
+            label={t.newRestore.deleteExtra}
+            hint={t.newRestore.deleteExtraHint}
+            checked={plan.deleteExtra}
+            onChange={(event) => set({ extra: event.target.checked ? '1' : undefined })}
+          />
+        )}
+        <Checkbox
+          label={t.newRestore.safety}
+          hint={plan.safety ? t.newRestore.safetyOn : t.newRestore.safetyOff}
+          checked={plan.safety}
+          onChange={(event) => set({ safety: event.target.checked ? undefined : 'off' })}
+        />
+      </div>
+      <Continue onDone={onDone} />
+    </div>
+  );
+}

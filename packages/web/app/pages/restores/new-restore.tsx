@@ -1,0 +1,165 @@
+import { Undo2 } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useAll, useRead } from '../../api/calls.ts';
+import { useCan, useWorkplace, useZone } from '../../api/organization.tsx';
+import { NoPermission } from '../../components/states.tsx';
+import { Step } from '../../components/steps.tsx';
+import { formatDateTime } from '../../format/times.ts';
+import { useBasket } from '../../shell/basket.ts';
+import { usePageTitle } from '../../shell/page-title.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths, useSearch } from '../../url.ts';
+import { HowStep, WhatStep, WhereStep, WhichStep } from './answers.tsx';
+import { isComplete, isSmall, type Plan, planOf } from './plan.ts';
+import { Preview } from './preview.tsx';
+
+export type StepId = 'what' | 'which' | 'where' | 'how' | 'confirm';
+
+/** What the rail knows about the plan, in words. */
+export interface PlanWords {
+  readonly what: string;
+  readonly moment: string;
+  readonly momentUtc: string;
+  readonly which: string;
+  readonly target: string;
+  readonly targetSourceId: string;
+}
+
+function useWords(plan: Plan): PlanWords {
+  const zone = useZone();
+  const { basket } = useBasket(useWorkplace().organization.id);
+  const projects = useAll('listProjects', {}).rows ?? [];
+  const backup = useRead(
+    'getBackup',
+    { params: { backupId: plan.backupId ?? '' } },
+    { enabled: plan.backupId !== undefined, everyMs: false },
+  );
+  const sourceId = plan.isBasket ? basket.projectId : (plan.projectId ?? backup.data?.projectId);
+  const source = projects.find(({ id }) => id === sourceId);
+  const target = projects.find(({ id }) => id === (plan.targetProjectId ?? sourceId));
+  const at = plan.at ?? backup.data?.snapshotTime ?? undefined;
+  const which = plan.isBasket
+    ? t.newRestore.basket(basket.items.length)
+    : plan.documents.length > 0
+      ? plan.documents.length === 1
+        ? (plan.documents[0] ?? '')
+        : t.restores.documents(plan.documents.length)
+      : plan.collections.length > 0
+        ? plan.collections.join(', ')
+        : t.newRestore.all;
+  return {
+    what: source?.name ?? '',
+    moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
+    momentUtc: at && !plan.isBasket ? `${formatDateTime(at, 'UTC')} UTC` : '',
+    which,
+    target: target?.name ?? '',
+    targetSourceId: target?.sourceProjectId ?? '',
+  };
+}
+
+export function Page() {
+  const [search] = useSearch();
+  const plan = planOf(search);
+  const { basket } = useBasket(useWorkplace().organization.id);
+  const words = useWords(plan);
+  const paths = usePaths();
+  const ready = isComplete(plan, basket);
+  const [step, setStep] = useState<StepId>(
+    !ready ? 'what' : isSmall(plan) ? 'confirm' : plan.collections.length > 0 ? 'how' : 'which',
+  );
+  const canRestore = useCan('member');
+  usePageTitle([{ label: t.restores.title, to: paths.restores }, { label: t.newRestore.title }]);
+  if (!canRestore) return <NoPermission title={t.newRestore.title}>{t.roleMeanings.member}</NoPermission>;
+  return (
+    <div className="grid flex-1 lg:grid-cols-[282px_1fr]">
+      <Rail plan={plan} words={words} step={step} onStep={setStep} isReady={ready} />
+      <div className="min-w-0 px-9 py-6 max-md:px-4">
+        {step === 'what' && <WhatStep plan={plan} onDone={() => setStep('which')} />}
+        {step === 'which' && <WhichStep plan={plan} onDone={() => setStep('where')} />}
+        {step === 'where' && <WhereStep plan={plan} words={words} onDone={() => setStep('how')} />}
+        {step === 'how' && <HowStep plan={plan} onDone={() => setStep('confirm')} />}
+        {step === 'confirm' && ready && (
+          <Preview key={JSON.stringify(search)} plan={plan} words={words} onBack={() => setStep('how')} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface RailProps {
+  plan: Plan;
+  words: PlanWords;
+  step: StepId;
+  onStep: (step: StepId) => void;
+  isReady: boolean;
+}
+
+const order: readonly StepId[] = ['what', 'which', 'where', 'how', 'confirm'];
+
+function Rail({ plan, words, step, onStep, isReady }: RailProps) {
+  const answers: Record<StepId, ReactNode> = {
+    what: (
+      <>
+        <b className="font-medium">{words.what}</b>
+        {words.moment && <span className="block text-ink2">{words.moment}</span>}
+        {words.momentUtc && <span className="block text-meta text-ink3">{words.momentUtc}</span>}
+      </>
+    ),
+    which: <b className="break-all font-medium">{words.which}</b>,
+    where: (
+      <>
+        <b className="font-medium">{plan.targetProjectId ? words.target : t.newRestore.same}</b>
+        <code className="block font-mono text-meta text-ink2">{words.targetSourceId}</code>
+      </>
+    ),
+    how: (
+      <>
+        <b className="font-medium">{t.newRestore.modes[plan.mode]}</b>
+        {plan.deleteExtra && <span className="block text-ink2">{t.restore.removing}</span>}
+      </>
+    ),
+    confirm: null,
+  };
+  const at = order.indexOf(step);
+  return (
+    <aside className="flex flex-col border-line border-r bg-bg px-5 py-6 max-lg:border-r-0 max-lg:border-b">
+      <h1 className="text-page font-semibold">{t.newRestore.heading}</h1>
+      <p className="mb-5 text-table text-ink2">{t.newRestore.intro}</p>
+      <ol>
+        {order.map((id, index) => {
+          const isDone = isReady && index < at;
+          return (
+            <Step
+              key={id}
+              number={index + 1}
+              isLast={index === order.length - 1}
+              state={id === step ? 'current' : isDone || (isReady && index < 4) ? 'done' : 'todo'}
+              className="pb-5"
+            >
+              <div className="flex items-baseline justify-between gap-2 text-table">
+                <span className={id === step ? 'font-semibold' : 'text-ink2'}>{t.newRestore.steps[id]}</span>
+                {id !== step && (isReady || index < at) && (
+                  <button
+                    type="button"
+                    onClick={() => onStep(id)}
+                    className="font-medium text-held hover:underline"
+                    aria-label={`${t.common.change}: ${t.newRestore.steps[id]}`}
+                  >
+                    {id === 'confirm' ? t.newRestore.continue : t.common.change}
+                  </button>
+                )}
+              </div>
+              {id !== step && (isReady || isDone) && <div className="text-table">{answers[id]}</div>}
+            </Step>
+          );
+        })}
+      </ol>
+      <div className="mt-auto border-line border-t pt-4 text-table">
+        <p className="flex items-center gap-2 text-ink2">
+          <Undo2 size={14} aria-hidden /> {t.newRestore.safetyBackup}
+        </p>
+        <p className={plan.safety ? '' : 'text-fail'}>{plan.safety ? t.newRestore.safetyOn : t.newRestore.safetyOff}</p>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,224 @@
+import type { Restore } from '@holdfast/contract';
+import { Check, CircleCheck, LoaderCircle, RotateCcw } from 'lucide-react';
+import { useEffect, useId, useState } from 'react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useWorkplace, useZone } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProgressBar } from '../../components/progress.tsx';
+import { FormProblem, Problem } from '../../components/states.tsx';
+import { formatClock } from '../../format/times.ts';
+import { useBasket } from '../../shell/basket.ts';
+import { t } from '../../texts/index.ts';
+import { useGo, usePaths } from '../../url.ts';
+import type { PlanWords } from './new-restore.tsx';
+import { bodyOf, isSmall, type Plan } from './plan.ts';
+import { PreviewCounts, totalOf } from './preview-counts.tsx';
+import { isRunning } from './shared.tsx';
+import { useRestoreProgress } from './use-restore-progress.ts';
+
+interface PreviewProps {
+  plan: Plan;
+  words: PlanWords;
+  onBack: () => void;
+}
+
+/** The preview is a dry run: it starts by itself, and nothing is written. */
+export function Preview({ plan, words, onBack }: PreviewProps) {
+  const { basket, clear } = useBasket(useWorkplace().organization.id);
+  const [dryRunId, setDryRunId] = useState<string>();
+  const dryRun = useAct('startRestore', { onDone: (made) => setDryRunId(made.id) });
+  const { mutate } = dryRun;
+  const [round, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed plan makes a new preview; this one runs once per round
+  useEffect(() => mutate({ body: bodyOf(plan, basket, true) }), [round]);
+  const job = useRead(
+    'getRestore',
+    { params: { restoreJobId: dryRunId ?? '' } },
+    { enabled: dryRunId !== undefined, everyMs: 1500 },
+  );
+  useRestoreProgress(job.data);
+  const go = useGo();
+  const paths = usePaths();
+  const start = useAct('startRestore', {
+    onDone: (made) => {
+      if (plan.isBasket) clear();
+      go(paths.restore(made.id));
+    },
+  });
+  if (dryRun.error) return <Failed error={dryRun.error} onBack={onBack} />;
+  if (!job.data || isRunning(job.data)) return <Working job={job.data} />;
+  if (job.data.status !== 'completed' || !job.data.preview) {
+    return <Failed error={job.data.error ?? new Error(t.newRestore.previewFailed)} onBack={onBack} />;
+  }
+  return (
+    <Shown
+      plan={plan}
+      words={words}
+      job={job.data}
+      onBack={onBack}
+      onAgain={() => {
+        setDryRunId(undefined);
+        setRound(round + 1);
+      }}
+      onGo={() => start.mutate({ body: bodyOf(plan, basket, false) })}
+      isBusy={start.isPending}
+      error={start.error}
+      call={JSON.stringify(bodyOf(plan, basket, false), null, 2)}
+    />
+  );
+}
+
+function Working({ job }: { job: Restore | undefined }) {
+  return (
+    <div className="max-w-xl" role="status">
+      <h2 className="mb-3 flex items-center gap-3 text-page font-semibold">
+        <LoaderCircle size={20} aria-hidden className="turning text-move" /> {t.newRestore.previewing}
+      </h2>
+      <ProgressBar percent={job?.progress.percent ?? 0} label={t.newRestore.previewing} />
+      <p className="mt-2 text-table text-ink2">{job && t.restore.phaseNames[job.phase]}</p>
+    </div>
+  );
+}
+
+function Failed({ error, onBack }: { error: React.ComponentProps<typeof Problem>['error']; onBack: () => void }) {
+  return (
+    <Panel tone="fail" flush>
+      <Problem error={error} action={<Button onClick={onBack}>{t.newRestore.back}</Button>} />
+    </Panel>
+  );
+}
+
+interface ShownProps extends PreviewProps {
+  job: Restore;
+  onAgain: () => void;
+  onGo: () => void;
+  isBusy: boolean;
+  error: Parameters<typeof FormProblem>[0]['error'];
+  call: string;
+}
+
+function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }: ShownProps) {
+  const zone = useZone();
+  const preview = job.preview;
+  if (!preview) return null;
+  const total = totalOf(preview);
+  const sentence = plan.deleteExtra ? t.newRestore.exactly : t.newRestore.sentence;
+  return (
+    <div className="flex flex-col gap-5">
+      <header>
+        <div className="flex flex-wrap items-center gap-x-3">
+          <CircleCheck size={20} aria-hidden className="text-held" />
+          <h2 className="text-page font-semibold">
+            {total === 0 ? t.newRestore.previewNothing : t.newRestore.previewTitle}
+          </h2>
+          <span className="ml-auto text-meta text-ink3">
+            {job.completedAt && t.newRestore.finished(formatClock(job.completedAt, zone))}{' '}
+            <button type="button" onClick={onAgain} className="font-medium text-held hover:underline">
+              {t.newRestore.runAgain}
+            </button>
+          </span>
+        </div>
+        {words.moment && <p className="pl-8 text-ink2">{sentence(words.which, words.target, words.moment)}</p>}
+      </header>
+      <PreviewCounts preview={preview} />
+      {job.irreversibleReasons && job.irreversibleReasons.length > 0 && (
+        <Panel tone="risk" title={t.newRestore.irreversible}>
+          <ul className="list-disc pl-5 text-table">
+            {job.irreversibleReasons.map(({ reason, count }) => (
+              <li key={reason}>
+                {count}: {reason}
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <dl className="grid gap-4 text-table sm:grid-cols-3">
+        <div>
+          <dt className="text-meta text-ink3">{t.newRestore.canUndo}</dt>
+          <dd>
+            <b className="font-medium">{plan.safety ? t.newRestore.canUndoYes : t.newRestore.canUndoNo}</b>
+            <span className="block text-ink2">
+              {plan.safety ? t.newRestore.canUndoHint : t.newRestore.canUndoNoHint}
+            </span>
+          </dd>
+        </div>
+      </dl>
+      <details>
+        <summary className="text-table font-medium text-held">{t.newRestore.asCall}</summary>
+        <div className="mt-2 flex items-start gap-2 rounded-control border border-line bg-bg p-3">
+          <pre className="min-w-0 flex-1 overflow-x-auto font-mono text-meta">{`POST /api/v1/backups/restore\n${call}`}</pre>
+          <CopyButton text={call} />
+        </div>
+      </details>
+      <ConfirmBox
+        plan={plan}
+        words={words}
+        total={total}
+        removes={preview.delete}
+        overwrites={preview.replace + preview.merge}
+        onBack={onBack}
+        onGo={onGo}
+        isBusy={isBusy}
+      />
+      <FormProblem error={error} />
+    </div>
+  );
+}
+
+interface ConfirmBoxProps extends PreviewProps {
+  total: number;
+  removes: number;
+  overwrites: number;
+  onGo: () => void;
+  isBusy: boolean;
+}
+
+/** Typed when something is removed, when more than named documents is overwritten, or when there is no way back. */
+function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isBusy }: ConfirmBoxProps) {
+  const [typed, setTyped] = useState('');
+  const id = useId();
+  const needsTyping = removes > 0 || !plan.safety || (overwrites > 0 && !isSmall(plan));
+  const isReady = !needsTyping || typed.trim() === words.targetSourceId;
+  const [before, , after] = t.newRestore.typeToOverwrite(words.targetSourceId);
+  const button = (
+    <div className="ml-auto flex gap-2">
+      <Button onClick={onBack}>{t.newRestore.back}</Button>
+      <Button
+        kind={needsTyping ? 'danger' : 'primary'}
+        icon={RotateCcw}
+        disabled={!isReady || total === 0}
+        busy={isBusy}
+        onClick={onGo}
+      >
+        {t.newRestore.go(total)}
+      </Button>
+    </div>
+  );
+  if (!needsTyping) return <div className="flex">{button}</div>;
+  return (
+    <div className="flex flex-wrap items-end gap-4 rounded-panel border border-fail px-5 py-4">
+      <div className="min-w-72">
+        <label htmlFor={id} className="text-table font-medium">
+          {before} <code className="rounded-tag bg-fail-weak px-1.5 font-mono">{words.targetSourceId}</code> {after}
+        </label>
+        <p className="mb-2 text-table text-ink2">
+          {removes > 0 ? t.newRestore.typeToRemove(removes) : t.newRestore.peopleSee(words.target)}
+        </p>
+        <span className="relative block">
+          <input
+            id={id}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+            className="control w-full font-mono"
+          />
+          {isReady && <Check size={16} aria-hidden className="absolute top-2 right-2.5 text-held" />}
+        </span>
+      </div>
+      {button}
+    </div>
+  );
+}

@@ -1,0 +1,210 @@
+import type { Restore } from '@holdfast/contract';
+import { CircleCheck } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan, useZone } from '../../api/organization.tsx';
+import { Button, LinkButton, TextLink } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Id } from '../../components/copy.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
+import { ProgressBar } from '../../components/progress.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { JobBadge } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatDuration } from '../../format/numbers.ts';
+import { formatClock } from '../../format/times.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useParam, usePaths } from '../../url.ts';
+import { Phases } from './phases.tsx';
+import { PreviewCounts } from './preview-counts.tsx';
+import { isRunning, useProjectNames, whatOf } from './shared.tsx';
+import { UndoPanel } from './undo-panel.tsx';
+import { useRestoreProgress } from './use-restore-progress.ts';
+import { WritesChart } from './writes-chart.tsx';
+
+export function Page() {
+  const restoreJobId = useParam('restoreId');
+  const restore = useRead('getRestore', { params: { restoreJobId } }, { everyMs: 5000 });
+  if (restore.error && !restore.data) return <Problem error={restore.error} onRetry={() => void restore.refetch()} />;
+  return restore.data ? <Shown restore={restore.data} /> : <Skeleton />;
+}
+
+function titleOf(restore: Restore, target: string): string {
+  const what = whatOf(restore);
+  if (restore.undoOf) return t.restore.undoing(target);
+  if (restore.dryRun) return t.restore.dry(what, target);
+  if (restore.status === 'completed') return t.restore.done(what, target);
+  if (restore.status === 'failed') return t.restore.failed(what, target);
+  return restore.status === 'cancelled' ? t.restore.stopped(what, target) : t.restore.running(what, target);
+}
+
+function Shown({ restore }: { restore: Restore }) {
+  const paths = usePaths();
+  const zone = useZone();
+  const nameOf = useProjectNames();
+  const { phases, samples, awaySince } = useRestoreProgress(restore);
+  const title = titleOf(restore, nameOf(restore.targetProjectId));
+  const running = isRunning(restore);
+  const { percent, etaSeconds } = restore.progress;
+  return (
+    <PageFrame
+      title={title}
+      crumbs={[{ label: t.restores.title, to: paths.restores }, { label: title }]}
+      badge={<JobBadge status={restore.status} />}
+      actions={<Actions restore={restore} />}
+    >
+      {running && (
+        <div className="flex flex-col gap-2">
+          <p className="text-ink2">
+            <b className="mr-2 font-semibold text-ink">{percent} %</b>
+            {awaySince === null ? (
+              <>
+                {etaSeconds !== null && t.restore.left(formatDuration(etaSeconds * 1000))} {t.restore.close}
+              </>
+            ) : (
+              t.common.reconnecting(formatClock(awaySince, zone))
+            )}
+          </p>
+          <ProgressBar percent={percent} label={title} tall />
+        </div>
+      )}
+      {restore.error && (
+        <Panel tone="fail" flush>
+          <Problem error={restore.error} />
+        </Panel>
+      )}
+      <div className="grid items-start gap-5 lg:grid-cols-[1fr_350px]">
+        <div className="flex min-w-0 flex-col gap-5">
+          {restore.dryRun && restore.preview && <PreviewCounts preview={restore.preview} />}
+          <Phases restore={restore} times={phases} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-4">
+          {!restore.dryRun && <UndoPanel restore={restore} />}
+          {running && !restore.dryRun && <WritesChart samples={samples} />}
+          {!restore.dryRun && <FailuresPanel restore={restore} />}
+          <FactsPanel restore={restore} nameOf={nameOf} />
+        </div>
+      </div>
+    </PageFrame>
+  );
+}
+
+function FailuresPanel({ restore }: { restore: Restore }) {
+  const { count, sample } = restore.errors;
+  return (
+    <Panel
+      title={t.restore.failures}
+      aside={
+        count === 0 && (
+          <span className="inline-flex items-center gap-1.5 text-held">
+            <CircleCheck size={14} aria-hidden /> {t.restore.failuresNone}
+          </span>
+        )
+      }
+    >
+      {count === 0 ? (
+        <p className="text-table text-ink2">{t.restore.failuresHint}</p>
+      ) : (
+        <ul className="flex flex-col gap-2 text-table">
+          {sample.map((failure) => (
+            <li key={failure.path}>
+              <code className="block break-all font-mono text-meta">{failure.path}</code>
+              <code className="font-mono text-meta text-fail">{failure.code}</code>{' '}
+              <span className="text-ink2">{failure.message}</span>
+            </li>
+          ))}
+          {count > sample.length && <li className="text-ink3">{t.restore.andMore(count - sample.length)}</li>}
+        </ul>
+      )}
+      {restore.conflicts ? <p className="mt-2 text-table text-risk">{t.restore.conflicts(restore.conflicts)}</p> : null}
+    </Panel>
+  );
+}
+
+function FactsPanel({ restore, nameOf }: { restore: Restore; nameOf: (id: string) => string }) {
+  const paths = usePaths();
+  const { facts } = t.restore;
+  return (
+    <Panel>
+      <Facts
+        rows={[
+          [
+            facts.from,
+            <span key="f">
+              {nameOf(restore.projectId)} {restore.pointInTime && <Time at={restore.pointInTime} />}
+              {restore.backupId && (
+                <TextLink to={paths.backup(restore.backupId)}>{t.backups.title.slice(0, -1)}</TextLink>
+              )}
+            </span>,
+          ],
+          [facts.into, nameOf(restore.targetProjectId)],
+          [
+            facts.which,
+            <span key="w" className="break-all">
+              {whatOf(restore)}
+            </span>,
+          ],
+          [
+            facts.how,
+            [t.restore.modes[restore.mergeMode], restore.deleteExtra && t.restore.removing].filter(Boolean).join(', '),
+          ],
+          [facts.started, <Time key="s" at={restore.startedAt ?? restore.createdAt} />],
+          restore.duration !== null && [facts.took, formatDuration(restore.duration * 1000)],
+          [facts.job, <Id key="j" id={restore.id} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Actions({ restore }: { restore: Restore }) {
+  const canRun = useCan('member');
+  const paths = usePaths();
+  const [isAsking, setAsking] = useState(false);
+  const params = { restoreJobId: restore.id };
+  const cancel = useAct('cancelRestore', { onDone: () => setAsking(false) });
+  const resume = useAct('resumeRestore');
+  if (!canRun) return null;
+  const canResume = restore.status === 'failed' || restore.status === 'cancelled';
+  return (
+    <>
+      <FormProblem error={resume.error} />
+      {isRunning(restore) && <Button onClick={() => setAsking(true)}>{t.restore.stop}</Button>}
+      {canResume && !restore.dryRun && (
+        <Button
+          kind="primary"
+          busy={resume.isPending}
+          title={t.restore.resumeHint}
+          onClick={() => resume.mutate({ params })}
+        >
+          {t.restore.resume}
+        </Button>
+      )}
+      {restore.dryRun && restore.status === 'completed' && restore.backupId && (
+        <LinkButton
+          kind="primary"
+          to={paths.newRestore({
+            backupId: restore.backupId,
+            collections: restore.collections?.join(',') === '*' ? undefined : restore.collections?.join(','),
+            documents: restore.documentIds?.join('\n'),
+          })}
+        >
+          {t.restore.restoreNow}
+        </LinkButton>
+      )}
+      {isAsking && (
+        <Confirm
+          title={t.restore.stopTitle}
+          action={t.restore.stop}
+          busy={cancel.isPending}
+          error={cancel.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => cancel.mutate({ params })}
+        >
+          <p>{t.restore.stopText}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+import { jobStatuses, type Restore } from '@holdfast/contract';
+import { RotateCcw } from 'lucide-react';
+import { useList } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Filter, FilterBar } from '../../components/filters.tsx';
+import { List } from '../../components/list.tsx';
+import { Empty, FilteredEmpty } from '../../components/states.tsx';
+import { Badge } from '../../components/status.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths, useSearch } from '../../url.ts';
+import { RestoreState, useProjectNames, whatOf } from './shared.tsx';
+
+export function Page() {
+  const [search, setSearch] = useSearch();
+  const list = useList(
+    'listRestores',
+    { query: { limit: 100, ...(search.status ? { status: search.status as Restore['status'] } : {}) } },
+    { everyMs: 5000 },
+  );
+  const paths = usePaths();
+  const nameOf = useProjectNames();
+  const canRestore = useCan('member');
+  const start = canRestore && (
+    <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({})}>
+      {t.restores.new}
+    </LinkButton>
+  );
+  return (
+    <PageFrame
+      title={t.restores.title}
+      crumbs={[{ label: t.restores.title }]}
+      subtitle={t.restores.subtitle}
+      actions={start}
+    >
+      <FilterBar>
+        <Filter
+          isFirst
+          label={t.restores.filters.status}
+          value={search.status}
+          onChange={(status) => setSearch({ status })}
+          options={jobStatuses.map((status) => [status, t.jobs.status[status]])}
+        />
+      </FilterBar>
+      <List
+        list={list}
+        empty={
+          <Empty
+            icon={RotateCcw}
+            title={t.restores.empty}
+            action={<LinkButton to={paths.find()}>{t.find.title}</LinkButton>}
+          >
+            {t.restores.emptyText}
+          </Empty>
+        }
+        filteredEmpty={search.status && <FilteredEmpty onClear={() => setSearch({ status: undefined })} />}
+      >
+        {(rows) => (
+          <DataTable
+            label={t.restores.title}
+            columns={columnsOf(nameOf)}
+            rows={rows}
+            rowKey={({ id }) => id}
+            to={({ id }) => paths.restore(id)}
+            hasMore={list.hasMore}
+            isLoadingMore={list.isLoadingMore}
+            loadMore={list.loadMore}
+            phone={(restore) => (
+              <>
+                <span className="flex justify-between gap-2">
+                  <span className="truncate font-medium">{whatOf(restore)}</span>
+                  <RestoreState restore={restore} />
+                </span>
+                <span className="flex justify-between gap-2 text-meta text-ink3">
+                  <span>{nameOf(restore.targetProjectId)}</span>
+                  <Time at={restore.createdAt} as="near" />
+                </span>
+              </>
+            )}
+          />
+        )}
+      </List>
+    </PageFrame>
+  );
+}
+
+function columnsOf(nameOf: (id: string) => string): Column<Restore>[] {
+  const { columns } = t.restores;
+  return [
+    { id: 'status', header: columns.status, cell: (restore) => <RestoreState restore={restore} /> },
+    {
+      id: 'what',
+      header: columns.what,
+      isLink: true,
+      className: 'max-w-72 truncate',
+      cell: (restore) => <span className="font-medium">{whatOf(restore)}</span>,
+    },
+    {
+      id: 'kind',
+      header: <span className="sr-only">{t.restores.filters.kind}</span>,
+      cell: (restore) =>
+        restore.dryRun ? (
+          <Badge tone="off">{t.restores.dryRun}</Badge>
+        ) : restore.undoOf ? (
+          <Badge tone="off">{t.restores.undoOf}</Badge>
+        ) : null,
+    },
+    { id: 'into', header: columns.into, cell: ({ targetProjectId }) => nameOf(targetProjectId) },
+    { id: 'started', header: columns.started, cell: ({ createdAt }) => <Time at={createdAt} as="near" /> },
+    {
+      id: 'documents',
+      header: columns.documents,
+      align: 'right',
+      from: 'md',
+      cell: (restore) => (restore.dryRun ? '' : formatCount(restore.documentsRestored)),
+    },
+    {
+      id: 'took',
+      header: columns.took,
+      align: 'right',
+      from: 'lg',
+      cell: ({ duration }) => (
+        <span className="text-ink2">{duration === null ? '' : formatDuration(duration * 1000)}</span>
+      ),
+    },
+  ];
+}

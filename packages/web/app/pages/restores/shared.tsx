@@ -1,0 +1,27 @@
+import type { Restore } from '@holdfast/contract';
+import { useAll } from '../../api/calls.ts';
+import { State, type Tone } from '../../components/status.tsx';
+import { t } from '../../texts/index.ts';
+
+export const isRunning = (restore: Restore) => restore.status === 'running' || restore.status === 'pending';
+
+/** What is restored, in a few words. */
+export function whatOf(restore: Restore): string {
+  if (restore.items?.length) return t.restores.documents(restore.items.length);
+  if (restore.documentIds?.length === 1) return restore.documentIds[0] ?? '';
+  if (restore.documentIds) return t.restores.documents(restore.documentIds.length);
+  if (!restore.collections || restore.collections[0] === '*') return t.restores.everything;
+  return restore.collections.join(', ');
+}
+
+const tones: Record<Restore['displayStatus'], Tone> = { Success: 'held', Failed: 'fail', 'In Progress': 'move' };
+
+export function RestoreState({ restore }: { restore: Restore }) {
+  if (restore.status === 'cancelled') return <State tone="off">{t.jobs.status.cancelled}</State>;
+  return <State tone={tones[restore.displayStatus]}>{t.restores.display[restore.displayStatus]}</State>;
+}
+
+export function useProjectNames(): (id: string) => string {
+  const projects = useAll('listProjects', {}).rows ?? [];
+  return (id) => projects.find((project) => project.id === id)?.name ?? id;
+}

@@ -1,0 +1,60 @@
+import type { DataOf, Operations, Restore, RestorePhase } from '@holdfast/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { keyOf } from '../../api/calls.ts';
+import { clientFor } from '../../api/client.ts';
+import { useLive } from '../../api/live.ts';
+import { useWorkplace } from '../../api/organization.tsx';
+import { isRunning } from './shared.tsx';
+
+export interface PhaseTime {
+  readonly startedMs: number;
+  readonly endedMs?: number;
+}
+
+export interface Sample {
+  readonly atMs: number;
+  readonly documents: number;
+}
+
+/** Follows a restore. Times per phase are known only for those this page has seen. */
+export function useRestoreProgress(restore: Restore | undefined) {
+  const { organization } = useWorkplace();
+  const queries = useQueryClient();
+  const [phases, setPhases] = useState<Partial<Record<RestorePhase, PhaseTime>>>({});
+  const [samples, setSamples] = useState<readonly Sample[]>([]);
+  const last = useRef<RestorePhase | null>(null);
+  const live = useLive(
+    restore && isRunning(restore) ? restore.id : null,
+    (signal) => clientFor(organization.id).streamRestoreEvents({ params: { restoreJobId: restore?.id ?? '' }, signal }),
+    ({ id, status, phase, progress, documentsRestored, error }) => {
+      const now = Date.now();
+      if (last.current !== phase) {
+        const before = last.current;
+        last.current = phase;
+        setPhases((old) => {
+          const ended = before && old[before] ? { [before]: { ...old[before], endedMs: now } } : {};
+          // The first one was under way when the page came.
+          return before === null ? old : { ...old, ...ended, [phase]: { startedMs: now } };
+        });
+      }
+      setSamples((old) => [...old.slice(-240), { atMs: now, documents: progress.documents }]);
+      queries.setQueryData<DataOf<Operations['getRestore']>>(
+        keyOf(organization.id, 'getRestore', { params: { restoreJobId: id } }),
+        (old) =>
+          old && {
+            ...old,
+            status,
+            phase,
+            documentsRestored,
+            error,
+            progress: { ...progress, percent: Math.max(old.progress.percent, progress.percent) },
+          },
+      );
+      const isOver = status !== 'running' && status !== 'pending';
+      if (isOver) void queries.invalidateQueries({ queryKey: [organization.id] });
+      return !isOver;
+    },
+  );
+  return { phases, samples, awaySince: live.awaySince };
+}

@@ -1,0 +1,121 @@
+import { type FormEvent, useState } from 'react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+
+const words = t.settings.encryption;
+
+export function EncryptionKey() {
+  const key = useRead('getEncryptionKey', {});
+  const canEdit = useCan('admin');
+  const rotate = useAct('rotateEncryptionKey');
+  if (key.error && !key.data) return <Problem error={key.error} onRetry={() => void key.refetch()} />;
+  if (!key.data) return <Skeleton rows={3} />;
+  const isOwn = key.data.source === 'customer';
+  const text = isOwn ? (key.data.type === 'key' ? words.customerKey : words.customerPassphrase) : words.service;
+  return (
+    <div className="grid items-start gap-5 lg:grid-cols-2">
+      <Panel title={words.title}>
+        <div className="flex flex-col gap-4">
+          <p className="text-table">{text}</p>
+          <Facts
+            rows={[
+              [words.version, String(key.data.version)],
+              [words.changed, <Time key="c" at={key.data.updatedAt} as="age" />],
+            ]}
+          />
+          {canEdit && (
+            <>
+              <p className="text-table text-ink2">{words.rotateText}</p>
+              <FormProblem error={rotate.error} />
+              {rotate.data && <p role="status">{words.rotated(rotate.data.rewrapped)}</p>}
+              <div className="flex gap-2">
+                <Button busy={rotate.isPending} onClick={() => rotate.mutate({})}>
+                  {words.rotate}
+                </Button>
+                {isOwn && <Withdraw />}
+              </div>
+            </>
+          )}
+        </div>
+      </Panel>
+      {canEdit && <OwnKey />}
+    </div>
+  );
+}
+
+function Withdraw() {
+  const [isAsking, setAsking] = useState(false);
+  const remove = useAct('removeEncryptionKey', { onDone: () => setAsking(false) });
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{words.withdraw}</Button>
+      {isAsking && (
+        <Confirm
+          title={words.withdrawTitle}
+          action={words.withdraw}
+          danger
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => remove.mutate({})}
+        >
+          <p>{words.withdrawText}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function OwnKey() {
+  const [passphrase, setPassphrase] = useState('');
+  const [key, setKey] = useState('');
+  const set = useAct('setEncryptionKey', {
+    onDone: () => {
+      setPassphrase('');
+      setKey('');
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    set.mutate({ body: key ? { key } : { passphrase } });
+  };
+  return (
+    <Panel title={words.useOwn}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <Field label={words.passphrase} hint={words.passphraseHint}>
+          <TextInput
+            type="password"
+            autoComplete="new-password"
+            minLength={12}
+            value={passphrase}
+            disabled={key !== ''}
+            onChange={(event) => setPassphrase(event.target.value)}
+          />
+        </Field>
+        <Field label={words.key}>
+          <TextInput
+            mono
+            type="password"
+            autoComplete="new-password"
+            value={key}
+            disabled={passphrase !== ''}
+            onChange={(event) => setKey(event.target.value)}
+          />
+        </Field>
+        <FormProblem error={set.error} />
+        <div>
+          <Button type="submit" busy={set.isPending} disabled={passphrase === '' && key === ''}>
+            {words.set}
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}

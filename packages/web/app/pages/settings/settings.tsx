@@ -1,0 +1,50 @@
+import { useRead } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useSearch } from '../../url.ts';
+import { DangerZone } from './danger-zone.tsx';
+import { EncryptionKey } from './encryption-key.tsx';
+import { General } from './general.tsx';
+import { ServiceAccount } from './service-account.tsx';
+import { Subscription } from './subscription.tsx';
+
+export function Page() {
+  const organization = useRead('getOrganization', {});
+  const [{ tab = 'general' }] = useSearch();
+  const isAdmin = useCan('admin');
+  const isOwner = useCan('owner');
+  const { tabs } = t.settings;
+  return (
+    <PageFrame title={t.settings.title} crumbs={[{ label: t.settings.title }]}>
+      <Tabs
+        label={tabs.label}
+        current={tab}
+        tabs={[
+          { id: 'general', label: tabs.general },
+          ...(isAdmin ? [{ id: 'key', label: tabs.key }] : []),
+          { id: 'encryption', label: tabs.encryption },
+          ...(isOwner
+            ? [
+                { id: 'plan', label: tabs.plan },
+                { id: 'danger', label: tabs.danger },
+              ]
+            : []),
+        ]}
+      />
+      {organization.error && !organization.data && (
+        <Problem error={organization.error} onRetry={() => void organization.refetch()} />
+      )}
+      {!organization.data && <Skeleton />}
+      {organization.data && tab === 'general' && (
+        <General key={organization.data.updatedAt} organization={organization.data} />
+      )}
+      {tab === 'key' && isAdmin && <ServiceAccount />}
+      {organization.data && tab === 'encryption' && <EncryptionKey />}
+      {tab === 'plan' && isOwner && <Subscription />}
+      {organization.data && tab === 'danger' && isOwner && <DangerZone organization={organization.data} />}
+    </PageFrame>
+  );
+}

@@ -1,0 +1,20 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { LogIn } from 'lucide-react';
+import { Button } from '../../components/button.tsx';
+import { t } from '../../texts/index.ts';
+import { rememberNext } from './next.ts';
+
+type Provider = NonNullable<DataOf<Operations['getSignInMethods']>['provider']>;
+
+/** Asks the provider who the person is and nothing else; projects are consented to where they are connected. */
+export function ProviderButton({ provider, next }: { provider: Provider; next?: string }) {
+  const begin = () => {
+    if (next) rememberNext(next);
+    window.location.assign('/api/v1/auth/google?scope=identity');
+  };
+  return (
+    <Button kind="primary" icon={LogIn} onClick={begin} className="w-full">
+      {provider.kind === 'google' ? t.signIn.google : t.signIn.other(provider.host)}
+    </Button>
+  );
+}

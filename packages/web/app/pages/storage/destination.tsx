@@ -1,0 +1,230 @@
+import { Activity, ScanSearch, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useAll, useRead } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Id } from '../../components/copy.tsx';
+import { Field, SelectInput } from '../../components/field.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Badge, JobState } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, useParam, usePaths } from '../../url.ts';
+import { CredentialsPanel } from './credentials-panel.tsx';
+import type { Destination } from './storage-form.tsx';
+import { TestSteps } from './test-steps.tsx';
+
+export function Page() {
+  const storageDestinationId = useParam('storageId');
+  const destination = useRead('getStorageDestination', { params: { storageDestinationId } });
+  if (destination.error && !destination.data)
+    return <Problem error={destination.error} onRetry={() => void destination.refetch()} />;
+  return destination.data ? <Shown destination={destination.data} /> : <Skeleton />;
+}
+
+type Asking = 'remove' | 'sweep' | 'migrate' | null;
+
+function Shown({ destination }: { destination: Destination }) {
+  const paths = usePaths();
+  const canEdit = useCan('admin');
+  const [asking, setAsking] = useState<Asking>(null);
+  const params = { storageDestinationId: destination.id };
+  const test = useAct('testStorageDestination');
+  const rescan = useAct('rescanStorageDestination');
+  const change = useAct('updateStorageDestination');
+  const close = () => setAsking(null);
+  return (
+    <PageFrame
+      title={destination.name}
+      crumbs={[{ label: t.storage.title, to: paths.storage }, { label: destination.name }]}
+      badge={
+        <>
+          <Badge tone={destination.status === 'connected' ? 'held' : 'fail'}>
+            {t.storage.status[destination.status]}
+          </Badge>
+          {destination.isDefault && <Badge tone="off">{t.storage.isDefault}</Badge>}
+        </>
+      }
+      subtitle={`${t.storage.types[destination.type]} · ${formatCount(destination.usage.backups)} ${t.storage.columns.backups.toLowerCase()} · ${formatBytes(destination.usage.bytes)}`}
+      actions={
+        canEdit && (
+          <>
+            <Button kind="primary" icon={Activity} busy={test.isPending} onClick={() => test.mutate({ params })}>
+              {t.storage.test}
+            </Button>
+            <MoreMenu
+              label={t.common.moreActions}
+              items={[
+                !destination.isDefault && {
+                  label: t.storage.makeDefault,
+                  onSelect: () => change.mutate({ params, body: { isDefault: true } }),
+                },
+                { label: t.storage.rescan, icon: ScanSearch, onSelect: () => rescan.mutate({ params }) },
+                { label: t.storage.sweep, onSelect: () => setAsking('sweep') },
+                { label: t.storage.migrate, onSelect: () => setAsking('migrate') },
+                'line',
+                { label: t.storage.remove, icon: Trash2, danger: true, onSelect: () => setAsking('remove') },
+              ]}
+            />
+          </>
+        )
+      }
+    >
+      <FormProblem error={test.error ?? rescan.error ?? change.error} />
+      {test.data && <TestSteps test={test.data} />}
+      {destination.error && !test.data && (
+        <Panel tone="fail" flush>
+          <Problem error={destination.error} />
+        </Panel>
+      )}
+      <div className="grid gap-5 lg:grid-cols-[1fr_360px]">
+        <div className="flex min-w-0 flex-col gap-5">
+          <Tasks storageDestinationId={destination.id} />
+          {canEdit && destination.type !== 'local' && <CredentialsPanel destination={destination} />}
+        </div>
+        <Panel>
+          <Facts
+            rows={[
+              destination.bucket !== null && [
+                t.storage.facts.bucket,
+                <code key="b" className="font-mono">
+                  {destination.bucket}
+                </code>,
+              ],
+              destination.path !== null && [
+                t.storage.facts.path,
+                <code key="p" className="font-mono">
+                  {destination.path}
+                </code>,
+              ],
+              destination.region !== null && [t.storage.facts.region, destination.region],
+              destination.endpoint !== null && [t.storage.facts.endpoint, destination.endpoint],
+              destination.prefix !== '' && [t.storage.facts.prefix, destination.prefix],
+              destination.objectLock !== null && [
+                t.storage.facts.lock,
+                t.storage.lockFact(destination.objectLock.days, destination.objectLock.mode),
+              ],
+              destination.lastCheckedAt !== null && [
+                t.storage.facts.checked,
+                <Time key="c" at={destination.lastCheckedAt} as="age" />,
+              ],
+              [t.storage.facts.id, <Id key="i" id={destination.id} />],
+            ]}
+          />
+        </Panel>
+      </div>
+      {asking === 'remove' && <Remove destination={destination} onClose={close} />}
+      {asking === 'sweep' && <Sweep destination={destination} onClose={close} />}
+      {asking === 'migrate' && <Migrate destination={destination} onClose={close} />}
+    </PageFrame>
+  );
+}
+
+function Tasks({ storageDestinationId }: { storageDestinationId: string }) {
+  const tasks = useAll('listStorageTasks', { params: { storageDestinationId } }, { everyMs: 3000 });
+  if (!tasks.rows || tasks.rows.length === 0) return null;
+  return (
+    <Panel title={t.storage.tasks} flush>
+      <ul>
+        {tasks.rows.slice(0, 10).map((task) => (
+          <li
+            key={task.id}
+            className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table last:border-b-0"
+          >
+            <span className="font-medium">{t.storage.taskKinds[task.kind]}</span>
+            <JobState
+              status={task.status}
+              {...(task.status === 'running' ? { word: `${task.progress.percent} %` } : {})}
+            />
+            {task.error && <code className="font-mono text-meta text-fail">{task.error.code}</code>}
+            <span className="ml-auto text-ink3">
+              <Time at={task.createdAt} as="near" />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+interface AskProps {
+  destination: Destination;
+  onClose: () => void;
+}
+
+function Remove({ destination, onClose }: AskProps) {
+  const go = useGo();
+  const paths = usePaths();
+  const remove = useAct('deleteStorageDestination', { onDone: () => go(paths.storage) });
+  return (
+    <Confirm
+      title={t.storage.removeTitle(destination.name)}
+      action={t.storage.remove}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onClose={onClose}
+      onConfirm={() => remove.mutate({ params: { storageDestinationId: destination.id } })}
+    >
+      <p>{t.storage.removeText}</p>
+    </Confirm>
+  );
+}
+
+function Sweep({ destination, onClose }: AskProps) {
+  const params = { storageDestinationId: destination.id };
+  const orphans = useAll('listOrphans', { params }, { everyMs: false });
+  const sweep = useAct('sweepStorageDestination', { onDone: onClose });
+  const bytes = orphans.rows?.reduce((sum, orphan) => sum + orphan.bytes, 0) ?? 0;
+  const count = orphans.rows?.length ?? 0;
+  return (
+    <Confirm
+      title={t.storage.sweep}
+      action={count > 0 ? t.storage.sweep : t.common.close}
+      danger={count > 0}
+      busy={sweep.isPending || orphans.isLoading}
+      error={sweep.error ?? orphans.error}
+      onClose={onClose}
+      onConfirm={() => (count > 0 ? sweep.mutate({ params }) : onClose())}
+    >
+      {orphans.rows && <p>{count > 0 ? t.storage.sweepText(count, formatBytes(bytes)) : t.storage.noOrphans}</p>}
+    </Confirm>
+  );
+}
+
+function Migrate({ destination, onClose }: AskProps) {
+  const destinations = useAll('listStorageDestinations', {}).rows?.filter(({ id }) => id !== destination.id) ?? [];
+  const [target, setTarget] = useState('');
+  const migrate = useAct('migrateStorageDestination', { onDone: onClose });
+  const chosen = target || destinations[0]?.id || '';
+  return (
+    <Confirm
+      title={t.storage.migrate}
+      action={t.storage.migrate}
+      danger
+      typed={destination.name}
+      busy={migrate.isPending}
+      error={migrate.error}
+      onClose={onClose}
+      onConfirm={() =>
+        migrate.mutate({ params: { storageDestinationId: destination.id }, body: { toStorageDestinationId: chosen } })
+      }
+    >
+      <p>{t.storage.migrateText}</p>
+      <Field label={t.storage.migrateTo}>
+        <SelectInput value={chosen} onChange={(event) => setTarget(event.target.value)}>
+          {destinations.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </SelectInput>
+      </Field>
+    </Confirm>
+  );
+}

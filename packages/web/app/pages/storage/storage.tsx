@@ -1,0 +1,128 @@
+import { HardDrive, Lock, Plus } from 'lucide-react';
+import { useAll } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { List } from '../../components/list.tsx';
+import { Empty } from '../../components/states.tsx';
+import { Badge, State } from '../../components/status.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { formatBytes, formatCount } from '../../format/numbers.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, usePaths, useSearch } from '../../url.ts';
+import { type Destination, StorageForm } from './storage-form.tsx';
+
+const placeOf = (destination: Destination) =>
+  destination.path ?? [destination.bucket, destination.prefix].filter(Boolean).join('/');
+
+export function DestinationState({ destination }: { destination: Destination }) {
+  return (
+    <State tone={destination.status === 'connected' ? 'held' : 'fail'}>{t.storage.status[destination.status]}</State>
+  );
+}
+
+const columns: Column<Destination>[] = [
+  {
+    id: 'name',
+    header: t.storage.columns.name,
+    isLink: true,
+    cell: (destination) => <span className="font-medium">{destination.name}</span>,
+  },
+  {
+    id: 'default',
+    header: <span className="sr-only">{t.storage.isDefault}</span>,
+    cell: ({ isDefault }) => isDefault && <Badge tone="off">{t.storage.isDefault}</Badge>,
+  },
+  {
+    id: 'place',
+    header: t.storage.columns.place,
+    from: 'md',
+    cell: (destination) => (
+      <>
+        <span className="text-ink2">{t.storage.types[destination.type]}</span>{' '}
+        <code className="font-mono text-meta">{placeOf(destination)}</code>
+      </>
+    ),
+  },
+  {
+    id: 'status',
+    header: t.storage.columns.status,
+    cell: (destination) => <DestinationState destination={destination} />,
+  },
+  {
+    id: 'lock',
+    header: t.storage.columns.lock,
+    from: 'lg',
+    cell: ({ objectLock }) =>
+      objectLock && (
+        <span className="inline-flex items-center gap-1.5">
+          <Lock size={14} aria-hidden /> {t.storage.lockFact(objectLock.days, objectLock.mode)}
+        </span>
+      ),
+  },
+  {
+    id: 'backups',
+    header: t.storage.columns.backups,
+    align: 'right',
+    from: 'md',
+    cell: ({ usage }) => formatCount(usage.backups),
+  },
+  { id: 'bytes', header: t.storage.columns.bytes, align: 'right', cell: ({ usage }) => formatBytes(usage.bytes) },
+];
+
+export function Page() {
+  const destinations = useAll('listStorageDestinations', {});
+  const canAdd = useCan('admin');
+  const paths = usePaths();
+  const go = useGo();
+  const [search, setSearch] = useSearch();
+  const add = canAdd && (
+    <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
+      {t.storage.add}
+    </Button>
+  );
+  return (
+    <PageFrame
+      title={t.storage.title}
+      crumbs={[{ label: t.storage.title }]}
+      subtitle={t.storage.subtitle}
+      actions={add}
+    >
+      <List
+        list={destinations}
+        empty={
+          <Empty icon={HardDrive} title={t.storage.empty} action={add}>
+            {t.storage.emptyText}
+          </Empty>
+        }
+      >
+        {(rows) => (
+          <DataTable
+            label={t.storage.title}
+            columns={columns}
+            rows={rows}
+            rowKey={({ id }) => id}
+            to={({ id }) => paths.destination(id)}
+            phone={(destination) => (
+              <>
+                <span className="flex justify-between gap-2">
+                  <span className="font-medium">{destination.name}</span>
+                  <DestinationState destination={destination} />
+                </span>
+                <span className="block text-meta text-ink3">
+                  {t.storage.types[destination.type]} · {formatBytes(destination.usage.bytes)}
+                </span>
+              </>
+            )}
+          />
+        )}
+      </List>
+      {search.new && canAdd && (
+        <Dialog wide title={t.storage.add} onClose={() => setSearch({ new: undefined })}>
+          <StorageForm submitLabel={t.storage.saveAndTest} onDone={(made) => go(paths.destination(made.id))} />
+        </Dialog>
+      )}
+    </PageFrame>
+  );
+}

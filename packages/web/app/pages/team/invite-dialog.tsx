@@ -1,0 +1,52 @@
+import { type Role, roleAtLeast } from '@holdfast/contract';
+import { type FormEvent, useState } from 'react';
+import { useAct } from '../../api/calls.ts';
+import { useWorkplace } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ChoiceCards, Field, TextInput } from '../../components/field.tsx';
+import { FormProblem } from '../../components/states.tsx';
+import { fieldErrors } from '../../texts/errors.ts';
+import { t } from '../../texts/index.ts';
+
+type Invited = Exclude<Role, 'owner'>;
+const offered: readonly Invited[] = ['viewer', 'member', 'admin'];
+
+export function InviteDialog({ onClose }: { onClose: () => void }) {
+  const { organization } = useWorkplace();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Invited>('member');
+  const invite = useAct('createInvitation', { onDone: onClose });
+  const faults = fieldErrors(invite.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    invite.mutate({ body: { email, role } });
+  };
+  return (
+    <Dialog title={t.team.inviteTitle} onClose={onClose}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <Field label={t.team.email} name="email" error={faults.email}>
+          <TextInput type="email" required value={email} onChange={(event) => setEmail(event.target.value)} />
+        </Field>
+        <ChoiceCards
+          label={t.team.role}
+          name="role"
+          columns="grid-cols-1"
+          value={role}
+          onChange={setRole}
+          choices={offered
+            .filter((value) => roleAtLeast(organization.role, value))
+            .map((value) => ({ value, title: t.roles[value], detail: t.roleMeanings[value] }))}
+        />
+        <p className="text-meta text-ink3">{t.team.noMail}</p>
+        {invite.error && Object.keys(faults).length === 0 && <FormProblem error={invite.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{t.common.cancel}</Button>
+          <Button kind="primary" type="submit" busy={invite.isPending}>
+            {t.team.send}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,177 @@
+import { type ItemOf, type Operations, type Role, roleAtLeast, roles } from '@holdfast/contract';
+import { UserPlus, Users } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useAll } from '../../api/calls.ts';
+import { useCan, useWorkplace } from '../../api/organization.tsx';
+import { Avatar } from '../../components/avatar.tsx';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { List } from '../../components/list.tsx';
+import { Empty, FormProblem } from '../../components/states.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo } from '../../url.ts';
+import { InvitationsPanel } from './invitations-panel.tsx';
+import { InviteDialog } from './invite-dialog.tsx';
+
+type Member = ItemOf<Operations['listMembers']>;
+
+export function Page() {
+  const members = useAll('listMembers', {});
+  const canManage = useCan('admin');
+  const [isInviting, setInviting] = useState(false);
+  return (
+    <PageFrame
+      title={t.team.title}
+      crumbs={[{ label: t.team.title }]}
+      subtitle={t.team.subtitle}
+      actions={
+        canManage && (
+          <Button kind="primary" icon={UserPlus} onClick={() => setInviting(true)}>
+            {t.team.invite}
+          </Button>
+        )
+      }
+    >
+      <List list={members} empty={<Empty icon={Users} title={t.team.title} />}>
+        {(rows) => <Members rows={rows} />}
+      </List>
+      {canManage && <InvitationsPanel />}
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+    </PageFrame>
+  );
+}
+
+function Members({ rows }: { rows: readonly Member[] }) {
+  const columns: Column<Member>[] = [
+    { id: 'person', header: t.team.columns.person, cell: (member) => <Person member={member} /> },
+    { id: 'role', header: t.team.columns.role, cell: (member) => <RoleCell member={member} /> },
+    {
+      id: 'active',
+      header: t.team.columns.active,
+      from: 'md',
+      cell: ({ lastActiveAt }) =>
+        lastActiveAt ? <Time at={lastActiveAt} as="age" /> : <span className="text-ink3">{t.common.never}</span>,
+    },
+    {
+      id: 'joined',
+      header: t.team.columns.joined,
+      from: 'md',
+      cell: ({ joinedAt }) => <Time at={joinedAt} as="age" />,
+    },
+    { id: 'more', header: '', align: 'right', cell: (member) => <RemoveButton member={member} /> },
+  ];
+  return (
+    <DataTable
+      label={t.team.title}
+      columns={columns}
+      rows={rows}
+      rowKey={({ userId }) => userId}
+      phone={(member) => (
+        <span className="flex items-center justify-between gap-2">
+          <Person member={member} />
+          <RoleCell member={member} />
+        </span>
+      )}
+    />
+  );
+}
+
+function Person({ member }: { member: Member }) {
+  const { me } = useWorkplace();
+  return (
+    <span className="inline-flex min-w-0 items-center gap-2.5">
+      <Avatar name={member.name || member.email} />
+      <span className="min-w-0">
+        <span className="font-medium">{member.name || member.email}</span>{' '}
+        {member.userId === me.id && <span className="text-ink3">({t.team.you})</span>}
+        <span className="ml-2 text-ink3 max-sm:ml-0 max-sm:block">{member.email}</span>
+      </span>
+    </span>
+  );
+}
+
+/** Nobody touches a role above their own; making another person owner is asked twice. */
+function RoleCell({ member }: { member: Member }) {
+  const { me, organization } = useWorkplace();
+  const [wanted, setWanted] = useState<Role | null>(null);
+  const change = useAct('updateMember', { onDone: () => setWanted(null) });
+  const canChange =
+    roleAtLeast(organization.role, 'admin') &&
+    member.userId !== me.id &&
+    member.role !== 'owner' &&
+    roleAtLeast(organization.role, member.role);
+  if (!canChange) return <span>{t.roles[member.role]}</span>;
+  const offered = roles.filter((role) => roleAtLeast(organization.role, role));
+  const set = (role: Role) => change.mutate({ params: { userId: member.userId }, body: { role } });
+  return (
+    <>
+      <select
+        aria-label={t.team.changeRole(member.name || member.email)}
+        value={member.role}
+        disabled={change.isPending}
+        onChange={(event) => {
+          const role = event.target.value as Role;
+          if (role === 'owner') setWanted(role);
+          else set(role);
+        }}
+        className="control chevron"
+      >
+        {offered.map((role) => (
+          <option key={role} value={role}>
+            {t.roles[role]}
+          </option>
+        ))}
+      </select>
+      {!wanted && <FormProblem error={change.error} />}
+      {wanted && (
+        <Confirm
+          title={t.team.transferTitle(member.name || member.email)}
+          action={t.team.transfer}
+          danger
+          typed={member.email}
+          busy={change.isPending}
+          error={change.error}
+          onClose={() => setWanted(null)}
+          onConfirm={() => set('owner')}
+        >
+          <p>{t.team.transferText}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function RemoveButton({ member }: { member: Member }) {
+  const { me, organization } = useWorkplace();
+  const [isAsking, setAsking] = useState(false);
+  const go = useGo();
+  const isSelf = member.userId === me.id;
+  const remove = useAct('removeMember', { onDone: () => (isSelf ? go('/') : setAsking(false)) });
+  const canRemove =
+    member.role !== 'owner' &&
+    (isSelf || (roleAtLeast(organization.role, 'admin') && roleAtLeast(organization.role, member.role)));
+  if (!canRemove) return null;
+  return (
+    <>
+      <Button kind="quiet" onClick={() => setAsking(true)}>
+        {isSelf ? t.team.leave : t.team.remove}
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={isSelf ? t.team.leaveTitle : t.team.removeTitle(member.name || member.email)}
+          action={isSelf ? t.team.leave : t.team.remove}
+          danger
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => remove.mutate({ params: { userId: member.userId } })}
+        >
+          <p>{isSelf ? t.team.leaveText : t.team.removeText}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

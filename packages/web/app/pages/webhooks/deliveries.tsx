@@ -1,0 +1,123 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { RefreshCw, Send } from 'lucide-react';
+import { useRead } from '../../api/calls.ts';
+import { Filter } from '../../components/filters.tsx';
+import { List } from '../../components/list.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Empty, FilteredEmpty } from '../../components/states.tsx';
+import { State } from '../../components/status.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+import { useParam, usePaths, useSearch } from '../../url.ts';
+import { AttemptMarks } from './attempt-marks.tsx';
+import { DeliveryView } from './delivery-view.tsx';
+
+export type Delivery = DataOf<Operations['listDeliveries']>['deliveries'][number];
+
+export function DeliveryState({ delivery }: { delivery: Delivery }) {
+  const { status: words } = t.webhooks.deliveries;
+  if (delivery.status === 'delivered') return <State tone="held">{words.delivered}</State>;
+  if (delivery.status === 'failed') return <State tone="fail">{words.failed}</State>;
+  return (
+    <State tone={delivery.attempts > 0 ? 'risk' : 'off'} icon={RefreshCw}>
+      {delivery.attempts > 0 ? words.pending : words.first}
+    </State>
+  );
+}
+
+const columns: Column<Delivery>[] = [
+  {
+    id: 'status',
+    header: t.webhooks.deliveries.columns.status,
+    cell: (delivery) => <DeliveryState delivery={delivery} />,
+  },
+  {
+    id: 'event',
+    header: t.webhooks.deliveries.columns.event,
+    isLink: true,
+    cell: ({ eventType }) => <code className="font-mono">{eventType}</code>,
+  },
+  {
+    id: 'time',
+    header: t.webhooks.deliveries.columns.time,
+    cell: ({ timestamp }) => <Time at={timestamp} as="near" />,
+  },
+  {
+    id: 'attempts',
+    header: t.webhooks.deliveries.columns.attempts,
+    cell: ({ attempts, status }) => <AttemptMarks attempts={attempts} status={status} />,
+  },
+  {
+    id: 'answer',
+    header: t.webhooks.deliveries.columns.answer,
+    align: 'right',
+    cell: ({ statusCode, status }) => (
+      <span className={status === 'delivered' ? 'text-ink2' : 'font-semibold'}>{statusCode ?? '—'}</span>
+    ),
+  },
+];
+
+/** At the left what was sent, at the right one delivery with everything that happened to it. */
+export function Deliveries({ webhookId }: { webhookId: string }) {
+  const chosen = useParam('deliveryId');
+  const paths = usePaths();
+  const [search, setSearch] = useSearch();
+  const query = { limit: 100, ...(search.status ? { status: search.status as Delivery['status'] } : {}) };
+  const answer = useRead('listDeliveries', { params: { webhookId }, query }, { everyMs: 4000 });
+  const rows = answer.data?.data.deliveries;
+  const { deliveries } = t.webhooks;
+  return (
+    <div className="grid items-start gap-5 xl:grid-cols-[520px_1fr]">
+      <div className={`flex min-w-0 flex-col gap-3 ${chosen ? 'max-xl:order-2' : ''}`}>
+        <div className="flex items-center justify-between">
+          <Filter
+            isFirst
+            label={deliveries.columns.status}
+            value={search.status}
+            onChange={(status) => setSearch({ status })}
+            options={(['pending', 'delivered', 'failed'] as const).map((status) => [status, deliveries.status[status]])}
+          />
+          <span className="text-meta text-ink3">{deliveries.newestFirst}</span>
+        </div>
+        <List
+          list={{ rows, error: answer.error, retry: () => void answer.refetch() }}
+          empty={
+            <Empty icon={Send} title={deliveries.empty}>
+              {deliveries.emptyText}
+            </Empty>
+          }
+          filteredEmpty={search.status && <FilteredEmpty onClear={() => setSearch({ status: undefined })} />}
+        >
+          {(shown) => (
+            <DataTable
+              label={t.webhooks.tabs.deliveries}
+              columns={columns}
+              rows={shown}
+              rowKey={({ id }) => id}
+              to={({ id }) => paths.delivery(webhookId, id)}
+              tone={({ id }) => (id === chosen ? 'bg-held-weak' : undefined)}
+              phone={(delivery) => (
+                <>
+                  <span className="flex justify-between gap-2">
+                    <code className="font-mono">{delivery.eventType}</code>
+                    <DeliveryState delivery={delivery} />
+                  </span>
+                  <span className="flex justify-between text-meta text-ink3">
+                    <Time at={delivery.timestamp} as="near" />
+                    <AttemptMarks attempts={delivery.attempts} status={delivery.status} />
+                  </span>
+                </>
+              )}
+            />
+          )}
+        </List>
+      </div>
+      {chosen ? (
+        <DeliveryView webhookId={webhookId} deliveryId={chosen} delivery={rows?.find(({ id }) => id === chosen)} />
+      ) : (
+        rows && rows.length > 0 && <Panel tone="bg">{deliveries.choose}</Panel>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { Check, Clock, Send, TriangleAlert, X } from 'lucide-react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan, useZone } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { CopyButton, Id } from '../../components/copy.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Time, useNow } from '../../components/time.tsx';
+import { formatDuration } from '../../format/numbers.ts';
+import { formatIn } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import { type Delivery, DeliveryState } from './deliveries.tsx';
+import { statusWords } from './status-words.ts';
+
+type Request = DataOf<Operations['getDeliveryRequest']>;
+
+interface DeliveryViewProps {
+  webhookId: string;
+  deliveryId: string;
+  delivery: Delivery | undefined;
+}
+
+export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewProps) {
+  const params = { webhookId, deliveryId };
+  const request = useRead('getDeliveryRequest', { params }, { everyMs: 4000 });
+  const retry = useAct('retryDelivery');
+  const canRetry = useCan('admin');
+  const { deliveries } = t.webhooks;
+  if (request.error && !request.data) return <Problem error={request.error} onRetry={() => void request.refetch()} />;
+  if (!request.data) return <Skeleton />;
+  return (
+    <section aria-label={deliveryId} className="min-w-0 overflow-hidden rounded-panel border border-line bg-surface">
+      <header className="flex flex-wrap items-center gap-3 px-5 py-3.5">
+        <code className="font-mono text-body">{delivery?.eventType}</code>
+        {delivery && <DeliveryState delivery={delivery} />}
+        {canRetry && (
+          <Button
+            kind="primary"
+            icon={Send}
+            className="ml-auto"
+            busy={retry.isPending}
+            onClick={() => retry.mutate({ params })}
+          >
+            {deliveries.sendAgain}
+          </Button>
+        )}
+        <p className="w-full text-meta text-ink3">
+          <Id id={deliveryId} keep={26} /> · {deliveries.sameId}
+        </p>
+        <FormProblem error={retry.error} />
+      </header>
+      {delivery && <Cause delivery={delivery} request={request.data} />}
+      <Attempts request={request.data} nextAttemptAt={delivery?.nextAttemptAt ?? null} />
+      <Texts request={request.data} />
+    </section>
+  );
+}
+
+/** What is wrong, in a sentence. */
+function Cause({ delivery, request }: { delivery: Delivery; request: Request }) {
+  const zone = useZone();
+  const now = useNow();
+  const last = request.attempts.at(-1);
+  if (delivery.status === 'delivered' || !last) return null;
+  const { deliveries } = t.webhooks;
+  return (
+    <div role="status" className="flex gap-3 border-line border-y bg-risk-weak px-5 py-3">
+      <TriangleAlert size={17} aria-hidden className="mt-0.5 shrink-0 text-risk" />
+      <div className="text-table">
+        <p className="font-semibold">
+          {last.statusCode === null
+            ? (last.error ?? deliveries.noAnswer)
+            : deliveries.answered(last.statusCode, statusWords[last.statusCode] ?? '')}
+        </p>
+        <p className="text-ink2">
+          {delivery.nextAttemptAt && deliveries.nextAt(formatIn(delivery.nextAttemptAt, zone, now))}
+          {deliveries.mend}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function Attempts({ request, nextAttemptAt }: { request: Request; nextAttemptAt: string | null }) {
+  const { deliveries } = t.webhooks;
+  return (
+    <ol className="flex flex-col gap-2 border-line border-b px-5 py-3.5 text-table">
+      {request.attempts.map((attempt) => {
+        const isGood = attempt.statusCode !== null && attempt.statusCode < 300;
+        const Icon = isGood ? Check : X;
+        return (
+          <li key={attempt.attempt} className="flex flex-wrap items-center gap-x-4">
+            <span
+              className={`inline-flex size-6 items-center justify-center rounded-full ${isGood ? 'bg-held-weak text-held' : 'bg-fail-weak text-fail'}`}
+            >
+              <Icon size={13} aria-hidden />
+            </span>
+            <span className="w-20">{deliveries.attempt(attempt.attempt)}</span>
+            <span className="text-ink2">
+              <Time at={attempt.timestamp} as="clock" />
+            </span>
+            <span className="w-10 font-semibold">{attempt.statusCode ?? '—'}</span>
+            <span className="min-w-0 flex-1 truncate text-ink2">
+              {attempt.error ?? statusWords[attempt.statusCode ?? 0] ?? ''}
+            </span>
+            <span className="text-ink3">{formatDuration(attempt.duration)}</span>
+          </li>
+        );
+      })}
+      {nextAttemptAt && (
+        <li className="flex items-center gap-x-4 text-risk">
+          <span className="inline-flex size-6 items-center justify-center rounded-full border-2 border-risk-mark">
+            <Clock size={13} aria-hidden />
+          </span>
+          <span className="w-20 font-medium">{deliveries.attempt(request.attempts.length + 1)}</span>
+          <Time at={nextAttemptAt} as="clock" />
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Texts({ request }: { request: Request }) {
+  const { deliveries } = t.webhooks;
+  const last = request.attempts.at(-1);
+  const sent = `${request.method} ${new URL(request.url).pathname}\n${Object.entries(request.headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')}\n\n${pretty(request.body)}`;
+  return (
+    <div className="flex flex-col gap-4 px-5 py-4">
+      {last && (
+        <Text
+          title={deliveries.whatAnswered}
+          aside={deliveries.kept}
+          text={last.responseBody ? `${last.statusCode ?? ''} ${last.responseBody}` : deliveries.nothingAnswered}
+        />
+      )}
+      <Text title={deliveries.whatSent} text={sent} copy={curlOf(request)} copyLabel={deliveries.copyCurl} />
+    </div>
+  );
+}
+
+interface TextProps {
+  title: string;
+  aside?: string;
+  text: string;
+  copy?: string;
+  copyLabel?: string;
+}
+
+function Text({ title, aside, text, copy, copyLabel }: TextProps) {
+  return (
+    <div>
+      <p className="mb-1 flex items-center gap-2 text-table font-medium">
+        {title}
+        {aside && <span className="text-meta font-normal text-ink3">{aside}</span>}
+        <span className="ml-auto">
+          <CopyButton text={copy ?? text} {...(copyLabel ? { label: copyLabel } : {})} />
+        </span>
+      </p>
+      <pre
+        tabIndex={0}
+        className="max-h-80 overflow-auto rounded-control border border-line bg-bg px-4 py-3 font-mono text-meta whitespace-pre-wrap break-all"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function curlOf(request: Request): string {
+  const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const headers = Object.entries(request.headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
+  return ['curl -X POST', quote(request.url), ...headers, `--data-raw ${quote(request.body)}`].join(' \\\n  ');
+}

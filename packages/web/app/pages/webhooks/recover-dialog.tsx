@@ -1,0 +1,46 @@
+import { type FormEvent, useState } from 'react';
+import { useAct } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
+import { FormProblem } from '../../components/states.tsx';
+import { inputClock, inputDate, instantOf } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+
+const dayMs = 86_400_000;
+
+/** After the receiver is mended: everything that failed since a time is sent again. */
+export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClose: () => void }) {
+  const zone = useZone();
+  const [date, setDate] = useState(() => inputDate(Date.now() - dayMs, zone));
+  const [clock, setClock] = useState(() => inputClock(Date.now() - dayMs, zone));
+  const recover = useAct('recoverWebhook');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const since = instantOf(date, clock, zone);
+    if (since) recover.mutate({ params: { webhookId }, body: { since: since.toISOString() } });
+  };
+  return (
+    <Dialog title={t.webhooks.recoverTitle} onClose={onClose}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <div className="grid grid-cols-2 gap-3">
+          <Field label={t.webhooks.recoverSince} hint={zone}>
+            <TextInput type="date" required value={date} onChange={(event) => setDate(event.target.value)} />
+          </Field>
+          <Field label={t.audit.columns.time}>
+            <TextInput type="time" step={1} required value={clock} onChange={(event) => setClock(event.target.value)} />
+          </Field>
+        </div>
+        <FormProblem error={recover.error} />
+        {recover.data && <p role="status">{t.webhooks.recovered(recover.data.recovered)}</p>}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{t.common.close}</Button>
+          <Button kind="primary" type="submit" busy={recover.isPending}>
+            {t.webhooks.recoverIt}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,125 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { Send, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Badge } from '../../components/status.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { formatDuration } from '../../format/numbers.ts';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
+import { Deliveries } from './deliveries.tsx';
+import { RecoverDialog } from './recover-dialog.tsx';
+import { WebhookEvents, WebhookSecret, WebhookSettings } from './webhook-tabs.tsx';
+
+export type WebhookDetail = DataOf<Operations['getWebhook']>;
+
+export function Page() {
+  const webhookId = useParam('webhookId');
+  const webhook = useRead('getWebhook', { params: { webhookId } });
+  if (webhook.error && !webhook.data) return <Problem error={webhook.error} onRetry={() => void webhook.refetch()} />;
+  return webhook.data ? <Shown webhook={webhook.data} /> : <Skeleton />;
+}
+
+function Shown({ webhook }: { webhook: WebhookDetail }) {
+  const paths = usePaths();
+  const canEdit = useCan('admin');
+  const [{ tab = 'deliveries' }] = useSearch();
+  const { tabs } = t.webhooks;
+  return (
+    <PageFrame
+      title={webhook.name}
+      crumbs={[{ label: t.webhooks.title, to: paths.webhooks }, { label: webhook.name }]}
+      badge={
+        <Badge tone={webhook.enabled ? 'held' : 'off'}>
+          {webhook.enabled ? t.webhooks.enabled : t.webhooks.disabled}
+        </Badge>
+      }
+      subtitle={
+        <>
+          <code className="break-all font-mono">{webhook.url}</code> ·{' '}
+          {t.webhooks.formats[webhook.format].split(':')[0]} · {webhook.events.join(', ')}
+        </>
+      }
+      actions={canEdit && <Actions webhook={webhook} />}
+    >
+      {!webhook.enabled && <Panel tone="risk">{t.webhooks.disabledNote}</Panel>}
+      <Tabs
+        label={tabs.label}
+        current={tab}
+        tabs={[
+          { id: 'deliveries', label: tabs.deliveries },
+          { id: 'events', label: tabs.events },
+          ...(canEdit
+            ? [
+                { id: 'secret', label: tabs.secret },
+                { id: 'settings', label: tabs.settings },
+              ]
+            : []),
+        ]}
+      />
+      {tab === 'deliveries' && <Deliveries webhookId={webhook.id} />}
+      {tab === 'events' && <WebhookEvents key={webhook.updatedAt} webhook={webhook} />}
+      {tab === 'secret' && canEdit && <WebhookSecret webhook={webhook} />}
+      {tab === 'settings' && canEdit && <WebhookSettings key={webhook.updatedAt} webhook={webhook} />}
+    </PageFrame>
+  );
+}
+
+function Actions({ webhook }: { webhook: WebhookDetail }) {
+  const paths = usePaths();
+  const go = useGo();
+  const params = { webhookId: webhook.id };
+  const [asking, setAsking] = useState<'delete' | 'recover' | null>(null);
+  const test = useAct('testWebhook');
+  const toggle = useAct('toggleWebhook');
+  const remove = useAct('deleteWebhook', { onDone: () => go(paths.webhooks) });
+  const result = test.data;
+  return (
+    <>
+      <FormProblem error={test.error ?? toggle.error} />
+      {result && (
+        <p role="status" className={`text-table ${result.success ? 'text-held' : 'text-fail'}`}>
+          {result.success
+            ? t.webhooks.testGood(result.statusCode ?? 0, formatDuration(result.duration))
+            : t.webhooks.testBad(result.error ?? String(result.statusCode))}
+        </p>
+      )}
+      <Button onClick={() => setAsking('recover')}>{t.webhooks.recover}</Button>
+      <Button icon={Send} busy={test.isPending} onClick={() => test.mutate({ params })}>
+        {t.webhooks.test}
+      </Button>
+      <MoreMenu
+        label={t.common.moreActions}
+        items={[
+          {
+            label: webhook.enabled ? t.webhooks.disable : t.webhooks.enable,
+            onSelect: () => toggle.mutate({ params, body: { enabled: !webhook.enabled } }),
+          },
+          'line',
+          { label: t.webhooks.delete, icon: Trash2, danger: true, onSelect: () => setAsking('delete') },
+        ]}
+      />
+      {asking === 'recover' && <RecoverDialog webhookId={webhook.id} onClose={() => setAsking(null)} />}
+      {asking === 'delete' && (
+        <Confirm
+          title={t.webhooks.deleteTitle(webhook.name)}
+          action={t.webhooks.delete}
+          danger
+          busy={remove.isPending}
+          error={remove.error}
+          onClose={() => setAsking(null)}
+          onConfirm={() => remove.mutate({ params })}
+        >
+          <p>{t.webhooks.deleteText}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

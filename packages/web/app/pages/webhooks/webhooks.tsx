@@ -1,0 +1,120 @@
+import type { ItemOf, Operations } from '@holdfast/contract';
+import { Plus, Webhook as WebhookIcon } from 'lucide-react';
+import { useState } from 'react';
+import { useAll } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { List } from '../../components/list.tsx';
+import { SecretOnce } from '../../components/secret-once.tsx';
+import { Empty } from '../../components/states.tsx';
+import { State } from '../../components/status.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, usePaths, useSearch } from '../../url.ts';
+import { WebhookForm } from './webhook-form.tsx';
+
+export type Webhook = ItemOf<Operations['listWebhooks']>;
+
+export function WebhookState({ enabled }: { enabled: boolean }) {
+  return <State tone={enabled ? 'held' : 'off'}>{enabled ? t.webhooks.enabled : t.webhooks.disabled}</State>;
+}
+
+const columns: Column<Webhook>[] = [
+  {
+    id: 'name',
+    header: t.webhooks.columns.name,
+    isLink: true,
+    cell: ({ name }) => <span className="font-medium">{name}</span>,
+  },
+  { id: 'state', header: t.webhooks.columns.state, cell: ({ enabled }) => <WebhookState enabled={enabled} /> },
+  {
+    id: 'url',
+    header: t.webhooks.columns.url,
+    from: 'md',
+    className: 'max-w-80 truncate',
+    cell: ({ url }) => <code className="font-mono text-meta">{url}</code>,
+  },
+  {
+    id: 'events',
+    header: t.webhooks.columns.events,
+    from: 'lg',
+    className: 'max-w-60 truncate',
+    cell: ({ events }) => <span className="text-ink2">{events.join(', ')}</span>,
+  },
+  {
+    id: 'last',
+    header: t.webhooks.columns.last,
+    cell: ({ lastTriggeredAt }) =>
+      lastTriggeredAt ? <Time at={lastTriggeredAt} as="age" /> : <span className="text-ink3">{t.common.never}</span>,
+  },
+];
+
+export function Page() {
+  const webhooks = useAll('listWebhooks', {});
+  const canEdit = useCan('admin');
+  const paths = usePaths();
+  const go = useGo();
+  const [search, setSearch] = useSearch();
+  const [made, setMade] = useState<{ id: string; secret: string } | null>(null);
+  const add = canEdit && (
+    <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
+      {t.webhooks.add}
+    </Button>
+  );
+  return (
+    <PageFrame
+      title={t.webhooks.title}
+      crumbs={[{ label: t.webhooks.title }]}
+      subtitle={t.webhooks.subtitle}
+      actions={add}
+    >
+      <List
+        list={webhooks}
+        empty={
+          <Empty icon={WebhookIcon} title={t.webhooks.empty} action={add}>
+            {t.webhooks.emptyText}
+          </Empty>
+        }
+      >
+        {(rows) => (
+          <DataTable
+            label={t.webhooks.title}
+            columns={columns}
+            rows={rows}
+            rowKey={({ id }) => id}
+            to={({ id }) => paths.webhook(id)}
+            phone={(webhook) => (
+              <>
+                <span className="flex justify-between gap-2">
+                  <span className="font-medium">{webhook.name}</span>
+                  <WebhookState enabled={webhook.enabled} />
+                </span>
+                <span className="block truncate font-mono text-meta text-ink3">{webhook.url}</span>
+              </>
+            )}
+          />
+        )}
+      </List>
+      {search.new && canEdit && !made && (
+        <Dialog title={t.webhooks.add} onClose={() => setSearch({ new: undefined })}>
+          <WebhookForm
+            onDone={(webhook) =>
+              webhook.secret ? setMade({ id: webhook.id, secret: webhook.secret }) : go(paths.webhook(webhook.id))
+            }
+          />
+        </Dialog>
+      )}
+      {made && (
+        <SecretOnce
+          title={t.webhooks.secretTitle}
+          text={t.webhooks.secretText}
+          secret={made.secret}
+          onClose={() => go(paths.webhook(made.id))}
+        />
+      )}
+    </PageFrame>
+  );
+}

@@ -1,0 +1,59 @@
+/** Every address of the dashboard. Pages link through here, so that a route has one spelling. */
+export interface RestoreStart {
+  backupId?: string | undefined;
+  projectId?: string | undefined;
+  at?: string | undefined;
+  collections?: string | undefined;
+  documents?: string | undefined;
+  basket?: '1' | undefined;
+}
+
+function query(values: object): string {
+  const pairs = Object.entries(values).filter(
+    (pair): pair is [string, string] => typeof pair[1] === 'string' && pair[1] !== '',
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+}
+
+const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
+
+export const pathsOf = (slug: string) => {
+  const at = (rest: string) => `/o/${slug}${rest}`;
+  return {
+    overview: at(''),
+    start: at('/start'),
+    projects: at('/projects'),
+    newProject: at('/projects?new=1'),
+    project: (id: string) => at(`/projects/${id}`),
+    document: (projectId: string, path: string, more: { then?: string; now?: string } = {}) =>
+      at(`/projects/${projectId}/documents/${encodePath(path)}${query(more)}`),
+    time: (projectId?: string, moment?: string) =>
+      at(projectId ? `/projects/${projectId}/time${query({ at: moment })}` : '/time'),
+    backups: at('/backups'),
+    backupsOf: (projectId: string) => at(`/backups${query({ project: projectId })}`),
+    newBackup: at('/backups?new=1'),
+    backup: (id: string) => at(`/backups/${id}`),
+    browse: (id: string, path = '') => at(`/backups/${id}/browse${path ? `/${encodePath(path)}` : ''}`),
+    compare: (id: string, against = 'live') => at(`/backups/${id}/compare${query({ against })}`),
+    schedules: at('/schedules'),
+    newSchedule: (projectId?: string) => at(`/schedules/new${query({ project: projectId })}`),
+    schedule: (id: string) => at(`/schedules/${id}`),
+    storage: at('/storage'),
+    newStorage: at('/storage?new=1'),
+    destination: (id: string) => at(`/storage/${id}`),
+    find: (text?: string) => at(`/find${query({ q: text })}`),
+    restores: at('/restores'),
+    newRestore: (start: RestoreStart) => at(`/restores/new${query(start)}`),
+    restore: (id: string) => at(`/restores/${id}`),
+    drills: at('/restores?tab=drills'),
+    webhooks: at('/webhooks'),
+    newWebhook: at('/webhooks?new=1'),
+    webhook: (id: string, tab?: string) => at(`/webhooks/${id}${query({ tab })}`),
+    delivery: (id: string, deliveryId: string) => at(`/webhooks/${id}/deliveries/${deliveryId}`),
+    team: at('/team'),
+    audit: at('/audit'),
+    settings: (tab?: string) => at(`/settings${query({ tab })}`),
+    account: '/account',
+  };
+};
+export type Paths = ReturnType<typeof pathsOf>;

@@ -1,0 +1,65 @@
+import { useSyncExternalStore } from 'react';
+
+export interface BasketItem {
+  readonly path: string;
+  readonly backupId?: string;
+  readonly pointInTime?: string;
+  /** In words, for the list. */
+  readonly from: string;
+}
+
+export interface Basket {
+  readonly projectId: string | null;
+  readonly items: readonly BasketItem[];
+}
+
+const empty: Basket = { projectId: null, items: [] };
+const listeners = new Set<() => void>();
+let [organization, basket] = ['', empty];
+
+const keyOf = (organizationId: string) => `holdfast.basket.${organizationId}`;
+
+function load(organizationId: string): void {
+  if (organizationId === organization) return;
+  organization = organizationId;
+  try {
+    basket = JSON.parse(sessionStorage.getItem(keyOf(organizationId)) ?? 'null') ?? empty;
+  } catch {
+    basket = empty;
+  }
+}
+
+function store(next: Basket): void {
+  basket = next.items.length === 0 ? empty : next;
+  try {
+    sessionStorage.setItem(keyOf(organization), JSON.stringify(basket));
+  } catch {
+    // It lasts as long as the page.
+  }
+  for (const listener of listeners) listener();
+}
+
+/** Documents picked here and there, to be restored together. One project at a time: a restore has one target. */
+export function useBasket(organizationId: string) {
+  load(organizationId);
+  const current = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => basket,
+  );
+  const has = (item: Pick<BasketItem, 'path'>) => current.items.some(({ path }) => path === item.path);
+  return {
+    basket: current,
+    has,
+    /** False when the basket holds documents of another project. */
+    toggle: (projectId: string, item: BasketItem): boolean => {
+      if (current.projectId !== null && current.projectId !== projectId) return false;
+      const items = has(item) ? current.items.filter(({ path }) => path !== item.path) : [...current.items, item];
+      store({ projectId, items });
+      return true;
+    },
+    clear: () => store(empty),
+  };
+}

@@ -1,0 +1,52 @@
+import { useEffect, useRef } from 'react';
+
+const lettersKey = 'holdfast.letters';
+
+export function lettersAreKeys(): boolean {
+  try {
+    return localStorage.getItem(lettersKey) !== 'off';
+  } catch {
+    return true;
+  }
+}
+
+export function setLettersAreKeys(on: boolean): void {
+  try {
+    localStorage.setItem(lettersKey, on ? 'on' : 'off');
+  } catch {
+    // They stay as they are.
+  }
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+const sequenceMs = 1200;
+
+/**
+ * Keys of the page: `b`, `?`, or two letters one after the other as `g b`. Never while somebody types, never with
+ * Control or Alt, never behind a dialog.
+ */
+export function useKeys(keys: Readonly<Record<string, (() => void) | undefined>>): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    let [first, firstAtMs] = ['', 0];
+    const listen = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (isTyping(event.target) || document.querySelector('dialog[open]') || !lettersAreKeys()) return;
+      const isSecond = first !== '' && event.timeStamp - firstAtMs < sequenceMs;
+      const act = (isSecond ? latest.current[`${first} ${event.key}`] : undefined) ?? latest.current[event.key];
+      [first, firstAtMs] = [event.key === 'g' ? 'g' : '', event.timeStamp];
+      if (!act) return;
+      event.preventDefault();
+      first = '';
+      act();
+    };
+    window.addEventListener('keydown', listen);
+    return () => window.removeEventListener('keydown', listen);
+  }, []);
+}

@@ -1,0 +1,17 @@
+const key = 'holdfast.organization';
+
+export function lastSlug(): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function rememberSlug(slug: string): void {
+  try {
+    localStorage.setItem(key, slug);
+  } catch {
+    // Nothing is lost but the memory.
+  }
+}

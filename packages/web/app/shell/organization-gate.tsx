@@ -1,0 +1,44 @@
+import { Outlet } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import { useAll, useRead } from '../api/calls.ts';
+import { useWorkplace, WorkplaceProvider } from '../api/organization.tsx';
+import { Problem, Skeleton } from '../components/states.tsx';
+import { NotFound } from '../pages/not-found.tsx';
+import { useParam } from '../url.ts';
+import { rememberSlug } from './last-organization.ts';
+
+/** Everything below knows which organization it works in and who the person is there. */
+export function OrganizationGate() {
+  const slug = useParam('slug');
+  const me = useRead('getMe', {}, { everyMs: 60_000 });
+  const organizations = useAll('listOrganizations', {}, { everyMs: 60_000 });
+  const organization = organizations.rows?.find((candidate) => candidate.slug === slug);
+  useEffect(() => {
+    if (organization) rememberSlug(organization.slug);
+  }, [organization]);
+  const error = me.error ?? organizations.error;
+  if (error && !(me.data && organizations.rows)) {
+    const retry = () => void Promise.all([me.refetch(), organizations.refetch()]);
+    return error.status === 401 ? null : <Problem error={error} onRetry={retry} />;
+  }
+  if (!me.data || !organizations.rows) return <Skeleton />;
+  if (!organization) return <NotFound />;
+  return (
+    <WorkplaceProvider value={{ organization, me: me.data, timezone: 'UTC' }}>
+      <ZoneGate>
+        <Outlet />
+      </ZoneGate>
+    </WorkplaceProvider>
+  );
+}
+
+/** Times are told in the organization's zone, which the organization itself knows. */
+function ZoneGate({ children }: { children: ReactNode }) {
+  const workplace = useWorkplace();
+  const organization = useRead('getOrganization', {}, { everyMs: 60_000 });
+  if (organization.error && !organization.data)
+    return <Problem error={organization.error} onRetry={() => void organization.refetch()} />;
+  if (!organization.data) return <Skeleton />;
+  const { timezone } = organization.data.settings;
+  return <WorkplaceProvider value={{ ...workplace, timezone }}>{children}</WorkplaceProvider>;
+}

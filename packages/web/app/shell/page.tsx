@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react';
+import { type Crumb, usePageTitle } from './page-title.tsx';
+
+interface PageProps {
+  title: ReactNode;
+  /** In the top bar and the tab; the last one names the page. */
+  crumbs: readonly Crumb[];
+  subtitle?: ReactNode;
+  badge?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** The usual page: what it is, what can be done, and below it the rest. */
+export function PageFrame({ title, crumbs, subtitle, badge, actions, children }: PageProps) {
+  usePageTitle(crumbs);
+  return (
+    <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:px-4 max-md:py-4">
+      <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 className="min-w-0 break-words text-page font-semibold">{title}</h1>
+            {badge}
+          </div>
+          {subtitle && <div className="mt-0.5 text-table text-ink2">{subtitle}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import { Link, Outlet } from '@tanstack/react-router';
+import { Archive, FileSearch, LayoutDashboard, Menu as MenuIcon, RotateCcw } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { t } from '../texts/index.ts';
+import { useGo, usePaths } from '../url.ts';
+import { useAttention } from './attention.ts';
+import { useKeys } from './keys.ts';
+import { KeysDialog } from './keys-dialog.tsx';
+import { navigationOf } from './navigation.ts';
+import { type Crumb, CrumbsContext } from './page-title.tsx';
+import { Palette } from './palette.tsx';
+import { RecoveryKitBar } from './recovery-kit-bar.tsx';
+import { Navigation, PersonMenu, Sidebar } from './sidebar.tsx';
+import { TopBar } from './topbar.tsx';
+
+type Overlay = 'palette' | 'keys' | 'more' | null;
+
+/** The left bar, the top bar, the keys, and the page in the middle. */
+export function Shell() {
+  const [crumbs, setCrumbs] = useState<readonly Crumb[]>([]);
+  const [overlay, setOverlay] = useState<Overlay>(null);
+  const badges = useAttention();
+  const close = () => setOverlay(null);
+  useShellKeys(setOverlay);
+  return (
+    <CrumbsContext value={setCrumbs}>
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-control focus:bg-ink focus:px-3 focus:py-2 focus:text-on-ink"
+      >
+        {t.common.skipToContent}
+      </a>
+      <div className="flex min-h-dvh">
+        <Sidebar badges={badges} onShowKeys={() => setOverlay('keys')} />
+        <div className="flex min-w-0 flex-1 flex-col max-md:pb-[68px]">
+          <TopBar crumbs={crumbs} onFind={() => setOverlay('palette')} />
+          <RecoveryKitBar />
+          <main id="content" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
+            <Outlet />
+          </main>
+        </div>
+      </div>
+      <BottomBar onMore={() => setOverlay('more')} />
+      {overlay === 'palette' && <Palette onClose={close} />}
+      {overlay === 'keys' && <KeysDialog onClose={close} />}
+      {overlay === 'more' && (
+        <Dialog title={t.shell.nav.more} onClose={close}>
+          <Navigation badges={badges} onFollow={close} />
+          <PersonMenu onShowKeys={() => setOverlay('keys')} />
+        </Dialog>
+      )}
+    </CrumbsContext>
+  );
+}
+
+function useShellKeys(setOverlay: (overlay: Overlay) => void): void {
+  const go = useGo();
+  const entries = navigationOf(usePaths()).flatMap((group) => group.entries);
+  useKeys({
+    '?': () => setOverlay('keys'),
+    '/': () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
+    ...Object.fromEntries(entries.filter(({ key }) => key).map(({ key, to }) => [`g ${key}`, () => go(to)])),
+  });
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return;
+      event.preventDefault();
+      setOverlay('palette');
+    };
+    window.addEventListener('keydown', listen);
+    return () => window.removeEventListener('keydown', listen);
+  }, [setOverlay]);
+}
+
+function BottomBar({ onMore }: { onMore: () => void }) {
+  const paths = usePaths();
+  const { nav } = t.shell;
+  const entries = [
+    { label: nav.overview, to: paths.overview, icon: LayoutDashboard },
+    { label: nav.backups, to: paths.backups, icon: Archive },
+    { label: nav.findShort, to: paths.find(), icon: FileSearch },
+    { label: nav.restores, to: paths.restores, icon: RotateCcw },
+  ];
+  const look = 'flex flex-1 flex-col items-center gap-1 py-2 text-meta text-ink2 aria-[current=page]:text-held';
+  return (
+    <nav
+      aria-label={nav.label}
+      className="fixed inset-x-0 bottom-0 z-30 flex border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      {entries.map(({ label, to, icon: Icon }, index) => (
+        <Link key={label} to={to} activeOptions={{ exact: index === 0, includeSearch: false }} className={look}>
+          <Icon size={20} aria-hidden />
+          {label}
+        </Link>
+      ))}
+      <button type="button" onClick={onMore} className={look}>
+        <MenuIcon size={20} aria-hidden />
+        {nav.more}
+      </button>
+    </nav>
+  );
+}

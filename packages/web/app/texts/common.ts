@@ -1,0 +1,65 @@
+export const common = {
+  product: 'Holdfast',
+  close: 'Close',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyId: 'Copy the whole id',
+  cancel: 'Cancel',
+  save: 'Save',
+  saved: 'Saved',
+  delete: 'Delete',
+  edit: 'Edit',
+  change: 'Change',
+  more: 'More',
+  moreActions: 'More actions',
+  loadMore: 'Show more',
+  loading: 'Loading',
+  tryAgain: 'Try again',
+  back: 'Back',
+  next: 'Next',
+  none: 'None',
+  never: 'Never',
+  any: 'Any',
+  yes: 'Yes',
+  no: 'No',
+  on: 'On',
+  off: 'Off',
+  name: 'Name',
+  now: 'now',
+  utc: 'UTC',
+  nothingMatches: 'Nothing matches these filters.',
+  clearFilters: 'Clear filters',
+  showAsTable: 'Show as table',
+  showAsPicture: 'Show as picture',
+  reconnecting: (time: string) => `Reconnecting, last seen ${time}`,
+  notThere: 'There is nothing at this address',
+  notThereHint: 'It may have been removed, or the link is cut.',
+  goToOverview: 'Go to Overview',
+  skipToContent: 'Skip to the content',
+  typeToConfirm: 'To confirm, type',
+};
+
+export const jobs = {
+  status: {
+    pending: 'Waiting',
+    running: 'Running',
+    completed: 'Completed',
+    failed: 'Failed',
+    cancelled: 'Stopped',
+  },
+  secondsLeft: (text: string) => `${text} left`,
+};
+
+export const roles = {
+  owner: 'Owner',
+  admin: 'Admin',
+  member: 'Member',
+  viewer: 'Viewer',
+};
+
+export const roleMeanings = {
+  owner: 'Everything, billing and deleting the organization included.',
+  admin: 'Everything but billing and deleting the organization: people, storage, webhooks, keys.',
+  member: 'Backs up, restores, connects projects and sets schedules.',
+  viewer: 'Looks at everything and changes nothing.',
+};

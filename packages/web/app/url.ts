@@ -1,0 +1,32 @@
+import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { useWorkplace } from './api/organization.tsx';
+import { type Paths, pathsOf } from './paths.ts';
+
+export function usePaths(): Paths {
+  return pathsOf(useWorkplace().organization.slug);
+}
+
+/** A part of the address, decoded. */
+export function useParam(name: string): string {
+  const params = useParams({ strict: false }) as Record<string, string | undefined>;
+  return params[name] ?? '';
+}
+
+/** What is chosen lives in the address: it can be shared, and going back undoes it. */
+export function useSearch(): [
+  search: Readonly<Record<string, string | undefined>>,
+  change: (change: Record<string, string | undefined>, options?: { replace?: boolean }) => void,
+] {
+  const search = useLocation().search as Record<string, string | undefined>;
+  const navigate = useNavigate();
+  const change = (next: Record<string, string | undefined>, options: { replace?: boolean } = {}) => {
+    const merged = Object.fromEntries(Object.entries({ ...search, ...next }).filter(([, value]) => value));
+    void navigate({ to: '.', search: merged as never, replace: options.replace ?? false });
+  };
+  return [search, change];
+}
+
+export function useGo(): (to: string, options?: { replace?: boolean }) => void {
+  const navigate = useNavigate();
+  return (to, options = {}) => void navigate({ to, ...options });
+}
