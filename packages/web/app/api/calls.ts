@@ -31,10 +31,8 @@ export function isUnserved(error: HoldfastError | null): boolean {
 }
 
 function callOf<I extends CallId>(organizationId: string | undefined, id: I) {
-  const { request } = clientFor(organizationId) as unknown as {
-    request: (id: I, input: unknown) => Promise<{ result: Answered<I> }>;
-  };
-  return async (input: unknown) => (await request(id, input)).result;
+  const { request } = clientFor(organizationId);
+  return async (input: unknown) => (await request(id as never, input as never)).result as Answered<I>;
 }
 
 export function keyOf(organizationId: string | undefined, id: CallId, input: unknown): readonly unknown[] {

@@ -1,8 +1,8 @@
+import type { AuditEntry } from '@holdfast/contract';
 import { Link2 } from 'lucide-react';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { Facts } from '../../components/panel.tsx';
 import { t } from '../../texts/index.ts';
-import type { AuditEntry } from './audit.tsx';
 
 export function AuditDetail({ entry }: { entry: AuditEntry }) {
   const details = Object.entries(entry.details).map(

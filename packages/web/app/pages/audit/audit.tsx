@@ -1,4 +1,4 @@
-import type { ItemOf, Operations } from '@holdfast/contract';
+import type { AuditEntry } from '@holdfast/contract';
 import { Ban, Bot, ChevronDown, ChevronRight, Download, ScrollText, Server } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll, useList } from '../../api/calls.ts';
@@ -17,8 +17,6 @@ import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
 import { AuditDetail } from './audit-detail.tsx';
 import { ChainVerdict } from './chain-verdict.tsx';
-
-export type AuditEntry = ItemOf<Operations['listAuditLogs']>;
 
 export function Page() {
   const canSee = useCan('admin');

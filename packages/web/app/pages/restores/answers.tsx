@@ -9,8 +9,8 @@ import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
 import { momentOf, typeName } from '../backups/shared.tsx';
-import type { PlanWords } from './new-restore.tsx';
 import type { MergeMode, Plan } from './plan.ts';
+import type { PlanWords } from './plan-words.ts';
 
 interface StepProps {
   plan: Plan;

@@ -1,67 +1,24 @@
 import { Undo2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { useAll, useRead } from '../../api/calls.ts';
-import { useCan, useWorkplace, useZone } from '../../api/organization.tsx';
+import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { NoPermission } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
-import { formatDateTime } from '../../format/times.ts';
 import { useBasket } from '../../shell/basket.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { HowStep, WhatStep, WhereStep, WhichStep } from './answers.tsx';
 import { isComplete, isSmall, type Plan, planOf } from './plan.ts';
+import { type PlanWords, usePlanWords } from './plan-words.ts';
 import { Preview } from './preview.tsx';
 
 export type StepId = 'what' | 'which' | 'where' | 'how' | 'confirm';
-
-/** What the rail knows about the plan, in words. */
-export interface PlanWords {
-  readonly what: string;
-  readonly moment: string;
-  readonly momentUtc: string;
-  readonly which: string;
-  readonly target: string;
-  readonly targetSourceId: string;
-}
-
-function useWords(plan: Plan): PlanWords {
-  const zone = useZone();
-  const { basket } = useBasket(useWorkplace().organization.id);
-  const projects = useAll('listProjects', {}).rows ?? [];
-  const backup = useRead(
-    'getBackup',
-    { params: { backupId: plan.backupId ?? '' } },
-    { enabled: plan.backupId !== undefined, everyMs: false },
-  );
-  const sourceId = plan.isBasket ? basket.projectId : (plan.projectId ?? backup.data?.projectId);
-  const source = projects.find(({ id }) => id === sourceId);
-  const target = projects.find(({ id }) => id === (plan.targetProjectId ?? sourceId));
-  const at = plan.at ?? backup.data?.snapshotTime ?? undefined;
-  const which = plan.isBasket
-    ? t.newRestore.basket(basket.items.length)
-    : plan.documents.length > 0
-      ? plan.documents.length === 1
-        ? (plan.documents[0] ?? '')
-        : t.restores.documents(plan.documents.length)
-      : plan.collections.length > 0
-        ? plan.collections.join(', ')
-        : t.newRestore.all;
-  return {
-    what: source?.name ?? '',
-    moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
-    momentUtc: at && !plan.isBasket ? `${formatDateTime(at, 'UTC')} UTC` : '',
-    which,
-    target: target?.name ?? '',
-    targetSourceId: target?.sourceProjectId ?? '',
-  };
-}
 
 export function Page() {
   const [search] = useSearch();
   const plan = planOf(search);
   const { basket } = useBasket(useWorkplace().organization.id);
-  const words = useWords(plan);
+  const words = usePlanWords(plan);
   const paths = usePaths();
   const ready = isComplete(plan, basket);
   const [step, setStep] = useState<StepId>(

@@ -1,30 +1,16 @@
-import type { DataOf, Operations } from '@holdfast/contract';
-import { RefreshCw, Send } from 'lucide-react';
+import { Send } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
 import { Filter } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
-import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
 import { AttemptMarks } from './attempt-marks.tsx';
+import { type Delivery, DeliveryState } from './delivery-state.tsx';
 import { DeliveryView } from './delivery-view.tsx';
-
-export type Delivery = DataOf<Operations['listDeliveries']>['deliveries'][number];
-
-export function DeliveryState({ delivery }: { delivery: Delivery }) {
-  const { status: words } = t.webhooks.deliveries;
-  if (delivery.status === 'delivered') return <State tone="held">{words.delivered}</State>;
-  if (delivery.status === 'failed') return <State tone="fail">{words.failed}</State>;
-  return (
-    <State tone={delivery.attempts > 0 ? 'risk' : 'off'} icon={RefreshCw}>
-      {delivery.attempts > 0 ? words.pending : words.first}
-    </State>
-  );
-}
 
 const columns: Column<Delivery>[] = [
   {

@@ -9,7 +9,7 @@ import { Time, useNow } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { formatIn } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import { type Delivery, DeliveryState } from './deliveries.tsx';
+import { type Delivery, DeliveryState } from './delivery-state.tsx';
 import { statusWords } from './status-words.ts';
 
 type Request = DataOf<Operations['getDeliveryRequest']>;

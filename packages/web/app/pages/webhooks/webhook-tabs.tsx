@@ -9,7 +9,7 @@ import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { EventPicker } from './event-picker.tsx';
-import type { WebhookDetail } from './webhook.tsx';
+import type { WebhookDetail } from './webhook-detail.ts';
 
 export function WebhookEvents({ webhook }: { webhook: WebhookDetail }) {
   const [events, setEvents] = useState([...webhook.events]);

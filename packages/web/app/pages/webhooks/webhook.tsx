@@ -1,4 +1,3 @@
-import type { DataOf, Operations } from '@holdfast/contract';
 import { Send, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
@@ -16,9 +15,8 @@ import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import { Deliveries } from './deliveries.tsx';
 import { RecoverDialog } from './recover-dialog.tsx';
+import type { WebhookDetail } from './webhook-detail.ts';
 import { WebhookEvents, WebhookSecret, WebhookSettings } from './webhook-tabs.tsx';
-
-export type WebhookDetail = DataOf<Operations['getWebhook']>;
 
 export function Page() {
   const webhookId = useParam('webhookId');

@@ -1,0 +1,49 @@
+import { useAll, useRead } from '../../api/calls.ts';
+import { useWorkplace, useZone } from '../../api/organization.tsx';
+import { formatDateTime } from '../../format/times.ts';
+import { useBasket } from '../../shell/basket.ts';
+import { t } from '../../texts/index.ts';
+import type { Plan } from './plan.ts';
+
+/** What the rail knows about the plan, in words. */
+export interface PlanWords {
+  readonly what: string;
+  readonly moment: string;
+  readonly momentUtc: string;
+  readonly which: string;
+  readonly target: string;
+  readonly targetSourceId: string;
+}
+
+/** The answers in words. */
+export function usePlanWords(plan: Plan): PlanWords {
+  const zone = useZone();
+  const { basket } = useBasket(useWorkplace().organization.id);
+  const projects = useAll('listProjects', {}).rows ?? [];
+  const backup = useRead(
+    'getBackup',
+    { params: { backupId: plan.backupId ?? '' } },
+    { enabled: plan.backupId !== undefined, everyMs: false },
+  );
+  const sourceId = plan.isBasket ? basket.projectId : (plan.projectId ?? backup.data?.projectId);
+  const source = projects.find(({ id }) => id === sourceId);
+  const target = projects.find(({ id }) => id === (plan.targetProjectId ?? sourceId));
+  const at = plan.at ?? backup.data?.snapshotTime ?? undefined;
+  const which = plan.isBasket
+    ? t.newRestore.basket(basket.items.length)
+    : plan.documents.length > 0
+      ? plan.documents.length === 1
+        ? (plan.documents[0] ?? '')
+        : t.restores.documents(plan.documents.length)
+      : plan.collections.length > 0
+        ? plan.collections.join(', ')
+        : t.newRestore.all;
+  return {
+    what: source?.name ?? '',
+    moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
+    momentUtc: at && !plan.isBasket ? `${formatDateTime(at, 'UTC')} UTC` : '',
+    which,
+    target: target?.name ?? '',
+    targetSourceId: target?.sourceProjectId ?? '',
+  };
+}

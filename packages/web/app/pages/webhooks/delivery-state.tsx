@@ -1,0 +1,17 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { RefreshCw } from 'lucide-react';
+import { State } from '../../components/status.tsx';
+import { t } from '../../texts/index.ts';
+
+export type Delivery = DataOf<Operations['listDeliveries']>['deliveries'][number];
+
+export function DeliveryState({ delivery }: { delivery: Delivery }) {
+  const { status: words } = t.webhooks.deliveries;
+  if (delivery.status === 'delivered') return <State tone="held">{words.delivered}</State>;
+  if (delivery.status === 'failed') return <State tone="fail">{words.failed}</State>;
+  return (
+    <State tone={delivery.attempts > 0 ? 'risk' : 'off'} icon={RefreshCw}>
+      {delivery.attempts > 0 ? words.pending : words.first}
+    </State>
+  );
+}

@@ -1,0 +1,3 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+
+export type WebhookDetail = DataOf<Operations['getWebhook']>;
