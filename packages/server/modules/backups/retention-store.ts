@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { taskStore } from '../storage/index.ts';
 import type { BackupRow } from './backup-store.ts';
 import { scopeOf } from './scope.ts';
 
@@ -50,11 +51,13 @@ export const retentionStore = {
    * transaction ends.
    */
   async candidates(
-    { client }: Transaction,
+    transaction: Transaction,
     organizationId: string,
     projectId: string,
     options: { lock: boolean },
   ): Promise<RetentionCandidate[]> {
+    const busyDestinationIds = await taskStore.busyDestinations(transaction, organizationId);
+    const { client } = transaction;
     const { rows } = await client.query<Row>(
       `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
               b.include_subcollections, b.trigger, coalesce(b.retained_since, b.completed_at) as counts_from,
@@ -63,15 +66,12 @@ export const retentionStore = {
                           and x.status in ('pending', 'running') and x.deleted_at is null)
                or exists (select 1 from backups x where x.organization_id = $1 and x.project_id = $2
                           and x.status in ('pending', 'running') and x.deleted_at is null and x.stands_for = b.id)
-               or exists (select 1 from backup_copies c join storage_tasks t
-                            on t.organization_id = $1 and t.status in ('pending', 'running')
-                           and (t.storage_destination_id = c.storage_destination_id
-                                or t.to_storage_destination_id = c.storage_destination_id)
-                           where c.backup_id = b.id)) as is_busy
+               or exists (select 1 from backup_copies c
+                           where c.backup_id = b.id and c.storage_destination_id = any($3))) as is_busy
          from backups b
         where b.organization_id = $1 and b.project_id = $2 and b.status = 'completed' and b.deleted_at is null
         order by b.id desc limit ${candidatesMax} ${options.lock ? 'for no key update of b' : ''}`,
-      [organizationId, projectId],
+      [organizationId, projectId, busyDestinationIds],
     );
     return rows.map(candidateOf);
   },

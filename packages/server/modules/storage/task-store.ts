@@ -65,6 +65,16 @@ export const taskStore = {
       .where(and(eq(storageTasks.organizationId, organizationId), about, open));
   },
 
+  /** Destinations that a task works on, or into. */
+  async busyDestinations({ orm }: Transaction, organizationId: string): Promise<string[]> {
+    const { storageDestinationId: id, toStorageDestinationId: toId, status } = storageTasks;
+    const rows = await orm
+      .select({ id, toId })
+      .from(storageTasks)
+      .where(and(eq(storageTasks.organizationId, organizationId), inArray(status, ['pending', 'running'])));
+    return [...new Set(rows.flatMap((row) => (row.toId === null ? [row.id] : [row.id, row.toId])))];
+  },
+
   async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<TaskRow | undefined> {
     const [row] = await orm
       .select()
