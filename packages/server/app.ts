@@ -6,6 +6,7 @@ import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
 import { composeModules } from './modules/index.ts';
 import { servePages } from './modules/system/pages.ts';
 import { systemHandlers } from './modules/system/routes.ts';
+import { Changes } from './platform/changes.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { Cursors } from './platform/cursor.ts';
 import { connectDatabase } from './platform/database/database.ts';
@@ -85,6 +86,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     ids,
     log,
     database,
+    changes: new Changes(database.notices),
     queue,
     keyring,
     outbox: new Outbox(clock, ids),

@@ -1,3 +1,4 @@
+import { type AnnouncedTable, changeTriggers } from '../platform/database/changes.sql.ts';
 import { sendMailJob } from '../platform/mail.ts';
 import type { JobSettings } from '../platform/queue.ts';
 import { platformSealedColumns, type SealedColumn } from '../platform/secrets/sealed-columns.ts';
@@ -22,8 +23,24 @@ export const jobDefinitions: readonly JobSettings[] = [
   finalEventJob,
 ];
 
+/** What people see change without asking again. Deliveries are not among them: a busy webhook has thousands a minute. */
+const announcedTables: readonly AnnouncedTable[] = [
+  { table: 'organizations', kind: 'organization' },
+  { table: 'memberships', kind: 'member', columns: ['role'] },
+  { table: 'invitations', kind: 'invitation' },
+  { table: 'service_accounts', kind: 'service_account', columns: ['name', 'permissions', 'key_hash'] },
+  { table: 'projects', kind: 'project' },
+  { table: 'storage_destinations', kind: 'storage_destination' },
+  { table: 'storage_tasks', kind: 'storage_task' },
+  { table: 'backups', kind: 'backup' },
+  { table: 'restores', kind: 'restore' },
+  { table: 'drills', kind: 'drill' },
+  { table: 'schedules', kind: 'schedule' },
+  { table: 'webhooks', kind: 'webhook' },
+];
+
 /** Every database function the modules call. */
-export const databaseFunctions: readonly string[] = [...authenticationFunctions];
+export const databaseFunctions: readonly string[] = [...authenticationFunctions, ...changeTriggers(announcedTables)];
 
 /** Every column that a rotation of the master key has to seal anew. */
 export const sealedColumns: readonly SealedColumn[] = [

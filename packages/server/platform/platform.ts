@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
 import type { Cursors } from './cursor.ts';
 import type { Database } from './database/database.ts';
@@ -16,6 +17,8 @@ export interface Platform {
   readonly ids: Ids;
   readonly log: Logger;
   readonly database: Database;
+  /** What changes in an organization, as it happens. */
+  readonly changes: Changes;
   readonly queue: Queue;
   readonly outbox: Outbox;
   readonly keyring: Keyring;

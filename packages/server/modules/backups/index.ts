@@ -34,7 +34,6 @@ export type { ActiveOrganizations, BackupKeys, BackupsContext } from './context.
 export { destinationsOf } from './create-backup.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups, secretOf } from './keys/backup-keys.ts';
-export { followJob } from './live-events.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { type RetentionCandidate, retentionStore } from './retention-store.ts';

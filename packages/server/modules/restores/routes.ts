@@ -1,6 +1,7 @@
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
-import { backupStore, followJob } from '../backups/index.ts';
+import { followJob } from '../../platform/follow-job.ts';
+import { backupStore } from '../backups/index.ts';
 import { cancelRestore, resumeRestore } from './change-restore.ts';
 import type { RestoresContext } from './context.ts';
 import { drillStore } from './drills/drill-store.ts';
@@ -55,13 +56,20 @@ export function restoreHandlers(context: RestoresContext): Handlers {
 
     streamRestoreEvents: async ({ organization, params, signal }) => {
       await read(organization.id, params.restoreJobId);
-      const next = async () => {
+      const readProgress = async () => {
         const row = await read(organization.id, params.restoreJobId);
         const isOver = row.status !== 'pending' && row.status !== 'running';
         const { id, status, phase, documentsRestored, error } = row;
         return { data: { id, status, phase, progress: presentRestoreProgress(row), documentsRestored, error }, isOver };
       };
-      return { stream: followJob(next, signal), contentType: 'text/event-stream' };
+      const stream = followJob({
+        changes: context.platform.changes,
+        organizationId: organization.id,
+        id: params.restoreJobId,
+        read: readProgress,
+        signal,
+      });
+      return { stream, contentType: 'text/event-stream' };
     },
 
     startDrill: async (call) => {

@@ -5,9 +5,9 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { Wake } from '../../../platform/wake.ts';
 import { webhooks } from '../tables.ts';
 import { wants } from './subscription.ts';
-import { Wake } from './wake.ts';
 
 /** Wakes the senders of all processes as soon as there is something to send. */
 export const deliveriesChannel = 'holdfast_deliveries';

@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Agent } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { Wake } from '../../../platform/wake.ts';
 import { type RenderedRequest, renderRequest } from '../requests/render-request.ts';
 import type { WebhookSecrets } from '../requests/webhook-secrets.ts';
 import { type ClaimedDelivery, type DeliveryQueue, type FinishedAttempt, leaseRenewalMs } from './delivery-queue.ts';
 import { type Outcome, post } from './post.ts';
 import { nextAttempt, parseRetryAfter } from './retry-policy.ts';
 import { Slots } from './slots.ts';
-import { Wake } from './wake.ts';
 
 const pollMs = 1000;
 /** Claims are a statement over all busy webhooks, so freed slots are gathered for a moment. */

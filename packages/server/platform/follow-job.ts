@@ -1,0 +1,48 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Changes } from './changes.ts';
+import { secondMs } from './durations.ts';
+import { Wake } from './wake.ts';
+
+/** Keeps proxies from closing a quiet stream; also how soon a change is seen whose notice was lost. */
+const heartbeatMs = 15 * secondMs;
+/** However fast a job moves, a follower is told this often at most. */
+const gatherMs = 200;
+
+export interface FollowedJob {
+  changes: Changes;
+  organizationId: string;
+  id: string;
+  /** What the follower sees of the job now. */
+  read(): Promise<{ data: object; isOver: boolean }>;
+  signal: AbortSignal;
+}
+
+/** One server-sent event per visible change; the stream ends with the job. It is read when it changed, and not before. */
+export function followJob(job: FollowedJob): Readable {
+  return Readable.from(stepsOf(job));
+}
+
+async function* stepsOf({ changes, organizationId, id, read, signal }: FollowedJob): AsyncGenerator<string> {
+  const wake = new Wake();
+  const onAbort = () => wake.wake();
+  signal.addEventListener('abort', onAbort);
+  const stop = await changes.follow(organizationId, (change) => {
+    if (change.id === id) wake.wake();
+  });
+  try {
+    let last = '';
+    while (!signal.aborted) {
+      const { data, isOver } = await read();
+      const text = JSON.stringify(data);
+      yield text === last ? ': still there\n\n' : `event: progress\ndata: ${text}\n\n`;
+      last = text;
+      if (isOver) return;
+      await wake.sleep(heartbeatMs);
+      await sleep(gatherMs);
+    }
+  } finally {
+    stop();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
