@@ -4,6 +4,8 @@ import { printJson, printLine } from '../output.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
 import { withSession } from './session.ts';
 
+const keptNote = ' The bucket keeps versions: they are hidden, not gone, until a rule of the bucket removes them.';
+
 export function deleteCommand(): Command {
   return storeCommand('delete', 'remove a backup; refused while others depend on it')
     .argument('<backup>', 'id')
@@ -20,9 +22,9 @@ export function deleteCommand(): Command {
             );
           }
           if (!isThere) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup ${backupId}.`);
-          const objects = await deleteBackup(store, backupId, { signal });
-          if (options.json) printJson({ deleted: backupId, objects });
-          else printLine(`Removed ${backupId}: ${objects} objects.`);
+          const { objects, versionsKept } = await deleteBackup(store, backupId, { signal });
+          if (options.json) printJson({ deleted: backupId, objects, versionsKept });
+          else printLine(`Removed ${backupId}: ${objects} objects.${versionsKept ? keptNote : ''}`);
         }),
     );
 }

@@ -54,7 +54,7 @@ export const projectPitr = z
 
 const settingFields = {
   backupTimeoutMinutes: integer({ min: 1, max: 10_080 }).describe(
-    'A backup that takes longer fails with BACKUP_TIMEOUT.',
+    'A backup that takes longer fails with BACKUP_TIMEOUT. Never set: 30, and a minute more for every 20,000 documents.',
   ),
   readRateLimit: integer({ min: 1, max: 1_000_000 })
     .nullable()

@@ -97,6 +97,10 @@ export const storageTask = z
         relinked: count().optional().describe('Backups whose copy here was known to lie elsewhere or nowhere.'),
         skipped: count().optional().describe('What was left alone: too young, unreadable, or not surely ours.'),
         removed: count().optional().describe('Objects that were deleted.'),
+        versionsKept: z
+          .boolean()
+          .optional()
+          .describe('The bucket keeps versions: what was removed is hidden and can be brought back, not gone.'),
         copied: count().optional().describe('Backups that were copied and verified.'),
         bytes: bytes().optional(),
         failures: z

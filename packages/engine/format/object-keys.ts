@@ -21,6 +21,21 @@ export function backupPrefix(backupId: string): string {
   return `${backupsPrefix}${backupId}/`;
 }
 
+const objectPattern = /^(?:manifest|shards\/[0-9a-f]{32}|segments\/[0-9a-f]{32})$/;
+const backupKeyPattern = /^backups\/(bkp_[0-9a-hjkmnp-tv-z]{26})\//i;
+
+/** Whether a key is spelled exactly as those of this backup's objects are. */
+export function isObjectOf(backupId: string, key: string): boolean {
+  const prefix = backupPrefix(backupId);
+  return key.startsWith(prefix) && objectPattern.test(key.slice(prefix.length));
+}
+
+/** The backup whose object a key names, if it is spelled exactly as ours are. Whatever else lies there is not ours. */
+export function backupIdOfKey(key: string): string | undefined {
+  const backupId = backupKeyPattern.exec(key)?.[1];
+  return backupId !== undefined && isObjectOf(backupId, key) ? backupId : undefined;
+}
+
 export function logManifestKey(logId: string): string {
   return `${logsPrefix}${logId}/manifest`;
 }

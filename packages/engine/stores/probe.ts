@@ -10,6 +10,8 @@ export interface ProbeStep {
   error: EngineError | undefined;
 }
 
+/** Objects that only live for a moment. */
+export const probePrefix = 'holdfast-probe-';
 const probeBytes = 64 * 1024;
 
 /**
@@ -17,7 +19,7 @@ const probeBytes = 64 * 1024;
  * range, list, delete. Stops at the first step that fails, but tries to remove the object all the same.
  */
 export async function probeStore(store: BlobStore, options: CallOptions = {}): Promise<ProbeStep[]> {
-  const key = `holdfast-probe-${randomUUID()}`;
+  const key = `${probePrefix}${randomUUID()}`;
   const bytes = new Uint8Array(randomBytes(probeBytes));
   const work: [ProbeStepName, () => Promise<void>][] = [
     ['write', async () => void (await store.put(key, bytes, { ...options, ifAbsent: true }))],
@@ -31,10 +33,27 @@ export async function probeStore(store: BlobStore, options: CallOptions = {}): P
     const step = await timed(name, run);
     steps.push(step);
     if (step.ok) continue;
-    if (name !== 'write' && name !== 'delete') await store.delete([key], options).catch(() => {});
+    if (name !== 'write' && name !== 'delete') await store.delete([key], { ...options, purge: true }).catch(() => {});
     break;
   }
   return steps;
+}
+
+/**
+ * Whether two stores are one place, whatever their addresses say: what is written into the one is looked for in the
+ * other. Both must be readable, and the first writable.
+ */
+export async function isSamePlace(one: BlobStore, other: BlobStore, options: CallOptions = {}): Promise<boolean> {
+  const key = `${probePrefix}${randomUUID()}`;
+  const bytes = new Uint8Array(randomBytes(32));
+  await one.put(key, bytes, { ...options, ifAbsent: true });
+  try {
+    if ((await other.head(key, options)) === undefined) return false;
+    expectBytes(await other.get(key, options), bytes);
+    return true;
+  } finally {
+    await one.delete([key], { purge: true }).catch(() => {});
+  }
 }
 
 async function timed(name: ProbeStepName, run: () => Promise<void>): Promise<ProbeStep> {
@@ -65,7 +84,7 @@ async function expectListed(store: BlobStore, key: string, options: CallOptions)
 }
 
 async function remove(store: BlobStore, key: string, options: CallOptions): Promise<void> {
-  await store.delete([key], options);
+  await store.delete([key], { ...options, purge: true });
   if (await store.head(key, options))
     throw new EngineError('STORAGE_PERMISSION_DENIED', 'The probe object is still there after its removal.');
 }

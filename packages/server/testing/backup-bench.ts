@@ -1,6 +1,7 @@
 import { Firestore } from '@google-cloud/firestore';
 import type { FirestoreSandbox } from '@holdfast/sandbox';
 import { type ProtectedProject, protectProject, untilEnded } from './protected-project.ts';
+import { freshToken } from './sessions.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
@@ -19,6 +20,8 @@ export interface BackupBench {
   backUp(body?: object): Promise<string>;
   get(path: string): Promise<Record>;
   clear(): void;
+  /** Does something as if days had passed. Jobs that are put off by the clock of the service wait until it is back. */
+  inDays<Result>(days: number, work: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -58,6 +61,17 @@ export async function startBackupBench(environment: { [name: string]: string } =
       const answer = await app.request('GET', `/api/v1${path}`, as);
       if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`);
       return answer.body.data;
+    },
+    inDays: async (days, work) => {
+      const { token } = as;
+      app.clock.advance(days * 86_400_000);
+      as.token = await freshToken(app, token);
+      try {
+        return await work();
+      } finally {
+        app.clock.advance(-days * 86_400_000);
+        as.token = token;
+      }
     },
     clear: () => shop.firestore.control.clear({ project: 'shop', database: '(default)' }),
     close: async () => {

@@ -2,8 +2,8 @@ import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import type { ManifestBody } from '../../format/manifest-body.ts';
 import { ManifestObject } from '../../format/manifest-object.ts';
-import { backupPrefix, backupsPrefix, isOwnerId, manifestKey } from '../../format/object-keys.ts';
-import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
+import { backupPrefix, backupsPrefix, isObjectOf, isOwnerId, manifestKey } from '../../format/object-keys.ts';
+import type { BlobStore, CallOptions, DeleteOptions, Removal } from '../../ports/blob-store.ts';
 import { isEngineError } from '../../ports/errors.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { BackupReader } from '../view/backup-reader.ts';
@@ -103,23 +103,39 @@ export async function replaceEnvelope(
   await store.put(manifestKey(backupId), rewrapped, { ...options, ...(info ? { ifMatch: info.etag } : {}) });
 }
 
-/** Removes a backup: the manifest first, so that what is left is never mistaken for a whole one. */
-export async function deleteBackup(store: BlobStore, backupId: string, options: CallOptions = {}): Promise<number> {
-  await store.delete([manifestKey(backupId)], options);
-  let keys: string[] = [];
-  let removed = 1;
-  for await (const { key } of store.list(backupPrefix(backupId), options)) {
-    keys.push(key);
-    removed += 1;
-    if (keys.length < deleteBatch) continue;
-    await store.delete(keys, options);
-    keys = [];
-  }
-  if (keys.length > 0) await store.delete(keys, options);
-  return removed;
+export interface RemovedBackup extends Removal {
+  readonly objects: number;
 }
 
-const deleteBatch = 1000;
+/**
+ * Removes what is ours of a backup: the manifest first, so that what is left is never mistaken for a whole one. Objects
+ * that others put beside it stay.
+ */
+export async function deleteBackup(
+  store: BlobStore,
+  backupId: string,
+  options: DeleteOptions = {},
+): Promise<RemovedBackup> {
+  const manifest = manifestKey(backupId);
+  const isThere = (await store.head(manifest, options)) !== undefined;
+  let { versionsKept } = await store.delete(isThere ? [manifest] : [], options);
+  let objects = isThere ? 1 : 0;
+  let keys: string[] = [];
+  const flush = async () => {
+    versionsKept = (await store.delete(keys, options)).versionsKept || versionsKept;
+    objects += keys.length;
+    keys = [];
+  };
+  for await (const { key } of store.list(backupPrefix(backupId), options)) {
+    if (!isObjectOf(backupId, key)) continue;
+    keys.push(key);
+    if (keys.length >= deleteBatch) await flush();
+  }
+  await flush();
+  return { objects, versionsKept };
+}
+
+const deleteBatch = 500;
 
 /** The newest backup that an increment of this database could build on. */
 export function newestOf(entries: readonly CatalogueEntry[], database: string): CatalogueEntry | undefined {

@@ -34,8 +34,8 @@ export async function deleteBackup(
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
     requireMatch(backupEtag(row));
-    for (const removable of await requireRemovable(context, transaction, row)) {
-      await removeRow(context, transaction, removable);
+    for (const { row: removable, replacedBy } of await requireRemovable(context, transaction, row)) {
+      await removeRow(context, transaction, removable, replacedBy);
       const details = removable.id === backupId ? {} : { mergedWith: backupId };
       const note = { action: 'backup.deleted', resource: resourceOf(removable), details };
       await context.audit.noteCaller(transaction, caller, note);
@@ -43,28 +43,35 @@ export async function deleteBackup(
   });
 }
 
+export interface Removable {
+  row: BackupRow;
+  /** The synthetic backup that holds the same; null when nothing does and somebody wants it gone all the same. */
+  replacedBy: string | null;
+}
+
 /** The backup and the merged increments that go with it, newest first. Throws when one of them must stay. */
 export async function requireRemovable(
   context: BackupsContext,
   transaction: Transaction,
   row: BackupRow,
-): Promise<BackupRow[]> {
+): Promise<Removable[]> {
   requireFree(context, row);
   const { organizationId } = row;
   const below = await backupStore.descendants(transaction, organizationId, row.id);
   const usedBy = below.filter(({ mergedInto }) => mergedInto === null).map(({ id }) => ({ type: 'backup', id }));
-  const rows = [row];
-  for (const { id } of usedBy.length === 0 ? below.toReversed() : []) {
+  // What the increments need of their base goes only when all that replaces them is found whole.
+  const removable: Removable[] = [{ row, replacedBy: below[0]?.mergedInto ?? null }];
+  for (const { id, mergedInto } of usedBy.length === 0 ? below.toReversed() : []) {
     const increment = await backupStore.lock(transaction, organizationId, id);
     requireFree(context, increment);
-    rows.unshift(increment);
+    removable.unshift({ row: increment, replacedBy: mergedInto });
   }
-  for (const { id } of rows) usedBy.push(...(await context.readers(transaction, organizationId, id)));
+  for (const { row: one } of removable) usedBy.push(...(await context.readers(transaction, organizationId, one.id)));
   if (usedBy.length > 0)
     throw new Problem('RESOURCE_IN_USE', 'Increments or restores depend on this backup.', {
       details: { usedBy: usedBy.slice(0, 100) },
     });
-  return rows;
+  return removable;
 }
 
 /** Neither held, nor locked, nor being made. */
@@ -78,10 +85,19 @@ export function requireFree(context: BackupsContext, row: BackupRow): void {
   if (row.status === 'pending' || row.status === 'running') refuse(`${row.status}; cancel it instead`);
 }
 
-export async function removeRow(context: BackupsContext, transaction: Transaction, row: BackupRow): Promise<void> {
+/**
+ * Marks a backup as removed, which is the first step of every removal; its objects follow as a job. What replaces it is
+ * read before they go, and a backup whose replacement does not read well comes back.
+ */
+export async function removeRow(
+  context: BackupsContext,
+  transaction: Transaction,
+  row: BackupRow,
+  replacedBy: string | null = null,
+): Promise<void> {
   const { clock, queue } = context.platform;
   const now = clock.now();
-  await backupStore.update(transaction, row.organizationId, row.id, { deletedAt: now, updatedAt: now });
+  await backupStore.update(transaction, row.organizationId, row.id, { deletedAt: now, updatedAt: now, replacedBy });
   await queue.enqueue(
     transaction,
     removeObjectsJob,

@@ -76,7 +76,10 @@ function newBackup(
   };
 }
 
-/** The destinations that are named, else the organization's default. Each must exist; one that is failing at present may still be meant. */
+/**
+ * The destinations that are named, else the organization's default. Each must exist; one that is failing at present may
+ * still be meant. Of several records of one place the first is taken: two copies in one place are one.
+ */
 export async function destinationsOf(
   context: BackupsContext,
   transaction: Transaction,
@@ -86,9 +89,12 @@ export async function destinationsOf(
   const named =
     request.storageDestinationIds ?? (request.storageDestinationId === undefined ? [] : [request.storageDestinationId]);
   if (named.length > 0) {
-    const unique = [...new Set(named)];
-    for (const id of unique) await storageStore.get(transaction, organizationId, id);
-    return unique;
+    const places = new Map<string, string>();
+    for (const id of new Set(named)) {
+      const { placeId } = await storageStore.get(transaction, organizationId, id);
+      if (!places.has(placeId ?? id)) places.set(placeId ?? id, id);
+    }
+    return [...places.values()];
   }
   const organization = await context.organizations.active(transaction, organizationId);
   const fallback = organization?.defaultStorageId;

@@ -53,7 +53,7 @@ export async function deleteBackupsOfSchedule(
       await removeRow(context, transaction, { ...row, status: 'cancelled' });
     } else {
       for (const removable of await requireRemovable(context, transaction, row))
-        await removeRow(context, transaction, removable);
+        await removeRow(context, transaction, removable.row, removable.replacedBy);
     }
     await context.audit.noteCaller(transaction, caller, {
       action: 'backup.deleted',

@@ -26,7 +26,8 @@ export async function projectStatistics(
             (array_agg(document_count order by id desc) filter (where status = 'completed'))[1] as documents,
             (array_agg(created_at order by id desc))[1] as last_at,
             (array_agg(status order by id desc))[1] as last_status
-       from (select b.*, (select count(*) from backup_copies c where c.backup_id = b.id and c.status = 'completed') as copies
+       from (select b.*, (select count(distinct coalesce(d.place_id, d.id)) from backup_copies c join storage_destinations d on d.id = c.storage_destination_id
+                             where c.backup_id = b.id and c.status = 'completed') as copies
                from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known
       group by project_id`,
     [organizationId, [...projectIds]],
@@ -80,8 +81,11 @@ export async function organizationTotals(
   organizationId: string,
 ): Promise<{ backupCount: number; storageUsed: number }> {
   const { rows } = await client.query<{ count: string; bytes: string }>(
-    `select count(distinct b.id) as count, coalesce(sum(b.compressed_size), 0) as bytes
-       from backups b left join backup_copies c on c.backup_id = b.id and c.status = 'completed'
+    `select count(*) as count,
+            coalesce(sum(b.compressed_size * (select count(distinct coalesce(d.place_id, d.id)) from backup_copies c
+              join storage_destinations d on d.id = c.storage_destination_id
+             where c.backup_id = b.id and c.status = 'completed')), 0) as bytes
+       from backups b
       where b.organization_id = $1 and b.deleted_at is null and b.status = 'completed'`,
     [organizationId],
   );

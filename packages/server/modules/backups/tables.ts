@@ -90,6 +90,8 @@ export const backups = pgTable(
     /** The increment whose place a merged backup takes. */
     standsFor: text('stands_for'),
     deletedAt: instant('deleted_at'),
+    /** It goes because this one holds the same: that is read and found whole before any object goes. */
+    replacedBy: text('replaced_by'),
 
     plan: jsonb('plan').$type<BackupPlan>(),
     /** The wrapped data key, and the organization's key that opens it. */

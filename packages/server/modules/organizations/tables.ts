@@ -1,6 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import {
+  history,
+  instant,
+  organizationId,
+  systemOnlyPolicies,
+  tenantPolicies,
+} from '../../platform/database/columns.ts';
 import { users } from '../auth/tables.ts';
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer';
@@ -24,6 +30,7 @@ export const organizations = pgTable(
     notifications: jsonb('notifications').$type<NotificationSettings>(),
     deletedAt: instant('deleted_at'),
     recoveryDeadline: instant('recovery_deadline'),
+    recoveryKitTakenAt: instant('recovery_kit_taken_at'),
     ...history,
   },
   (table) => [
@@ -112,6 +119,8 @@ export const organizationKeys = pgTable(
     /** Who supplied it: the service made it, or the customer gave a passphrase or a key. */
     kind: text('kind').$type<'service' | 'passphrase' | 'key'>().notNull(),
     sealed: text('sealed'),
+    /** The passphrase itself, sealed: backups of another service have salts of their own. */
+    passphrase: text('passphrase'),
     /** How a passphrase became a key, so that the same passphrase gives the same key again. */
     derivation: jsonb('derivation').$type<{ algorithm: 'PBKDF2-HMAC-SHA256'; iterations: number; salt: string }>(),
     /** Recognises the key without revealing it; begins with the key id that envelopes in the bucket show. */
@@ -127,4 +136,11 @@ export const organizationKeys = pgTable(
     uniqueIndex('organization_keys_current').on(table.organizationId).where(sql`${table.retiredAt} is null`),
     uniqueIndex('organization_keys_fingerprint').on(table.organizationId, table.fingerprint),
   ],
+).enableRLS();
+
+/** Organizations whose keys were destroyed here: a copy that a bucket kept is never taken in again. */
+export const purgedOrganizations = pgTable(
+  'purged_organizations',
+  { id: text('id').primaryKey(), purgedAt: instant('purged_at').notNull() },
+  () => systemOnlyPolicies(),
 ).enableRLS();

@@ -12,7 +12,7 @@ export { readCollections } from './connection/live-collections.ts';
 export { type ConsentLookup, credentialsPurpose, SourceOpener } from './connection/open-source.ts';
 export type { ProjectDependents, ProjectsContext } from './context.ts';
 export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';
-export { type ProjectStatistics, presentProjectSummary } from './present-project.ts';
+export { backupTimeoutMinutesDefault, type ProjectStatistics, presentProjectSummary } from './present-project.ts';
 export { countProjects, type ProjectRow, projectStore } from './project-store.ts';
 
 export interface ProjectsModule extends Module {

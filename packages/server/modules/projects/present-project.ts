@@ -1,6 +1,9 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { ProjectRow } from './project-store.ts';
 
+/** What a project shows that never set it; a large database gets more. */
+export const backupTimeoutMinutesDefault = 30;
+
 export type ProjectView = DataOf<Operations['getProject']>;
 
 /** What the backups module knows of a project; all zero until there is a backup. */
@@ -40,7 +43,7 @@ export function presentProject(row: ProjectRow, statistics: ProjectStatistics = 
     connection: presentConnection(row),
     pitr: { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null, gaps: [] },
     settings: {
-      backupTimeoutMinutes: row.backupTimeoutMinutes,
+      backupTimeoutMinutes: row.backupTimeoutMinutes ?? backupTimeoutMinutesDefault,
       readRateLimit: row.readRateLimit,
       writeRampUp: row.writeRampUp,
       includeAuthUsers: row.includeAuthUsers,

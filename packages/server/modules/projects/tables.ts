@@ -31,7 +31,8 @@ export const projects = pgTable(
     credentials: text('credentials'),
     connectionError: jsonb('connection_error').$type<StoredError>(),
     connectionCheckedAt: instant('connection_checked_at'),
-    backupTimeoutMinutes: integer('backup_timeout_minutes').notNull().default(30),
+    /** Null: it grows with the documents. */
+    backupTimeoutMinutes: integer('backup_timeout_minutes'),
     readRateLimit: integer('read_rate_limit'),
     writeRampUp: boolean('write_ramp_up').notNull().default(true),
     includeAuthUsers: boolean('include_auth_users').notNull().default(false),

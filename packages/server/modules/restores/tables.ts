@@ -164,6 +164,8 @@ export const drills = pgTable(
     backupId: text('backup_id').notNull(),
     projectId: text('project_id').notNull(),
     targetProjectId: text('target_project_id'),
+    /** The named target was found empty; from then on what lies in it is this drill's. */
+    targetFoundEmptyAt: instant('target_found_empty_at'),
     status: text('status').$type<JobStatus>().notNull(),
     admittedAt: instant('admitted_at'),
     failures: integer('failures').notNull().default(0),

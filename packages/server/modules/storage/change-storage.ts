@@ -5,6 +5,7 @@ import { invalid, Problem } from '../../platform/problem.ts';
 import { checkStorage, emitStorageState, recordCheck } from './check-storage.ts';
 import type { StorageContext } from './context.ts';
 import { storageCredentialsPurpose } from './open-store.ts';
+import { identifyPlace } from './places.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
 import { taskStore } from './task-store.ts';
 
@@ -19,8 +20,9 @@ export async function createStorage(
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
-  const draft = newDestination(context, organizationId, request);
-  const { test, ...check } = await checkStorage(context.stores, draft, clock);
+  const unplaced = newDestination(context, organizationId, request);
+  const { test, ...check } = await checkStorage(context.stores, unplaced, clock);
+  const draft = { ...unplaced, placeId: test.ok ? await identifyPlace(context, unplaced) : null };
   return database.tenant(organizationId, async (transaction) => {
     await storageStore.insert(transaction, { ...draft, ...check });
     const row = await storageStore.get(transaction, organizationId, draft.id);
@@ -63,6 +65,7 @@ function newDestination(context: StorageContext, organizationId: string, request
     status: 'connected' as const,
     error: null,
     lastCheckedAt: null,
+    placeId: null,
     deletedAt: null,
     createdAt: now,
     updatedAt: now,
@@ -107,16 +110,16 @@ export async function updateStorage(
     request.endpoint !== undefined ||
     request.region !== undefined ||
     request.forcePathStyle !== undefined;
-  const check = reaches
-    ? await checkStorage(context.stores, { ...before, ...change } as DestinationRow, clock)
-    : undefined;
+  const changed = { ...before, ...change } as DestinationRow;
+  const check = reaches ? await checkStorage(context.stores, changed, clock) : undefined;
+  const placeId = check?.test.ok ? await identifyPlace(context, changed) : before.placeId;
   return database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
     if (request.isDefault === true) await context.defaults.set(transaction, organizationId, id, clock.now());
     if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, organizationId, null, clock.now());
-    const updated = await storageStore.update(transaction, row, { ...change, updatedAt: clock.now() });
+    const updated = await storageStore.update(transaction, row, { ...change, placeId, updatedAt: clock.now() });
     const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
     await context.audit.noteCaller(transaction, caller, {
       action: 'storage.updated',

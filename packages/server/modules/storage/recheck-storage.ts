@@ -7,6 +7,7 @@ import { toJobError } from '../job-error.ts';
 import { checkStorage, recordCheck, type StorageCheck } from './check-storage.ts';
 import type { DefaultStorage, StorageContext } from './context.ts';
 import { checkStorageJob } from './jobs.ts';
+import { identifyPlace } from './places.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 const everyMs = minuteMs;
@@ -50,11 +51,14 @@ export async function recheckStorage(
   );
   if (!row) return;
   const check = row.status === 'error' ? await checkStorage(context.stores, row, clock) : await look(context, row);
+  const isUnplaced = row.placeId === null && check.status === 'connected';
+  const placeId = isUnplaced ? await identifyPlace(context, row).catch(() => null) : null;
   await database.tenant(organizationId, async (transaction) => {
     const found = await storageStore.find(transaction, organizationId, storageDestinationId);
     if (!found) return;
     const locked = await storageStore.lock(transaction, organizationId, storageDestinationId);
-    await recordCheck(context, transaction, locked, check);
+    const placed = placeId === null ? locked : await storageStore.update(transaction, locked, { placeId });
+    await recordCheck(context, transaction, placed, check);
   });
 }
 

@@ -2,6 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import type { StorageContext } from './context.ts';
+import { requireOtherPlace } from './places.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 import { admitTasks } from './task-admission.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
@@ -16,6 +17,7 @@ export async function startTask(
 ): Promise<TaskRow> {
   const { database, clock, ids } = context.platform;
   const organizationId = caller.organization.id;
+  if (toId !== undefined) await requireOtherPlaces(context, organizationId, destinationId, toId);
   const task = await database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.get(transaction, organizationId, destinationId);
     if (toId !== undefined) {
@@ -41,6 +43,21 @@ export async function startTask(
   });
   await admitTasks(context.platform);
   return task;
+}
+
+/** Before the transaction, because both places have to be asked. */
+async function requireOtherPlaces(
+  context: StorageContext,
+  organizationId: string,
+  fromId: string,
+  toId: string,
+): Promise<void> {
+  const [from, to] = await context.platform.database.tenant(organizationId, async (transaction) => [
+    await storageStore.get(transaction, organizationId, fromId),
+    await storageStore.get(transaction, organizationId, toId),
+  ]);
+  requireTarget(to as DestinationRow, from as DestinationRow);
+  await requireOtherPlace(context, from as DestinationRow, to as DestinationRow);
 }
 
 function requireTarget(target: DestinationRow, from: DestinationRow): void {

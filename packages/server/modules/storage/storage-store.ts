@@ -88,6 +88,14 @@ export const storageStore = {
       .where(inArray(storageDestinations.id, [...ids]));
   },
 
+  /** Every one that is not deleted. */
+  async all({ orm }: Transaction, organizationId: string): Promise<DestinationRow[]> {
+    return orm
+      .select()
+      .from(storageDestinations)
+      .where(and(eq(storageDestinations.organizationId, organizationId), isNull(storageDestinations.deletedAt)));
+  },
+
   /** The same as a read of its own. */
   manyOf(database: Database, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
     return database.read(organizationId, manyDestinations, { organizationId, ids });

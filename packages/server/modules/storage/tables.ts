@@ -27,6 +27,8 @@ export const storageDestinations = pgTable(
     status: text('status').$type<'connected' | 'error'>().notNull(),
     error: jsonb('error').$type<StoredError>(),
     lastCheckedAt: instant('last_checked_at'),
+    /** Several records may name one place; those that do share this. Null until a probe has told. */
+    placeId: text('place_id'),
     deletedAt: instant('deleted_at'),
     ...history,
   },
@@ -49,8 +51,11 @@ export interface TaskProgress {
 export interface TaskResult {
   found?: number;
   registered?: number;
+  relinked?: number;
+  skipped?: number;
   removed?: number;
   copied?: number;
+  versionsKept?: boolean;
   bytes?: number;
   failures?: { key: string; reason: string }[];
 }

@@ -1,4 +1,4 @@
-import { later, minuteMs } from '../../../platform/durations.ts';
+import { later } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { admissionOf } from '../../jobs/index.ts';
 import { emitBackupEvent } from '../backup-events.ts';
@@ -6,6 +6,7 @@ import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import type { BackupJobData } from '../jobs.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
+import { backupTimeoutMs } from './backup-timeout.ts';
 
 /**
  * Moves a backup from pending to running and tells so, once. Undefined when there is nothing to begin: it has ended, it is
@@ -28,7 +29,7 @@ export async function beginBackup(
     const started = await backupStore.update(transaction, organizationId, backupId, {
       status: 'running',
       startedAt: now,
-      deadlineAt: later(now, loaded.project.backupTimeoutMinutes * minuteMs),
+      deadlineAt: later(now, backupTimeoutMs(loaded.project.backupTimeoutMinutes)),
       phase: 'Planning',
       updatedAt: now,
     });

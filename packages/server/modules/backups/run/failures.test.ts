@@ -2,7 +2,9 @@ import { errorDefinition, type JobErrorCode } from '@holdfast/contract';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
+import { backupTimeoutMs } from './backup-timeout.ts';
 
 let bench: BackupBench;
 let s3: S3Sandbox;
@@ -166,9 +168,25 @@ describe('a backup that must not go on', () => {
     expect(bench.sandbox.control.counters().reads).toBeLessThanOrEqual(10);
   });
 
+  test('of a large database has longer, unless the project says how long', async () => {
+    expect(backupTimeoutMs(null) / 60_000).toBe(30);
+    expect(backupTimeoutMs(null, 10_000_000) / 60_000).toBe(530);
+    expect(backupTimeoutMs(30, 10_000_000) / 60_000).toBe(30);
+    const id = await startSlowly('Reading');
+    const { rows } = await asOwner(bench.app.databaseUrl, (client) =>
+      client.query(
+        'select extract(epoch from deadline_at - started_at)::int as seconds, documents_expected::int as documents from backups where id = $1',
+        [id],
+      ),
+    );
+    await bench.app.request('POST', `/api/v1/backups/${id}/cancel`, bench.as);
+    expect(rows[0].seconds * 1000).toBe(backupTimeoutMs(null, rows[0].documents));
+    expect(rows[0].seconds).toBe(31 * 60);
+  });
+
   test.each(['Planning', 'Reading'])('is ended by the timeout of its project, also while %s', async (phase) => {
     const id = await startSlowly(phase);
-    bench.app.clock.advance(31 * 60_000);
+    bench.app.clock.advance(32 * 60_000);
     expectFailed(await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as), 'BACKUP_TIMEOUT');
   });
 

@@ -1,4 +1,5 @@
 import { everything, newDataKey, planBackup } from '@holdfast/engine';
+import { later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { backupStore } from '../backup-store.ts';
@@ -7,6 +8,7 @@ import type { BackupJobData } from '../jobs.ts';
 import type { LoadedBackup } from '../load-backup.ts';
 import { scopeOf } from '../scope.ts';
 import { enqueueRanges, rangePriority } from './admission.ts';
+import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { findParent } from './find-parent.ts';
 import { rangeStore } from './range-store.ts';
@@ -78,7 +80,7 @@ interface Planned {
 /** The one transaction that fixes the plan and enqueues its ranges. Does nothing when the backup has ended or is planned. */
 async function startRanges(
   context: BackupsContext,
-  { row, copies }: LoadedBackup,
+  { row, copies, project }: LoadedBackup,
   { planned, expected, warning, reads }: Planned,
 ): Promise<void> {
   const { database, queue, clock } = context.platform;
@@ -97,6 +99,7 @@ async function startRanges(
       parentId: planned.parent?.backupId ?? null,
       snapshotTime: planned.snapshotTime,
       documentsExpected: expected,
+      deadlineAt: later(locked.startedAt ?? now, backupTimeoutMs(project.backupTimeoutMinutes, expected)),
       readsUsed: reads,
       failures: 0,
       warnings: warning ? [...locked.warnings, warning] : locked.warnings,

@@ -1,4 +1,5 @@
 import { BackupReader, type KeyRing, type WrittenManifest, wholeView } from '@holdfast/engine';
+import { later } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { backupStore, type NewBackup } from '../backup-store.ts';
 import { manifestColumns } from '../contents/manifest-columns.ts';
@@ -8,6 +9,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
+import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { completeBackup } from './complete-backup.ts';
 import { writeManifestOnce } from './manifest.ts';
@@ -54,7 +56,7 @@ async function carryOut(
   { isRepeated, ...step }: Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> & { isRepeated: boolean },
   make: (work: SingleStepWork) => Promise<SingleStepResult>,
 ): Promise<void> {
-  const { database } = context.platform;
+  const { database, clock } = context.platform;
   const { loaded, signal } = step;
   const { organizationId, id: backupId } = loaded.row;
   const update = (change: Partial<NewBackup>) =>
@@ -63,7 +65,10 @@ async function carryOut(
   const keys = await BackupKeyRing.load(context, organizationId);
   const store = await openCopies(context, loaded);
   try {
-    const expect = async (documentsExpected: number) => void (await update({ documentsExpected }));
+    const expect = async (documentsExpected: number) => {
+      const timeoutMs = backupTimeoutMs(loaded.project.backupTimeoutMinutes, documentsExpected);
+      await update({ documentsExpected, deadlineAt: later(loaded.row.startedAt ?? clock.now(), timeoutMs) });
+    };
     const { written, change } = await make({ ...step, store, keys, expect });
     const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
     const keyId = await database.tenant(organizationId, (transaction) =>

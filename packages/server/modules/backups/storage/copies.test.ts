@@ -81,6 +81,6 @@ test('a destination that fails at the very end loses its copy, not the backup, a
     { storageDestinationId: failing, status: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
     { storageDestinationId: bench.shop.destinationId, status: 'completed', error: null },
   ]);
-  expect(JSON.stringify(backup.warnings)).toContain(failing);
+  expect(backup.warnings).toMatchObject([{ code: 'COPY_FAILED', message: expect.stringContaining(failing) }]);
   expect((await bench.get(`/backups/${backup.id}/documents`)).length).toBe(1);
 });

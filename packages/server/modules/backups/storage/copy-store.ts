@@ -1,102 +1,128 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import type { DestinationRow } from '../../storage/index.ts';
 import type { ImportRequest, JobStatus } from '../tables.ts';
 
-/** Statements on where the copies of backups lie, for the tasks that look after destinations. */
-
-export interface KnownCopy {
+/** A backup as the catalogue knows it, whichever organization it belongs to. */
+export interface KnownBackup {
   organizationId: string;
   status: JobStatus;
-  deletedAt: Date | null;
+  isDeleted: boolean;
   imported: ImportRequest | null;
-  /** Null for a backup without copies. */
-  copyStatus: string | null;
-  storageDestinationId: string | null;
+  /** Where copies of it are said to lie; those that failed are left out. */
+  destinationIds: readonly string[];
 }
 
+/** SQL on where the copies of backups lie. */
 export const copyStore = {
-  /** In all organizations, because one bucket may be a destination of several. */
-  async ofBackup({ client }: Transaction, backupId: string): Promise<KnownCopy[]> {
-    const { rows } = await client.query<KnownCopy>(
-      `select b.organization_id as "organizationId", b.status, b.deleted_at as "deletedAt", b.imported,
-              c.status as "copyStatus", c.storage_destination_id as "storageDestinationId"
-         from backups b left join backup_copies c on c.backup_id = b.id
-        where b.id = $1`,
+  /** One bucket may be a destination of several organizations, so the question goes to all of them. */
+  async findAnywhere({ client }: Transaction, backupId: string): Promise<KnownBackup | undefined> {
+    const { rows } = await client.query<KnownBackup>(
+      `select b.organization_id as "organizationId", b.status, b.deleted_at is not null as "isDeleted", b.imported,
+              array(select c.storage_destination_id from backup_copies c
+                     where c.backup_id = b.id and c.status <> 'failed' order by c.position) as "destinationIds"
+         from backups b where b.id = $1`,
       [backupId],
     );
-    return rows;
+    return rows[0];
   },
 
-  /** Also one that was deleted and whose objects are still going, and one of another organization. */
-  async isKnown({ client }: Transaction, backupId: string): Promise<boolean> {
-    const { rowCount } = await client.query('select 1 from backups where id = $1', [backupId]);
-    return rowCount !== 0;
-  },
-
+  /** Completed backups with a good copy in a destination, oldest first: what builds on another comes after it. */
   async completedIn(
     { client }: Transaction,
-    organizationId: string,
-    destinationId: string,
+    { organizationId, id }: DestinationRow,
   ): Promise<{ id: string; bytes: number }[]> {
     const { rows } = await client.query<{ id: string; bytes: string | null }>(
       `select b.id, b.compressed_size as bytes from backups b join backup_copies c on c.backup_id = b.id
         where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
           and b.status = 'completed' and b.deleted_at is null order by b.id`,
-      [organizationId, destinationId],
+      [organizationId, id],
     );
     return rows.map((row) => ({ id: row.id, bytes: Number(row.bytes ?? 0) }));
   },
 
-  /** The same, held until the end of the transaction. */
-  async lockCompletedIn({ client }: Transaction, organizationId: string, destinationId: string): Promise<string[]> {
-    const { rows } = await client.query<{ id: string }>(
-      `select c.backup_id as id from backup_copies c join backups b on b.id = c.backup_id and b.status = 'completed' and b.deleted_at is null
+  /** The same, and none of them can change its place before the transaction ends. */
+  async lockIn({ client }: Transaction, { organizationId, id }: DestinationRow): Promise<string[]> {
+    const { rows } = await client.query<{ backup_id: string }>(
+      `select c.backup_id from backup_copies c join backups b on b.id = c.backup_id and b.status = 'completed' and b.deleted_at is null
         where c.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed' for update of c`,
-      [organizationId, destinationId],
+      [organizationId, id],
     );
-    return rows.map(({ id }) => id);
+    return rows.map((row) => row.backup_id);
   },
 
-  /** From now on these backups lie in the other destination. */
-  async moveCopies(
+  /** The good copies of these backups lie in the other destination from now on. */
+  async move(
     { client }: Transaction,
-    organizationId: string,
-    { fromId, toId, backupIds, lockedUntil, now }: MovedCopies,
+    from: DestinationRow,
+    to: DestinationRow,
+    backupIds: readonly string[],
+    { now, lockedUntil }: { now: Date; lockedUntil: Date | null },
   ): Promise<void> {
-    const ids = [...backupIds];
+    const { organizationId } = from;
     await client.query(
       'delete from backup_copies where organization_id = $1 and storage_destination_id = $2 and backup_id = any($3)',
-      [organizationId, toId, ids],
+      [organizationId, to.id, [...backupIds]],
     );
     await client.query(
       `update backup_copies set storage_destination_id = $3, error = null
         where organization_id = $1 and storage_destination_id = $2 and backup_id = any($4) and status = 'completed'`,
-      [organizationId, fromId, toId, ids],
+      [organizationId, from.id, to.id, [...backupIds]],
     );
     await client.query(
       `update backups set storage_destination_id = case when storage_destination_id = $2 then $3 else storage_destination_id end,
               locked_until = greatest(locked_until, $5), version = version + 1, updated_at = $6
         where organization_id = $1 and id = any($4)`,
-      [organizationId, fromId, toId, ids, lockedUntil, now],
+      [organizationId, from.id, to.id, [...backupIds], lockedUntil, now],
     );
   },
 
-  /** Backups that have a copy in the one destination and none in the other. */
-  async onlyIn({ client }: Transaction, organizationId: string, inId: string, notInId: string): Promise<string[]> {
+  /** Records of copies that were the same objects as others, which have gone elsewhere. */
+  async unlink(
+    { client }: Transaction,
+    organizationId: string,
+    destinationIds: readonly string[],
+    backupIds: readonly string[],
+  ): Promise<void> {
+    await client.query(
+      'delete from backup_copies where organization_id = $1 and storage_destination_id = any($2) and backup_id = any($3)',
+      [organizationId, [...destinationIds], [...backupIds]],
+    );
+  },
+
+  /** Backups whose good copy lies in one destination and that are said to lie in none of the others. */
+  async onlyIn({ client }: Transaction, there: DestinationRow, notIn: readonly string[]): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
-      `select c.backup_id as id from backup_copies c
+      `select c.backup_id as id from backup_copies c join backups b on b.id = c.backup_id
         where c.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
-          and not exists (select 1 from backup_copies o where o.backup_id = c.backup_id and o.storage_destination_id = $3)`,
-      [organizationId, inId, notInId],
+          and b.status = 'completed' and b.deleted_at is null
+          and not exists (select 1 from backup_copies o where o.backup_id = c.backup_id and o.storage_destination_id = any($3))
+        order by c.backup_id`,
+      [there.organizationId, there.id, [...notIn]],
     );
     return rows.map(({ id }) => id);
   },
 
-  async deletedAmong({ client }: Transaction, organizationId: string, backupIds: Iterable<string>): Promise<string[]> {
-    const { rows } = await client.query<{ id: string }>(
-      'select id from backups where organization_id = $1 and deleted_at is not null and id = any($2)',
-      [organizationId, [...backupIds]],
+  /** A good copy lies in this destination. The backup is read from there when its former place has lost it. */
+  async link(
+    { client }: Transaction,
+    { organizationId, id }: DestinationRow,
+    backupId: string,
+    { now, lockedUntil }: { now: Date; lockedUntil: Date | null },
+  ): Promise<void> {
+    await client.query(
+      `insert into backup_copies (organization_id, backup_id, storage_destination_id, position, status)
+       values ($1, $2, $3, (select coalesce(max(position), -1) + 1 from backup_copies where backup_id = $2), 'completed')
+       on conflict (backup_id, storage_destination_id) do update set status = 'completed', error = null`,
+      [organizationId, backupId, id],
     );
-    return rows.map(({ id }) => id);
+    await client.query(
+      `update backups b set version = version + 1, updated_at = $4, locked_until = greatest(locked_until, $5),
+              storage_destination_id = case when exists (
+                select 1 from backup_copies c where c.backup_id = b.id and c.storage_destination_id = b.storage_destination_id
+                   and c.status = 'completed') then b.storage_destination_id else $3 end
+        where b.organization_id = $1 and b.id = $2`,
+      [organizationId, backupId, id, now, lockedUntil],
+    );
   },
 
   /** Every destination of an organization with the backups that have a copy there. */
@@ -108,12 +134,15 @@ export const copyStore = {
     );
     return new Map(rows.map(({ id, backupIds }) => [id, backupIds]));
   },
-};
 
-export interface MovedCopies {
-  fromId: string;
-  toId: string;
-  backupIds: readonly string[];
-  lockedUntil: Date | null;
-  now: Date;
-}
+  /** The longest that a backup of the organization was given, in milliseconds. */
+  async longestJobMs({ client }: Transaction, organizationId: string): Promise<number> {
+    const { rows } = await client.query<{ ms: number | null }>(
+      `select greatest(
+         (select max(extract(epoch from deadline_at - started_at)) * 1000 from backups where organization_id = $1),
+         (select max(backup_timeout_minutes) * 60000 from projects where organization_id = $1))::float8 as ms`,
+      [organizationId],
+    );
+    return rows[0]?.ms ?? 0;
+  },
+};

@@ -1,23 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BlobStore, isEngineError } from '@holdfast/engine';
-import type { Transaction } from '../../../platform/database/database.ts';
-import { dayMs, later, minuteMs, secondMs } from '../../../platform/durations.ts';
+import { type BlobStore, backupPrefix, deleteBackup, isEngineError, isSamePlace } from '@holdfast/engine';
+import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
+import { toJobError } from '../../job-error.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
-import { removeAll } from './remove-objects.ts';
+import { isWhole, proveCopy } from './prove-copy.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
-const waitMs = 2 * secondMs;
+const waitMs = 2000;
 const waitMsMax = 30 * minuteMs;
 const readersWaitMsMax = 10 * minuteMs;
 const failuresMax = 100;
 
+/** What one migration works with. */
+interface Migration extends TaskRun {
+  target: DestinationRow;
+  from: BlobStore;
+  to: BlobStore;
+  /** Other records of the place that is left: what they call their copy is the very same objects. */
+  siblings: readonly string[];
+  /** Records that could not be asked; they may be of that place too. */
+  unsure: readonly string[];
+}
+
 /**
- * Copies every backup and compares each copy, then switches all records in one transaction, then removes the originals.
- * All at once, because an increment is read from where its parents lie. Can be repeated after any interruption.
+ * Copies every backup and compares each copy, then switches all records in one transaction, then reads the copies again
+ * and removes the originals. All at once, because an increment is read from where its parents lie. Can be repeated after
+ * any interruption.
  */
 export async function migrateStorage(context: BackupsContext, run: TaskRun): Promise<TaskResult> {
   const { destination, task, signal } = run;
@@ -28,19 +41,9 @@ export async function migrateStorage(context: BackupsContext, run: TaskRun): Pro
   try {
     const to = await context.stores.open(target);
     try {
-      const copied = new Map<string, number>();
-      const deadlineMs = performance.now() + waitMsMax;
-      for (;;) {
-        await copyMissing(context, run, target, { from, to }, copied);
-        if (await switchAll(context, destination, target, [...copied.keys()])) break;
-        if (performance.now() > deadlineMs)
-          throw new Problem('CONFLICT', 'Backups or restores kept working on the destination; try again later.');
-        await sleep(waitMs, undefined, { signal });
-      }
-      await untilRead(context, target, signal);
-      const removal = await removeOriginals(context, run, target, from);
-      const bytes = [...copied.values()].reduce((sum, size) => sum + size, 0);
-      return { found: copied.size, copied: copied.size, bytes, ...removal };
+      if (await isSamePlace(from, to, { signal })) throw onePlace();
+      const others = await recordsOfPlace(context, run, target, from);
+      return await migrate(context, { ...run, ...others, target, from, to });
     } finally {
       await to.close();
     }
@@ -49,106 +52,178 @@ export async function migrateStorage(context: BackupsContext, run: TaskRun): Pro
   }
 }
 
-async function copyMissing(
+/** Moving what lies there onto itself and then removing it would leave nothing. */
+export function onePlace(): Problem {
+  return new Problem('INVALID_STATE', 'Both destinations are one place: what lies in the one lies in the other.');
+}
+
+async function recordsOfPlace(
   context: BackupsContext,
-  { signal, onProgress, destination }: TaskRun,
+  { destination, signal }: TaskRun,
   target: DestinationRow,
-  stores: { from: BlobStore; to: BlobStore },
-  copied: Map<string, number>,
-): Promise<void> {
-  const { organizationId, id: destinationId } = destination;
-  const backups = await context.platform.database.tenant(organizationId, (transaction) =>
-    copyStore.completedIn(transaction, organizationId, destinationId),
+  from: BlobStore,
+): Promise<Pick<Migration, 'siblings' | 'unsure'>> {
+  const rows = await context.platform.database.tenant(destination.organizationId, (transaction) =>
+    storageStore.all(transaction, destination.organizationId),
+  );
+  const [siblings, unsure]: [string[], string[]] = [[], []];
+  for (const row of rows.filter(({ id }) => id !== destination.id && id !== target.id)) {
+    try {
+      const store = await context.stores.open(row);
+      try {
+        if (await isSamePlace(from, store, { signal })) siblings.push(row.id);
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      if (signal.aborted || !isEngineError(error)) throw error;
+      unsure.push(row.id);
+    }
+  }
+  return { siblings, unsure };
+}
+
+async function migrate(context: BackupsContext, run: Migration): Promise<TaskResult> {
+  const copied = new Map<string, number>();
+  const deadlineMs = performance.now() + waitMsMax;
+  for (;;) {
+    await copyMissing(context, run, copied);
+    if (await switchAll(context, run, [...copied.keys()])) break;
+    if (performance.now() > deadlineMs)
+      throw new Problem('CONFLICT', 'Backups or restores kept working on the destination; try again later.');
+    await sleep(waitMs, undefined, { signal: run.signal });
+  }
+  await untilRead(context, run);
+  const removal = await removeOriginals(context, run);
+  const bytes = [...copied.values()].reduce((sum, size) => sum + size, 0);
+  return { found: copied.size, copied: copied.size, bytes, ...removal };
+}
+
+async function copyMissing(context: BackupsContext, run: Migration, copied: Map<string, number>): Promise<void> {
+  const { destination, from, signal, onProgress } = run;
+  const backups = await context.platform.database.tenant(destination.organizationId, (transaction) =>
+    copyStore.completedIn(transaction, destination),
   );
   const total = backups.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = [...copied.values()].reduce((sum, size) => sum + size, 0);
-  const lock = target.objectLock;
-  const to = {
-    get: stores.to.get.bind(stores.to),
-    head: stores.to.head.bind(stores.to),
-    put: (key: string, bytes: Uint8Array, options: object) => {
-      const retainUntil = lock && later(context.platform.clock.now(), lock.days * dayMs);
-      return stores.to.put(key, bytes, {
-        ...options,
-        ...(lock && retainUntil ? { lock: { mode: lock.mode, retainUntil } } : {}),
-      });
-    },
-  };
+  const to = lockingStore(run);
   for (const { id } of backups) {
     if (copied.has(id)) continue;
     const onObject = async (bytes: number) => {
       done += bytes;
-      await onProgress(Math.min(95, Math.floor((95 * done) / Math.max(1, total))), 'Copying', done);
+      await onProgress(Math.min(90, Math.floor((90 * done) / Math.max(1, total))), 'Copying', done);
     };
-    copied.set(id, await copyBackupObjects(id, stores.from, to, { signal, onObject }));
+    copied.set(id, await copyBackupObjects(id, from, to, { signal, onObject }));
   }
 }
 
+/** One end for all copies of a migration, so that no increment outlives its base. */
+function lockedUntilOf({ target, task }: Migration): Date | null {
+  return target.objectLock ? later(task.createdAt, (target.objectLock.days + 1) * dayMs) : null;
+}
+
+function lockingStore(run: Migration): Pick<BlobStore, 'put' | 'get' | 'head'> {
+  const { to, target } = run;
+  const retainUntil = lockedUntilOf(run);
+  const lock = target.objectLock && retainUntil ? { lock: { mode: target.objectLock.mode, retainUntil } } : {};
+  return {
+    get: to.get.bind(to),
+    head: to.head.bind(to),
+    put: (key, bytes, options) => to.put(key, bytes, { ...options, ...lock }),
+  };
+}
+
 /** False, and nothing changed, while something works on the destination or a backup has come that is not copied yet. */
-async function switchAll(
-  context: BackupsContext,
-  from: DestinationRow,
-  to: DestinationRow,
-  backupIds: readonly string[],
-): Promise<boolean> {
-  const { database, clock } = context.platform;
-  const { organizationId } = from;
-  return database.tenant(organizationId, async (transaction) => {
-    const held = await copyStore.lockCompletedIn(transaction, organizationId, from.id);
-    if ((await workOn(context, transaction, from)).length > 0) return false;
+async function switchAll(context: BackupsContext, run: Migration, backupIds: readonly string[]): Promise<boolean> {
+  const { destination, target } = run;
+  const { organizationId } = destination;
+  return context.platform.database.tenant(organizationId, async (transaction) => {
+    const held = await copyStore.lockIn(transaction, destination);
+    if ((await workOnDestination(context, transaction, organizationId, destination.id)).length > 0) return false;
     const known = new Set(backupIds);
     if (held.some((id) => !known.has(id))) return false;
-    const now = clock.now();
-    const lockedUntil = to.objectLock ? later(now, to.objectLock.days * dayMs) : null;
-    await copyStore.moveCopies(transaction, organizationId, {
-      fromId: from.id,
-      toId: to.id,
-      backupIds,
-      lockedUntil,
-      now,
-    });
+    const change = { now: context.platform.clock.now(), lockedUntil: lockedUntilOf(run) };
+    await copyStore.move(transaction, destination, target, backupIds, change);
+    await copyStore.unlink(transaction, organizationId, run.siblings, backupIds);
     return true;
   });
 }
 
 /** A restore that began while the records were switched may still read the originals. */
-async function untilRead(context: BackupsContext, target: DestinationRow, signal: AbortSignal): Promise<void> {
+async function untilRead(context: BackupsContext, { target, signal }: Migration): Promise<void> {
   const deadlineMs = performance.now() + readersWaitMsMax;
   for (;;) {
     const work = await context.platform.database.tenant(target.organizationId, (transaction) =>
-      workOn(context, transaction, target),
+      workOnDestination(context, transaction, target.organizationId, target.id),
     );
     if (work.every(({ type }) => type === 'backup') || performance.now() > deadlineMs) return;
     await sleep(waitMs, undefined, { signal });
   }
 }
 
-async function workOn(context: BackupsContext, transaction: Transaction, { organizationId, id }: DestinationRow) {
-  return workOnDestination(context, transaction, organizationId, id);
-}
-
-/** What lies in the old place of a backup that has its copy in the new one: of this run, or of one that broke off here. */
+/**
+ * What lies in the old place of a backup that has its copy in the new one: of this run, or of one that broke off here.
+ * Every copy is read before the first original goes; one that does not read well keeps its original, and all of them.
+ */
 async function removeOriginals(
   context: BackupsContext,
-  { destination, signal, onProgress }: TaskRun,
-  target: DestinationRow,
-  from: BlobStore,
-): Promise<Pick<TaskResult, 'removed' | 'failures'>> {
+  run: Migration,
+): Promise<Pick<TaskResult, 'removed' | 'failures' | 'versionsKept'>> {
+  const { destination, target, from, to, signal, onProgress } = run;
   const { organizationId } = destination;
   const moved = await context.platform.database.tenant(organizationId, (transaction) =>
-    copyStore.onlyIn(transaction, organizationId, target.id, destination.id),
+    copyStore.onlyIn(transaction, target, [destination.id, ...run.siblings, ...run.unsure]),
   );
-  const failures: { key: string; reason: string }[] = [];
-  let removed = 0;
-  for (const [index, id] of moved.entries()) {
+  const left: string[] = [];
+  for (const id of moved) if (await hasObjects(from, id, signal)) left.push(id);
+  const proven = new Set<string>();
+  for (const [index, id] of left.entries()) {
+    await proveCopy(context, organizationId, to, id, { signal, isThorough: true, proven }).catch((error: unknown) =>
+      takeBack(context, run, left, id, error),
+    );
+    await onProgress(90 + Math.floor((5 * (index + 1)) / left.length), 'Verifying', 0);
+  }
+  const result = { removed: 0, failures: [] as { key: string; reason: string }[], versionsKept: false };
+  for (const [index, id] of left.entries()) {
     try {
-      await removeAll(from, id, signal);
-      removed++;
+      const { versionsKept } = await deleteBackup(from, id, { signal });
+      result.versionsKept ||= versionsKept;
+      result.removed++;
     } catch (error) {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-      if (failures.length < failuresMax) failures.push({ key: `backups/${id}/`, reason: error.message.slice(0, 2000) });
+      if (result.failures.length < failuresMax)
+        result.failures.push({ key: backupPrefix(id), reason: error.message.slice(0, 2000) });
     }
-    await onProgress(95 + Math.floor((4 * (index + 1)) / moved.length), 'Removing', 0);
+    await onProgress(95 + Math.floor((4 * (index + 1)) / left.length), 'Removing', 0);
   }
-  return { removed, failures };
+  return result;
+}
+
+async function hasObjects(store: BlobStore, backupId: string, signal: AbortSignal): Promise<boolean> {
+  for await (const _ of store.list(backupPrefix(backupId), { signal })) return true;
+  return false;
+}
+
+/** A copy that compared well does not read well: the originals stay and count again, and the task says so. */
+async function takeBack(
+  context: BackupsContext,
+  { destination, target, from, signal }: Migration,
+  backupIds: readonly string[],
+  brokenId: string,
+  error: unknown,
+): Promise<never> {
+  if (signal.aborted || !isEngineError(error) || error.retryable) throw error;
+  const { database, clock } = context.platform;
+  const { organizationId } = destination;
+  const whole: string[] = [];
+  for (const id of backupIds)
+    if (await isWhole(context, organizationId, from, id, { signal, isThorough: false })) whole.push(id);
+  await database.tenant(organizationId, async (transaction) => {
+    const change = { status: 'failed' as const, error: toJobError(error) };
+    await backupStore.updateCopy(transaction, organizationId, brokenId, target.id, change);
+    for (const id of whole) await copyStore.link(transaction, destination, id, { now: clock.now(), lockedUntil: null });
+  });
+  throw new Problem('INTEGRITY_ERROR', `The copy of ${brokenId} does not read well; every original stays.`, {
+    cause: error,
+  });
 }

@@ -2,23 +2,23 @@ import {
   BackupReader,
   type BlobInfo,
   type BlobStore,
+  backupIdOfKey,
   backupPrefix,
   backupsPrefix,
   isEngineError,
-  type KeyRing,
+  isSamePlace,
   manifestKey,
+  probePrefix,
+  segmentKey,
+  shardKey,
   wholeView,
 } from '@holdfast/engine';
 import { dayMs, hourMs } from '../../../platform/durations.ts';
-import {
-  type DestinationRow,
-  type OrphanObject,
-  type StoreOpener,
-  storageStore,
-  taskStore,
-} from '../../storage/index.ts';
+import { type DestinationRow, type OrphanObject, storageStore, taskStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
-import { copyStore } from './copy-store.ts';
+import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { copyStore, type KnownBackup } from './copy-store.ts';
+import { liesWholeIn, type ProofOptions } from './prove-copy.ts';
 
 /** An orphan, and whether a job of somebody else might still be writing it. */
 export interface FoundOrphan extends OrphanObject {
@@ -26,32 +26,38 @@ export interface FoundOrphan extends OrphanObject {
   backupId: string | null;
 }
 
-/** No job runs longer; a backup that we do not know and that began earlier is nobody's any more. */
-const jobAgeMsMax = dayMs;
-const probePrefix = 'holdfast-probe-';
+export interface FindOptions extends Pick<ProofOptions, 'signal' | 'isThorough'> {
+  after: string | undefined;
+  /** A folder that was left alone, and why. */
+  onKept?: (backupId: string, reason: string) => void;
+}
+
+/** Another service may share the bucket, and what it allows its jobs is not known here. */
+const jobAgeMsMin = dayMs;
 const probeAgeMsMax = hourMs;
 
 /**
- * Objects of ours that no backup owns, ascending by key. A folder with a manifest that we do not know is a whole backup,
- * which a rescan registers; it is no orphan. Neither is anything of a backup that is being made.
+ * Objects of ours that no backup owns, ascending by key. Only names of our exact layout are looked at. A folder with a
+ * manifest is a whole backup, which a rescan links, unless the catalogue has it elsewhere and that copy reads well.
  */
 export async function* findOrphans(
   context: BackupsContext,
   destination: DestinationRow,
   store: BlobStore,
-  { after, signal }: { after: string | undefined; signal: AbortSignal },
+  options: FindOptions,
 ): AsyncGenerator<FoundOrphan> {
-  const options = { signal, ...(after === undefined ? {} : { startAfter: after }) };
+  const { after, signal } = options;
+  const list = { signal, ...(after === undefined ? {} : { startAfter: after }) };
   const nowMs = context.platform.clock.now().getTime();
-  let verdict: Verdict = { backupId: '', owns: () => true };
-  for await (const info of store.list(backupsPrefix, options)) {
-    const backupId = info.key.slice(backupsPrefix.length).split('/')[0] as string;
-    if (backupId !== verdict.backupId) verdict = await judge(context, destination, store, backupId, signal);
-    if (verdict.owns(info.key)) continue;
-    const isYoung = verdict.isUnknown === true && nowMs - startedAtMs(backupId) < jobAgeMsMax;
+  const judge = new Judge(context, destination, store, options);
+  const ageMs = await jobAgeMs(context, destination);
+  for await (const info of store.list(backupsPrefix, list)) {
+    const backupId = backupIdOfKey(info.key);
+    if (backupId === undefined || (await judge.owns(backupId, info.key))) continue;
+    const isYoung = nowMs - Math.max(startedAtMs(backupId), info.modifiedAt.getTime()) < ageMs;
     yield { ...asOrphan(info), backupId, isYoung };
   }
-  for await (const info of store.list(probePrefix, options))
+  for await (const info of store.list(probePrefix, list))
     if (nowMs - info.modifiedAt.getTime() > probeAgeMsMax) yield { ...asOrphan(info), backupId: null, isYoung: false };
 }
 
@@ -59,92 +65,128 @@ function asOrphan({ key, size, modifiedAt }: BlobInfo): OrphanObject {
   return { key, bytes: size, lastModified: modifiedAt };
 }
 
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** Older than any job can run: twice what the longest was ever given. */
+async function jobAgeMs({ platform: { database } }: BackupsContext, { organizationId }: DestinationRow) {
+  const longestMs = await database.tenant(organizationId, (transaction) =>
+    copyStore.longestJobMs(transaction, organizationId),
+  );
+  return Math.max(jobAgeMsMin, 2 * longestMs);
+}
 
-/** Our ids begin with their time. What is no id of ours never belonged to a job. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** Our ids begin with their time. */
 function startedAtMs(backupId: string): number {
-  const time = /^bkp_([0-9A-HJKMNP-TV-Z]{10})[0-9A-HJKMNP-TV-Z]{16}$/.exec(backupId)?.[1];
-  if (time === undefined) return 0;
+  const time = backupId.slice('bkp_'.length).toLowerCase().slice(0, 10);
   return [...time].reduce((sum, character) => sum * 32 + alphabet.indexOf(character), 0);
 }
 
-interface Verdict {
-  backupId: string;
-  owns(key: string): boolean;
-  isUnknown?: boolean;
-}
+type Owns = (key: string) => boolean;
+const everything: Owns = () => true;
+const nothing: Owns = () => false;
 
-/** Who owns what lies in the folder of a backup. In doubt it is owned. */
-async function judge(
-  context: BackupsContext,
-  destination: DestinationRow,
-  store: BlobStore,
-  backupId: string,
-  signal: AbortSignal,
-): Promise<Verdict> {
-  const { copies, places } = await context.platform.database.system(async (transaction) => {
-    const copies = await copyStore.ofBackup(transaction, backupId);
-    const ids = copies.flatMap(({ storageDestinationId }) => storageDestinationId ?? []);
-    const rows = await storageStore.manyAnywhere(transaction, ids);
-    return { copies, places: new Map(rows.map((place) => [place.id, placeOf(context.stores, place)])) };
-  });
-  const [row] = copies;
-  const kept = { backupId, owns: () => true };
-  const orphaned = { backupId, owns: () => false };
-  if (!row) {
-    const isWhole = (await store.head(manifestKey(backupId), { signal })) !== undefined;
-    return isWhole ? kept : { ...orphaned, isUnknown: true };
+/** Says who owns what lies in the folder of a backup, one folder at a time. In doubt it is owned. */
+class Judge {
+  readonly #context: BackupsContext;
+  readonly #destination: DestinationRow;
+  readonly #store: BlobStore;
+  readonly #options: FindOptions;
+  readonly #samePlace = new Map<string, boolean>();
+  readonly #provenIn = new Map<string, Set<string>>();
+  #current: { backupId: string; owns: Owns } = { backupId: '', owns: everything };
+
+  constructor(context: BackupsContext, destination: DestinationRow, store: BlobStore, options: FindOptions) {
+    this.#context = context;
+    this.#destination = destination;
+    this.#store = store;
+    this.#options = options;
   }
-  if (row.deletedAt) return orphaned;
-  if (row.status === 'failed' || row.status === 'cancelled') return row.imported?.inPlace ? kept : orphaned;
-  if (row.status !== 'completed') return kept;
-  const here = placeOf(context.stores, destination);
-  const isHere = copies.some(
-    ({ copyStatus, storageDestinationId }) =>
-      copyStatus !== 'failed' && places.get(storageDestinationId ?? '') === here,
-  );
-  if (!isHere) return (await isBeingFilled(context, destination)) ? kept : orphaned;
-  if (row.organizationId !== destination.organizationId) return kept;
-  const { ring } = await context.platform.database.tenant(destination.organizationId, (transaction) =>
-    context.keys.ring(transaction, destination.organizationId),
-  );
-  const listed = await listedKeys(context, store, backupId, ring, signal);
-  return listed ? { backupId, owns: (key) => listed.has(key) } : kept;
-}
 
-/** Endpoints can be spelled in several ways; leaving them out takes two places for one rather than one for two. */
-function placeOf(
-  stores: StoreOpener,
-  { type, bucket, prefix, path }: Pick<DestinationRow, 'type' | 'bucket' | 'prefix' | 'path'>,
-): string {
-  if (type === 'local') return `local ${stores.localFolder(path ?? '')}`;
-  return `${type === 'gcs' ? 'gcs' : 's3'} ${bucket} ${(prefix ?? '').replace(/\/+$/, '')}`;
-}
-
-async function isBeingFilled(context: BackupsContext, { organizationId, id }: DestinationRow): Promise<boolean> {
-  const tasks = await context.platform.database.tenant(organizationId, (transaction) =>
-    taskStore.openOf(transaction, organizationId, id),
-  );
-  return tasks.some(({ toStorageDestinationId }) => toStorageDestinationId === id);
-}
-
-async function listedKeys(
-  context: BackupsContext,
-  store: BlobStore,
-  backupId: string,
-  keys: KeyRing,
-  signal: AbortSignal,
-): Promise<Set<string> | undefined> {
-  try {
-    const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
-    const prefix = backupPrefix(backupId);
-    const listed = new Set([manifestKey(backupId)]);
-    for (const { id } of reader.body.shards) listed.add(`${prefix}shards/${id}`);
-    for (const { id } of reader.body.authUsers?.segments ?? []) listed.add(`${prefix}segments/${id}`);
-    for await (const { id } of reader.descriptors(wholeView)) listed.add(`${prefix}segments/${id}`);
-    return listed;
-  } catch (error) {
-    if (isEngineError(error) && !signal.aborted) return undefined;
-    throw error;
+  async owns(backupId: string, key: string): Promise<boolean> {
+    if (this.#current.backupId !== backupId) this.#current = { backupId, owns: await this.#judge(backupId) };
+    return this.#current.owns(key);
   }
+
+  async #judge(backupId: string): Promise<Owns> {
+    const { database } = this.#context.platform;
+    const known = await database.system((transaction) => copyStore.findAnywhere(transaction, backupId));
+    if (!known) return this.#unlessWhole(backupId, 'no record knows it; a rescan registers it');
+    if (known.isDeleted || known.organizationId !== this.#destination.organizationId) return everything;
+    if (known.status === 'failed' || known.status === 'cancelled') {
+      if (known.imported?.inPlace) return everything;
+      return this.#unlessWhole(backupId, `its record says ${known.status}; a rescan links it`);
+    }
+    if (known.status !== 'completed') return everything;
+    return (await this.#liesHere(known)) ? this.#unlisted(backupId) : this.#ifElsewhere(backupId, known);
+  }
+
+  async #unlessWhole(backupId: string, reason: string): Promise<Owns> {
+    if ((await this.#store.head(manifestKey(backupId), this.#options)) === undefined) return nothing;
+    this.#options.onKept?.(backupId, reason);
+    return everything;
+  }
+
+  /** Two records may name one place; a probe tells. One that cannot be asked might be this place. */
+  async #liesHere({ organizationId, destinationIds }: KnownBackup): Promise<boolean> {
+    if (destinationIds.includes(this.#destination.id)) return true;
+    const others = await this.#context.platform.database.tenant(organizationId, (transaction) =>
+      storageStore.many(transaction, organizationId, destinationIds),
+    );
+    for (const other of others) {
+      if (!this.#samePlace.has(other.id)) this.#samePlace.set(other.id, await this.#isSame(other));
+      if (this.#samePlace.get(other.id)) return true;
+    }
+    return false;
+  }
+
+  async #isSame(other: DestinationRow): Promise<boolean> {
+    try {
+      const store = await this.#context.stores.open(other);
+      try {
+        return await isSamePlace(this.#store, store, { signal: this.#options.signal });
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      if (isEngineError(error) && !this.#options.signal.aborted) return true;
+      throw error;
+    }
+  }
+
+  /** What a dead worker left beside a backup that is whole. */
+  async #unlisted(backupId: string): Promise<Owns> {
+    const { signal } = this.#options;
+    const { engine } = this.#context;
+    try {
+      const keys = await BackupKeyRing.load(this.#context, this.#destination.organizationId);
+      const reader = await BackupReader.open({ store: this.#store, backupId, keys, codec: engine.codec, signal });
+      const listed = new Set([manifestKey(backupId)]);
+      for (const { id } of reader.body.shards) listed.add(shardKey(backupId, id));
+      for (const { id } of reader.body.authUsers?.segments ?? []) listed.add(segmentKey(backupId, id));
+      for await (const { id } of reader.descriptors(wholeView)) listed.add(segmentKey(backupId, id));
+      return (key) => listed.has(key);
+    } catch (error) {
+      if (!isEngineError(error) || signal.aborted) throw error;
+      this.#options.onKept?.(backupId, `its manifest cannot be read: ${error.message}`);
+      return everything;
+    }
+  }
+
+  async #ifElsewhere(backupId: string, { organizationId, destinationIds }: KnownBackup): Promise<Owns> {
+    const { database } = this.#context.platform;
+    const tasks = await database.tenant(organizationId, (transaction) =>
+      taskStore.openOf(transaction, organizationId, this.#destination.id),
+    );
+    if (tasks.some(({ toStorageDestinationId }) => toStorageDestinationId === this.#destination.id)) return everything;
+    const { signal, isThorough } = this.#options;
+    const proof = { signal, isThorough, provenIn: this.#provenIn };
+    if (await liesWholeIn(this.#context, organizationId, destinationIds, backupId, proof)) return nothing;
+    this.#options.onKept?.(backupId, 'the copy that the catalogue knows does not read well; a rescan links this one');
+    return everything;
+  }
+}
+
+/** The folder of a backup, as a task's failures name it. */
+export function folderOf(backupId: string): string {
+  return backupPrefix(backupId);
 }

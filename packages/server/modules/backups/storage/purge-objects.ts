@@ -1,4 +1,4 @@
-import { isEngineError } from '@holdfast/engine';
+import { deleteBackup, isEngineError } from '@holdfast/engine';
 import { z } from 'zod';
 import { daySeconds } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
@@ -6,7 +6,6 @@ import type { PurgeHook } from '../../organizations/index.ts';
 import { type StoreOpener, storageStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyStore } from './copy-store.ts';
-import { removeAll } from './remove-objects.ts';
 
 const backupsPerJob = 500;
 
@@ -53,7 +52,7 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
   try {
     for (const backupId of backupIds) {
       job.signal.throwIfAborted();
-      await removeAll(store, backupId, job.signal).catch((error: unknown) => {
+      await deleteBackup(store, backupId, { signal: job.signal }).catch((error: unknown) => {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
         refused.push(backupId);
       });

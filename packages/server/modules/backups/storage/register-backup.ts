@@ -5,6 +5,7 @@ import type { DestinationRow } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { manifestColumns, snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
+import { copyStore } from './copy-store.ts';
 
 /** A finished backup that was found in a destination, with everything its record would have said. */
 export async function registerBackup(
@@ -15,16 +16,44 @@ export async function registerBackup(
   reader: BackupReader,
 ): Promise<BackupRow> {
   const { organizationId } = destination;
+  const { backupId } = reader;
+  const found = await columnsOf(context, transaction, destination, reader);
+  const createdAt = new Date(reader.body.createdAt);
+  const row = { ...found, id: backupId, organizationId, projectId, trigger: 'manual' as const, createdAt };
+  const inserted = await backupStore.insert(transaction, row, [destination.id]);
+  await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
+  return inserted;
+}
+
+/** A record that says failed or cancelled, of a backup that is whole: a catalogue set back to an earlier day has those. */
+export async function reviveBackup(
+  context: BackupsContext,
+  transaction: Transaction,
+  destination: DestinationRow,
+  reader: BackupReader,
+): Promise<void> {
+  const { organizationId } = destination;
+  const { backupId } = reader;
+  const columns = await columnsOf(context, transaction, destination, reader);
+  await backupStore.update(transaction, organizationId, backupId, { ...columns, error: null, plan: null });
+  const { updatedAt: now, lockedUntil = null } = columns;
+  await copyStore.link(transaction, destination, backupId, { now, lockedUntil });
+}
+
+type Columns = Omit<NewBackup, 'id' | 'organizationId' | 'projectId' | 'trigger' | 'createdAt'>;
+
+async function columnsOf(
+  context: BackupsContext,
+  transaction: Transaction,
+  destination: DestinationRow,
+  reader: BackupReader,
+): Promise<Columns> {
   const { body, backupId } = reader;
   const completedAt = new Date(body.completedAt);
-  const keyId = await context.keys.keyOf(transaction, organizationId, backupId, reader.envelope);
+  const keyId = await context.keys.keyOf(transaction, destination.organizationId, backupId, reader.envelope);
   const shardBytes = body.shards.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-  const row: NewBackup = {
-    id: backupId,
-    organizationId,
-    projectId,
+  return {
     status: 'completed',
-    trigger: 'manual',
     ...manifestColumns(body),
     storageDestinationId: destination.id,
     startedAt: new Date(body.createdAt),
@@ -42,12 +71,12 @@ export async function registerBackup(
     compressedSize: body.counts.storedBytes + shardBytes,
     collectionCount: body.collections.length,
     sha256: reader.manifestSha256,
-    lockedUntil: destination.objectLock ? later(completedAt, destination.objectLock.days * dayMs) : null,
+    lockedUntil: lockedUntilOf(destination, completedAt),
     warnings: body.warnings.map((text) => text.slice(0, 2000)).slice(0, 100),
-    createdAt: new Date(body.createdAt),
     updatedAt: context.platform.clock.now(),
   };
-  const inserted = await backupStore.insert(transaction, row, [destination.id]);
-  await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
-  return inserted;
+}
+
+export function lockedUntilOf({ objectLock }: DestinationRow, from: Date): Date | null {
+  return objectLock ? later(from, objectLock.days * dayMs) : null;
 }

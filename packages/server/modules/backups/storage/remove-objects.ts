@@ -1,55 +1,152 @@
-import { type BlobStore, backupPrefix, isEngineError, type ManifestBody } from '@holdfast/engine';
+import {
+  type BlobStore,
+  backupPrefix,
+  deleteBackup,
+  isEngineError,
+  isObjectOf,
+  type ManifestBody,
+  manifestKey,
+} from '@holdfast/engine';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { storageStore } from '../../storage/index.ts';
-import { backupStore } from '../backup-store.ts';
+import { systemActor } from '../../audit/index.ts';
+import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { liesWholeIn } from './prove-copy.ts';
+
+type Job = RunningJob<{ organizationId: string; backupId: string }>;
 
 const keysPerCall = 500;
 
 /**
- * Removes everything of a backup from all its destinations. Its manifest goes first, so that nobody takes the rest for
- * whole. Locked objects outlive their backup: its row stays, hidden, until they could be removed too.
+ * The one home for removing a backup's objects. Its row is marked before; then what replaces it is read and found whole,
+ * the objects go, manifest first, and the row is forgotten last. A crash anywhere in between is simply gone on from.
+ * Locked objects outlive their backup: its row stays, hidden, until they could be removed too.
  */
-export async function removeObjects(
-  context: BackupsContext,
-  job: RunningJob<{ organizationId: string; backupId: string }>,
-): Promise<void> {
-  const { database, log } = context.platform;
+export async function removeObjects(context: BackupsContext, job: Job): Promise<void> {
   const { organizationId, backupId } = job.data;
-  const found = await database.tenant(organizationId, async (transaction) => {
+  const found = await context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.findAny(transaction, organizationId, backupId);
-    const isGone = row && (row.deletedAt !== null || row.status === 'failed' || row.status === 'cancelled');
-    if (!isGone) return undefined;
+    if (!row) return undefined;
     const copies = await backupStore.copies(transaction, organizationId, [backupId]);
     const ids = copies.map((copy) => copy.storageDestinationId);
-    return { row, destinations: await storageStore.many(transaction, organizationId, ids) };
+    const destinations = await storageStore.many(transaction, organizationId, ids);
+    return { row, destinations: destinations.filter((destination) => destination.deletedAt === null) };
   });
   if (!found) return;
-  const { row } = found;
-  // A file that was to be registered where it lies, and was not, still belongs to whoever put it there.
-  const isForeign = row.imported?.inPlace === true && row.status !== 'completed';
+  const { row, destinations } = found;
+  if (row.deletedAt !== null) await removeDeleted(context, row, destinations, job.signal);
+  else if (row.status === 'failed' || row.status === 'cancelled')
+    await removeUnfinished(context, row, destinations, job);
+}
+
+async function removeDeleted(
+  context: BackupsContext,
+  row: BackupRow,
+  destinations: readonly DestinationRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await isReplaced(context, row, signal))) return unmark(context, row);
+  const { database, log } = context.platform;
+  const { organizationId, id: backupId } = row;
+  const versionsKept: string[] = [];
   let isLocked = false;
-  for (const destination of isForeign ? [] : found.destinations) {
-    if (destination.deletedAt) continue;
-    const store = await context.stores.open(destination);
+  for (const destination of isForeign(row) ? [] : destinations) {
     try {
-      await removeAll(store, backupId, job.signal);
+      const removed = await within(context, destination, (store) => deleteBackup(store, backupId, { signal }));
+      if (removed.versionsKept) versionsKept.push(destination.id);
     } catch (error) {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
       isLocked = true;
       log.warn({ err: error, backupId }, 'objects of a removed backup are locked and stay for now');
-    } finally {
-      await store.close();
     }
   }
-  if (row.deletedAt === null || isLocked) return;
-  await database.tenant(organizationId, (transaction) => backupStore.purge(transaction, organizationId, backupId));
+  if (isLocked) return;
+  await database.tenant(organizationId, async (transaction) => {
+    await backupStore.purge(transaction, organizationId, backupId);
+    await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
+  });
 }
 
-export async function removeAll(store: BlobStore, backupId: string, signal: AbortSignal): Promise<void> {
-  const prefix = backupPrefix(backupId);
-  await store.delete([`${prefix}manifest`], { signal });
-  for (let found = true; found; ) found = await removeListed(store, prefix, () => true, signal);
+/** A backup that goes because another holds the same: that one is read, every byte, before anything of this goes. */
+async function isReplaced(context: BackupsContext, row: BackupRow, signal: AbortSignal): Promise<boolean> {
+  const { organizationId, replacedBy } = row;
+  if (replacedBy === null) return true;
+  const copies = await context.platform.database.tenant(organizationId, (transaction) =>
+    backupStore.copies(transaction, organizationId, [replacedBy]),
+  );
+  const good = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
+  return liesWholeIn(context, organizationId, good, replacedBy, { signal, isThorough: true });
+}
+
+/** It stays: what should have replaced it does not read well. */
+async function unmark(context: BackupsContext, row: BackupRow): Promise<void> {
+  const { database, log } = context.platform;
+  const { organizationId, id: backupId, replacedBy } = row;
+  log.error({ backupId, replacedBy }, 'a backup stays, because what replaces it could not be read whole');
+  await database.tenant(organizationId, async (transaction) => {
+    await backupStore.update(transaction, organizationId, backupId, { deletedAt: null, replacedBy: null });
+    await note(context, transaction, row, 'backup.removal_refused', { replacedBy });
+  });
+}
+
+/**
+ * What a failed or cancelled backup has left. Where a manifest lies the backup is whole after all: a catalogue that was
+ * set back to an earlier day calls it unfinished. It stays, and a rescan links it again.
+ */
+async function removeUnfinished(
+  context: BackupsContext,
+  row: BackupRow,
+  destinations: readonly DestinationRow[],
+  { signal }: Job,
+): Promise<void> {
+  const { id: backupId } = row;
+  for (const destination of isForeign(row) ? [] : destinations) {
+    await within(context, destination, async (store) => {
+      if ((await store.head(manifestKey(backupId), { signal })) === undefined) {
+        await deleteBackup(store, backupId, { signal }).catch((error: unknown) => {
+          if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+          context.platform.log.warn({ err: error, backupId }, 'objects of an unfinished backup are locked and stay');
+        });
+      } else
+        context.platform.log.warn({ backupId }, 'an unfinished backup has a manifest and stays; a rescan links it');
+    });
+  }
+}
+
+/** A file that was to be registered where it lies, and was not, still belongs to whoever put it there. */
+function isForeign(row: BackupRow): boolean {
+  return row.imported?.inPlace === true && row.status !== 'completed';
+}
+
+async function within<Result>(
+  context: BackupsContext,
+  destination: DestinationRow,
+  work: (store: BlobStore) => Promise<Result>,
+): Promise<Result> {
+  const store = await context.stores.open(destination);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function note(
+  context: BackupsContext,
+  transaction: Parameters<typeof context.audit.write>[0],
+  row: BackupRow,
+  action: string,
+  details: Record<string, unknown>,
+): Promise<void> {
+  await context.audit.write(transaction, {
+    organizationId: row.organizationId,
+    action,
+    actor: systemActor,
+    resource: { type: 'backup', id: row.id },
+    origin: null,
+    details,
+  });
 }
 
 /** Removes what a dead worker stored and the manifest does not list. */
@@ -59,34 +156,18 @@ export async function removeUnlisted(
   signal: AbortSignal,
   descriptors?: AsyncIterable<{ id: string }>,
 ): Promise<void> {
-  const prefix = backupPrefix(body.backupId);
+  if (body.shards.length > 0 && !descriptors) return;
+  const { backupId } = body;
   const listed = new Set([...body.segments, ...body.shards, ...(body.authUsers?.segments ?? [])].map(({ id }) => id));
   if (descriptors) for await (const { id } of descriptors) listed.add(id);
-  if (body.shards.length > 0 && !descriptors) return;
-  await removeListed(
-    store,
-    prefix,
-    (key) => key !== `${prefix}manifest` && !listed.has(key.slice(key.lastIndexOf('/') + 1)),
-    signal,
-  );
-}
-
-async function removeListed(
-  store: BlobStore,
-  prefix: string,
-  wanted: (key: string) => boolean,
-  signal: AbortSignal,
-): Promise<boolean> {
   let keys: string[] = [];
-  let removed = false;
-  for await (const { key } of store.list(prefix, { signal })) {
-    if (!wanted(key)) continue;
+  for await (const { key } of store.list(backupPrefix(backupId), { signal })) {
+    const isStray = isObjectOf(backupId, key) && key !== manifestKey(backupId);
+    if (!isStray || listed.has(key.slice(key.lastIndexOf('/') + 1))) continue;
     keys.push(key);
     if (keys.length < keysPerCall) continue;
     await store.delete(keys, { signal });
-    removed = true;
     keys = [];
   }
-  if (keys.length > 0) await store.delete(keys, { signal });
-  return removed;
+  await store.delete(keys, { signal });
 }

@@ -1,75 +1,212 @@
-import { type BlobStore, isEngineError, type KeyRing, listBackups, manifestKey, openChain } from '@holdfast/engine';
-import type { DestinationRow, TaskResult, TaskRun } from '../../storage/index.ts';
+import {
+  type BackupReader,
+  type BlobStore,
+  type CatalogueEntry,
+  isEngineError,
+  isSamePlace,
+  type KeyRing,
+  listBackups,
+  manifestKey,
+  openChain,
+} from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { systemActor } from '../../audit/index.ts';
+import { toJobError } from '../../job-error.ts';
+import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
-import { copyStore } from './copy-store.ts';
-import { registerBackup } from './register-backup.ts';
+import { copyStore, type KnownBackup } from './copy-store.ts';
+import { lockedUntilOf, registerBackup, reviveBackup } from './register-backup.ts';
 
 const failuresMax = 100;
 
 /**
- * Finds finished backups that lie in the destination and are not known, and registers them under their own ids. A project
- * that is not known either is made anew without a connection, so that its backups can be read and restored elsewhere.
+ * Finds finished backups that lie in the destination: registers those that are not known under their own ids, and links
+ * again those that the catalogue has lost or has elsewhere. A project that is not known either is made anew without a
+ * connection, so that its backups can be read and restored elsewhere.
  */
-export async function rescanStorage(
-  context: BackupsContext,
-  { destination, signal, onProgress }: TaskRun,
-): Promise<TaskResult> {
-  const { database } = context.platform;
+export async function rescanStorage(context: BackupsContext, run: TaskRun): Promise<TaskResult> {
+  const { destination, signal, onProgress } = run;
   const { organizationId } = destination;
-  const { ring } = await database.tenant(organizationId, (transaction) =>
-    context.keys.ring(transaction, organizationId),
-  );
-  const result = { found: 0, registered: 0, bytes: 0, failures: [] as { key: string; reason: string }[] };
-  const fail = (backupId: string, reason: string) => {
-    if (result.failures.length < failuresMax)
-      result.failures.push({ key: manifestKey(backupId), reason: reason.slice(0, 2000) });
-  };
   const store = await context.stores.open(destination);
   try {
-    for await (const { backupId, body, problem } of listBackups(store, ring, context.engine.codec, { signal })) {
-      result.found++;
-      if (await database.system((transaction) => copyStore.isKnown(transaction, backupId))) continue;
-      if (!body) {
-        fail(backupId, problem?.message ?? 'cannot be read');
-        continue;
-      }
-      try {
-        await register(context, destination, store, backupId, ring, signal);
-        result.registered++;
-        result.bytes += body.counts.storedBytes;
-      } catch (error) {
-        const isBroken = isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'DECRYPTION_ERROR');
-        if (!isBroken) throw error;
-        fail(backupId, error.message);
-      }
-      await onProgress(50, 'Registering', result.bytes);
+    const { ring } = await context.platform.database.tenant(organizationId, (transaction) =>
+      context.keys.ring(transaction, organizationId),
+    );
+    const rescan = new Rescan(context, destination, store, ring, signal);
+    for await (const entry of listBackups(store, ring, context.engine.codec, { signal })) {
+      await rescan.look(entry);
+      await onProgress(50, 'Registering', rescan.result.bytes);
     }
+    rescan.requireSome();
+    return rescan.result;
   } finally {
     await store.close();
   }
-  return result;
 }
 
-async function register(
-  context: BackupsContext,
-  destination: DestinationRow,
-  store: BlobStore,
-  backupId: string,
-  keys: KeyRing,
-  signal: AbortSignal,
-): Promise<void> {
-  const chain = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
-  const reader = chain.at(-1)!;
-  await requireComplete(store, reader, signal);
-  const { organizationId } = destination;
-  await context.platform.database.tenant(organizationId, async (transaction) => {
-    const project = await context.projects.adopt(transaction, organizationId, reader.body.database);
-    const row = await registerBackup(context, transaction, destination, project.id, reader);
-    await context.audit.noteSystem(transaction, organizationId, {
-      action: 'backup.registered',
-      resource: { type: 'backup', id: row.id },
-      details: { projectId: project.id, storageDestinationId: destination.id },
+class Rescan {
+  readonly result = {
+    found: 0,
+    registered: 0,
+    relinked: 0,
+    bytes: 0,
+    failures: [] as { key: string; reason: string }[],
+  };
+  readonly #context: BackupsContext;
+  readonly #destination: DestinationRow;
+  readonly #store: BlobStore;
+  readonly #keys: KeyRing;
+  readonly #signal: AbortSignal;
+  readonly #samePlace = new Map<string, boolean>();
+  #unopened = 0;
+
+  constructor(
+    context: BackupsContext,
+    destination: DestinationRow,
+    store: BlobStore,
+    keys: KeyRing,
+    signal: AbortSignal,
+  ) {
+    this.#context = context;
+    this.#destination = destination;
+    this.#store = store;
+    this.#keys = keys;
+    this.#signal = signal;
+  }
+
+  /** A bucket full of backups that no key at hand opens is no success. */
+  requireSome(): void {
+    const { found, failures } = this.result;
+    if (found === 0 || this.#unopened < found) return;
+    throw new Problem('DECRYPTION_ERROR', `${found} backups lie here, and no key at hand opens any of them.`, {
+      details: { found, failures: failures.slice(0, 10) },
     });
-  });
+  }
+
+  async look({ backupId, body, problem }: CatalogueEntry): Promise<void> {
+    this.result.found++;
+    const { database } = this.#context.platform;
+    const known = await database.system((transaction) => copyStore.findAnywhere(transaction, backupId));
+    if (known && !(await this.#isLost(known))) return;
+    if (!body) {
+      if (problem?.code === 'DECRYPTION_ERROR') this.#unopened++;
+      this.#fail(backupId, problem ? `${problem.code}: ${problem.message}` : 'cannot be read');
+      return;
+    }
+    try {
+      await this.#link(backupId, known);
+      if (known) this.result.relinked++;
+      else this.result.registered++;
+      this.result.bytes += body.counts.storedBytes;
+    } catch (error) {
+      const isBroken = isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'DECRYPTION_ERROR');
+      if (!isBroken) throw error;
+      this.#fail(backupId, error.message);
+    }
+  }
+
+  /** Known, but not to lie here. One that was deleted is being removed; one of another organization is none of ours. */
+  async #isLost({ organizationId, isDeleted, status, destinationIds, imported }: KnownBackup): Promise<boolean> {
+    if (isDeleted || organizationId !== this.#destination.organizationId) return false;
+    if (status === 'failed' || status === 'cancelled') return !imported?.inPlace;
+    if (status !== 'completed' || destinationIds.includes(this.#destination.id)) return false;
+    for (const other of await this.#destinations(destinationIds)) if (await this.#isHere(other)) return false;
+    return true;
+  }
+
+  async #link(backupId: string, known: KnownBackup | undefined): Promise<void> {
+    const chain = await openChain({
+      store: this.#store,
+      backupId,
+      keys: this.#keys,
+      codec: this.#context.engine.codec,
+      signal: this.#signal,
+    });
+    const reader = chain.at(-1)!;
+    await requireComplete(this.#store, reader, this.#signal);
+    const gone = known?.status === 'completed' ? await this.#goneFrom(known, backupId) : [];
+    const { organizationId } = this.#destination;
+    await this.#context.platform.database.tenant(organizationId, async (transaction) => {
+      if (!known) return this.#register(transaction, reader);
+      for (const id of gone)
+        await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'failed', error: lost() });
+      if (known.status !== 'completed') await reviveBackup(this.#context, transaction, this.#destination, reader);
+      else {
+        const now = this.#context.platform.clock.now();
+        const lockedUntil = lockedUntilOf(this.#destination, new Date(reader.body.completedAt));
+        await copyStore.link(transaction, this.#destination, backupId, { now, lockedUntil });
+      }
+      await this.#note(transaction, 'backup.relinked', backupId, { was: known.status, gone });
+    });
+  }
+
+  async #register(transaction: Transaction, reader: BackupReader): Promise<void> {
+    const { organizationId } = this.#destination;
+    const project = await this.#context.projects.adopt(transaction, organizationId, reader.body.database);
+    const row = await registerBackup(this.#context, transaction, this.#destination, project.id, reader);
+    await this.#note(transaction, 'backup.registered', row.id, { projectId: project.id });
+  }
+
+  /** The destinations that are said to hold the backup and do not. One that cannot be asked is left as it is. */
+  async #goneFrom({ destinationIds }: KnownBackup, backupId: string): Promise<string[]> {
+    const gone: string[] = [];
+    for (const other of await this.#destinations(destinationIds)) {
+      const isThere = await this.#within(other, (store) => store.head(manifestKey(backupId), { signal: this.#signal }));
+      if (isThere !== null && isThere === undefined) gone.push(other.id);
+    }
+    return gone;
+  }
+
+  async #isHere(other: DestinationRow): Promise<boolean> {
+    if (!this.#samePlace.has(other.id)) {
+      const isSame = await this.#within(other, (store) => isSamePlace(this.#store, store, { signal: this.#signal }));
+      this.#samePlace.set(other.id, isSame === true);
+    }
+    return this.#samePlace.get(other.id) === true;
+  }
+
+  async #destinations(ids: readonly string[]): Promise<DestinationRow[]> {
+    const { organizationId } = this.#destination;
+    return this.#context.platform.database.tenant(organizationId, (transaction) =>
+      storageStore.many(transaction, organizationId, ids),
+    );
+  }
+
+  /** Null when the other destination does not answer. */
+  async #within<Result>(other: DestinationRow, work: (store: BlobStore) => Promise<Result>): Promise<Result | null> {
+    try {
+      const store = await this.#context.stores.open(other);
+      try {
+        return await work(store);
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      if (this.#signal.aborted || !isEngineError(error)) throw error;
+      return null;
+    }
+  }
+
+  #fail(backupId: string, reason: string): void {
+    if (this.result.failures.length < failuresMax)
+      this.result.failures.push({ key: manifestKey(backupId), reason: reason.slice(0, 2000) });
+  }
+
+  async #note(transaction: Transaction, action: string, backupId: string, details: object): Promise<void> {
+    await this.#context.audit.write(transaction, {
+      organizationId: this.#destination.organizationId,
+      action,
+      actor: systemActor,
+      resource: { type: 'backup', id: backupId },
+      origin: null,
+      details: { ...details, storageDestinationId: this.#destination.id },
+    });
+  }
+}
+
+function lost() {
+  return toJobError(new Problem('INTEGRITY_ERROR', 'The copy is gone from this destination.'));
 }

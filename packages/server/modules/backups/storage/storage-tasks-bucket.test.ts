@@ -1,4 +1,4 @@
-import { type BlobStore, createS3Store } from '@holdfast/engine';
+import { type BlobStore, createS3Store, probePrefix } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
@@ -52,7 +52,8 @@ async function runTask(destinationId: string, kind: string, body?: object) {
 
 async function keysInBucket(): Promise<string[]> {
   const keys: string[] = [];
-  for await (const { key } of bucket.list('')) keys.push(key);
+  // What a probe could not take away again is swept when it is old.
+  for await (const { key } of bucket.list('')) if (!key.startsWith(probePrefix)) keys.push(key);
   return keys;
 }
 
@@ -88,14 +89,14 @@ test('a migration into a bucket that breaks off leaves every backup where it was
 test('what nobody owns is swept from a bucket, and only that', async () => {
   const before = await keysInBucket();
   const stray = [
-    'backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/1',
+    `backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/${'1'.repeat(32)}`,
     `backups/${backups[0]}/segments/${'0'.repeat(32)}`,
   ];
   for (const key of [...stray, 'theirs/file']) await bucket.put(key, Buffer.from('left behind'));
   s3.faults.set({ seed: 3, errorRate: 1, operations: ['DeleteObjects', 'DeleteObject'] });
-  expect((await runTask(bucketId, 'sweep')).status).toBe('failed');
+  expect((await bench.inDays(2, () => runTask(bucketId, 'sweep'))).status).toBe('failed');
   s3.faults.clear();
-  const swept = await runTask(bucketId, 'sweep');
+  const swept = await bench.inDays(2, () => runTask(bucketId, 'sweep'));
   expect(swept).toMatchObject({ status: 'completed', result: { removed: 2, failures: [] } });
   expect(await keysInBucket()).toEqual([...before, 'theirs/file'].toSorted());
 });

@@ -1,4 +1,4 @@
-import { access, cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
@@ -39,43 +39,78 @@ const orphans = async () =>
     ({ key }: { key: string }) => key,
   );
 
-async function plant(key: string) {
+const dayMs = 86_400_000;
+
+/** What somebody put there a while ago. */
+async function plant(key: string, ageMs = 365 * dayMs) {
   await mkdir(join(folder(key), '..'), { recursive: true });
   await writeFile(folder(key), 'left behind');
+  const then = new Date(bench.app.clock.now().getTime() - ageMs);
+  await utimes(folder(key), then, then);
 }
+
+const oldId = 'bkp_0000000000ABCDEFGHJKMNPQRS';
+const hex = (digit: string) => digit.repeat(32);
 
 describe('objects that nobody owns', () => {
   test('are shown and swept; what a backup owns, what is foreign and what others may be writing stays', async () => {
     const id = await bench.backUp();
-    const stray = `backups/${id}/segments/${'0'.repeat(32)}`;
-    const unknown = 'backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/1';
-    const elsewhere = `backups/${bench.app.platform.ids.next('bkp')}/segments/1`;
+    const stray = `backups/${id}/segments/${hex('0')}`;
+    const unknown = `backups/${oldId}/segments/${hex('1')}`;
+    const fresh = `backups/${bench.app.platform.ids.next('bkp')}/segments/${hex('1')}`;
+    const touched = `backups/bkp_0000000001ABCDEFGHJKMNPQRS/shards/${hex('1')}`;
     const whole = bench.app.platform.ids.next('bkp');
-    for (const key of [stray, unknown, elsewhere, 'theirs/file', 'notes.txt']) await plant(key);
+    const foreign = [
+      'theirs/file',
+      'notes.txt',
+      'backups/notes.txt',
+      'backups/mysql/2024-01-01.sql.gz',
+      'backups/mysql/manifest',
+      `backups/${oldId}/segments/1`,
+      `backups/${oldId}/readme`,
+      `backups/${id}/readme`,
+    ];
+    for (const key of [stray, unknown, fresh, ...foreign]) await plant(key);
+    await plant(touched, 0);
     await cp(folder('backups', id), folder('backups', whole), { recursive: true });
-    expect(await orphans()).toEqual([stray, unknown, elsewhere].toSorted());
+    const ours = [stray, unknown, fresh, touched];
+    expect(await orphans()).toEqual(ours.toSorted());
     const first = await bench.app.request('GET', storagePath('/orphans?limit=1'), bench.as);
     expect(first.body).toMatchObject({ data: [{ bytes: 11 }], pagination: { hasMore: true } });
     const swept = await runTask('sweep');
-    expect(swept).toMatchObject({ status: 'completed', result: { found: 3, removed: 2, bytes: 22, failures: [] } });
-    expect(await orphans()).toEqual([elsewhere]);
-    for (const key of [elsewhere, 'theirs/file', 'notes.txt', `backups/${whole}/manifest`])
-      expect(await exists(folder(key)), key).toBe(true);
+    expect(swept).toMatchObject({ status: 'completed', result: { found: 4, removed: 1, bytes: 11 } });
+    expect(swept.result.failures.map(({ key }: { key: string }) => key)).toEqual([`backups/${whole}/`]);
+    expect(await orphans()).toEqual([stray, fresh, touched].toSorted());
+    expect((await bench.inDays(2, () => runTask('sweep'))).result).toMatchObject({ found: 3, removed: 3 });
+    expect(await orphans()).toEqual([]);
+    for (const key of [...foreign, `backups/${whole}/manifest`]) expect(await exists(folder(key)), key).toBe(true);
     expect((await bench.get(`/backups/${id}/documents`)).length).toBe(1);
     await rm(folder('backups', whole), { recursive: true });
-    await rm(folder(elsewhere));
+    for (const key of foreign) await rm(folder(key));
+  });
+
+  test('are as old as the longest job may run, before they go', async () => {
+    const key = `backups/${oldId}/segments/${hex('2')}`;
+    await plant(key, 5 * dayMs);
+    const path = `/api/v1/projects/${bench.shop.projectId}`;
+    const timeout = (backupTimeoutMinutes: number) =>
+      bench.app.request('PATCH', path, { ...bench.as, body: { settings: { backupTimeoutMinutes } } });
+    await timeout(7 * 24 * 60);
+    expect((await runTask('sweep')).result).toMatchObject({ found: 1, removed: 0, skipped: 1 });
+    await timeout(30);
+    expect((await runTask('sweep')).result).toMatchObject({ found: 1, removed: 1 });
   });
 
   test('of a backup that is being made are nobody else’s', async () => {
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
     const request = { ...bench.as, body: { projectId: bench.shop.projectId } };
     const { id } = (await bench.app.request('POST', '/api/v1/backups', request)).body.data;
-    await plant(`backups/${id}/segments/early`);
+    await plant(`backups/${id}/segments/${hex('e')}`);
     expect(await orphans()).toEqual([]);
     await bench.app.request('POST', `/api/v1/backups/${id}/cancel`, bench.as);
     bench.sandbox.control.clearFaults();
-    expect(await orphans()).toEqual([`backups/${id}/segments/early`]);
-    await expect.poll(() => exists(folder('backups', id, 'segments', 'early')), { timeout: 20_000 }).toBe(false);
+    expect(await orphans()).toEqual([`backups/${id}/segments/${hex('e')}`]);
+    await expect.poll(() => exists(folder('backups', id, 'segments', hex('e'))), { timeout: 20_000 }).toBe(false);
   });
 });
 

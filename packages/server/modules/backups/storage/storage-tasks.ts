@@ -11,7 +11,8 @@ export function storageTasks(
   context: BackupsContext,
 ): Pick<StorageDependents, 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'workOn'> {
   return {
-    orphans: (_organizationId, destination, store, options) => findOrphans(context, destination, store, options),
+    orphans: (_organizationId, destination, store, options) =>
+      findOrphans(context, destination, store, { ...options, isThorough: false }),
     rescan: (run) => rescanStorage(context, run),
     sweep: (run) => sweepStorage(context, run),
     migrate: (run) => migrateStorage(context, run),

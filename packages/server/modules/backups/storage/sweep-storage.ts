@@ -1,9 +1,7 @@
 import { type BlobStore, isEngineError } from '@holdfast/engine';
 import type { TaskResult, TaskRun } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
-import { removeObjectsJob } from '../jobs.ts';
-import { copyStore } from './copy-store.ts';
-import { type FoundOrphan, findOrphans } from './orphan-objects.ts';
+import { type FoundOrphan, findOrphans, folderOf } from './orphan-objects.ts';
 
 const keysPerCall = 500;
 const failuresMax = 100;
@@ -15,40 +13,24 @@ export async function sweepStorage(
 ): Promise<TaskResult> {
   const store = await context.stores.open(destination);
   const sweep = new Sweep(store, signal);
+  const onKept = (backupId: string, reason: string) => sweep.keep(folderOf(backupId), reason);
   try {
-    for await (const orphan of findOrphans(context, destination, store, { after: undefined, signal })) {
+    const options = { after: undefined, signal, isThorough: true, onKept };
+    for await (const orphan of findOrphans(context, destination, store, options)) {
       await sweep.add(orphan);
-      if (sweep.isFresh) await onProgress(50, 'Removing', sweep.result.bytes ?? 0);
+      if (sweep.isFresh) await onProgress(50, 'Removing', sweep.result.bytes);
     }
     await sweep.flush();
   } finally {
     await store.close();
   }
-  await removeRows(context, destination.organizationId, sweep.backupIds);
   return sweep.result;
 }
 
-/** Backups that were deleted and kept a hidden row because of locked objects can go for good now. */
-async function removeRows(
-  context: BackupsContext,
-  organizationId: string,
-  backupIds: ReadonlySet<string>,
-): Promise<void> {
-  const { database, queue } = context.platform;
-  await database.tenant(organizationId, async (transaction) => {
-    for (const id of await copyStore.deletedAmong(transaction, organizationId, backupIds))
-      await queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId: id }, { key: `${id}/deleted` });
-  });
-}
+type SweepResult = Required<Pick<TaskResult, 'found' | 'removed' | 'skipped' | 'bytes' | 'failures' | 'versionsKept'>>;
 
 class Sweep {
-  readonly result: Required<Pick<TaskResult, 'found' | 'removed' | 'bytes' | 'failures'>> = {
-    found: 0,
-    removed: 0,
-    bytes: 0,
-    failures: [],
-  };
-  readonly backupIds = new Set<string>();
+  readonly result: SweepResult = { found: 0, removed: 0, skipped: 0, bytes: 0, failures: [], versionsKept: false };
   readonly #store: BlobStore;
   readonly #signal: AbortSignal;
   #pending: FoundOrphan[] = [];
@@ -63,10 +45,17 @@ class Sweep {
     return this.#pending.length === 0 && this.result.found > 0;
   }
 
+  keep(key: string, reason: string): void {
+    this.result.skipped++;
+    this.#fail(key, reason);
+  }
+
   async add(orphan: FoundOrphan): Promise<void> {
     this.result.found++;
-    if (orphan.isYoung) return;
-    if (orphan.backupId !== null) this.backupIds.add(orphan.backupId);
+    if (orphan.isYoung) {
+      this.result.skipped++;
+      return;
+    }
     this.#pending.push(orphan);
     if (this.#pending.length >= keysPerCall) await this.flush();
   }
@@ -81,19 +70,24 @@ class Sweep {
       if (reason === undefined) {
         this.result.removed++;
         this.result.bytes += bytes;
-      } else if (this.result.failures.length < failuresMax) this.result.failures.push({ key, reason });
+      } else this.#fail(key, reason);
     }
   }
 
   /** The keys that could not be removed, and why. */
   async #remove(keys: readonly string[]): Promise<Map<string, string>> {
     try {
-      await this.#store.delete(keys, { signal: this.#signal });
+      const { versionsKept } = await this.#store.delete(keys, { signal: this.#signal });
+      this.result.versionsKept ||= versionsKept;
       return new Map();
     } catch (error) {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
       const { lockedKeys } = error.details as { lockedKeys?: string[] };
       return new Map((lockedKeys ?? keys).map((key) => [key, error.message.slice(0, 2000)]));
     }
+  }
+
+  #fail(key: string, reason: string): void {
+    if (this.result.failures.length < failuresMax) this.result.failures.push({ key, reason });
   }
 }

@@ -79,6 +79,7 @@ export async function createServiceKey(
     organizationId,
     kind: 'service',
     sealed: keyring.seal(key, keyPurpose(id)),
+    passphrase: null,
     derivation: null,
     fingerprint: fingerprintOf(key),
     version,

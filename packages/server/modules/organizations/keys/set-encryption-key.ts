@@ -96,6 +96,7 @@ async function activate(
     organizationId,
     ...facts,
     sealed: keyring.seal(key, keyPurpose(id)),
+    passphrase: null,
     version,
     createdAt: now,
     activatedAt: now,

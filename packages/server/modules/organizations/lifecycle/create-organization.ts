@@ -53,6 +53,7 @@ async function found(
     notifications: null,
     deletedAt: null,
     recoveryDeadline: null,
+    recoveryKitTakenAt: null,
     createdAt: now,
     updatedAt: now,
     version: 1,

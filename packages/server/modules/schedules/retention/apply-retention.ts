@@ -47,7 +47,13 @@ export async function applyToProject(
     const going = state.backups.filter(({ id }) => verdicts.get(id)!.keptBy.length === 0);
     // Newest first: an increment goes before what it builds on.
     for (const { id } of going.toSorted(newestFirst).slice(0, removalsMax))
-      await expire(context, transaction, organizationId, id);
+      await expire(
+        context,
+        transaction,
+        organizationId,
+        id,
+        state.backups.find(({ standsFor }) => standsFor === id)?.id,
+      );
     for (const backup of rollUps(state, verdicts)) await mergeInPlace(context, transaction, organizationId, backup);
     const next = going.length > removalsMax ? now : nextCheck(state, verdicts);
     await retentionCheckStore.postpone(transaction, organizationId, projectId, next);
@@ -60,9 +66,10 @@ async function expire(
   transaction: Transaction,
   organizationId: string,
   backupId: string,
+  replacedBy: string | undefined,
 ): Promise<void> {
   const row = await backupStore.get(transaction, organizationId, backupId);
-  await removeRow(context.backups, transaction, row);
+  await removeRow(context.backups, transaction, row, replacedBy ?? null);
   await context.backups.audit.noteSystem(transaction, organizationId, {
     action: 'backup.expired',
     resource: { type: 'backup', id: backupId },

@@ -1,0 +1,85 @@
+import { type BackupReader, type BlobStore, isEngineError, openChain, proveBackup } from '@holdfast/engine';
+import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { requireComplete } from '../contents/manifest-columns.ts';
+import { asDamage } from '../contents/open-chain.ts';
+import type { BackupsContext } from '../context.ts';
+import { BackupKeyRing } from '../keys/backup-keys.ts';
+
+export interface ProofOptions {
+  signal: AbortSignal;
+  /** Every byte is read and checked; otherwise manifests are, and that every object lies there in its length. */
+  isThorough: boolean;
+  /** What was proved in this store already, such as the base of many increments. */
+  proven?: Set<string>;
+}
+
+/** Reads a backup and everything it builds on as a store holds them. Throws what is wrong with them. */
+export async function proveCopy(
+  context: BackupsContext,
+  organizationId: string,
+  store: BlobStore,
+  backupId: string,
+  { signal, isThorough, proven = new Set() }: ProofOptions,
+): Promise<void> {
+  const keys = await BackupKeyRing.load(context, organizationId);
+  const open = openChain({ store, backupId, keys, codec: context.engine.codec, signal });
+  const chain = await open.catch((error: unknown) => {
+    throw asDamage(error, backupId);
+  });
+  const prove = (reader: BackupReader) =>
+    isThorough ? proveBackup(reader, { signal }) : requireComplete(store, reader, signal);
+  for (const reader of chain) {
+    if (proven.has(reader.backupId)) continue;
+    await prove(reader).catch((error: unknown) => {
+      throw asDamage(error, reader.backupId);
+    });
+    proven.add(reader.backupId);
+  }
+}
+
+/** Says no only for what is wrong with the copy itself; a storage that does not answer throws. */
+export async function isWhole(...proof: Parameters<typeof proveCopy>): Promise<boolean> {
+  try {
+    await proveCopy(...proof);
+    return true;
+  } catch (error) {
+    if (isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'DECRYPTION_ERROR')) return false;
+    throw error;
+  }
+}
+
+/** Whether one of the destinations holds the backup whole. One that cannot be asked does not count. */
+export async function liesWholeIn(
+  context: BackupsContext,
+  organizationId: string,
+  destinationIds: readonly string[],
+  backupId: string,
+  options: ProofOptions & { provenIn?: Map<string, Set<string>> },
+): Promise<boolean> {
+  for (const destination of await destinationsOf(context, organizationId, destinationIds)) {
+    const proven = options.provenIn?.get(destination.id) ?? new Set<string>();
+    options.provenIn?.set(destination.id, proven);
+    try {
+      const store = await context.stores.open(destination);
+      try {
+        if (await isWhole(context, organizationId, store, backupId, { ...options, proven })) return true;
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      if (options.signal.aborted || !isEngineError(error)) throw error;
+    }
+  }
+  return false;
+}
+
+async function destinationsOf(
+  context: BackupsContext,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<DestinationRow[]> {
+  const rows = await context.platform.database.tenant(organizationId, (transaction) =>
+    storageStore.many(transaction, organizationId, ids),
+  );
+  return rows.filter((row) => row.deletedAt === null);
+}

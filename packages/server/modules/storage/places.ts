@@ -1,0 +1,62 @@
+import { type BlobStore, isEngineError, isSamePlace } from '@holdfast/engine';
+import { Problem } from '../../platform/problem.ts';
+import { toProblem } from '../job-error.ts';
+import type { StorageContext } from './context.ts';
+import { type DestinationRow, storageStore } from './storage-store.ts';
+
+const probeTimeoutMs = 30_000;
+const recordsComparedMax = 50;
+
+/** Two records may spell one place in two ways; only what is written into it tells. */
+export async function requireOtherPlace(
+  { stores }: Pick<StorageContext, 'stores'>,
+  from: DestinationRow,
+  to: DestinationRow,
+): Promise<void> {
+  const isSame = await Promise.resolve()
+    .then(() => stores.open(from, { attemptsMax: 4 }))
+    .then((store) => isPlaceOf(stores, store, to).finally(() => store.close()))
+    .catch((error: unknown) => {
+      throw toProblem(error);
+    });
+  if (isSame)
+    throw new Problem('INVALID_STATE', 'Both destinations are one place: what lies in the one lies in the other.', {
+      details: { storageDestinationIds: [from.id, to.id] },
+    });
+}
+
+async function isPlaceOf(stores: StorageContext['stores'], store: BlobStore, other: DestinationRow): Promise<boolean> {
+  const opened = await stores.open(other, { attemptsMax: 4 });
+  try {
+    return await isSamePlace(store, opened, { signal: AbortSignal.timeout(probeTimeoutMs) });
+  } finally {
+    await opened.close();
+  }
+}
+
+/**
+ * What all records of a place have in common, so that copies in it count once: the id of the record that was there
+ * first. A record that cannot be asked counts as another place until it can.
+ */
+export async function identifyPlace(context: StorageContext, row: DestinationRow): Promise<string> {
+  const others = await context.platform.database.tenant(row.organizationId, (transaction) =>
+    storageStore.all(transaction, row.organizationId),
+  );
+  const comparable = others
+    .filter((other) => other.id !== row.id && (other.type === 'local') === (row.type === 'local'))
+    .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+    .slice(0, recordsComparedMax);
+  const store = comparable.length === 0 ? undefined : await context.stores.open(row, { attemptsMax: 2 });
+  try {
+    for (const other of store ? comparable : []) {
+      const isSame = await isPlaceOf(context.stores, store as BlobStore, other).catch((error: unknown) => {
+        if (!isEngineError(error)) throw error;
+        return false;
+      });
+      if (isSame) return other.placeId ?? other.id;
+    }
+  } finally {
+    await store?.close();
+  }
+  return row.id;
+}
