@@ -35,7 +35,7 @@ export interface DocumentSource {
   readonly database: string;
 
   /** An instant that is readable now and, by the database's own clock, not in the future. */
-  snapshotTime(options?: SourceCallOptions): Promise<Instant>;
+  snapshotTime(options?: SnapshotOptions): Promise<Instant>;
 
   /** How far back reads reach at present. */
   earliestReadTime(options?: SourceCallOptions): Promise<Instant>;
@@ -67,6 +67,14 @@ export interface SourceCallOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface SnapshotOptions extends SourceCallOptions {
+  /**
+   * For long work: an instant that stays readable as long as the database keeps its history. It may lie up to a minute
+   * back, so it is not for those who must see what has just been written.
+   */
+  readonly isLasting?: boolean;
+}
+
 export interface ReadOptions extends SourceCallOptions {
   readonly readTime: Instant;
 }
@@ -75,6 +83,8 @@ export interface ScopedReadOptions extends ReadOptions {
   readonly scope: Scope;
   /** Only what comes behind this path: how a range goes on after a checkpoint. */
   readonly after?: string;
+  /** Ids of collections known to be in use: a count that has to go by collection groups then misses none of them. */
+  readonly collectionIds?: readonly string[];
 }
 
 export interface ScanOptions extends ScopedReadOptions {

@@ -35,7 +35,7 @@ export async function planBackup(options: PlanBackupOptions): Promise<BackupPlan
   const { source, backupId, scope, createdAt, targetRanges, parent, signal } = options;
   if (parent !== undefined) assertCanFollow(parent, source.database, scope);
   const call = signal === undefined ? {} : { signal };
-  const snapshotTime = options.snapshotTime ?? (await source.snapshotTime(call));
+  const snapshotTime = options.snapshotTime ?? (await source.snapshotTime({ ...call, isLasting: true }));
   const previousCuts = options.previousCuts ?? (parent === undefined ? undefined : cutsOf(parent.body));
   const request = { scope, readTime: snapshotTime, targetRanges, ...(previousCuts ? { previousCuts } : {}), ...call };
   const planned = await source.planRanges(request);

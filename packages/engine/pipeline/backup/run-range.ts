@@ -89,7 +89,7 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
       const readTime = parts.at(-1)!.readTime;
       const onRead = options.onRead ?? (() => undefined);
       const part: PartScan = { source, plan, pathRange, readTime, after: tally.through, signal, writer, tally, onRead };
-      const counting = startCount(options, pathRange, readTime, partAfter);
+      let counting = startCount(options, pathRange, readTime, partAfter);
       try {
         if (isIncrement) await scanChanges(part, parentViewOf(options), resumeAfter);
         else await scanDocuments(part);
@@ -100,13 +100,19 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
         partAfter = tally.through;
         parts.push({
           start: tally.through ?? pathRange.start,
-          readTime: await source.snapshotTime(signal ? { signal } : {}),
+          readTime: await source.snapshotTime({ isLasting: true, ...(signal ? { signal } : {}) }),
         });
         continue;
       }
       try {
         await writer.finish();
-        assertCounted(await counting.counted, tally.documents - documentsBeforePart, pathRange);
+        const seen = tally.documents - documentsBeforePart;
+        if ((await counting.counted) < seen) {
+          // A count that had to go by collection groups may not have known all of them; now they are known.
+          counting.stop();
+          counting = startCount(options, pathRange, readTime, partAfter, collectionIdsOf(collections));
+        }
+        assertCounted(await counting.counted, seen, pathRange);
       } finally {
         counting.stop();
       }
@@ -158,17 +164,23 @@ function startCount(
   pathRange: PathRange,
   readTime: string,
   after: string | undefined,
+  collectionIds?: readonly string[],
 ): { readonly counted: Promise<number>; stop(): void } {
   const stopping = new AbortController();
   const counted = source.count(pathRange, {
     scope: plan.scope,
     readTime,
     ...(after === undefined ? {} : { after }),
+    ...(collectionIds === undefined ? {} : { collectionIds }),
     signal: signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal,
   });
   // Looked at when the scan is through; a scan that fails has its own error to tell.
   counted.catch(() => undefined);
   return { counted, stop: () => stopping.abort() };
+}
+
+function collectionIdsOf(collections: ReadonlyMap<string, number>): string[] {
+  return [...new Set([...collections.keys()].map((shape) => shape.slice(shape.lastIndexOf('/') + 1)))];
 }
 
 function assertCounted(counted: number, seen: number, range: PathRange): void {

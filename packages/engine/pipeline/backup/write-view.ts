@@ -8,6 +8,7 @@ import { formatVersion, segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import { type Clock, systemClock } from '../../ports/clock.ts';
 import { type Scope, wholeDatabase } from '../../ports/document-source.ts';
+import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 import type { RecordBatch } from '../../ports/record.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
@@ -39,6 +40,8 @@ export interface ViewToWrite {
   readonly mergedFrom?: readonly string[];
   readonly usersFrom?: BackupReader;
   readonly warnings?: readonly string[];
+  /** How many there must be, where that is known; with another number nothing is written. */
+  readonly documents?: number;
 }
 
 const buffersInUse = 5;
@@ -55,6 +58,11 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
   const { segments, collections } = await writeSegments(given.records, { ...options, ...shared, context, buffers });
   const users = given.usersFrom && (await copyUsers(given.usersFrom, { ...shared, codec, buffers, context }));
   const documents = segments.reduce((sum, { puts }) => sum + puts, 0);
+  if (given.documents !== undefined && documents !== given.documents)
+    throw new EngineError(
+      'INTEGRITY_ERROR',
+      `The chain says it holds ${given.documents} documents; ${documents} were read.`,
+    );
   const content: Omit<ManifestBody, 'segments' | 'shards'> = {
     formatVersion,
     backupId,
@@ -145,6 +153,7 @@ export async function mergeChain(chain: readonly BackupReader[], options: WriteO
     mergedFrom: chain.map(({ backupId }) => backupId),
     usersFrom: newest,
     warnings: newest.body.warnings,
+    documents: newest.body.counts.documents,
   };
   return await writeViewAsBackup(written, options);
 }

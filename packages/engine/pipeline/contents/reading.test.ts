@@ -4,7 +4,7 @@ import { KeyRing } from '../../crypto/key-ring.ts';
 import { testDatabase, testDocument } from '../../fixtures/arbitrary-documents.ts';
 import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
-import { backupsPrefix } from '../../format/object-keys.ts';
+import { backupsPrefix, manifestKey } from '../../format/object-keys.ts';
 import type { AuthUser } from '../../ports/auth-users.ts';
 import { documentsScope } from '../../ports/document-source.ts';
 import { instantToParts } from '../../ports/instant.ts';
@@ -208,6 +208,18 @@ test('re-wrapping changes the key and one object, keeps the manifest hash, and s
   await expect(harness.chain(backupId)).rejects.toMatchObject({ code: 'DECRYPTION_ERROR' });
   const [reopened] = await collect(listBackups(harness.store, other, harness.codec));
   expect(reopened!.manifestSha256).toBe(chain!.manifestSha256);
+});
+
+test('a chain that holds another number of documents than it says is not merged', async () => {
+  const harness = new BackupHarness();
+  const source = new MemoryDatabase();
+  source.set('a/1', { n: { integerValue: '1' } });
+  const chain = await harness.chain(await harness.backUp(source));
+  const { body } = chain[0]!;
+  Object.assign(chain[0]!, { body: { ...body, counts: { ...body.counts, documents: 2 } } });
+  const merging = mergeChain(chain, { ...harness, backupId: 'bkp_m' });
+  await expect(merging).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+  expect(await harness.store.head(manifestKey('bkp_m'))).toBeUndefined();
 });
 
 test('users are kept as they came, counted, and survive a merge; redacted passwords are said loudly', async () => {

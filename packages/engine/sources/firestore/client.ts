@@ -20,8 +20,8 @@ export interface ClientOptions {
 export interface CollectLimits {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
-  /** A status the caller has a better answer to than trying again. */
-  readonly giveUpOn?: number | undefined;
+  /** Statuses the caller has a better answer to than trying again. */
+  readonly giveUpOn?: ((code: number) => boolean) | undefined;
 }
 
 export class FirestoreClient {
@@ -82,7 +82,7 @@ export class FirestoreClient {
       try {
         return await this.#collectOnce(path, routing, message, signal, timeoutMs);
       } catch (error) {
-        if (error instanceof GrpcError && error.code === giveUpOn) throw error;
+        if (error instanceof GrpcError && giveUpOn?.(error.code)) throw error;
         await retrier.afterFailure(error);
       }
     }

@@ -8,6 +8,7 @@ import {
   isEngineError,
   type SourceCallOptions,
   toMicroseconds,
+  toWholeMinute,
 } from '../../ports/index.ts';
 import { FirestoreClient } from './client.ts';
 import { sourceFailure } from './failures.ts';
@@ -42,6 +43,13 @@ export async function snapshotTime(client: FirestoreClient, options: SourceCallO
   } catch (error) {
     throw sourceFailure(error);
   }
+}
+
+/** With point-in-time recovery whole minutes stay readable for days, and any other instant for an hour. */
+export async function lastingSnapshotTime(client: FirestoreClient, options: SourceCallOptions): Promise<Instant> {
+  const [now, info] = await Promise.all([snapshotTime(client, options), databaseInfo(client, options)]);
+  const minute = toWholeMinute(now);
+  return info.pointInTimeRecovery && minute >= info.earliestReadTime ? minute : now;
 }
 
 interface Timestamp {

@@ -3,7 +3,7 @@
 import { EngineError, type EngineErrorCode } from '../../ports/index.ts';
 import { GrpcError, grpcCode, grpcCodeName } from './transport/status.ts';
 
-/** "The requested snapshot version is too old.", or, with PITR, a time that only whole minutes can still reach. */
+/** Listening has no read time of its own to go by, so here the words decide. Reads go by their age: see readFailure. */
 const tooOld = /too old|older than|whole minute|no longer available/i;
 
 const sourceCodes: Readonly<Record<number, EngineErrorCode>> = {
@@ -27,6 +27,13 @@ const targetCodes: Readonly<Record<number, EngineErrorCode>> = {
 
 export function sourceFailure(error: unknown): unknown {
   return translate(error, sourceCodes);
+}
+
+/** What a read says that failed for another reason than its age. */
+export function sourceFailureOfYoungRead(error: unknown): unknown {
+  if (!(error instanceof GrpcError)) return error;
+  const code = sourceCodes[error.code] ?? 'SOURCE_UNAVAILABLE';
+  return new EngineError(code, error.message, { details: { grpcCode: grpcCodeName(error.code) }, cause: error });
 }
 
 export function targetFailure(error: unknown): unknown {

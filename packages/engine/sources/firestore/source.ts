@@ -10,11 +10,19 @@ import {
   type RecordBatch,
   type ScanOptions,
   type ScopedReadOptions,
+  type SnapshotOptions,
   type SourceCallOptions,
   type SourceUsage,
 } from '../../ports/index.ts';
 import type { FirestoreClient } from './client.ts';
-import { type DatabaseInfo, databaseInfo, type ProbeResult, probe, snapshotTime } from './database-info.ts';
+import {
+  type DatabaseInfo,
+  databaseInfo,
+  lastingSnapshotTime,
+  type ProbeResult,
+  probe,
+  snapshotTime,
+} from './database-info.ts';
 import { type CollectionNode, collectionTree } from './scan/collection-tree.ts';
 import { listCollectionIds } from './scan/collections.ts';
 import { countRange } from './scan/count.ts';
@@ -38,8 +46,8 @@ export class FirestoreSource implements DocumentSource {
     return this.client.usage;
   }
 
-  snapshotTime(options?: SourceCallOptions): Promise<Instant> {
-    return snapshotTime(this.client, options);
+  snapshotTime({ isLasting = false, ...options }: SnapshotOptions = {}): Promise<Instant> {
+    return isLasting ? lastingSnapshotTime(this.client, options) : snapshotTime(this.client, options);
   }
 
   async earliestReadTime(options?: SourceCallOptions): Promise<Instant> {

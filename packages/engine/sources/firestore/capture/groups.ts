@@ -115,7 +115,13 @@ export class CollectionGroups {
     const before = this.#client.usage.documentsRead;
     try {
       const query = { from: [{ allDescendants: true }] };
-      const all = await countQuery(this.#client, this.#client.root, query, reads, grpcCode.DEADLINE_EXCEEDED);
+      const all = await countQuery(
+        this.#client,
+        this.#client.root,
+        query,
+        reads,
+        (code) => code === grpcCode.DEADLINE_EXCEEDED,
+      );
       const counts = await mapLimited(this.ids, countsAtOnce, (id) => countGroup(this.#client, id, reads));
       return counts.reduce((sum, count) => sum + count, 0) === all;
     } catch (error) {

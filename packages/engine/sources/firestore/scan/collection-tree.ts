@@ -2,9 +2,9 @@
 
 import { everything, type PathRange, type ReadOptions, type Scope } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { sourceFailure } from '../failures.ts';
 import { mapLimited } from '../map-limited.ts';
 import { intersect, subtreeOf } from '../names.ts';
+import { readFailure } from '../read-failure.ts';
 import { listCollectionIds } from './collections.ts';
 import { countQuery, countRange } from './count.ts';
 import { collectionIdsOnPath, partitionCutsIfOffered, samplePaths } from './discovery.ts';
@@ -31,7 +31,7 @@ export async function collectionTree(client: FirestoreClient, options: ReadOptio
     for await (const path of listCollectionIds(client, '', options)) roots.push(path);
     return await mapLimited(roots, collectionsAtOnce, (path) => describe(client, path, options));
   } catch (error) {
-    throw sourceFailure(error);
+    throw await readFailure(client, error, options);
   }
 }
 

@@ -2,8 +2,8 @@
 
 import type { ReadOptions } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { sourceFailure } from '../failures.ts';
 import { messages, methods } from '../protos.ts';
+import { readFailure } from '../read-failure.ts';
 import { timestampMessage } from './query.ts';
 
 const pageSize = 300;
@@ -24,8 +24,8 @@ export async function* listCollectionIds(
     const page = await client
       .unary(methods.listCollectionIds, client.routing('parent'), request, options.signal)
       .then((bytes) => messages.listCollectionIdsResponse.decode(bytes))
-      .catch((error: unknown) => {
-        throw sourceFailure(error);
+      .catch(async (error: unknown) => {
+        throw await readFailure(client, error, options);
       });
     yield* (page.collectionIds as string[] | undefined) ?? [];
     pageToken = (page.nextPageToken as string | undefined) ?? '';

@@ -9,9 +9,10 @@ import {
   type ScopedReadOptions,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { sourceFailure } from '../failures.ts';
 import { mapLimited } from '../map-limited.ts';
+import { collectionIdOf, parentOf } from '../names.ts';
 import { messages, methods } from '../protos.ts';
+import { readFailure } from '../read-failure.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { discoverGroups, partitionCutsIfOffered } from './discovery.ts';
 import { parentName, structuredQuery, timestampMessage } from './query.ts';
@@ -19,8 +20,8 @@ import { scanRange } from './scan.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
 const timeoutMs = 120_000;
-/** Pieces a count is cut into when the whole takes the database too long. */
-const pieces = 16;
+/** Pieces a group's count is cut into when the whole takes the database too long. */
+const pieces = 64;
 const piecesAtOnce = 4;
 
 export async function countRange(
@@ -36,15 +37,29 @@ export async function countRange(
       total += await countPart(client, part, options);
     return total;
   } catch (error) {
-    // Some emulators do not aggregate over all collections at once: then names are counted, which costs reads.
-    if (error instanceof GrpcError && isRefusal(error)) return countByScan(client, range, options);
-    throw sourceFailure(error);
+    // Names can be counted whatever a database does not aggregate, which costs reads.
+    if (error instanceof GrpcError && isRefusal(error.code)) return countByScan(client, range, options);
+    throw await readFailure(client, error, options);
   }
 }
 
-function isRefusal(error: GrpcError): boolean {
-  return error.code === grpcCode.UNIMPLEMENTED || error.code === grpcCode.INVALID_ARGUMENT;
+/**
+ * Whatever the code: a database may refuse to count over all collections at once, or take longer than it gives itself.
+ * What passes by itself is tried again instead, and what concerns rights or names fails for every other query too.
+ */
+function isRefusal(code: number): boolean {
+  return !notRefusals.includes(code);
 }
+
+const notRefusals: readonly number[] = [
+  grpcCode.UNAVAILABLE,
+  grpcCode.ABORTED,
+  grpcCode.CANCELLED,
+  grpcCode.RESOURCE_EXHAUSTED,
+  grpcCode.PERMISSION_DENIED,
+  grpcCode.UNAUTHENTICATED,
+  grpcCode.NOT_FOUND,
+];
 
 async function countByScan(client: FirestoreClient, range: PathRange, options: ScopedReadOptions): Promise<number> {
   let total = 0;
@@ -52,34 +67,67 @@ async function countByScan(client: FirestoreClient, range: PathRange, options: S
   return total;
 }
 
-/** Tens of millions of documents outlast the time the database gives one aggregation: those are counted in pieces. */
-async function countPart(client: FirestoreClient, part: QueryPart, options: ReadOptions): Promise<number> {
-  const count = (piece: QueryPart, giveUpOn?: number): Promise<number> =>
-    countQuery(client, parentName(client, piece), structuredQuery(client, piece), options, giveUpOn);
+/** At once where the database does that; else as the sum over the collection groups, each in pieces when it is huge. */
+async function countPart(client: FirestoreClient, part: QueryPart, options: ScopedReadOptions): Promise<number> {
   try {
-    return await count(part, grpcCode.DEADLINE_EXCEEDED);
+    return await countQuery(client, parentName(client, part), structuredQuery(client, part), options, isRefusal);
   } catch (error) {
-    if (!(error instanceof GrpcError) || error.code !== grpcCode.DEADLINE_EXCEEDED) throw error;
-    const pieces = await cutApart(client, part, options);
-    const counts = await mapLimited(pieces, piecesAtOnce, (piece) => count(piece));
+    if (!(error instanceof GrpcError) || !isRefusal(error.code)) throw error;
+    if (part.collection !== null)
+      return await countInPieces(client, collectionIdOf(part.collection), part, options, error);
+    const groups = new Set([...(options.collectionIds ?? []), ...(await discoverGroups(client, options))]);
+    const counts = await mapLimited([...groups], piecesAtOnce, (id) => countGroupIn(client, id, part, options));
     return counts.reduce((sum, each) => sum + each, 0);
   }
 }
 
-async function cutApart(client: FirestoreClient, part: QueryPart, options: ReadOptions): Promise<QueryPart[]> {
-  const groups = [...(await discoverGroups(client, options))];
-  const cuts = (
-    await mapLimited(groups, piecesAtOnce, (id) => partitionCutsIfOffered(client, id, pieces, options))
-  ).flat();
+async function countGroupIn(
+  client: FirestoreClient,
+  id: string,
+  part: QueryPart,
+  options: ReadOptions,
+): Promise<number> {
+  try {
+    return await countQuery(client, client.root, groupQuery(client, id, part), options, isRefusal);
+  } catch (error) {
+    if (!(error instanceof GrpcError) || !isRefusal(error.code)) throw error;
+    return await countInPieces(client, id, part, options, error);
+  }
+}
+
+function groupQuery(client: FirestoreClient, collectionId: string, part: QueryPart): Record<string, unknown> {
+  return { ...structuredQuery(client, part), from: [{ collectionId, allDescendants: true }] };
+}
+
+/** `refusal` is thrown when the group cannot be cut. */
+async function countInPieces(
+  client: FirestoreClient,
+  groupId: string,
+  part: QueryPart,
+  options: ReadOptions,
+  refusal: GrpcError,
+): Promise<number> {
+  const parts = await cutApart(client, groupId, part, options);
+  if (parts.length === 1) throw refusal;
+  const counts = await mapLimited(parts, piecesAtOnce, (piece) => {
+    if (part.collection === null)
+      return countQuery(client, client.root, groupQuery(client, groupId, piece), options, isRefusal);
+    return countQuery(client, parentName(client, piece), structuredQuery(client, piece), options, isRefusal);
+  });
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+async function cutApart(
+  client: FirestoreClient,
+  groupId: string,
+  part: QueryPart,
+  options: ReadOptions,
+): Promise<QueryPart[]> {
+  const cuts = await partitionCutsIfOffered(client, groupId, pieces, options);
   const within = { start: part.start?.path ?? null, end: part.end?.path ?? null };
-  const isOwn = (path: string): boolean =>
-    part.collection === null ||
-    (path.startsWith(`${part.collection}/`) && !path.slice(part.collection.length + 1).includes('/'));
-  const own = cuts
-    .filter((path) => isOwn(path) && rangeContains(within, path) && path !== within.start)
-    .sort(comparePaths);
-  const step = Math.max(1, Math.floor(own.length / pieces));
-  const chosen = [...new Set(own)].filter((_, index) => index % step === 0);
+  const isOwn = (path: string): boolean => part.collection === null || parentOf(path) === part.collection;
+  const own = cuts.filter((path) => isOwn(path) && rangeContains(within, path) && path !== within.start);
+  const chosen = [...new Set(own)].sort(comparePaths);
   const bounds = [part.start, ...chosen.map((path) => ({ path, inclusive: true }))];
   return bounds.map((start, index) => {
     const next = bounds[index + 1];
@@ -101,7 +149,7 @@ export async function countQuery(
   parent: string,
   query: Record<string, unknown>,
   options: ReadOptions,
-  giveUpOn?: number,
+  giveUpOn?: (code: number) => boolean,
 ): Promise<number> {
   const request = messages.runAggregationQueryRequest.encode({
     parent,

@@ -4,8 +4,8 @@ import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import { type ReadOptions, type RecordBatch, recordKind } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
 import type { FirestoreClient } from '../client.ts';
-import { sourceFailure } from '../failures.ts';
 import { messages, methods } from '../protos.ts';
+import { readFailure } from '../read-failure.ts';
 import { throwIfAborted } from '../retry.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import { batchBytesTarget, DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
@@ -56,7 +56,7 @@ export async function* fetchDocuments(
     const rest = builder.take();
     if (rest !== undefined) yield rest;
   } catch (error) {
-    throw sourceFailure(error);
+    throw await readFailure(client, error, options);
   } finally {
     left.abort();
   }

@@ -8,9 +8,9 @@ import {
   rangeContains,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { sourceFailure } from '../failures.ts';
 import { mapLimited } from '../map-limited.ts';
 import { positionOf } from '../names.ts';
+import { readFailure } from '../read-failure.ts';
 import { countGroup } from './count.ts';
 import { discoverGroups, partitionCutsIfOffered } from './discovery.ts';
 import { queryPartsOf } from './scope.ts';
@@ -43,7 +43,7 @@ export async function planRanges(client: FirestoreClient, request: PlanRequest):
     );
     return rangesBetween(chosen);
   } catch (error) {
-    throw sourceFailure(error);
+    throw await readFailure(client, error, request);
   }
 }
 

@@ -128,6 +128,53 @@ describe('what a scan holds', () => {
     expect(harness.sandbox.control.counters().methods.RunAggregationQuery?.calls ?? 0).toBeGreaterThan(5);
   });
 
+  test.each(['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'INTERNAL', 'DEADLINE_EXCEEDED', 'UNIMPLEMENTED'] as const)(
+    'a count over all collections that is refused with %s is the sum over the groups',
+    async (status) => {
+      const readTime = await demo.source.snapshotTime();
+      const scope = wholeDatabase;
+      const expected = await demo.source.count(everything, { scope, readTime });
+      const range = { start: 'users', end: null };
+      const inRange = await demo.source.count(range, { scope, readTime });
+      for (const [asked, count] of [
+        [everything, expected],
+        [range, inRange],
+      ] as const) {
+        harness.sandbox.control.resetCounters();
+        harness.sandbox.control.addFault({ method: 'RunAggregationQuery', status, times: 1 });
+        expect(await demo.source.count(asked, { scope, readTime })).toBe(count);
+        expect(harness.sandbox.control.counters().methods.RunAggregationQuery?.calls).toBeGreaterThan(2);
+        harness.sandbox.control.clearFaults();
+      }
+    },
+  );
+
+  test('with point-in-time recovery a backup is of a whole minute, which stays readable', async () => {
+    const lasting = harness.connect({ projectId: 'lasting' });
+    const database = { project: 'lasting', database: '(default)' };
+    expect(await lasting.source.snapshotTime({ isLasting: true })).not.toMatch(/:00\.000000000Z$/);
+    harness.sandbox.control.setPointInTimeRecovery(database, true);
+    await write(lasting, [{ path: 'a/b', fields: fields(1) }]);
+    harness.sandbox.control.moveClock(database, 2 * 60_000);
+    const readTime = await lasting.source.snapshotTime({ isLasting: true });
+    expect(readTime).toMatch(/:00\.000000000Z$/);
+    expect(await lasting.source.snapshotTime()).not.toBe(readTime);
+    harness.sandbox.control.moveClock(database, 3 * 3_600_000);
+    expect(await scanAll(lasting, { readTime })).toHaveLength(1);
+  });
+
+  test('a refusal that speaks of age is none while the read time is young', async () => {
+    const readTime = await demo.source.snapshotTime();
+    harness.sandbox.control.addFault({
+      method: 'RunQuery',
+      status: 'FAILED_PRECONDITION',
+      message: 'too old',
+      times: 1,
+    });
+    await expect(scanAll(demo, { readTime })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    harness.sandbox.control.clearFaults();
+  });
+
   test('the collection tree counts what is in each collection and below', async () => {
     const readTime = await demo.source.snapshotTime();
     const tree = await demo.source.collectionTree({ readTime });

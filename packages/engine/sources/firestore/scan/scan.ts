@@ -10,8 +10,8 @@ import {
   scopeContains,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
-import { sourceFailure } from '../failures.ts';
 import { messages } from '../protos.ts';
+import { readFailure } from '../read-failure.ts';
 import { throwIfAborted } from '../retry.ts';
 import { DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
 import { parentName, type QueryShape, structuredQuery, timestampMessage } from './query.ts';
@@ -32,7 +32,7 @@ export async function* scanRange(
     const rest = builder.take();
     if (rest !== undefined) yield* inScope([rest], options.scope);
   } catch (error) {
-    throw sourceFailure(error);
+    throw await readFailure(client, error, options);
   }
 }
 

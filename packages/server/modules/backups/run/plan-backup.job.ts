@@ -32,7 +32,8 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
   try {
     const { source } = firestore;
     const scope = scopeOf(row);
-    const readTime = await source.snapshotTime({ signal });
+    // What a restore is about to overwrite must hold the newest edits; other backups prefer an instant that lasts.
+    const readTime = await source.snapshotTime({ signal, isLasting: row.trigger !== 'pre_restore' });
     const expected = row.documentPaths
       ? row.documentPaths.length
       : await source.count(everything, { scope, readTime, signal });
