@@ -1,8 +1,8 @@
 import { createClient } from '@holdfast/contract/client';
+import { kinds, raceKind } from './fairness-kinds.ts';
 import { bucketAt, createWorld, pause, projectAt, type World } from './world.ts';
 
 const projects = 20;
-const queued = 500;
 const documents = 20_000;
 /** Starting a backup, looking at it every so often: what measuring itself may cost. */
 const slackMs = 1000;
@@ -10,13 +10,14 @@ const slackMs = 1000;
 type Backup = Awaited<ReturnType<World['client']['getBackup']>>;
 
 /**
- * One organization queues hundreds of backups, another asks for one. It may wait for those that run already, and for none
+ * One organization queues hundreds of jobs of a kind, another asks for one. It may wait for those that run already, and for none
  * of those that wait.
  */
-export async function chaosFairness(): Promise<boolean> {
+export async function chaosFairness({ queued }: { queued: number }): Promise<boolean> {
   const world = await createWorld({ documents, workers: 2 });
   try {
     const neighbour = await secondOrganization(world);
+    const areKindsFair = await fairnessOfKinds(world, neighbour, queued);
     const aloneMs = await backUp(neighbour.client, neighbour.projectId);
     const ids = await manyProjects(world);
     const started = await Promise.all(
@@ -41,19 +42,56 @@ export async function chaosFairness(): Promise<boolean> {
         longestRunningMs: runningMs,
       }),
     );
-    return held;
+    return held && areKindsFair;
   } finally {
     await world.close();
   }
+}
+
+/** Those under way when the neighbour asks, and as many that begin beside its own. */
+const endedBeforeMax = 24;
+
+/** The same for every other kind of job. */
+async function fairnessOfKinds(
+  world: World,
+  neighbour: { client: World['client']; projectId: string; destinationId: string },
+  queued: number,
+): Promise<boolean> {
+  const projectIds = await manyProjects(world);
+  const backupIds: string[] = [];
+  for (const projectId of projectIds) backupIds.push(await completedBackup(world.client, projectId));
+  const many = { client: world.client, projectIds, backupIds, destinationIds: [world.destinationId] };
+  const one = {
+    client: neighbour.client,
+    projectIds: [neighbour.projectId],
+    backupIds: [await completedBackup(neighbour.client, neighbour.projectId)],
+    destinationIds: [neighbour.destinationId],
+  };
+  let areFair = true;
+  for (const kind of kinds) {
+    // A backup has one verification at a time, so there are as many as backups.
+    const result = await raceKind(kind, many, one, kind.name === 'verification' ? backupIds.length : queued);
+    areFair &&= result.endedBefore <= endedBeforeMax;
+    console.log(JSON.stringify({ name: 'chaos fairness', ...result }));
+  }
+  return areFair;
+}
+
+async function completedBackup(client: World['client'], projectId: string): Promise<string> {
+  const started = await client.createBackup({ body: { projectId } });
+  if ('dryRun' in started) throw new Error('a backup was not started');
+  const backup = await untilEnded(client, started.id);
+  if (backup.status !== 'completed') throw new Error(`the backup ${backup.status}: ${backup.error?.message}`);
+  return backup.id;
 }
 
 async function secondOrganization({ cluster, session, firestore, s3 }: World) {
   const person = createClient({ baseUrl: cluster.address, token: session.token });
   const { id } = await person.createOrganization({ body: { name: 'Neighbour' } });
   const client = createClient({ baseUrl: cluster.address, token: session.token, organizationId: id });
-  await client.createStorageDestination({ body: bucketAt(s3) });
+  const destination = await client.createStorageDestination({ body: bucketAt(s3) });
   const project = await client.createProject({ body: projectAt(firestore, 'Neighbour') });
-  return { client, projectId: project.id };
+  return { client, projectId: project.id, destinationId: destination.id };
 }
 
 async function manyProjects({ client, projectId, firestore }: World): Promise<string[]> {

@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util';
 
-/** `npm run chaos -- NAME [--runs N] [--documents N]`: breaks the service on purpose and says whether its promises held. */
+/** `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N]`: breaks the service on purpose and says whether its promises held. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: 'string' }, documents: { type: 'string', default: '300000' } },
+  options: {
+    runs: { type: 'string' },
+    documents: { type: 'string', default: '300000' },
+    jobs: { type: 'string', default: '500' },
+  },
 });
 
 const registry: Record<string, () => Promise<boolean>> = {
@@ -17,7 +21,7 @@ const registry: Record<string, () => Promise<boolean>> = {
       runs: Number(values.runs ?? 10),
       documents: Number(values.documents),
     }),
-  fairness: async () => (await import('./fairness.ts')).chaosFairness(),
+  fairness: async () => (await import('./fairness.ts')).chaosFairness({ queued: Number(values.jobs) }),
   outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };
