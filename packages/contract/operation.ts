@@ -107,8 +107,9 @@ export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
     codes.push('VALIDATION_ERROR', 'ORGANIZATION_NOT_FOUND');
     if (operation.access.role !== 'viewer') codes.push('PERMISSION_DENIED');
   }
-  if (operation.query || operation.body) codes.push('VALIDATION_ERROR');
-  if (operation.body) codes.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
+  if (operation.query) codes.push('VALIDATION_ERROR');
+  // A body that nobody asked for is refused too.
+  if (operation.method !== 'GET') codes.push('VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE');
   if (takesIdempotencyKey(operation)) {
     codes.push('VALIDATION_ERROR', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED');
   }

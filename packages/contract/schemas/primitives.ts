@@ -149,7 +149,7 @@ export const pageLimit = () =>
   z.coerce
     .number<number | string>({ error: 'must be a whole number of at least 1' })
     .min(1, { error: 'must be a whole number of at least 1' })
-    .multipleOf(1, { error: 'must be a whole number of at least 1' })
+    .refine(Number.isInteger, { error: 'must be a whole number of at least 1' })
     .transform((value) => Math.min(value, pageLimitMax))
     .default(pageLimitDefault)
     .meta({

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+
+/**
+ * `npm run fuzz -- NAME… [--cases N] [--seed N]`: the tests called `<name>.fuzz.test.ts` with many more cases than an
+ * ordinary run gives them. Without names all of them.
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { cases: { type: 'string', default: '10000' }, seed: { type: 'string' } },
+});
+const nameOf = (path: string) => basename(path, '.fuzz.test.ts');
+const files = globSync('{packages,bench}/**/*.fuzz.test.ts', { exclude: ['**/node_modules/**'] });
+const unknown = positionals.filter((name) => !files.some((path) => nameOf(path) === name));
+if (unknown.length > 0) {
+  console.error(`There is no fuzz called ${unknown.join(', ')}. There are: ${files.map(nameOf).sort().join(', ')}.`);
+  process.exit(2);
+}
+const chosen = files.filter((path) => positionals.length === 0 || positionals.includes(nameOf(path)));
+const environment = {
+  ...process.env,
+  FUZZ_CASES: values.cases,
+  ...(values.seed === undefined ? {} : { FUZZ_SEED: values.seed }),
+};
+const { status } = spawnSync('vitest', ['run', ...chosen], {
+  stdio: 'inherit',
+  env: environment,
+  shell: process.platform === 'win32',
+});
+process.exit(status ?? 1);
