@@ -1,6 +1,7 @@
 import { listGcsBuckets, listS3Buckets } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
+import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
 import { createStorage, deleteStorage, updateStorage } from './change-storage.ts';
 import { checkStorage, recordCheck } from './check-storage.ts';
@@ -8,6 +9,9 @@ import type { OrphanObject, StorageContext } from './context.ts';
 import { presentStorage } from './present-storage.ts';
 import { type DestinationRow, destinationEtag, storageStore } from './storage-store.ts';
 import { taskHandlers } from './task-routes.ts';
+
+/** A person waits in front of the form. */
+const listTimeoutMs = 10_000;
 
 export function storageHandlers(context: StorageContext): Handlers {
   const { database, cursors, clock } = context.platform;
@@ -79,24 +83,27 @@ export function storageHandlers(context: StorageContext): Handlers {
       return { data: check.test };
     },
 
-    listBuckets: async ({ body, signal }) => {
+    listBuckets: async ({ body, signal: gone }) => {
+      const late = AbortSignal.timeout(listTimeoutMs);
+      const options = { signal: AbortSignal.any([gone, late]), retry: { attemptsMax: 2 } };
       const endpoint = 'endpoint' in body ? body.endpoint : undefined;
       context.stores.checkEndpoint(endpoint);
       try {
         await context.stores.requireReachable(endpoint);
         const names =
           body.type === 'gcs'
-            ? await listGcsBuckets(context.stores.gcsConnection(null, body.credentials), { signal })
+            ? await listGcsBuckets(context.stores.gcsConnection(null, body.credentials), options)
             : await listS3Buckets(
                 context.stores.s3Connection(
                   body.type,
                   { region: body.region ?? null, endpoint: body.endpoint ?? null, forcePathStyle: body.forcePathStyle },
                   body.credentials,
                 ),
-                { signal, retry: { attemptsMax: 2 } },
+                options,
               );
         return { data: { buckets: names.slice(0, 1000).map((name) => ({ name, region: null, createdAt: null })) } };
       } catch (error) {
+        if (late.aborted) throw new Problem('STORAGE_UNAVAILABLE', 'The storage did not answer in time.');
         throw toProblem(error);
       }
     },
