@@ -34,7 +34,6 @@ export function useService(): void {
     shop = await protectProject(app);
     folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
     loadSample(shop.firestore.control.database(database), { documents, seed: 7 });
-    process.env.METADATA_SERVER_DETECTION = 'none';
     process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
     firestore = new Firestore({ projectId: 'shop' });
     const account = await app.request('POST', '/api/v1/organizations/current/service-account', {
@@ -48,7 +47,6 @@ export function useService(): void {
     await firestore.terminate();
     vi.unstubAllEnvs();
     delete process.env.FIRESTORE_EMULATOR_HOST;
-    delete process.env.METADATA_SERVER_DETECTION;
     await app.close();
     await shop.close();
     await rm(folder, { recursive: true, force: true });

@@ -18,12 +18,10 @@ beforeAll(async () => {
   sandbox = await startFirestoreSandbox();
   process.env.FIRESTORE_EMULATOR_HOST = sandbox.address;
   // The clients would otherwise look for a metadata server on the network.
-  process.env.METADATA_SERVER_DETECTION = 'none';
 });
 
 afterAll(async () => {
   delete process.env.FIRESTORE_EMULATOR_HOST;
-  delete process.env.METADATA_SERVER_DETECTION;
   await sandbox.stop();
 });
 

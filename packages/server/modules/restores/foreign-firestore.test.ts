@@ -1,0 +1,70 @@
+import { Firestore, GeoPoint, Timestamp } from '@google-cloud/firestore';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type ForeignFirestore,
+  isForeignFirestoreInstalled,
+  startForeignFirestore,
+} from '../../../engine/testing/foreign-firestore.ts';
+import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind the service', () => {
+  let app: TestApp;
+  let shop: ProtectedProject;
+  let foreign: ForeignFirestore;
+  let firestore: Firestore;
+  let as: { token: string; organizationId: string };
+  beforeAll(async () => {
+    [app, foreign] = await Promise.all([startTestApp(), startForeignFirestore()]);
+    shop = await protectProject(app);
+    as = { token: shop.owner.token, organizationId: shop.organizationId };
+    process.env.FIRESTORE_EMULATOR_HOST = foreign.address;
+    firestore = new Firestore({ projectId: 'foreign' });
+  });
+  afterAll(async () => {
+    delete process.env.FIRESTORE_EMULATOR_HOST;
+    await firestore?.terminate();
+    await app?.close();
+    await shop?.close();
+    await foreign?.stop();
+  });
+
+  const post = async (path: string, body: object) => {
+    const answer = await app.request('POST', `/api/v1${path}`, { ...as, body });
+    expect([201, 202], answer.text).toContain(answer.status);
+    return answer.body.data;
+  };
+  const contents = async () => {
+    const found = (await firestore.collectionGroup('orders').get()).docs;
+    return Object.fromEntries(found.map((document) => [document.ref.path, document.data()]));
+  };
+
+  test('is backed up through the API, damaged, and restored to what it was', async () => {
+    const writer = firestore.batch();
+    for (let index = 0; index < 200; index++)
+      writer.set(firestore.doc(`users/u${index}/orders/o${index}`), {
+        count: index,
+        at: Timestamp.fromMillis(1_700_000_000_123),
+        place: new GeoPoint(1.5, -2.5),
+        bytes: Buffer.from([0, 255]),
+        list: [null, true, 'x'],
+        user: firestore.doc(`users/u${index}`),
+      });
+    await writer.commit();
+    const before = await contents();
+    expect(Object.keys(before)).toHaveLength(200);
+
+    const connection = { type: 'emulator', host: foreign.address };
+    const project = await post('/projects', { name: 'Foreign', sourceProjectId: 'foreign', connection });
+    const backup = await post('/backups', { projectId: project.id });
+    const made = await untilEnded(app, `/api/v1/backups/${backup.id}`, as);
+    expect(made, JSON.stringify(made.error)).toMatchObject({ status: 'completed', documentCount: 200 });
+
+    await firestore.doc('users/u1/orders/o1').delete();
+    await firestore.doc('users/u2/orders/o2').set({ damaged: true });
+    const started = await post('/backups/restore', { backupId: backup.id });
+    const restored = await untilEnded(app, `/api/v1/backups/restore/${started.id}`, as);
+    expect(restored, JSON.stringify(restored.error)).toMatchObject({ status: 'completed', errors: { count: 0 } });
+    expect(await contents()).toEqual(before);
+  });
+});
