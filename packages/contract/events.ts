@@ -15,8 +15,6 @@ export interface EventDefinition {
   readonly name: EventName;
   readonly description: string;
   readonly formats: { readonly [F in EventFormat]?: { readonly data: z.ZodType; readonly sample: object } };
-  /** The feature that will send it; until then it can be subscribed to and never comes. */
-  readonly waitsFor?: 'point-in-time recovery';
 }
 
 const descriptions: Readonly<Record<EventName, string>> = {
@@ -32,6 +30,7 @@ const descriptions: Readonly<Record<EventName, string>> = {
   'pitr.enabled': 'Point-in-time recovery was switched on for a project.',
   'pitr.disabled': 'Point-in-time recovery was switched off for a project.',
   'pitr.change_captured': 'Changes were captured; many are told in one event.',
+  'pitr.anomaly': 'Many documents were deleted within a minute; the moment before it is suggested for recovery.',
   'schedule.created': 'A schedule was created.',
   'schedule.updated': 'A schedule was changed.',
   'schedule.deleted': 'A schedule was deleted.',
@@ -51,20 +50,14 @@ const descriptions: Readonly<Record<EventName, string>> = {
   'invitation.accepted': 'An invited person accepted.',
 };
 
-function waitsFor(name: EventName): EventDefinition['waitsFor'] {
-  if (name.startsWith('pitr.')) return 'point-in-time recovery';
-  return undefined;
-}
-
 function define(name: EventName): EventDefinition {
   const standard = { data: standardData[name], sample: standardSamples[name] };
-  const feature = waitsFor(name);
   const simpleName = name as SimpleEventName;
   const formats =
     name in simpleData
       ? { standard, simple: { data: simpleData[simpleName], sample: simpleSamples[simpleName] } }
       : { standard };
-  return { name, description: descriptions[name], formats, ...(feature && { waitsFor: feature }) };
+  return { name, description: descriptions[name], formats };
 }
 
 export const events: Readonly<Record<EventName, EventDefinition>> = Object.fromEntries(

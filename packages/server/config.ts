@@ -190,6 +190,18 @@ const variables = z.object({
     .max(100)
     .default(50)
     .describe('A backup that lost this share of its documents, or of a large collection, freezes retention.'),
+  PITR_SEGMENT_SECONDS: z.coerce
+    .number()
+    .min(0.05)
+    .max(300)
+    .default(10)
+    .describe('How often captured changes are sealed as a segment of the log, when there are some.'),
+  PITR_READS_PER_HOUR: z.coerce
+    .number()
+    .int()
+    .min(1000)
+    .default(2_000_000)
+    .describe('Documents that catching up may read within an hour, per project; then capture waits and the gap grows.'),
   JOB_ATTEMPTS: attempts(5).describe('How often a piece of a job is tried before a fault that may pass ends the job.'),
   SOURCE_RETRY_ATTEMPTS: attempts(10).describe('How often one call to a source is tried, with growing pauses between.'),
   STORAGE_RETRY_ATTEMPTS: attempts(12).describe('How often one call to a storage destination is tried.'),

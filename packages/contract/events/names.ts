@@ -29,6 +29,7 @@ export const eventNames = [
   'pitr.enabled',
   'pitr.disabled',
   'pitr.change_captured',
+  'pitr.anomaly',
   'schedule.created',
   'schedule.updated',
   'schedule.deleted',

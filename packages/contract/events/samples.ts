@@ -140,6 +140,16 @@ export const standardSamples: { readonly [N in EventName]: z.infer<(typeof stand
     project: { id: project.id, name: project.name },
     changes: { count: 42, fromTimestamp: createdAt, toTimestamp: completedAt, collections: ['orders', 'users'] },
   },
+  'pitr.anomaly': {
+    project,
+    anomaly: {
+      reason: 'mass_deletion',
+      deletes: 5021,
+      documents: 5300,
+      suggestedPointInTime: createdAt,
+      collections: ['orders'],
+    },
+  },
   'schedule.created': { schedule, project },
   'schedule.updated': { schedule, project },
   'schedule.deleted': { schedule: { ...schedule, enabled: false, nextRunAt: null }, project },

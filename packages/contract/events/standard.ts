@@ -125,6 +125,16 @@ export const standardData = {
       collections: z.array(firestoreName({ max: 6144 })).max(1000),
     }),
   }),
+  'pitr.anomaly': z.object({
+    project,
+    anomaly: z.object({
+      reason: z.literal('mass_deletion'),
+      deletes: count(),
+      documents: count().describe('Documents in the newest base.'),
+      suggestedPointInTime: timestamp().describe('The moment just before.'),
+      collections: z.array(firestoreName({ max: 1500 })).max(100),
+    }),
+  }),
   'schedule.created': scheduleData,
   'schedule.updated': scheduleData,
   'schedule.deleted': scheduleData,

@@ -93,13 +93,12 @@ function describeEvent(
     ...schemas.convert(bodySchema(event, format, definition.data), 'output'),
     description: event.description,
   });
-  const waits = event.waitsFor ? ` Sent once ${event.waitsFor} is available.` : '';
   return {
     post: {
       operationId: `on${name}`,
       tags: ['Events'],
       summary: event.description.replace(/\.$/, ''),
-      description: `${event.description}${waits} ${simple ? 'Simple format: sent once.' : 'Standard format: up to five attempts.'}`,
+      description: `${event.description} ${simple ? 'Simple format: sent once.' : 'Standard format: up to five attempts.'}`,
       security: [{}],
       parameters: headersByFormat[format],
       requestBody: {

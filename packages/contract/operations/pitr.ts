@@ -19,7 +19,6 @@ const tag = 'Point-in-time recovery';
 const params = z.object({ projectId: pathId() });
 const reads = member('viewer', 'projects:read');
 const switches = member('member', 'projects:write');
-const available = false;
 const sourceErrors = ['SOURCE_AUTH_ERROR', 'SOURCE_UNAVAILABLE', 'SOURCE_QUOTA_EXCEEDED'] as const;
 const readErrors = [
   'PROJECT_NOT_FOUND',
@@ -41,7 +40,6 @@ export const enablePitr = operation({
   summary: 'Switch point-in-time recovery on',
   description: 'Takes a base backup and captures every change from then on.',
   access: switches,
-  available,
   params,
   body: enablePitrRequest,
   bodyOptional: true,
@@ -57,7 +55,6 @@ export const disablePitr = operation({
   summary: 'Switch point-in-time recovery off',
   description: 'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true.',
   access: switches,
-  available,
   params,
   body: disablePitrRequest,
   bodyOptional: true,
@@ -73,7 +70,6 @@ export const getPitr = operation({
   summary: 'Show the recovery window',
   description: 'Which instants can be reached, where the gaps are, and how far capture is behind.',
   access: reads,
-  available,
   params,
   success: ok(pitrWindow),
   errors: ['PROJECT_NOT_FOUND'],
@@ -87,7 +83,6 @@ export const listDocumentHistory = operation({
   summary: 'List the versions of a document',
   description: 'Every captured version, newest first.',
   access: reads,
-  available,
   params,
   query: documentHistoryQuery,
   success: list(documentVersion),
@@ -102,7 +97,6 @@ export const viewPitrCollections = operation({
   summary: 'List the collections at a moment',
   description: 'A tree of collections with their document counts, as they were.',
   access: views,
-  available,
   params,
   query: viewCollectionsQuery,
   success: list(collectionNode),
@@ -117,7 +111,6 @@ export const viewPitrDocuments = operation({
   summary: 'List documents at a moment',
   description: 'In the order of their names, as they were.',
   access: views,
-  available,
   params,
   query: viewDocumentsQuery,
   success: listWith(backupDocument, documentsScanned),
@@ -132,7 +125,6 @@ export const viewPitrDiff = operation({
   summary: 'Compare a moment',
   description: 'What changed from that moment to the live database, to another moment or to a backup, field by field.',
   access: views,
-  available,
   params,
   query: viewDiffQuery,
   success: page(backupDiff),

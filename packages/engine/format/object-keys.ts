@@ -53,3 +53,8 @@ const ownerIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export function isOwnerId(text: string): boolean {
   return ownerIdPattern.test(text);
 }
+
+/** Everything of a log lies below it. */
+export function logPrefix(logId: string): string {
+  return `${logsPrefix}${logId}/`;
+}

@@ -42,6 +42,8 @@ export interface CaptureOptions extends SourceCallOptions {
 /** Plain JSON; belongs to the end of the batch it came with. */
 export interface CapturePosition {
   readonly collectionIds: readonly string[];
+  /** The last instant at which it was proved that no document lies in another collection. */
+  readonly provedThrough: Instant;
   /** Base64; null when only the instant is known. */
   readonly resumeToken: string | null;
 }

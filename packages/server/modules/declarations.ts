@@ -6,6 +6,7 @@ import { authenticationFunctions } from './auth/authenticate.sql.ts';
 import { authSealedColumns } from './auth/sealed-columns.ts';
 import { backupJobs, purgeObjectsJob } from './backups/index.ts';
 import { organizationSealedColumns } from './organizations/sealed-columns.ts';
+import { pitrJobs } from './pitr/index.ts';
 import { projectSealedColumns } from './projects/sealed-columns.ts';
 import { restoreJobs } from './restores/index.ts';
 import { storageJobs } from './storage/index.ts';
@@ -20,6 +21,7 @@ export const jobDefinitions: readonly JobSettings[] = [
   ...backupJobs,
   purgeObjectsJob,
   ...restoreJobs,
+  ...pitrJobs,
   finalEventJob,
 ];
 

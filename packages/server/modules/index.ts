@@ -33,12 +33,21 @@ import {
   planOf,
   roleIn,
 } from './organizations/index.ts';
+import {
+  capturedState,
+  createPitrModule,
+  endPitrOf,
+  momentsOf,
+  type PitrContext,
+  pitrOfProjects,
+  pitrStore,
+  rewrapLogs,
+} from './pitr/index.ts';
 import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
 import {
   backupsRead,
   createRestoresModule,
   moveRestores,
-  noMoments,
   openWorkOf,
   readersOf,
   requestDrill,
@@ -75,7 +84,7 @@ export function composeModules(platform: Platform): Composition {
       (await storageStore.find(transaction, organizationId, id)) !== undefined,
     countProjects,
     measureBackups: organizationTotals,
-    rewraps: [rewrapBackups(queue), rewrapJournals],
+    rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
     purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
   });
   const notifications = createNotificationsModule(platform);
@@ -105,10 +114,15 @@ export function composeModules(platform: Platform): Composition {
         ...(await runningJobs(transaction, organizationId, projectId)),
         ...(await openWorkOf(transaction, organizationId, projectId)),
       ],
+      pitr: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
       bytesPerDocument,
       deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
-      removed: (transaction, project) => deleteSchedulesOf(schedulesContext, transaction, project),
+      removed: async (transaction, project) => {
+        await deleteSchedulesOf(schedulesContext, transaction, project);
+        await endPitrOf(pitrContext, transaction, project);
+      },
       move: async (transaction, project, toOrganizationId) => {
+        await endPitrOf(pitrContext, transaction, project);
         await moveBackups(backupsContext, transaction, project, toOrganizationId);
         await moveRestores(transaction, project, toOrganizationId);
         await moveSchedules(transaction, project, toOrganizationId, clock.now());
@@ -127,13 +141,24 @@ export function composeModules(platform: Platform): Composition {
     stores,
     engine: new EngineResources(config.WORKER_CONCURRENCY),
     readers: readersOf,
+    captured: (row, signal) => capturedState(pitrContext, row, signal),
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
     onFreed: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>
       recordAnomaly(schedulesContext, transaction, backup, { reason, before: null, after: null }),
   };
   const backups = createBackupsModule(backupsContext);
-  const restores = createRestoresModule({ ...backupsContext, backups, moments: noMoments, sign: auth.sign });
+  const pitrContext: PitrContext = {
+    backups: backupsContext,
+    chains: backups,
+    troubles: notifications.troubles,
+  };
+  const restores = createRestoresModule({
+    ...backupsContext,
+    backups,
+    moments: momentsOf(pitrContext),
+    sign: auth.sign,
+  });
   const schedulesContext: SchedulesContext = {
     backups: backupsContext,
     organizations: { activeOf: activeOrganizations },
@@ -157,6 +182,7 @@ export function composeModules(platform: Platform): Composition {
       users: async (transaction, organizationId, destinationId) => [
         ...(await usersOfDestination(transaction, organizationId, destinationId)),
         ...(await scheduleStore.usersOfDestination(transaction, organizationId, destinationId)),
+        ...(await pitrStore.usersOfDestination(transaction, organizationId, destinationId)),
       ],
       ...storageTasks(backupsContext),
     },
@@ -172,6 +198,7 @@ export function composeModules(platform: Platform): Composition {
       backups,
       restores,
       createSchedulesModule(schedulesContext),
+      createPitrModule(pitrContext),
       createWebhooksModule(platform, audit.log),
     ],
     authenticator: auth.authenticator,

@@ -17,6 +17,14 @@ export interface OpenedLogSegment extends LogStretch {
   readonly data: Uint8Array;
 }
 
+export interface LogReadOptions extends CallOptions {
+  /** The segments to read, in the order of time, from a catalogue that knows them; absent: the store is listed. */
+  readonly keys?: readonly string[];
+}
+
+/** Segments fetched at a time; each is a few MiB at most. */
+const readAheadMax = 6;
+
 /** One captured version of a document. */
 export interface DocumentVersion {
   readonly time: Instant;
@@ -26,13 +34,12 @@ export interface DocumentVersion {
 
 /** A log, opened: its segments in the order of time. */
 export class LogReader {
-  readonly body: LogManifestBody;
   readonly context: SealContext;
   readonly #store: BlobStore;
 
-  private constructor(store: BlobStore, body: LogManifestBody, context: SealContext) {
+  /** For a caller that has the log's key already. */
+  constructor(store: BlobStore, context: SealContext) {
     this.#store = store;
-    this.body = body;
     this.context = context;
   }
 
@@ -43,20 +50,42 @@ export class LogReader {
       throw new EngineError('INTEGRITY_ERROR', 'The log belongs to another project.');
     const dataKey = await keys.unwrap(logId, clear.envelope);
     const body = (await object.open(logId, dataKey)) as LogManifestBody;
-    return new LogReader(store, body, { ownerId: logId, dataKey, database: body.database });
+    return new LogReader(store, { ownerId: logId, dataKey, database: body.database });
   }
 
   /** Segments that may hold changes after `from` and up to `through`, by the beginning of their stretch. */
   async *segments(
     from: Instant | null,
     through: Instant | null,
-    options: CallOptions = {},
+    options: LogReadOptions = {},
   ): AsyncGenerator<OpenedLogSegment> {
-    for await (const { key } of this.#store.list(logSegmentsPrefix(this.context.ownerId), options)) {
-      if (through !== null && startOf(key) > digits(through)) return;
-      const segment = await this.#open(await this.#store.get(key, options));
+    const keys = options.keys ?? this.#listed(through, options);
+    for await (const segment of this.#readAhead(keys, options)) {
       if (from === null || segment.coveredThrough > from) yield segment;
     }
+  }
+
+  async *#listed(through: Instant | null, options: CallOptions): AsyncGenerator<string> {
+    for await (const { key } of this.#store.list(logSegmentsPrefix(this.context.ownerId), options)) {
+      if (through !== null && startOf(key) > digits(through)) return;
+      yield key;
+    }
+  }
+
+  /** In order, a few being fetched at a time. */
+  async *#readAhead(
+    keys: Iterable<string> | AsyncIterable<string>,
+    options: CallOptions,
+  ): AsyncGenerator<OpenedLogSegment> {
+    const reading: Promise<OpenedLogSegment>[] = [];
+    const signal = options.signal ? { signal: options.signal } : {};
+    for await (const key of keys) {
+      const segment = this.#store.get(key, signal).then((bytes) => this.#open(bytes));
+      segment.catch(() => undefined);
+      reading.push(segment);
+      if (reading.length >= readAheadMax) yield await reading.shift()!;
+    }
+    for (const segment of reading) yield await segment;
   }
 
   /** Where the log covers time. Reads every segment: the control plane keeps the same from what writers return. */
@@ -68,7 +97,7 @@ export class LogReader {
   }
 
   /** Changes with from < time ≤ through, later ones later. */
-  async *changes(from: Instant, through: Instant, options: CallOptions = {}): AsyncGenerator<ReadRecord> {
+  async *changes(from: Instant, through: Instant, options: LogReadOptions = {}): AsyncGenerator<ReadRecord> {
     for await (const { data } of this.segments(from, through, options)) {
       for (const record of readRecords({ bytes: data }, this.context.database)) {
         const time = timeOf(record);
@@ -78,7 +107,7 @@ export class LogReader {
   }
 
   /** Every captured version of one document, oldest first. */
-  async history(path: string, options: CallOptions = {}): Promise<DocumentVersion[]> {
+  async history(path: string, options: LogReadOptions = {}): Promise<DocumentVersion[]> {
     const versions: DocumentVersion[] = [];
     for await (const { data } of this.segments(null, null, options)) {
       for (const record of readRecords({ bytes: data }, this.context.database)) {

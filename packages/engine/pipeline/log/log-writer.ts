@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import { newDataKey } from '../../crypto/key-ring.ts';
 import { storedBytesOf } from '../../format/descriptor.ts';
@@ -11,7 +13,7 @@ import type { ChangeBatch } from '../../ports/change-capture.ts';
 import type { Scope } from '../../ports/document-source.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { comparePaths } from '../../ports/path-order.ts';
-import type { RecordBatch } from '../../ports/record.ts';
+import { type RecordBatch, recordKind } from '../../ports/record.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
@@ -25,6 +27,11 @@ export interface LogSegment extends LogStretch {
   readonly key: string;
   readonly sequence: number;
   readonly changes: number;
+  readonly deletes: number;
+  /** Changes per collection id. */
+  readonly collections: Readonly<Record<string, number>>;
+  /** Which documents it may tell of, each once: how the history of one is found without a walk of the log. */
+  readonly pathHashes: readonly number[];
   readonly storedBytes: number;
 }
 
@@ -39,21 +46,25 @@ export interface CreateLogOptions {
 }
 
 /** Begins a log: an object that says whose it is and holds its key. Returns what sealing its segments needs. */
-export async function createLog({
-  store,
-  keys,
-  logId,
-  database,
-  scope,
-  createdAt,
-  from,
-}: CreateLogOptions): Promise<SealContext> {
+export async function createLog(options: CreateLogOptions): Promise<SealContext> {
+  const { keys, logId, database } = options;
   const dataKey = newDataKey();
-  const body: LogManifestBody = { formatVersion, logId, database, scope, createdAt, from };
-  const clear = { ownerId: logId, createdAt, envelope: await keys.wrap(logId, dataKey) };
-  const sealed = await sealManifest(body, { content: manifestContent.logRoot, ownerId: logId, dataKey, clear });
-  await store.put(logManifestKey(logId), sealed.bytes, { ifAbsent: true });
+  await writeLogManifest({ ...options, dataKey, envelope: await keys.wrap(logId, dataKey) }, { ifAbsent: true });
   return { ownerId: logId, dataKey, database };
+}
+
+export interface LogManifestOptions extends Omit<CreateLogOptions, 'keys'> {
+  readonly dataKey: Uint8Array;
+  readonly envelope: Envelope;
+}
+
+/** Writes a log's manifest, also again when its key was wrapped anew. */
+export async function writeLogManifest(options: LogManifestOptions, put: PutOptions = {}): Promise<void> {
+  const { store, logId, database, scope, createdAt, from, dataKey, envelope } = options;
+  const body: LogManifestBody = { formatVersion, logId, database, scope, createdAt, from };
+  const clear = { ownerId: logId, createdAt, envelope };
+  const sealed = await sealManifest(body, { content: manifestContent.logRoot, ownerId: logId, dataKey, clear });
+  await store.put(logManifestKey(logId), sealed.bytes, put);
 }
 
 export interface LogWriterOptions {
@@ -61,6 +72,8 @@ export interface LogWriterOptions {
   readonly codec: SegmentCodec;
   readonly context: SealContext;
   readonly nextSequence: number;
+  /** The end of the last segment, when it lies before what was covered: the next one tells of the quiet since. */
+  readonly quiet?: { readonly from: Instant; readonly through: Instant };
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly signal?: AbortSignal;
 }
@@ -74,6 +87,7 @@ export class LogWriter {
   constructor(options: LogWriterOptions) {
     this.#options = options;
     this.#sequence = options.nextSequence;
+    if (options.quiet) this.#quiet = { ...options.quiet, marks: [] };
   }
 
   /** Null when the batch was quiet and nothing was written yet. */
@@ -86,10 +100,9 @@ export class LogWriter {
       this.#quiet = { from: coveredFrom, through: batch.coveredThrough, marks: marks.slice(-1) };
       return null;
     }
-    const data =
-      batch.records === null ? new Uint8Array(0) : sortedByPath(batch.records, this.#options.context.database);
+    const { data, ...contents } = sortedByPath(batch.records, this.#options.context.database);
     const stretch = { coveredFrom, coveredThrough: batch.coveredThrough, marks: thin(marks), gap: batch.gap ?? null };
-    const segment = await this.#write(data, stretch, batch.records?.count ?? 0);
+    const segment = await this.#write(data, stretch, contents);
     this.#quiet = undefined;
     return segment;
   }
@@ -99,12 +112,13 @@ export class LogWriter {
     if (this.#quiet === undefined) return null;
     const { from, through, marks } = this.#quiet;
     const stretch = { coveredFrom: from, coveredThrough: through, marks, gap: null };
-    const segment = await this.#write(new Uint8Array(0), stretch, 0);
+    const { data, ...contents } = sortedByPath(null, '');
+    const segment = await this.#write(data, stretch, contents);
     this.#quiet = undefined;
     return segment;
   }
 
-  async #write(data: Uint8Array, stretch: LogStretch, changes: number): Promise<LogSegment> {
+  async #write(data: Uint8Array, stretch: LogStretch, contents: SegmentContents): Promise<LogSegment> {
     const { store, codec, context, lock, signal } = this.#options;
     const annex = encodeStretch(stretch);
     const position = { content: segmentContent.log, range: 0, sequence: this.#sequence, annex };
@@ -112,7 +126,7 @@ export class LogWriter {
     const key = logSegmentKey(context.ownerId, stretch.coveredFrom, descriptor.id);
     await store.put(key, bytes, { ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) });
     this.#sequence += 1;
-    return { ...stretch, key, sequence: descriptor.sequence, changes, storedBytes: storedBytesOf(descriptor) };
+    return { ...stretch, key, sequence: descriptor.sequence, ...contents, storedBytes: storedBytesOf(descriptor) };
   }
 }
 
@@ -122,9 +136,11 @@ function thin(marks: readonly Instant[]): readonly Instant[] {
   return step <= 1 ? marks : marks.filter((_, index) => (marks.length - 1 - index) % step === 0);
 }
 
+type SegmentContents = Pick<LogSegment, 'changes' | 'deletes' | 'collections' | 'pathHashes'>;
+
 /** Records come in the order of commits; a segment has them by path, and by time where a path repeats. */
-function sortedByPath(batch: RecordBatch, database: string): Uint8Array {
-  const records: ReadRecord[] = [...readRecords(batch, database)];
+function sortedByPath(batch: RecordBatch | null, database: string): SegmentContents & { data: Uint8Array } {
+  const records: ReadRecord[] = batch === null ? [] : [...readRecords(batch, database)];
   records.sort(
     (left, right) =>
       comparePaths(left.path, right.path) ||
@@ -132,6 +148,21 @@ function sortedByPath(batch: RecordBatch, database: string): Uint8Array {
       left.updateNanos - right.updateNanos,
   );
   const builder = new RecordBatchBuilder();
-  for (const { kind, path, body } of records) builder.add(kind, path, body);
-  return builder.take().bytes;
+  const collections: Record<string, number> = {};
+  const hashes = new Set<number>();
+  let deletes = 0;
+  for (const { kind, path, body } of records) {
+    builder.add(kind, path, body);
+    const id = path.split('/').at(-2)!;
+    collections[id] = (collections[id] ?? 0) + 1;
+    hashes.add(pathHash(path));
+    if (kind === recordKind.delete) deletes += 1;
+  }
+  const data = builder.isEmpty ? new Uint8Array(0) : builder.take().bytes;
+  return { data, changes: records.length, deletes, collections, pathHashes: [...hashes] };
+}
+
+/** 32 bits, signed: two documents share one so rarely that a needless read does no harm. */
+export function pathHash(path: string): number {
+  return crc32(path) | 0;
 }

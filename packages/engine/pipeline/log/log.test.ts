@@ -21,7 +21,10 @@ const at = (offset: number) => instantFromParts(base + offset, 0);
 const put = (path: string, offset: number, text: string) =>
   testDocument(path, { text: { stringValue: text } }, base + offset);
 
-const told = (offset: number) => ({ marks: [at(offset)], position: { collectionIds: [], resumeToken: null } });
+const told = (offset: number) => ({
+  marks: [at(offset)],
+  position: { collectionIds: [], provedThrough: at(offset), resumeToken: null },
+});
 
 /** A base backup of two documents at offset 0, then a log of three batches with a change every ten seconds. */
 async function baseAndLog() {

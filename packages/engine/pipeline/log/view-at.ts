@@ -16,16 +16,27 @@ export interface ViewAtOptions {
   readonly codec: SegmentCodec;
   /** When the caller knows it already, the log is not read twice. */
   readonly coverage?: LogCoverage;
+  /** The log's segments that matter, when the caller has a catalogue of them. */
+  readonly segmentKeys?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
 /** The database at an instant: the chain, and on top of it what the log captured up to then. */
-export async function viewAt({ chain, log, instant, scratch, codec, coverage, signal }: ViewAtOptions): Promise<View> {
+export async function viewAt({
+  chain,
+  log,
+  instant,
+  scratch,
+  codec,
+  coverage,
+  segmentKeys,
+  signal,
+}: ViewAtOptions): Promise<View> {
   const newest = chain.at(-1)!;
   const call = signal ? { signal } : {};
   const { snapshotTime, database } = newest.body;
   assertReachable(instant, snapshotTime, coverage ?? (await log.coverage(call)));
-  const changes = log.changes(snapshotTime, instant, call);
+  const changes = log.changes(snapshotTime, instant, { ...call, ...(segmentKeys ? { keys: segmentKeys } : {}) });
   const layers = await sortRecords(changes, { database, scratch, codec, ...call });
   return new View(database, [...chain, ...layers]);
 }

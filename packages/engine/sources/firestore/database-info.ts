@@ -24,6 +24,8 @@ export interface DatabaseInfo {
   readonly database: string;
   readonly locationId: string | undefined;
   readonly pointInTimeRecovery: boolean;
+  /** False for databases that were made without them: nobody can listen to those. */
+  readonly realtimeUpdates: boolean;
   /** How far back reads reach; moves on with the clock. */
   readonly earliestReadTime: Instant;
 }
@@ -69,12 +71,14 @@ export async function databaseInfo(client: FirestoreClient, options: SourceCallO
     const database = messages.database.decode(bytes) as {
       locationId?: string;
       pointInTimeRecoveryEnablement?: string;
+      realtimeUpdatesMode?: string;
       earliestVersionTime?: Timestamp;
     };
     return {
       database: client.database,
       locationId: database.locationId,
       pointInTimeRecovery: database.pointInTimeRecoveryEnablement === 'POINT_IN_TIME_RECOVERY_ENABLED',
+      realtimeUpdates: database.realtimeUpdatesMode !== 'REALTIME_UPDATES_MODE_DISABLED',
       earliestReadTime:
         database.earliestVersionTime === undefined ? anHourAgo() : toInstant(database.earliestVersionTime),
     };
@@ -89,6 +93,7 @@ export async function databaseInfo(client: FirestoreClient, options: SourceCallO
         database: client.database,
         locationId: undefined,
         pointInTimeRecovery: false,
+        realtimeUpdates: true,
         earliestReadTime: anHourAgo(),
       };
     }

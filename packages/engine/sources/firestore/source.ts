@@ -23,9 +23,10 @@ import {
   probe,
   snapshotTime,
 } from './database-info.ts';
+import { sourceFailure } from './failures.ts';
 import { type CollectionNode, collectionTree } from './scan/collection-tree.ts';
 import { listCollectionIds } from './scan/collections.ts';
-import { countRange } from './scan/count.ts';
+import { countRange, groupsHoldEverything } from './scan/count.ts';
 import { fetchDocuments } from './scan/fetch.ts';
 import { planRanges } from './scan/plan-ranges.ts';
 import { scanRange } from './scan/scan.ts';
@@ -89,6 +90,15 @@ export class FirestoreSource implements DocumentSource {
     let count = 0;
     for await (const batch of scanDocuments(this.client, documents, range, options)) count += batch.count;
     return count;
+  }
+
+  /** Whether the named collection groups hold every document there is, by the database's own counts. */
+  async holdsOnly(collectionIds: readonly string[], options: ReadOptions): Promise<boolean> {
+    try {
+      return await groupsHoldEverything(this.client, collectionIds, options);
+    } catch (error) {
+      throw sourceFailure(error);
+    }
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Envelope, KeyRing } from '@holdfast/engine';
+import type { BackupReader, Envelope, KeyRing, View } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
@@ -29,7 +29,18 @@ export interface BackupKeys {
   ): Promise<string | undefined>;
 }
 
+/** The newest state of a project that its log reaches: a view, and the chain below it. */
+export interface CapturedState {
+  view: View;
+  readers: readonly BackupReader[];
+  instant: string;
+  documentCount: number;
+  close(): Promise<void>;
+}
+
 export interface BackupsContext {
+  /** What captured changes come to, for a full backup that reads nothing from the source; undefined where none are captured. */
+  captured(row: BackupRow, signal: AbortSignal): Promise<CapturedState | undefined>;
   platform: Platform;
   audit: AuditLog;
   organizations: ActiveOrganizations;

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { SourceOpener } from './connection/open-source.ts';
-import type { ProjectStatistics } from './present-project.ts';
+import type { ProjectStatistics, ProjectView } from './present-project.ts';
 import type { ProjectRow } from './project-store.ts';
 
 /** What later modules tell this one about a project, put in by the composition. */
@@ -12,6 +12,12 @@ export interface ProjectDependents {
     organizationId: string,
     projectIds: readonly string[],
   ): Promise<Map<string, ProjectStatistics>>;
+  /** Point-in-time recovery of those that have it. */
+  pitr(
+    transaction: Transaction,
+    organizationId: string,
+    projectIds: readonly string[],
+  ): Promise<ReadonlyMap<string, ProjectView['pitr']>>;
   /** Jobs that work on the project now. */
   runningJobs(
     transaction: Transaction,

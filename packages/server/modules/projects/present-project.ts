@@ -34,14 +34,26 @@ export function presentConnection(row: ProjectRow): ProjectView['connection'] {
   };
 }
 
-export function presentProject(row: ProjectRow, statistics: ProjectStatistics = noStatistics): ProjectView {
+const noPitr: ProjectView['pitr'] = {
+  enabled: false,
+  status: 'stopped',
+  coveredFrom: null,
+  coveredTo: null,
+  gaps: [],
+};
+
+export function presentProject(
+  row: ProjectRow,
+  statistics: ProjectStatistics = noStatistics,
+  pitr: ProjectView['pitr'] = noPitr,
+): ProjectView {
   return {
     id: row.id,
     name: row.name,
     sourceProjectId: row.sourceProjectId,
     databaseId: row.databaseId,
     connection: presentConnection(row),
-    pitr: { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null, gaps: [] },
+    pitr,
     settings: {
       backupTimeoutMinutes: row.backupTimeoutMinutes ?? backupTimeoutMinutesDefault,
       readRateLimit: row.readRateLimit,

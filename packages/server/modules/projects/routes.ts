@@ -14,10 +14,11 @@ import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
 async function presentAll(context: ProjectsContext, organizationId: string, rows: readonly ProjectRow[]) {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const statistics = await context.platform.database.tenant(organizationId, (transaction) =>
-    context.dependents.statistics(transaction, organizationId, ids),
-  );
-  return rows.map((row) => presentProject(row, statistics.get(row.id) ?? noStatistics));
+  const { statistics, pitr } = await context.platform.database.tenant(organizationId, async (transaction) => ({
+    statistics: await context.dependents.statistics(transaction, organizationId, ids),
+    pitr: await context.dependents.pitr(transaction, organizationId, ids),
+  }));
+  return rows.map((row) => presentProject(row, statistics.get(row.id) ?? noStatistics, pitr.get(row.id)));
 }
 
 /** One project as the calls answer with it. */

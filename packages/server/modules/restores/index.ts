@@ -14,7 +14,6 @@ export type { Moments, RestoresContext } from './context.ts';
 export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
-export { noMoments } from './no-moments.ts';
 export { backupsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
 
 const expireEveryMs = hourMs;

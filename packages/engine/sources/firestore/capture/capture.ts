@@ -14,13 +14,12 @@ import { ListeningRun } from './listening-run.ts';
 import { ReadBudget } from './read-budget.ts';
 import { scanEverything } from './scan-everything.ts';
 
-const defaultProofIntervalMs = 10_000;
 const targetsPerStreamMax = 100;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const catchUpsMax = 3;
 
 export interface CaptureSettings {
-  /** How often, while something changes, it is proved that no collection is unknown. */
+  /** How often, while something changes, it is proved that no collection is unknown; as often as there are batches. */
   readonly proofIntervalMs?: number;
 }
 
@@ -47,7 +46,7 @@ class CaptureRun {
 
   constructor(source: FirestoreSource, settings: CaptureSettings, given: CaptureOptions) {
     const options = { ...captureDefaults, ...given };
-    const proofIntervalMs = settings.proofIntervalMs ?? defaultProofIntervalMs;
+    const proofIntervalMs = settings.proofIntervalMs ?? options.batchIntervalMs;
     const groups = new CollectionGroups(source.client, options.scope, proofIntervalMs);
     const covered = new CoveredTime(options, () => groups.ids);
     this.#parts = { source, options, groups, covered, budget: new ReadBudget(options.readsPerHourMax) };

@@ -19,7 +19,7 @@ export class CoveredTime {
     this.#options = options;
     this.#collectionIds = collectionIds;
     this.#through = options.from;
-    this.#provedThrough = options.from;
+    this.#provedThrough = options.position?.provedThrough ?? options.from;
     const token = options.position?.resumeToken ?? null;
     this.#resumeToken = token === null ? undefined : Buffer.from(token, 'base64');
   }
@@ -78,6 +78,7 @@ export class CoveredTime {
       marks: marks.filter((mark) => mark > coveredFrom && mark <= through),
       position: {
         collectionIds: this.#collectionIds(),
+        provedThrough: this.#provedThrough,
         resumeToken: more.resumeToken?.toString('base64') ?? null,
       },
       ...(gap === undefined ? {} : { gap }),

@@ -13,7 +13,7 @@ import { sourceFailure } from '../failures.ts';
 import { mapLimited } from '../map-limited.ts';
 import { collectionIdOf, subtreeOf } from '../names.ts';
 import { listCollectionIds } from '../scan/collections.ts';
-import { countGroup, countQuery } from '../scan/count.ts';
+import { countGroup, groupsHoldEverything } from '../scan/count.ts';
 import { collectionIdsOnPath, discoverGroups, sampleIds } from '../scan/discovery.ts';
 import { eachPath } from '../scan/records.ts';
 import type { QueryPart } from '../scan/scope.ts';
@@ -114,16 +114,7 @@ export class CollectionGroups {
     this.#provedMs = performance.now();
     const before = this.#client.usage.documentsRead;
     try {
-      const query = { from: [{ allDescendants: true }] };
-      const all = await countQuery(
-        this.#client,
-        this.#client.root,
-        query,
-        reads,
-        (code) => code === grpcCode.DEADLINE_EXCEEDED,
-      );
-      const counts = await mapLimited(this.ids, countsAtOnce, (id) => countGroup(this.#client, id, reads));
-      return counts.reduce((sum, count) => sum + count, 0) === all;
+      return await groupsHoldEverything(this.#client, this.ids, reads);
     } catch (error) {
       if (!(error instanceof GrpcError && cannotCount.has(error.code))) throw error;
       this.#canProve = false;

@@ -23,6 +23,7 @@ const timeoutMs = 120_000;
 /** Pieces a group's count is cut into when the whole takes the database too long. */
 const pieces = 64;
 const piecesAtOnce = 4;
+const groupsAtOnce = 8;
 
 export async function countRange(
   client: FirestoreClient,
@@ -142,6 +143,20 @@ async function cutApart(
 /** All documents of a collection group, wherever they lie. */
 export async function countGroup(client: FirestoreClient, collectionId: string, options: ReadOptions): Promise<number> {
   return countQuery(client, client.root, { from: [{ collectionId, allDescendants: true }] }, options);
+}
+
+const isTooLong = (code: number): boolean => code === grpcCode.DEADLINE_EXCEEDED;
+
+/** Whether the named groups hold every document there is: the count of all against the sum of the counts of each. */
+export async function groupsHoldEverything(
+  client: FirestoreClient,
+  collectionIds: readonly string[],
+  options: ReadOptions,
+): Promise<boolean> {
+  const query = { from: [{ allDescendants: true }] };
+  const all = await countQuery(client, client.root, query, options, isTooLong);
+  const counts = await mapLimited(collectionIds, groupsAtOnce, (id) => countGroup(client, id, options));
+  return counts.reduce((sum, count) => sum + count, 0) === all;
 }
 
 export async function countQuery(

@@ -10,6 +10,7 @@ import {
   stringifyLossless,
   type View,
   viewOfChain,
+  wholeDatabase,
 } from '@holdfast/engine';
 import { projectStore } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
@@ -32,6 +33,8 @@ export interface DiffRequest {
   signal: AbortSignal;
 }
 
+type PageRequest = Pick<DiffRequest, 'against' | 'collection' | 'limit' | 'position' | 'signal'>;
+
 export interface DiffPosition {
   after: string;
   readTime: string | null;
@@ -48,7 +51,8 @@ const pageBytesMax = 8 * 1024 * 1024;
 /** The live database is read as of one instant on all pages while it can be reached: for somewhat less than an hour. */
 const readTimeAgeMsMax = 50 * 60_000;
 
-interface OtherSide {
+/** What a view is compared with. */
+export interface OtherSide {
   database: string;
   readTime: string | null;
   /** Beyond this scope the other side knows nothing. */
@@ -68,23 +72,32 @@ export async function diffBackup(context: BackupsContext, request: DiffRequest):
       request.against === 'live'
         ? await openDatabase(context, organizationId, backupId, position?.readTime ?? null, signal)
         : await openBackup(context, organizationId, request.against, signal);
-    try {
-      const page = scope
-        ? await readPage(view, other, scope, request)
-        : { data: { against: request.against, added: [], removed: [], changed: [] }, through: null };
-      return {
-        data: page.data,
-        next: page.through === null ? null : { after: page.through, readTime: other.readTime },
-      };
-    } finally {
-      await other.close();
-    }
+    return await diffView(view, other, request, scope);
   } finally {
     await chain.close();
   }
 }
 
-async function openBackup(
+/** One page of what changed from a view to the other side, which is closed then. */
+export async function diffView(
+  view: View,
+  other: OtherSide,
+  request: PageRequest,
+  scope: Scope | undefined = narrowScope(wholeDatabase, request.collection),
+): Promise<DiffPage> {
+  try {
+    const page = scope
+      ? await readPage(view, other, scope, request)
+      : { data: { against: request.against, added: [], removed: [], changed: [] }, through: null };
+    const next = page.through === null ? null : { after: page.through, readTime: other.readTime };
+    return { data: page.data, next };
+  } finally {
+    await other.close();
+  }
+}
+
+/** Another backup of the project as the other side. */
+export async function openBackup(
   context: BackupsContext,
   organizationId: string,
   backupId: string,
@@ -156,7 +169,7 @@ async function readPage(
   view: View,
   other: OtherSide,
   scope: Scope,
-  { limit, position, against, signal }: DiffRequest,
+  { limit, position, against, signal }: PageRequest,
 ): Promise<{ data: Diff; through: string | null }> {
   const data: Diff = { against, added: [], removed: [], changed: [] };
   const deadlineMs = performance.now() + pageMs;

@@ -1,11 +1,13 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
 import {
+  collectionShape,
   type DocumentChange,
   decodeDocument,
   type FieldChange,
   type JsonFields,
   type JsonValue,
   type ManifestBody,
+  type View,
 } from '@holdfast/engine';
 
 export type DocumentView = DataOf<Operations['getBackupDocument']>;
@@ -18,6 +20,18 @@ const childrenMax = 1000;
 export function presentDocument(path: string, bytes: Uint8Array, snapshotTime: string): DocumentView {
   const { name, fields, createTime = snapshotTime, updateTime = snapshotTime } = decodeDocument(bytes);
   return { name, path, fields: keepSigns(fields) as DocumentView['fields'], createTime, updateTime };
+}
+
+/** The collections of a view with their counts, from the names alone; a backup's manifest has them already. */
+export async function collectionsOf(view: View, signal: AbortSignal): Promise<ManifestBody['collections']> {
+  const counts = new Map<string, number>();
+  for await (const page of view.entries({}, { signal })) {
+    for (const { path } of page) {
+      const shape = collectionShape(path);
+      counts.set(shape, (counts.get(shape) ?? 0) + 1);
+    }
+  }
+  return [...counts].map(([path, documents]) => ({ path, documents }));
 }
 
 // The manifest lists shapes such as `users/*/orders`; one whose parent holds no documents still hangs below it.

@@ -1,6 +1,6 @@
-import { mergeChain } from '@holdfast/engine';
+import { mergeChain, wholeDatabase, writeViewAsBackup } from '@holdfast/engine';
 import { openNamedChain, openNewestChain } from '../contents/newest-chain.ts';
-import type { BackupsContext } from '../context.ts';
+import type { BackupsContext, CapturedState } from '../context.ts';
 import {
   runSingleStep,
   type SingleStepJob,
@@ -16,6 +16,8 @@ export async function runMerge(context: BackupsContext, job: SingleStepJob): Pro
 
 async function merge(context: BackupsContext, work: SingleStepWork): Promise<SingleStepResult> {
   const { store, keys, signal, loaded } = work;
+  const captured = loaded.row.standsFor ? undefined : await context.captured(loaded.row, signal);
+  if (captured) return await writeCaptured(context, work, captured);
   const { newest, chain } = loaded.row.standsFor
     ? await openNamedChain(context, loaded.row.organizationId, loaded.row.standsFor, signal)
     : await openNewestChain(context, loaded.row, signal);
@@ -34,5 +36,30 @@ async function merge(context: BackupsContext, work: SingleStepWork): Promise<Sin
     return { written, change: { snapshots: newest.snapshots } };
   } finally {
     await chain.close();
+  }
+}
+
+/** Base and captured changes up to now, where a log knows more than the newest chain. */
+async function writeCaptured(
+  context: BackupsContext,
+  work: SingleStepWork,
+  { view, readers, instant, documentCount, close }: CapturedState,
+): Promise<SingleStepResult> {
+  const { store, keys, signal, loaded } = work;
+  try {
+    await work.expect(documentCount);
+    const content = {
+      database: view.database,
+      records: view.records({}, { signal }),
+      type: 'synthetic' as const,
+      snapshotTime: instant,
+      scope: wholeDatabase,
+      mergedFrom: readers.map(({ backupId }) => backupId),
+    };
+    const { codec } = context.engine;
+    const options = { store, keys, codec, backupId: loaded.row.id, signal, onProgress: work.show };
+    return { written: await writeOnce(context, work, () => writeViewAsBackup(content, options)) };
+  } finally {
+    await close();
   }
 }

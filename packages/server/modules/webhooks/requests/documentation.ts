@@ -89,7 +89,6 @@ function receivers(): string[] {
 
 function eventSection(event: EventDefinition): string {
   const parts = [`### ${event.name}`, event.description];
-  if (event.waitsFor) parts.push(`*Comes with ${event.waitsFor}; it can be subscribed to today.*`);
   for (const format of ['standard', 'simple'] as const) {
     const shape = event.formats[format];
     if (!shape) continue;

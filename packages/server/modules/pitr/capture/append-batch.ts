@@ -1,0 +1,89 @@
+import type { ChangeBatch, LogSegment } from '@holdfast/engine';
+import { Superseded } from '../../jobs/index.ts';
+import type { ProjectRow } from '../../projects/index.ts';
+import type { PitrContext } from '../context.ts';
+import { changesCaptured } from '../pitr-events.ts';
+import { type Lease, type LogRow, type NewLog, pitrStore } from '../pitr-store.ts';
+import type { UntoldChanges } from '../tables.ts';
+import { tellMassDeletion } from '../upkeep/mass-deletion.ts';
+import { NothingToCapture } from './nothing-to-capture.ts';
+
+/** An event at most this often for one project. */
+const eventEveryMs = 60_000;
+const collectionsToldMax = 100;
+/** After a gap the log is compared with the database soon. */
+const reconcileAfterGapMs = 5 * 60_000;
+
+export interface Appender {
+  readonly organizationId: string;
+  readonly lease: Lease;
+  readonly project: ProjectRow;
+}
+
+/** One transaction: the segment in the catalogue, the covered time, the event. Refused when the lease has a newer epoch. */
+export async function appendBatch(
+  context: PitrContext,
+  { organizationId, lease, project }: Appender,
+  batch: ChangeBatch,
+  segment: LogSegment | null,
+  reads: number,
+): Promise<void> {
+  const { database, clock, outbox } = context.backups.platform;
+  await database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.lockLease(transaction, organizationId, lease);
+    // Nothing runs, and nothing is billed to the source, for an organization that is deleted.
+    if (!(await context.backups.organizations.active(transaction, organizationId)))
+      throw new NothingToCapture('the organization is deleted');
+    if (!row || row.coveredThrough !== batch.coveredFrom)
+      throw new Superseded('another worker captures this project now');
+    const now = clock.now();
+    if (segment) {
+      const { marks: _marks, ...kept } = segment;
+      await pitrStore.insertSegment(transaction, {
+        ...kept,
+        collections: { ...kept.collections },
+        pathHashes: [...kept.pathHashes],
+        sequence: row.nextSequence,
+        projectId: row.projectId,
+        organizationId,
+        logId: row.logId,
+        createdAt: now,
+      });
+    }
+    const untold = withSegment(row.untold, segment);
+    const isTime = row.toldAt === null || now.getTime() - row.toldAt.getTime() >= eventEveryMs;
+    const isTold = untold !== null && isTime;
+    if (isTold) await outbox.emit(transaction, changesCaptured(project, untold));
+    const change: Partial<NewLog> = {
+      coveredThrough: batch.coveredThrough,
+      position: batch.position,
+      nextSequence: row.nextSequence + (segment ? 1 : 0),
+      readsUsed: row.readsUsed + reads,
+      untold: isTold ? null : untold,
+      ...(isTold ? { toldAt: now } : {}),
+      ...(batch.gap ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) } : {}),
+      error: null,
+      failures: 0,
+      updatedAt: now,
+    };
+    const updated = await pitrStore.update(transaction, organizationId, row.projectId, change);
+    if (row.failures > 0) await context.troubles.end(transaction, organizationId, ['pitr.stopped'], row.projectId);
+    if (segment && segment.deletes > 0)
+      await tellMassDeletion(context, transaction, updated as LogRow, project, segment);
+  });
+}
+
+function soonest(due: Date | null, otherMs: number): Date {
+  return due !== null && due.getTime() < otherMs ? due : new Date(otherMs);
+}
+
+function withSegment(untold: UntoldChanges | null, segment: LogSegment | null): UntoldChanges | null {
+  if (segment === null || segment.changes === 0) return untold;
+  const collections = new Set([...(untold?.collections ?? []), ...Object.keys(segment.collections)]);
+  return {
+    count: (untold?.count ?? 0) + segment.changes,
+    from: untold?.from ?? segment.coveredFrom,
+    to: segment.coveredThrough,
+    collections: [...collections].slice(0, collectionsToldMax),
+  };
+}

@@ -1,0 +1,71 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Caller } from '../../platform/principal.ts';
+import { Problem } from '../../platform/problem.ts';
+import { type ProjectRow, projectStore } from '../projects/index.ts';
+import type { PitrContext } from './context.ts';
+import { removeLogJob } from './jobs.ts';
+import { pitrSwitched } from './pitr-events.ts';
+import { type LogRow, pitrStore } from './pitr-store.ts';
+
+/** Capture stops at once; what was captured stays for its days unless it is to go. */
+export async function disablePitr(
+  context: PitrContext,
+  caller: Caller,
+  projectId: string,
+  deleteLog: boolean,
+): Promise<void> {
+  const { platform, audit } = context.backups;
+  const organizationId = caller.organization.id;
+  await platform.database.tenant(organizationId, async (transaction) => {
+    const project = await projectStore.get(transaction, organizationId, projectId);
+    const row = await pitrStore.lock(transaction, organizationId, projectId);
+    if (!row || (!row.enabled && !deleteLog))
+      throw new Problem('INVALID_STATE', 'Point-in-time recovery is not switched on.', { details: {} });
+    if (row.enabled) await stopCapture(context, transaction, project, row);
+    if (deleteLog) await deleteLogOf(context, transaction, row);
+    await audit.noteCaller(transaction, caller, {
+      action: 'pitr.disabled',
+      resource: { type: 'project', id: projectId },
+      details: { deleteLog },
+    });
+  });
+}
+
+/** A new epoch: whoever captures now can no longer append. */
+async function stopCapture(
+  context: PitrContext,
+  transaction: Transaction,
+  project: ProjectRow,
+  row: LogRow,
+): Promise<void> {
+  const { clock, outbox } = context.backups.platform;
+  await pitrStore.update(transaction, row.organizationId, row.projectId, {
+    enabled: false,
+    holder: null,
+    epoch: row.epoch + 1,
+    error: null,
+    updatedAt: clock.now(),
+  });
+  const told = { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null };
+  await outbox.emit(transaction, pitrSwitched('pitr.disabled', project, told));
+}
+
+/** The rows go with the call, the objects as a job. */
+async function deleteLogOf(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
+  const { organizationId, projectId, storageDestinationId, logId } = row;
+  await pitrStore.remove(transaction, organizationId, projectId);
+  await context.backups.platform.queue.enqueue(
+    transaction,
+    removeLogJob,
+    { organizationId, storageDestinationId, logId },
+    { key: logId },
+  );
+}
+
+/** Of a project that is deleted, or that moves to another organization: the log is sealed for this one alone. */
+export async function endPitrOf(context: PitrContext, transaction: Transaction, project: ProjectRow): Promise<void> {
+  const row = await pitrStore.lock(transaction, project.organizationId, project.id);
+  if (!row) return;
+  if (row.enabled) await stopCapture(context, transaction, project, row);
+  await deleteLogOf(context, transaction, row);
+}

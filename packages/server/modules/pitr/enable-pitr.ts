@@ -1,0 +1,164 @@
+import type { BodyOf, Operations } from '@holdfast/contract';
+import { type ConnectedFirestore, newDataKey } from '@holdfast/engine';
+import type { Caller } from '../../platform/principal.ts';
+import { Problem } from '../../platform/problem.ts';
+import { admitBackups, backupStore, destinationsOf } from '../backups/index.ts';
+import { toProblem } from '../job-error.ts';
+import { type ProjectRow, projectStore } from '../projects/index.ts';
+import type { PitrContext } from './context.ts';
+import { pitrSwitched } from './pitr-events.ts';
+import { type LogRow, pitrStore } from './pitr-store.ts';
+
+type Request = NonNullable<BodyOf<Operations['enablePitr']>>;
+
+const nightMs = 24 * 3_600_000;
+
+/** Capture begins with now; a base backup is made beside it, and from its snapshot on every instant can be reached. */
+export async function enablePitr(
+  context: PitrContext,
+  caller: Caller,
+  projectId: string,
+  request: Request,
+  signal: AbortSignal,
+): Promise<void> {
+  const { platform } = context.backups;
+  const organizationId = caller.organization.id;
+  const project = await platform.database.tenant(organizationId, async (transaction) => {
+    const known = await pitrStore.find(transaction, organizationId, projectId);
+    if (known?.enabled) throw alreadyOn();
+    await destinationsOf(context.backups, transaction, organizationId, request);
+    return projectStore.get(transaction, organizationId, projectId);
+  });
+  const start = await lookAtSource(context, project, signal);
+  await platform.database.tenant(organizationId, async (transaction) => {
+    const row = await projectStore.lock(transaction, organizationId, projectId);
+    const known = await pitrStore.lock(transaction, organizationId, projectId);
+    if (known?.enabled) throw alreadyOn();
+    const [storageDestinationId] = await destinationsOf(context.backups, transaction, organizationId, request);
+    const begun = await beginLog(context, transaction, row, known, {
+      ...start,
+      storageDestinationId: storageDestinationId!,
+      retentionDays: request.retentionDays,
+    });
+    await requestBase(context, transaction, row, begun);
+    const told = { enabled: true, status: 'starting', coveredFrom: null, coveredTo: null };
+    await platform.outbox.emit(transaction, pitrSwitched('pitr.enabled', row, told));
+    await context.backups.audit.noteCaller(transaction, caller, {
+      action: 'pitr.enabled',
+      resource: { type: 'project', id: projectId },
+      details: { storageDestinationId, retentionDays: request.retentionDays },
+    });
+  });
+  await admitBackups(platform);
+}
+
+function alreadyOn(): Problem {
+  return new Problem('INVALID_STATE', 'Point-in-time recovery is switched on already.', { details: {} });
+}
+
+/** Whether the database can be listened to at all, told in a sentence before anything is switched on. */
+async function lookAtSource(
+  context: PitrContext,
+  project: ProjectRow,
+  signal: AbortSignal,
+): Promise<{ from: string; database: string }> {
+  let firestore: ConnectedFirestore | undefined;
+  try {
+    firestore = await context.backups.sources.open(project);
+    const info = await firestore.source.info({ signal });
+    if (!info.realtimeUpdates) {
+      throw new Problem(
+        'INVALID_STATE',
+        'This database was created without real-time updates, so changes cannot be captured. Schedule incremental backups instead.',
+        { details: { reason: 'realtime_updates_disabled' } },
+      );
+    }
+    // As the base will have it: a whole minute where the source keeps those for days.
+    const from = await firestore.source.snapshotTime({ signal, isLasting: true });
+    return { from, database: firestore.source.database };
+  } catch (error) {
+    throw toProblem(error);
+  } finally {
+    await firestore?.close();
+  }
+}
+
+/** A log that was only paused goes on, with a gap; one in another place, or none, begins anew. */
+async function beginLog(
+  context: PitrContext,
+  transaction: Parameters<typeof pitrStore.save>[0],
+  project: ProjectRow,
+  known: LogRow | undefined,
+  start: { from: string; database: string; storageDestinationId: string; retentionDays: number },
+): Promise<LogRow> {
+  const { platform, keys } = context.backups;
+  const now = platform.clock.now();
+  const { organizationId } = project;
+  const due = {
+    reconcileDueAt: new Date(now.getTime() + nightMs),
+    compactDueAt: new Date(now.getTime() + nightMs),
+  };
+  const fresh = { enabled: true, retentionDays: start.retentionDays, error: null, failures: 0, retryAt: null, ...due };
+  if (known && known.storageDestinationId === start.storageDestinationId && known.database === start.database) {
+    return pitrStore.save(transaction, { ...known, ...fresh, holder: null, updatedAt: now });
+  }
+  const logId = platform.ids.next('bkp').replace(/^bkp_/, 'log_');
+  const dataKey = newDataKey();
+  const { ring, currentKeyId } = await keys.ring(transaction, organizationId);
+  return pitrStore.save(transaction, {
+    projectId: project.id,
+    organizationId,
+    storageDestinationId: start.storageDestinationId,
+    logId,
+    database: start.database,
+    envelope: await ring.wrap(logId, dataKey),
+    keyId: currentKeyId,
+    manifestWritten: false,
+    startedFrom: start.from,
+    coveredThrough: start.from,
+    position: null,
+    nextSequence: 0,
+    holder: null,
+    heartbeatAt: null,
+    readsUsed: 0,
+    untold: null,
+    toldAt: null,
+    anomalyToldAt: null,
+    lastReconciledAt: null,
+    ...fresh,
+    createdAt: now,
+    updatedAt: now,
+  });
+}
+
+/** The backup from which the log leads on. An increment where there is something to build on: less is stored. */
+export async function requestBase(
+  context: PitrContext,
+  transaction: Parameters<typeof pitrStore.save>[0],
+  project: ProjectRow,
+  row: LogRow,
+  type: 'incremental' | 'synthetic' = 'incremental',
+): Promise<void> {
+  const { platform } = context.backups;
+  const now = platform.clock.now();
+  await backupStore.insert(
+    transaction,
+    {
+      id: platform.ids.next('bkp'),
+      organizationId: project.organizationId,
+      projectId: project.id,
+      type,
+      status: 'pending',
+      trigger: 'pitr',
+      collections: ['*'],
+      excludeCollections: [],
+      includeSubcollections: true,
+      includeAuthUsers: false,
+      storageDestinationId: row.storageDestinationId,
+      phase: 'Waiting',
+      createdAt: now,
+      updatedAt: now,
+    },
+    [row.storageDestinationId],
+  );
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { defineJob } from '../../platform/queue.ts';
+
+const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
+
+/** Removes the objects of a log that nobody wants any more. */
+export const removeLogJob = defineJob({
+  name: 'pitr-log-remove',
+  schema: z.strictObject({ organizationId: z.string(), storageDestinationId: z.string(), logId: z.string() }),
+  retryLimit: 1000,
+  retryDelaySeconds: 10,
+  timeoutSeconds: 24 * 3600,
+  exclusive: true,
+});
+
+/** Compares base and log with the database at one instant. */
+export const reconcileJob = defineJob({
+  name: 'pitr-reconcile',
+  schema: ofProject,
+  retryLimit: 3,
+  retryDelaySeconds: 30,
+  timeoutSeconds: 12 * 3600,
+  exclusive: true,
+});
+
+export const pitrJobs = [removeLogJob, reconcileJob];

@@ -1,0 +1,43 @@
+import { type BlobStore, type KeyRing, LogReader, type SealContext } from '@holdfast/engine';
+import { Problem } from '../../platform/problem.ts';
+import { storageStore } from '../storage/index.ts';
+import type { PitrContext } from './context.ts';
+import type { LogRow } from './pitr-store.ts';
+
+export interface OpenedLog {
+  readonly store: BlobStore;
+  readonly seal: SealContext;
+  readonly reader: LogReader;
+  readonly lock: { mode: 'governance' | 'compliance'; days: number } | null;
+  close(): Promise<void>;
+}
+
+/** The log of a project in its destination, with its key. */
+export async function openLog(
+  context: PitrContext,
+  row: LogRow,
+  options: { attemptsMax?: number } = {},
+): Promise<OpenedLog> {
+  const { keys, stores, platform } = context.backups;
+  const { destination, ring } = await platform.database.tenant(row.organizationId, async (transaction) => ({
+    destination: await storageStore.find(transaction, row.organizationId, row.storageDestinationId),
+    ring: (await keys.ring(transaction, row.organizationId)).ring,
+  }));
+  if (!destination) throw new Problem('STORAGE_DESTINATION_NOT_FOUND', 'The destination of the log is gone.');
+  const seal = await sealOf(row, ring);
+  const store = await stores.open(destination, options);
+  return {
+    store,
+    seal,
+    reader: new LogReader(store, seal),
+    lock: destination.objectLock,
+    close: () => store.close(),
+  };
+}
+
+export async function sealOf(
+  row: Pick<LogRow, 'logId' | 'database' | 'envelope'>,
+  ring: KeyRing,
+): Promise<SealContext> {
+  return { ownerId: row.logId, dataKey: await ring.unwrap(row.logId, row.envelope), database: row.database };
+}

@@ -1,0 +1,67 @@
+import { type DocumentVersion, decodeDocument, parseInstant, pathHash, viewOfChain } from '@holdfast/engine';
+import { projectStore } from '../../projects/index.ts';
+import type { PitrContext } from '../context.ts';
+import { coverageOfLog } from '../coverage.ts';
+import { openLog } from '../log-access.ts';
+import { pitrStore } from '../pitr-store.ts';
+
+export interface HistoryRequest {
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly path: string;
+  /** Versions before this time only. */
+  readonly before: string | null;
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/** Segments looked at for one page: a document that changes all the time is told in more pages. */
+const segmentsPerPage = 200;
+
+/** Captured versions of one document, newest first; the version of the oldest base comes last. */
+export async function documentHistory(context: PitrContext, request: HistoryRequest): Promise<DocumentVersion[]> {
+  const { organizationId, projectId, path, before, limit, signal } = request;
+  const { database } = context.backups.platform;
+  const found = await database.tenant(organizationId, async (transaction) => {
+    await projectStore.get(transaction, organizationId, projectId);
+    const row = await pitrStore.find(transaction, organizationId, projectId);
+    if (!row) return undefined;
+    const keys = await pitrStore.keysOfPath(transaction, row.logId, pathHash(path), before, segmentsPerPage);
+    return { row, keys, coverage: await coverageOfLog(transaction, row) };
+  });
+  if (!found) return [];
+  const { row, keys, coverage } = found;
+  const versions: DocumentVersion[] = [];
+  const log = await openLog(context, row, { attemptsMax: 4 });
+  try {
+    for (const { key } of keys) {
+      for (const version of (await log.reader.history(path, { keys: [key], signal })).reverse())
+        if (before === null || version.time < before) versions.push(version);
+      if (versions.length > limit) break;
+    }
+  } finally {
+    await log.close();
+  }
+  const isWhole = versions.length <= limit && keys.length < segmentsPerPage;
+  const oldest = coverage.bases[0];
+  if (isWhole && oldest) versions.push(...(await versionOfBase(context, request, oldest.id, versions)));
+  return versions;
+}
+
+async function versionOfBase(
+  context: PitrContext,
+  { organizationId, path, before, signal }: HistoryRequest,
+  backupId: string,
+  later: readonly DocumentVersion[],
+): Promise<DocumentVersion[]> {
+  const chain = await context.chains.openChainOf(organizationId, backupId, signal);
+  try {
+    const bytes = await viewOfChain(chain.readers).get(path, { signal });
+    if (bytes === undefined) return [];
+    const version = { time: parseInstant(decodeDocument(bytes).updateTime ?? '') ?? '', bytes };
+    const isKnown = later.some(({ time }) => time === version.time) || (before !== null && version.time >= before);
+    return isKnown ? [] : [version];
+  } finally {
+    await chain.close();
+  }
+}

@@ -1,0 +1,30 @@
+import { wholeDatabase } from '@holdfast/engine';
+import type { Moments } from '../../restores/index.ts';
+import type { PitrContext } from '../context.ts';
+import { notEnabled } from '../coverage.ts';
+import { pitrStore } from '../pitr-store.ts';
+import { openPast, requirePast } from './open-past.ts';
+
+const lookTimeoutMs = 20_000;
+
+/** What restores need of the past between backups. */
+export function momentsOf(context: PitrContext): Moments {
+  return {
+    require: async (organizationId, projectId, at) => {
+      const signal = AbortSignal.timeout(lookTimeoutMs);
+      await requirePast(context, { organizationId, projectId, at, signal });
+    },
+    open: async (organizationId, projectId, at, signal) => {
+      const { view, close } = await openPast(context, { organizationId, projectId, at, signal });
+      // Base and log were checked piece by piece as the view was opened; there is no chain that ends here.
+      return { view, readers: [], scope: wholeDatabase, close };
+    },
+    destinationOf: async (organizationId, projectId) => {
+      const row = await context.backups.platform.database.tenant(organizationId, (transaction) =>
+        pitrStore.find(transaction, organizationId, projectId),
+      );
+      if (!row) throw notEnabled();
+      return row.storageDestinationId;
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { type BackupReader, everything, openScratch, parseInstant, type View, viewAt } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import { type DiffPosition, type OtherSide, openBackup } from '../../backups/index.ts';
+import { projectStore } from '../../projects/index.ts';
+import type { PitrContext } from '../context.ts';
+import { type Base, baseFor, coverageOfLog, notEnabled } from '../coverage.ts';
+import { openLog } from '../log-access.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+
+export interface OpenedPast {
+  readonly view: View;
+  /** The chain below the log, oldest first. */
+  readonly readers: BackupReader[];
+  readonly base: Base;
+  readonly instant: string;
+  close(): Promise<void>;
+}
+
+export interface PastRequest {
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly at: string;
+  readonly signal: AbortSignal;
+  readonly attemptsMax?: number;
+  /** By a caller that makes sure itself. */
+  readonly isProof?: boolean;
+}
+
+interface FoundPast {
+  readonly row: LogRow;
+  readonly base: Base;
+  readonly instant: string;
+  readonly keys: readonly string[];
+}
+
+/** Where an instant of a project would be read from; refused as the API tells it when it cannot be reached. */
+async function findPast(
+  context: PitrContext,
+  { organizationId, projectId, at }: Pick<PastRequest, 'organizationId' | 'projectId' | 'at'>,
+): Promise<FoundPast> {
+  const instant = parseInstant(at);
+  if (instant === undefined) throw new Problem('VALIDATION_ERROR', `${at} is no moment.`, { details: { field: 'at' } });
+  return context.backups.platform.database.tenant(organizationId, async (transaction) => {
+    await projectStore.findKept(transaction, organizationId, projectId).then(required);
+    const row = await pitrStore.find(transaction, organizationId, projectId);
+    if (!row) throw notEnabled();
+    const base = baseFor(instant, await coverageOfLog(transaction, row));
+    const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, instant);
+    return { row, base, instant, keys };
+  });
+}
+
+/** The same, and proved that the log knows every collection of that instant. */
+export async function requirePast(context: PitrContext, request: PastRequest): Promise<FoundPast> {
+  const found = await findPast(context, request);
+  if (request.isProof !== true) await requireProof(context, found.row, found.instant, request.signal);
+  return found;
+}
+
+/** A project's database as it was at an instant: a view like that of a backup. */
+export async function openPast(context: PitrContext, request: PastRequest): Promise<OpenedPast> {
+  const { organizationId, signal, attemptsMax } = request;
+  const { row, base, instant, keys } = await requirePast(context, request);
+  const toClose: (() => Promise<void>)[] = [];
+  const close = async () => {
+    await Promise.allSettled(toClose.splice(0).map((end) => end()));
+  };
+  try {
+    const log = await openLog(context, row, attemptsMax === undefined ? {} : { attemptsMax });
+    toClose.push(log.close);
+    const chain = await context.chains.openChainOf(organizationId, base.id, signal);
+    toClose.push(chain.close);
+    const scratch = await openScratch();
+    toClose.push(scratch.remove);
+    const stretch = { coveredFrom: base.snapshotTime, coveredThrough: instant, marks: [], gap: null };
+    const view = await viewAt({
+      chain: chain.readers,
+      log: log.reader,
+      instant,
+      scratch: scratch.store,
+      codec: context.backups.engine.codec,
+      // That it can be reached was seen in the catalogue, which knows every gap.
+      coverage: { stretches: [stretch], gaps: [] },
+      segmentKeys: keys,
+      signal,
+    });
+    return { view, readers: chain.readers, base, instant, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * A collection that appeared just now, below a document that nobody touched, is found by the next proof. An instant
+ * behind the last proof is proved on demand, by counts; when the source does not answer, the log is all there is.
+ */
+async function requireProof(context: PitrContext, row: LogRow, instant: string, signal: AbortSignal): Promise<void> {
+  const { position, organizationId, projectId } = row;
+  if (position === null || instant <= position.provedThrough || !row.enabled) return;
+  const { database, log } = context.backups.platform;
+  const project = await database.tenant(organizationId, (transaction) =>
+    projectStore.findKept(transaction, organizationId, projectId),
+  );
+  if (!project) return;
+  let isProved = true;
+  try {
+    const { source, close } = await context.backups.sources.open(project);
+    try {
+      isProved = await source.holdsOnly(position.collectionIds, { readTime: instant, signal });
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    log.warn({ err: error, projectId }, 'the source could not be asked whether the log knows all its collections');
+  }
+  if (isProved) return;
+  throw new Problem(
+    'POINT_IN_TIME_UNAVAILABLE',
+    `${instant} is not captured yet: a collection has appeared that capture is about to follow. Try again in a minute.`,
+    { details: { before: position.provedThrough, after: null } },
+  );
+}
+
+function required<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Problem('PROJECT_NOT_FOUND', 'There is no such project in this organization.');
+  return row;
+}
+
+/** What a moment is compared with: the live database, another moment, or a backup. */
+export async function otherSide(
+  context: PitrContext,
+  request: PastRequest,
+  position: DiffPosition | undefined,
+): Promise<OtherSide> {
+  const { organizationId, projectId, at, signal } = request;
+  if (at === 'live') return liveSide(context, request, position);
+  if (parseInstant(at) === undefined) return openBackup(context.backups, organizationId, at, signal);
+  const past = await openPast(context, { organizationId, projectId, at, signal });
+  return {
+    database: past.view.database,
+    readTime: null,
+    scope: undefined,
+    records: (scope, after) => past.view.records({ scope, ...(after === undefined ? {} : { after }) }, { signal }),
+    close: past.close,
+  };
+}
+
+/** All pages read the live database as of one instant while it can be reached: for somewhat less than an hour. */
+const readTimeAgeMsMax = 50 * 60_000;
+
+async function liveSide(
+  context: PitrContext,
+  { organizationId, projectId, signal }: PastRequest,
+  position: DiffPosition | undefined,
+): Promise<OtherSide> {
+  const { database, clock } = context.backups.platform;
+  const project = await database.tenant(organizationId, (transaction) =>
+    projectStore.get(transaction, organizationId, projectId),
+  );
+  const { source, close } = await context.backups.sources.open(project);
+  const last = position?.readTime ?? null;
+  const isReachable = last !== null && clock.now().getTime() - Date.parse(last) < readTimeAgeMsMax;
+  const readTime = isReachable ? last : await source.snapshotTime({ signal });
+  return {
+    database: source.database,
+    readTime,
+    scope: undefined,
+    records: (scope, after) =>
+      source.scan(everything, { scope, readTime, signal, ...(after === undefined ? {} : { after }) }),
+    close,
+  };
+}

@@ -1,0 +1,58 @@
+import type { OutboxEvent } from '../../platform/outbox.ts';
+import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
+import type { UntoldChanges } from './tables.ts';
+
+export interface ToldPitr {
+  enabled: boolean;
+  status: string;
+  coveredFrom: string | null;
+  coveredTo: string | null;
+}
+
+export function pitrSwitched(type: 'pitr.enabled' | 'pitr.disabled', project: ProjectRow, pitr: ToldPitr): OutboxEvent {
+  return {
+    organizationId: project.organizationId,
+    type,
+    payload: { data: { project: presentProjectSummary(project), pitr }, filter: { projectId: project.id } },
+  };
+}
+
+/** Many changes in one event. */
+export function changesCaptured(project: ProjectRow, untold: UntoldChanges): OutboxEvent {
+  const changes = {
+    count: untold.count,
+    fromTimestamp: toMilliseconds(untold.from),
+    toTimestamp: toMilliseconds(untold.to),
+    collections: untold.collections,
+  };
+  return {
+    organizationId: project.organizationId,
+    type: 'pitr.change_captured',
+    payload: {
+      data: { project: { id: project.id, name: project.name }, changes },
+      filter: { projectId: project.id },
+    },
+  };
+}
+
+/** The database's instants have nine digits; what people and events see has three. */
+export function toMilliseconds(instant: string): string {
+  return new Date(instant).toISOString();
+}
+
+export interface MassDeletion extends Record<string, unknown> {
+  readonly reason: 'mass_deletion';
+  readonly deletes: number;
+  readonly documents: number;
+  /** The instant just before it. */
+  readonly suggestedPointInTime: string;
+  readonly collections: string[];
+}
+
+export function massDeletion(project: ProjectRow, anomaly: MassDeletion): OutboxEvent {
+  return {
+    organizationId: project.organizationId,
+    type: 'pitr.anomaly',
+    payload: { data: { project: presentProjectSummary(project), anomaly }, filter: { projectId: project.id } },
+  };
+}

@@ -1,0 +1,72 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { reachableFrom } from '@holdfast/engine';
+import type { Coverage } from './coverage.ts';
+import { toMilliseconds } from './pitr-events.ts';
+import type { LogFigures, LogRow } from './pitr-store.ts';
+
+export type PitrView = DataOf<Operations['getPitr']>;
+type Summary = Pick<PitrView, 'enabled' | 'status' | 'coveredFrom' | 'coveredTo' | 'gaps'>;
+
+/** Further behind than this, capture is catching up. */
+const lagSecondsMax = 120;
+
+export const noPitr: Summary = { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null, gaps: [] };
+
+export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summary {
+  const [first] = coverage.bases;
+  const stretches = first ? reachableFrom(first.snapshotTime, coverage.log) : [];
+  return {
+    enabled: row.enabled,
+    status: statusOf(row, coverage, now),
+    coveredFrom: stretches[0] ? toMilliseconds(stretches[0].from) : null,
+    coveredTo: first ? toMilliseconds(row.coveredThrough) : null,
+    gaps: coverage.gaps
+      .filter(({ through }) => first !== undefined && through > first.snapshotTime)
+      .map(({ from, through, reason, deletionsUnknown }) => ({
+        from: toMilliseconds(from),
+        to: toMilliseconds(through),
+        reason: deletionsUnknown
+          ? `${reason} Deletions of that time are not known: behind it only a newer base reaches.`
+          : reason,
+      })),
+  };
+}
+
+function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {
+  if (!row.enabled) return 'stopped';
+  if (row.error !== null) return 'error';
+  if (coverage.bases.length === 0) return 'starting';
+  return lagOf(row, now) > lagSecondsMax ? 'catching_up' : 'running';
+}
+
+function lagOf(row: LogRow, now: Date): number {
+  return Math.max(0, Math.round((now.getTime() - Date.parse(row.coveredThrough)) / 1000));
+}
+
+export function presentPitr(row: LogRow, coverage: Coverage, figures: LogFigures, now: Date): PitrView {
+  return {
+    ...presentSummary(row, coverage, now),
+    lagSeconds: row.enabled ? lagOf(row, now) : null,
+    changesPerHour: figures.hours.map(({ hour, count }) => ({ hour: hour.toISOString(), count })),
+    collections: figures.collections.map(({ id, changes }) => ({ id, changes })),
+    retentionDays: row.retentionDays,
+    storageDestinationId: row.storageDestinationId,
+    lastReconciledAt: row.lastReconciledAt?.toISOString() ?? null,
+    readsUsed: row.readsUsed,
+    error: row.error as PitrView['error'],
+  };
+}
+
+export function presentStopped(): PitrView {
+  return {
+    ...noPitr,
+    lagSeconds: null,
+    changesPerHour: [],
+    collections: [],
+    retentionDays: null,
+    storageDestinationId: null,
+    lastReconciledAt: null,
+    readsUsed: 0,
+    error: null,
+  };
+}

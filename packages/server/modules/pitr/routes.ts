@@ -1,0 +1,134 @@
+import type { Handlers } from '../../http/call.ts';
+import { pageOf } from '../../platform/cursor.ts';
+import type { DiffPosition } from '../backups/index.ts';
+import { collectionsOf, diffView, presentCollections, presentDocument, readDocuments } from '../backups/index.ts';
+import { toProblem } from '../job-error.ts';
+import { projectStore } from '../projects/index.ts';
+import type { PitrContext } from './context.ts';
+import { coverageOfLog } from './coverage.ts';
+import { disablePitr } from './disable-pitr.ts';
+import { enablePitr } from './enable-pitr.ts';
+import { documentHistory } from './past/document-history.ts';
+import { type OpenedPast, openPast, otherSide } from './past/open-past.ts';
+import { pitrStore } from './pitr-store.ts';
+import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
+
+const figuresDays = 7;
+const dayMs = 86_400_000;
+
+export function pitrHandlers(context: PitrContext): Handlers {
+  const { database, clock, cursors } = context.backups.platform;
+
+  const show = (organizationId: string, projectId: string): Promise<PitrView> =>
+    database.tenant(organizationId, async (transaction) => {
+      await projectStore.get(transaction, organizationId, projectId);
+      const row = await pitrStore.find(transaction, organizationId, projectId);
+      if (!row) return presentStopped();
+      const now = clock.now();
+      const since = new Date(now.getTime() - figuresDays * dayMs);
+      const figures = await pitrStore.figures(transaction, row.logId, since);
+      return presentPitr(row, await coverageOfLog(transaction, row), figures, now);
+    });
+
+  return {
+    getPitr: async ({ organization, params }) => ({ data: await show(organization.id, params.projectId) }),
+
+    enablePitr: async (call) => {
+      await enablePitr(context, call, call.params.projectId, call.body ?? { retentionDays: 7 }, call.signal);
+      return { data: await show(call.organization.id, call.params.projectId) };
+    },
+
+    disablePitr: async (call) => {
+      await disablePitr(context, call, call.params.projectId, call.body?.deleteLog ?? false);
+      return { data: await show(call.organization.id, call.params.projectId) };
+    },
+
+    listDocumentHistory: async ({ organization, params: { projectId }, query, signal }) => {
+      const bound = [projectId, query.document];
+      const before = cursors.read('pitr-history', bound, query.cursor) ?? null;
+      try {
+        const { document: path, limit } = query;
+        const request = { organizationId: organization.id, projectId, path, before, limit, signal };
+        const versions = await documentHistory(context, request);
+        const page = pageOf(versions, limit, ({ time }) => cursors.write('pitr-history', bound, time));
+        const data = page.rows.map(({ time, bytes }) =>
+          bytes === undefined
+            ? { time, kind: 'delete' as const, fields: null }
+            : { time, kind: 'put' as const, fields: presentDocument(path, bytes, time).fields },
+        );
+        return { data, nextCursor: page.nextCursor };
+      } catch (error) {
+        throw toProblem(error);
+      }
+    },
+    ...viewHandlers(context),
+  };
+}
+
+/** Looking at a moment before one leaps. */
+function viewHandlers(context: PitrContext): Handlers {
+  const { cursors } = context.backups.platform;
+
+  async function looking<Result>(
+    organizationId: string,
+    projectId: string,
+    at: string,
+    signal: AbortSignal,
+    work: (past: OpenedPast) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const past = await openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 });
+      try {
+        return await work(past);
+      } finally {
+        await past.close();
+      }
+    } catch (error) {
+      throw toProblem(error);
+    }
+  }
+
+  return {
+    viewPitrCollections: ({ organization, params: { projectId }, query, signal }) =>
+      looking(organization.id, projectId, query.at, signal, async ({ view }) => {
+        const roots = presentCollections(await collectionsOf(view, signal));
+        const bound = [projectId, query.at];
+        const after = cursors.read('pitr-collections', bound, query.cursor);
+        const start = after === undefined ? 0 : roots.findIndex(({ path }) => path === after) + 1;
+        const page = pageOf(roots.slice(start, start + query.limit + 1), query.limit, ({ path }) =>
+          cursors.write('pitr-collections', bound, path),
+        );
+        return { data: page.rows, nextCursor: page.nextCursor };
+      }),
+
+    viewPitrDocuments: ({ organization, params: { projectId }, query, signal }) =>
+      looking(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
+        const { collection, prefix, limit } = query;
+        const bound = [projectId, instant, collection, prefix];
+        const after = cursors.read('pitr-documents', bound, query.cursor);
+        const page = await readDocuments(view, {
+          limit,
+          signal,
+          ...(collection === undefined ? {} : { collection }),
+          ...(prefix === undefined ? {} : { prefix }),
+          ...(after === undefined ? {} : { after }),
+        });
+        const last = page.documents.at(-1);
+        const nextCursor = page.hasMore && last ? cursors.write('pitr-documents', bound, last.path) : null;
+        return { data: page.documents, nextCursor, scanned: null };
+      }),
+
+    viewPitrDiff: ({ organization, params: { projectId }, query, signal }) =>
+      looking(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
+        const { against, collection, limit } = query;
+        const bound = [projectId, instant, against, collection];
+        const cursor = cursors.read('pitr-diff', bound, query.cursor);
+        const position = cursor === undefined ? undefined : (JSON.parse(cursor) as DiffPosition);
+        const organizationId = organization.id;
+        const other = await otherSide(context, { organizationId, projectId, at: against, signal }, position);
+        const request = { against, collection, limit, position, signal };
+        const { data, next } = await diffView(view, other, request);
+        return { data, nextCursor: next && cursors.write('pitr-diff', bound, JSON.stringify(next)) };
+      }),
+  };
+}

@@ -1,0 +1,54 @@
+import type { LogSegment } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { ProjectRow } from '../../projects/index.ts';
+import type { PitrContext } from '../context.ts';
+import { coverageOfLog } from '../coverage.ts';
+import { massDeletion, toMilliseconds } from '../pitr-events.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+
+/** Fewer deletions than these are everyday life, whatever their share. */
+const deletesMin = 50;
+/** So many within the window are told even when they are a small share. */
+const deletesAlways = 100_000;
+const windowMs = 60_000;
+/** One accident is told once, not with every segment of it. */
+const quietMs = 3_600_000;
+
+/** Many documents deleted within a minute: told by event and mail, with the instant just before as the one to go back to. */
+export async function tellMassDeletion(
+  context: PitrContext,
+  transaction: Transaction,
+  row: LogRow,
+  project: ProjectRow,
+  segment: LogSegment,
+): Promise<void> {
+  const { clock, config, outbox } = context.backups.platform;
+  const now = clock.now();
+  if (row.anomalyToldAt !== null && now.getTime() - row.anomalyToldAt.getTime() < quietMs) return;
+  const since = `${new Date(Date.parse(segment.coveredThrough) - windowMs).toISOString().slice(0, -1)}000000Z`;
+  const deletes = await pitrStore.deletesSince(transaction, row.logId, since);
+  if (deletes < deletesMin) return;
+  const documents = (await coverageOfLog(transaction, row)).bases.at(-1)?.documentCount ?? 0;
+  const isLarge = deletes >= deletesAlways || deletes * 100 >= documents * config.ANOMALY_SHRINK_PERCENT;
+  if (documents === 0 || !isLarge) return;
+  await pitrStore.update(transaction, row.organizationId, row.projectId, { anomalyToldAt: now });
+  const anomaly = {
+    reason: 'mass_deletion' as const,
+    deletes,
+    documents,
+    suggestedPointInTime: toMilliseconds(segment.coveredFrom),
+    collections: Object.keys(segment.collections).slice(0, 100),
+  };
+  await outbox.emit(transaction, massDeletion(project, anomaly));
+  await context.backups.audit.noteSystem(transaction, row.organizationId, {
+    action: 'pitr.anomaly_found',
+    resource: { type: 'project', id: project.id },
+    details: anomaly,
+  });
+  await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', project.id, {
+    title: `Many documents of ${project.name} were deleted`,
+    detail: `${deletes} documents were deleted within a minute; the newest base held ${documents}.`,
+    advice: `If that was not meant, go back to the moment before it: holdfast pitr restore ${project.id} --at ${anomaly.suggestedPointInTime}`,
+    page: `/projects/${project.id}`,
+  });
+}

@@ -1,0 +1,129 @@
+import { instantFromDate } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { admitBackups, type BackupRow, backupStore, removeRow, requireRemovable } from '../../backups/index.ts';
+import { projectStore } from '../../projects/index.ts';
+import type { PitrContext } from '../context.ts';
+import { coverageOfLog } from '../coverage.ts';
+import { requestBase } from '../enable-pitr.ts';
+import { reconcileJob } from '../jobs.ts';
+import { openLog } from '../log-access.ts';
+import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
+
+const dayMs = 86_400_000;
+const dueAtOnce = 20;
+const segmentsAtOnce = 500;
+/** A log with fewer changes than this is followed quickly enough from its old base. */
+const compactSegmentsMin = 100;
+
+/** Starts the nightly comparisons and compactions that are due. */
+export async function startUpkeep(context: PitrContext): Promise<void> {
+  const { database, clock, queue } = context.backups.platform;
+  const now = clock.now();
+  await database.system(async (transaction) => {
+    for (const log of await pitrStore.due(transaction, 'reconcile', now, dueAtOnce)) {
+      const again = new Date(now.getTime() + dayMs);
+      await pitrStore.update(transaction, log.organizationId, log.projectId, { reconcileDueAt: again });
+      await queue.enqueue(transaction, reconcileJob, { ...log }, { key: log.projectId });
+    }
+  });
+  const due = await database.system((transaction) => pitrStore.due(transaction, 'compact', now, dueAtOnce));
+  for (const log of due) await compactIfWorthwhile(context, log, now);
+}
+
+async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date): Promise<void> {
+  const { organizationId, projectId } = log;
+  await context.backups.platform.database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.lock(transaction, organizationId, projectId);
+    if (!row?.enabled) return;
+    await pitrStore.update(transaction, organizationId, projectId, { compactDueAt: new Date(now.getTime() + dayMs) });
+    const base = (await coverageOfLog(transaction, row)).bases.at(-1);
+    if (!base) return;
+    const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
+    if (keys.length >= compactSegmentsMin) await requestCompaction(context, transaction, row);
+  });
+  await admitBackups(context.backups.platform);
+}
+
+/** Base and log become a full backup, so that recovery costs what the asked range costs. */
+async function requestCompaction(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
+  const project = await projectStore.get(transaction, row.organizationId, row.projectId);
+  await requestBase(context, transaction, project, row, 'synthetic');
+}
+
+/** What is older than its days goes, once a base covers its end: segments first, then bases nobody needs. */
+export async function removeOldLog(context: PitrContext, signal: AbortSignal): Promise<void> {
+  const { database, log } = context.backups.platform;
+  for (const key of await database.system((transaction) => pitrStore.all(transaction))) {
+    if (signal.aborted) return;
+    await removeOldOf(context, key, signal).catch((error: unknown) =>
+      log.warn(
+        { err: error, projectId: key.projectId },
+        'an old part of a log could not be removed; tried again later',
+      ),
+    );
+  }
+}
+
+async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSignal): Promise<void> {
+  const { database, clock } = context.backups.platform;
+  const { organizationId, projectId } = key;
+  const found = await database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.find(transaction, organizationId, projectId);
+    return row && { row, coverage: await coverageOfLog(transaction, row) };
+  });
+  if (!found) return;
+  const { row, coverage } = found;
+  const cut = instantFromDate(new Date(clock.now().getTime() - row.retentionDays * dayMs));
+  const kept = coverage.bases.findLast(({ snapshotTime }) => snapshotTime <= cut);
+  if (!kept) return;
+  await removeSegments(context, row, kept.snapshotTime, signal);
+  const outdated = coverage.bases.filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr');
+  for (const { id } of outdated) {
+    await database.tenant(organizationId, async (transaction) => {
+      const backup = await backupStore.lock(transaction, organizationId, id);
+      for (const row of await removable(context, transaction, backup))
+        await removeRow(context.backups, transaction, row);
+    });
+  }
+}
+
+/** Increments that build on a base keep it: then it stays until they go. */
+async function removable(context: PitrContext, transaction: Transaction, backup: BackupRow): Promise<BackupRow[]> {
+  try {
+    return await requireRemovable(context.backups, transaction, backup);
+  } catch (error) {
+    if (error instanceof Problem) return [];
+    throw error;
+  }
+}
+
+async function removeSegments(context: PitrContext, row: LogRow, through: string, signal: AbortSignal): Promise<void> {
+  const { database } = context.backups.platform;
+  const opened = await openLog(context, row);
+  try {
+    for (let more = true; more && !signal.aborted; ) {
+      const segments = await database.tenant(row.organizationId, (transaction) =>
+        pitrStore.segmentsThrough(transaction, row.logId, through, segmentsAtOnce),
+      );
+      if (segments.length > 0)
+        await opened.store.delete(
+          segments.map((segment) => segment.key),
+          { signal },
+        );
+      await database.tenant(row.organizationId, (transaction) =>
+        pitrStore.removeSegments(
+          transaction,
+          row.logId,
+          segments.map(({ sequence }) => sequence),
+        ),
+      );
+      more = segments.length === segmentsAtOnce;
+    }
+    await database.tenant(row.organizationId, (transaction) =>
+      pitrStore.update(transaction, row.organizationId, row.projectId, { startedFrom: through }),
+    );
+  } finally {
+    await opened.close();
+  }
+}
