@@ -77,19 +77,26 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   const cut = instantFromDate(new Date(clock.now().getTime() - row.retentionDays * dayMs));
   const kept = coverage.bases.findLast(({ snapshotTime }) => snapshotTime <= cut);
   if (!kept) return;
+  // Nothing goes before what stands in its place was opened.
+  const chain = await context.chains.openChainOf(organizationId, kept.id, signal);
+  await chain.close();
   await removeSegments(context, row, kept.snapshotTime, signal);
   const outdated = coverage.bases.filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr');
   for (const { id } of outdated) {
     await database.tenant(organizationId, async (transaction) => {
       const backup = await backupStore.lock(transaction, organizationId, id);
-      for (const row of await removable(context, transaction, backup))
-        await removeRow(context.backups, transaction, row);
+      for (const { row, replacedBy } of await removable(context, transaction, backup))
+        await removeRow(context.backups, transaction, row, replacedBy);
     });
   }
 }
 
 /** Increments that build on a base keep it: then it stays until they go. */
-async function removable(context: PitrContext, transaction: Transaction, backup: BackupRow): Promise<BackupRow[]> {
+async function removable(
+  context: PitrContext,
+  transaction: Transaction,
+  backup: BackupRow,
+): ReturnType<typeof requireRemovable> {
   try {
     return await requireRemovable(context.backups, transaction, backup);
   } catch (error) {
