@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { Metrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
+import { type StreamLimits, usualStreamLimits } from './http/streams.ts';
 import { databaseFunctions, jobDefinitions } from './modules/declarations.ts';
 import { composeModules } from './modules/index.ts';
 import { servePages } from './modules/system/pages.ts';
@@ -36,6 +37,8 @@ export interface AppOverrides {
   checkAnswers?: boolean;
   /** For tests: a transaction that begins inside another one is an error. */
   refuseNestedTransactions?: boolean;
+  /** For tests: streams that are given up sooner. */
+  streamLimits?: Partial<StreamLimits>;
   /** For tests: further certificates to trust, and another way to resolve names. */
   outbound?: Omit<OutboundOptions, 'allowedSubnets'>;
 }
@@ -113,6 +116,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     checkStorage,
     lateTasks: () => lateTasks(database),
     metricsToken: config.METRICS_TOKEN,
+    isBehindProxy: config.TRUST_PROXY !== false,
     isReady: () => state.ready,
     checkRedis: async () => (redis ? ((await redis.ping()) === 'PONG' ? 'ok' : 'error') : 'not configured'),
   });
@@ -130,6 +134,8 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     trustProxy: config.TRUST_PROXY,
     rateLimitPerMinute: config.RATE_LIMIT_PER_MINUTE,
     authRateLimitPerMinute: config.AUTH_RATE_LIMIT_PER_MINUTE,
+    refusedRateLimitPerMinute: config.REFUSED_RATE_LIMIT_PER_MINUTE,
+    streamLimits: { ...usualStreamLimits, ...overrides.streamLimits },
     publicOrigin: () => new URL(platform.baseUrl()).origin,
     checkAnswers: overrides.checkAnswers ?? false,
   });

@@ -99,6 +99,29 @@ const variables = z.object({
   LOCAL_SIGN_IN: flag
     .default(false)
     .describe('Keep the local one-time sign-in link although an identity provider is configured.'),
+  SIGN_UP_POLICY: z
+    .enum(['invited', 'open'])
+    .default('invited')
+    .describe(
+      'Who may sign up: with invited the first person, and afterwards people with an invitation or an address of SIGN_UP_DOMAINS; with open anyone the identity provider knows.',
+    ),
+  SIGN_UP_DOMAINS: list
+    .transform((domains) => domains.map((domain) => domain.toLowerCase().replace(/^@/, '')))
+    .default([])
+    .describe(
+      'Domains whose people may sign up without an invitation, by their verified e-mail address, comma-separated.',
+    ),
+  ORGANIZATIONS_PER_USER_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(20)
+    .describe('Organizations one person may own.'),
+  PLAN_CHANGES: z
+    .enum(['self', 'operator'])
+    .default('self')
+    .describe('Who changes the plan of an organization: its owner, or the operator alone.'),
   JWT_ALGORITHM: z
     .enum(['RS256', 'HS256'])
     .default('RS256')
@@ -158,6 +181,12 @@ const variables = z.object({
     .min(1)
     .default(30)
     .describe('Sign-in, token and refresh calls per minute for each address.'),
+  REFUSED_RATE_LIMIT_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(120)
+    .describe('Calls per minute and address that may be refused for want of a good credential.'),
   TRUST_PROXY: z
     .string()
     .default('false')

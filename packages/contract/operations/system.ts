@@ -14,7 +14,6 @@ export const getHealth = operation({
   summary: 'Show how the service is',
   description: 'The running version and the state of what it depends on. 503 when it cannot work.',
   access: anyone,
-  rateLimit: 'none',
   success: { kind: 'bare', status: 200, schema: health },
   alternatives: [{ kind: 'bare', status: 503, schema: health }],
   errors: [],

@@ -22,6 +22,8 @@ export interface Call<O> {
   readonly query: QueryOf<O>;
   readonly body: BodyOf<O>;
   readonly origin: RequestOrigin;
+  /** Whether the caller is on this very machine, without a proxy between. */
+  readonly isFromThisMachine: boolean;
   /** The bearer token as sent, for public calls that check it in their own way. */
   readonly bearer: string | undefined;
   readonly cookies: Readonly<Record<string, string | undefined>>;

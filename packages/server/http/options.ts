@@ -9,6 +9,7 @@ import type { RateLimiter } from '../platform/rate-limit.ts';
 import type { Authenticator } from './authentication.ts';
 import type { Handlers } from './call.ts';
 import type { Metrics } from './metrics.ts';
+import type { StreamLimits } from './streams.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,6 +47,8 @@ export interface HttpOptions {
   trustProxy: boolean | number | string[];
   rateLimitPerMinute: number;
   authRateLimitPerMinute: number;
+  refusedRateLimitPerMinute: number;
+  streamLimits: StreamLimits;
   /** The origin people use, known once the socket listens. */
   publicOrigin: () => string;
   onDenied: (denial: Denial) => Promise<void>;

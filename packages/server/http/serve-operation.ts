@@ -12,12 +12,15 @@ import {
   type StoredAnswer,
 } from './idempotency.ts';
 import type { HttpOptions } from './options.ts';
+import { ownLimitOf } from './own-limits.ts';
 import { limitRate } from './rate-limit.ts';
 import { checkAnswer, renderBody, withoutSecrets } from './render.ts';
 import { type CheckedInput, checkRequest } from './request-check.ts';
+import type { OpenStreams } from './streams.ts';
 
 export interface ServeOptions extends HttpOptions {
   idempotency: IdempotencyStore;
+  streams: OpenStreams;
 }
 
 /** Error codes that tell of a refusal rather than of a mistake. */
@@ -41,7 +44,9 @@ export function serveOperation(
         await limitRate(options.limiter, [`address:${request.ip}`], options.authRateLimitPerMinute, 'sign-in', reply);
       }
       const admission = await reportingDenials(operation, request, options, () =>
-        admit(operation, request, options.authenticator, options.publicOrigin),
+        limitingRefusals(request, reply, options, () =>
+          admit(operation, request, options.authenticator, options.publicOrigin),
+        ),
       );
       admissions.set(request, admission);
       await limitCaller(operation, request, reply, admission, options);
@@ -62,6 +67,28 @@ export function serveOperation(
       );
     },
   });
+}
+
+/** Whoever tries credentials soon learns nothing more, not even that they are wrong. */
+async function limitingRefusals<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ServeOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRefusedCredential(error))
+      await limitRate(options.limiter, [`refused:${request.ip}`], options.refusedRateLimitPerMinute, 'refused', reply);
+    throw error;
+  }
+}
+
+/** None, a wrong or a foreign one. A role or a scope that does not reach tells of a known caller. */
+function isRefusedCredential(error: unknown): boolean {
+  if (!(error instanceof Problem)) return false;
+  return error.code === 'UNAUTHORIZED' || (error.code === 'FORBIDDEN' && error.details === undefined);
 }
 
 /** A refusal is told to the audit log, whether the permission check spoke it or the handler. */
@@ -110,6 +137,11 @@ async function limitCaller(
   admission: Admission,
   options: ServeOptions,
 ): Promise<void> {
+  const own = ownLimitOf(operation);
+  if (own) {
+    const whose = own.by === 'organization' ? (admission.organization?.id ?? request.ip) : request.ip;
+    await limitRate(options.limiter, [`${operation.id}:${whose}`], own.perMinute, operation.id, reply);
+  }
   if (operation.rateLimit === 'none' || operation.rateLimit === 'auth') return;
   const caller =
     admission.principal.kind === 'anonymous' ? `anonymous:${request.ip}` : `caller:${callerId(admission.principal)}`;
@@ -145,6 +177,9 @@ function createCall(
     query: input.query,
     body: input.body,
     origin: { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent']?.slice(0, 500) ?? null },
+    get isFromThisMachine() {
+      return isFromThisMachine(request);
+    },
     get bearer() {
       return bearerOf(request);
     },
@@ -156,6 +191,14 @@ function createCall(
     },
     requireMatch: (etag) => requireMatch(request.headers['if-match'], etag),
   };
+}
+
+const proxyHeaders = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
+
+/** By the socket, and not passed on by a proxy: what headers say of the caller is the caller's own word. */
+function isFromThisMachine({ raw }: FastifyRequest): boolean {
+  if (proxyHeaders.some((name) => raw.headers[name] !== undefined)) return false;
+  return /^(::ffff:)?127\.|^::1$/.test(raw.socket.remoteAddress ?? '');
 }
 
 /** Listens on the answer and not on the socket, which outlives it: a kept-alive connection would gather listeners. */
@@ -249,7 +292,10 @@ async function send(
     )
       return reply.code(304).send();
   }
-  if (answer.stream) return reply.type(answer.contentType ?? 'application/octet-stream').send(answer.stream);
+  if (answer.stream) {
+    options.streams.add(request.organization?.id ?? request.ip, answer.stream, reply.raw);
+    return reply.type(answer.contentType ?? 'application/octet-stream').send(answer.stream);
+  }
   if (operation.success.kind === 'redirect') return reply.send();
   if (options.checkAnswers) checkAnswer(operation, answer);
   const contentType = operation.success.kind === 'bare' ? operation.success.contentType : undefined;

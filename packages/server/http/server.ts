@@ -16,6 +16,7 @@ import { IdempotencyStore } from './idempotency.ts';
 import { createNotFound } from './not-found.ts';
 import type { HttpOptions } from './options.ts';
 import { serveOperation } from './serve-operation.ts';
+import { OpenStreams } from './streams.ts';
 
 const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 32 * 1024;
@@ -49,9 +50,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   app.addHook('onResponse', async (request, reply) => report(request, reply, options));
   app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, problemOf(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);
+  const streams = new OpenStreams(options.streamLimits);
   for (const operation of allOperations) {
     const handler = options.handlers[operation.id as keyof Handlers] as AnyHandler | undefined;
-    if (handler) serveOperation(app, operation, handler, { ...options, idempotency });
+    if (handler) serveOperation(app, operation, handler, { ...options, idempotency, streams });
   }
   app.setNotFoundHandler(createNotFound(allOperations.filter(({ id }) => options.handlers[id as keyof Handlers])));
   return app;

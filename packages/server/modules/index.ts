@@ -28,6 +28,7 @@ import {
   activeOrganizations,
   createOrganizationsModule,
   defaultStorage,
+  isInvited,
   membershipsOf,
   organizationsExist,
   planOf,
@@ -93,6 +94,7 @@ export function composeModules(platform: Platform): Composition {
     membershipsOf,
     activity: organizations.activity,
     organizationsExist,
+    isInvited,
     createOrganization: async (founder, name) => {
       await organizations.create(founder, name);
     },

@@ -39,7 +39,7 @@ export interface TestResponse {
 /** The whole service on a database of its own, listening on a free port, its clock movable. */
 export async function startTestApp(
   environment: Record<string, string> = {},
-  overrides: Pick<AppOverrides, 'outbound' | 'dashboardFolder'> = {},
+  overrides: Pick<AppOverrides, 'outbound' | 'dashboardFolder' | 'streamLimits'> = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-app-'));
@@ -55,6 +55,9 @@ export async function startTestApp(
     DATABASE_POOL_SIZE: '8',
     RATE_LIMIT_PER_MINUTE: '1000000',
     AUTH_RATE_LIMIT_PER_MINUTE: '1000000',
+    REFUSED_RATE_LIMIT_PER_MINUTE: '1000000',
+    SIGN_UP_POLICY: 'open',
+    ORGANIZATIONS_PER_USER_MAX: '10000',
     SHUTDOWN_GRACE_SECONDS: '1',
     ALLOW_EMULATOR_SOURCES: 'true',
     ALLOW_LOCAL_STORAGE: 'true',

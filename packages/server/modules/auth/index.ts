@@ -1,3 +1,4 @@
+import type { Config } from '../../config.ts';
 import type { Authenticator } from '../../http/authentication.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -30,6 +31,7 @@ export interface AuthDependencies {
   activity: ActivityNotes;
   organizationsExist: (transaction: Transaction) => Promise<boolean>;
   createOrganization: CreateOrganization;
+  isInvited: (transaction: Transaction, email: string, now: Date) => Promise<boolean>;
   /** Projects that live from this person's consent, or wait for it, are looked at again. */
   consentGiven: (userId: string, email: string) => Promise<void>;
 }
@@ -72,6 +74,11 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
     baseUrl,
     flows: new SignInFlows({ database, keyring, clock }),
     allowedRedirectUris: config.ALLOWED_REDIRECT_URIS,
+    signUp: {
+      policy: config.SIGN_UP_POLICY,
+      domains: config.SIGN_UP_DOMAINS,
+      isInvited: (transaction, email) => dependencies.isInvited(transaction, email, clock.now()),
+    },
     onConsent: ({ id, email }) =>
       void dependencies
         .consentGiven(id, email)
@@ -128,5 +135,15 @@ export async function rotateSigningKey(platform: Platform): Promise<void> {
 function createProvider({ config, clock, log }: Platform): IdentityProvider | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (!issuer || !clientId || !clientSecret) return undefined;
-  return new IdentityProvider({ issuer, clientId, clientSecret }, clock, log);
+  return new IdentityProvider({ issuer, clientId, clientSecret, isGoogle: isGoogle(issuer, config) }, clock, log);
+}
+
+/** Google itself, or whatever the operator lets stand in for its sign-in. */
+function isGoogle(issuer: string, config: Config): boolean {
+  const standIn = config.GOOGLE_API_ENDPOINTS.oauth2;
+  const { origin } = new URL(issuer);
+  return (
+    origin === 'https://accounts.google.com' ||
+    (standIn !== undefined && URL.canParse(standIn) && origin === new URL(standIn).origin)
+  );
 }

@@ -9,10 +9,25 @@ export type UserRow = typeof users.$inferSelect;
 
 export const localOwner = { email: 'owner@holdfast.local', name: 'Owner' } as const;
 const localOwnerLock = 0x48f3;
+const signUpLock = 0x48f4;
 
 export async function findUser({ orm }: Transaction, userId: string): Promise<UserRow | undefined> {
   const [row] = await orm.select().from(users).where(eq(users.id, userId));
   return row;
+}
+
+export async function isKnown({ orm }: Transaction, providerSubject: string): Promise<boolean> {
+  const found = await orm.select({ id: users.id }).from(users).where(eq(users.providerSubject, providerSubject));
+  return found.length > 0;
+}
+
+export async function usersExist({ orm }: Transaction): Promise<boolean> {
+  return (await orm.select({ id: users.id }).from(users).limit(1)).length > 0;
+}
+
+/** Two people who come first at the same time come one after another. */
+export async function lockSignUps({ client }: Transaction): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1)', [signUpLock]);
 }
 
 /** The person behind an identity, made on first sight. The e-mail address never decides who somebody is. */

@@ -11,6 +11,7 @@ import { isActive } from './organization-queries.ts';
 import { organizationHandlers, teamHandlers } from './routes.ts';
 
 export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
+export { isInvited } from './invitations/invitation-store.ts';
 export type { OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
 export {
   activeOrganization,

@@ -1,4 +1,5 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
+import { Problem } from '../../platform/problem.ts';
 import { authorizeChange } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
 import { audit, emit } from './events-and-audit.ts';
@@ -19,6 +20,10 @@ export async function updateSubscription(
     caller.requireMatch(organizationEtag(organization));
     const change = differences(organization, { plan: wanted.plan, billingCycle: wanted.billingCycle });
     if (Object.keys(change).length === 0) return organization;
+    if (change.plan !== undefined && context.config.PLAN_CHANGES === 'operator')
+      throw new Problem('FORBIDDEN', 'Only the operator of this installation changes plans.', {
+        details: { reason: 'plan_changes_by_operator' },
+      });
     const changed = await changeOrganization(transaction, organizationId, context.clock.now(), change);
     await emit(context, transaction, caller, changed, 'organization.updated', {});
     await audit(context, transaction, caller, organizationId, {

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
 import openapi from '@holdfast/contract/openapi.json' with { type: 'json' };
-import { isLoopback } from '../../config.ts';
 import type { Handlers } from '../../http/call.ts';
 import type { Metrics } from '../../http/metrics.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -9,6 +8,7 @@ import { type HealthSources, reportHealth } from './health.ts';
 export interface SystemOptions extends HealthSources {
   metrics: Metrics;
   metricsToken: string | undefined;
+  isBehindProxy: boolean;
   /** False while the process starts and while it shuts down. */
   isReady: () => boolean;
 }
@@ -25,22 +25,24 @@ export function systemHandlers(options: SystemOptions): Handlers {
       return ready ? { data: { status: 'ok' } } : { data: { status: 'unavailable' }, status: 503 };
     },
     getMetrics: async (call) => {
-      requireMetricsAccess(options.metricsToken, call.bearer, call.origin.ip);
+      requireMetricsAccess(options, call.bearer, call.isFromThisMachine);
       return { data: await options.metrics.registry.metrics() };
     },
     getOpenApi: async () => ({ data: openapi }),
   };
 }
 
-/** With a token configured it is asked for; without one only this very machine may look. */
-function requireMetricsAccess(expected: string | undefined, given: string | undefined, ip: string | null): void {
-  if (
-    expected === undefined
-      ? isLoopback((ip ?? '').replace(/^::ffff:/, ''))
-      : given !== undefined && isEqual(expected, given)
-  )
-    return;
-  throw new Problem('UNAUTHORIZED', 'Metrics need the bearer token that METRICS_TOKEN sets.');
+/** With a token configured it is asked for; without one only this very machine may look, and not through a proxy, which makes everybody look local. */
+function requireMetricsAccess(
+  { metricsToken, isBehindProxy }: SystemOptions,
+  given: string | undefined,
+  isFromThisMachine: boolean,
+): void {
+  const mayLook =
+    metricsToken === undefined
+      ? isFromThisMachine && !isBehindProxy
+      : given !== undefined && isEqual(metricsToken, given);
+  if (!mayLook) throw new Problem('UNAUTHORIZED', 'Metrics need the bearer token that METRICS_TOKEN sets.');
 }
 
 function isEqual(expected: string, given: string): boolean {

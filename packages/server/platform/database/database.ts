@@ -3,6 +3,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { minuteMs, secondMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
+import { Problem } from '../problem.ts';
 import { Notices } from './notices.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { Statement } from './statement.ts';
@@ -103,7 +104,8 @@ export function connectDatabase(options: DatabaseOptions): Database {
 }
 
 function requireIdentifier(organizationId: string): void {
-  if (!identifierPattern.test(organizationId)) throw new Error('an organization id is not well formed');
+  if (!identifierPattern.test(organizationId))
+    throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
 }
 
 async function transact<T>(

@@ -175,6 +175,7 @@ test("Google's consent is kept sealed, and opens into a refresh token that Googl
   const client = { client_id: 'sandbox-client', client_secret: 'sandbox-secret' };
   const other = await startTestApp({
     OIDC_ISSUER: google.url,
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ oauth2: google.url }),
     OIDC_CLIENT_ID: client.client_id,
     OIDC_CLIENT_SECRET: client.client_secret,
   });

@@ -8,6 +8,8 @@ export interface ProviderSettings {
   issuer: string;
   clientId: string;
   clientSecret: string;
+  /** Google is asked for consent to back up the person's projects; nobody else could give it. */
+  isGoogle: boolean;
 }
 
 export interface FlowSecrets {
@@ -53,14 +55,16 @@ export class IdentityProvider {
   /** With `identityOnly` nothing is asked for beyond who the person is, and no consent is kept. */
   async authorizationUrl(secrets: FlowSecrets, redirectUri: string, identityOnly: boolean): Promise<string> {
     const [configuration] = await this.#configurations();
+    const asksConsent = this.#settings.isGoogle && !identityOnly;
     const url = oidc.buildAuthorizationUrl(configuration as oidc.Configuration, {
       redirect_uri: redirectUri,
-      scope: [...identityScopes, ...(identityOnly ? [] : projectScopes)].join(' '),
+      scope: [...identityScopes, ...(asksConsent ? projectScopes : [])].join(' '),
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(secrets.codeVerifier),
       code_challenge_method: 'S256',
-      ...(identityOnly ? { prompt: 'select_account' } : { access_type: 'offline', prompt: 'consent' }),
+      ...(asksConsent ? { access_type: 'offline', prompt: 'consent' } : {}),
+      ...(this.#settings.isGoogle && identityOnly ? { prompt: 'select_account' } : {}),
     });
     return url.href;
   }

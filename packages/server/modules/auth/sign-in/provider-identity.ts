@@ -28,12 +28,14 @@ export async function readIdentity(
   const asks = !hasProfile && configuration.serverMetadata().userinfo_endpoint !== undefined;
   const profile = asks ? await oidc.fetchUserInfo(configuration, tokens.access_token, idToken.sub) : {};
   const claims: Record<string, unknown> = { ...profile, ...idToken };
-  const email = emailAddress.safeParse(claims.email);
+  // Whoever tells the address also tells whether it was verified: one source for both.
+  const vouching: Record<string, unknown> = idToken.email === undefined ? profile : idToken;
+  const email = emailAddress.safeParse(vouching.email);
   if (!email.success) throw new Problem('UNAUTHORIZED', 'The identity provider did not tell an e-mail address.');
   return {
     subject: `${idToken.iss} ${idToken.sub}`,
     email: email.data,
-    emailVerified: claims.email_verified === true || claims.email_verified === 'true',
+    emailVerified: vouching.email_verified === true || vouching.email_verified === 'true',
     name: displayName(claims.name) ?? email.data.split('@')[0] ?? email.data,
     picture: pictureAddress.safeParse(claims.picture).data ?? null,
     refreshToken: tokens.refresh_token ?? null,

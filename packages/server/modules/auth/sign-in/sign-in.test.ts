@@ -56,7 +56,7 @@ const exchange = (body: unknown) => app.request('POST', '/api/v1/auth/token', { 
 const me = (token: string) => app.request('GET', '/api/v1/auth/me', { token });
 
 describe('the first redirect', () => {
-  test('asks with PKCE, state, nonce, the six scopes and offline access', async () => {
+  test('asks with PKCE, state, nonce, and only for identity, because the provider is not Google', async () => {
     const answer = await browse().request('GET', start());
     const url = new URL(answer.headers.get('location') ?? '');
     const asked = Object.fromEntries(url.searchParams);
@@ -67,12 +67,31 @@ describe('the first redirect', () => {
       redirect_uri: callback,
       response_type: 'code',
       code_challenge_method: 'S256',
+      scope: 'openid email profile',
+    });
+    expect(asked.access_type).toBeUndefined();
+    for (const secret of ['state', 'nonce', 'code_challenge']) expect(asked[secret]).toMatch(/^[\w-]{43}$/);
+  });
+
+  test('asks Google for its three scopes and offline access, unless identity is all that is wanted', async () => {
+    const google = await startTestApp({
+      OIDC_ISSUER: provider.issuer,
+      GOOGLE_API_ENDPOINTS: JSON.stringify({ oauth2: provider.issuer }),
+      OIDC_CLIENT_ID: clientId,
+      OIDC_CLIENT_SECRET: clientSecret,
+    });
+    const asked = async (query: string) => {
+      const answer = await google.request('GET', `/api/v1/auth/google${query}`);
+      return Object.fromEntries(new URL(answer.headers.get('location') ?? '').searchParams);
+    };
+    expect(await asked('')).toMatchObject({
       access_type: 'offline',
       prompt: 'consent',
       scope:
         'openid email profile https://www.googleapis.com/auth/firebase https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore',
     });
-    for (const secret of ['state', 'nonce', 'code_challenge']) expect(asked[secret]).toMatch(/^[\w-]{43}$/);
+    expect((await asked('?scope=identity')).scope).toBe('openid email profile');
+    await google.close();
   });
 
   test.each(['https://evil.example/cb', `${appUri}&x=1`, 'https://app.example', 'https://other.example/cb/'])(

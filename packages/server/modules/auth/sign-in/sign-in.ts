@@ -6,11 +6,12 @@ import { invalid, Problem } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { Sessions, TokenPair } from '../sessions/sessions.ts';
 import { tokenPrefixes } from '../tokens/secret-tokens.ts';
-import { findUser, keepUser, type UserRow } from '../user-store.ts';
+import { findUser, isKnown, keepUser, type UserRow } from '../user-store.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import { issueExchangeCode, redeemCode } from './one-time-codes.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 import { random, type SignInFlows } from './sign-in-flows.ts';
+import { requireSignUp, type SignUpPolicy } from './sign-up-policy.ts';
 
 export interface SignInOptions {
   database: Database;
@@ -25,6 +26,7 @@ export interface SignInOptions {
   baseUrl: () => string;
   /** A person has given the provider's consent anew. Nobody waits for what follows from it. */
   onConsent: (user: UserRow) => void;
+  signUp: SignUpPolicy;
 }
 
 export interface CallbackQuery {
@@ -96,8 +98,11 @@ export class SignIn {
   }
 
   async #keep(identity: ProviderIdentity): Promise<UserRow> {
-    const { database, clock, ids, keyring, onConsent } = this.#options;
-    const user = await database.system((transaction) => keepUser(transaction, identity, clock.now(), ids, keyring));
+    const { database, clock, ids, keyring, onConsent, signUp } = this.#options;
+    const user = await database.system(async (transaction) => {
+      if (!(await isKnown(transaction, identity.subject))) await requireSignUp(transaction, signUp, identity);
+      return keepUser(transaction, identity, clock.now(), ids, keyring);
+    });
     if (identity.refreshToken !== null) onConsent(user);
     return user;
   }

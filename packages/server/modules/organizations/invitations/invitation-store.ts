@@ -1,6 +1,6 @@
-import { and, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { invitations } from '../tables.ts';
+import { invitations, organizations } from '../tables.ts';
 
 export type InvitationRow = typeof invitations.$inferSelect;
 
@@ -89,4 +89,22 @@ export async function findByToken({ orm }: Transaction, tokenHash: string): Prom
     .from(invitations)
     .where(eq(invitations.tokenHash, tokenHash));
   return row;
+}
+
+/** Whether somebody waits for this person anywhere; needs a system transaction. */
+export async function isInvited({ orm }: Transaction, email: string, now: Date): Promise<boolean> {
+  const [found] = await orm
+    .select({ id: invitations.id })
+    .from(invitations)
+    .innerJoin(organizations, eq(organizations.id, invitations.organizationId))
+    .where(
+      and(
+        eq(sql`lower(${invitations.email})`, email.toLowerCase()),
+        eq(invitations.status, 'pending'),
+        gt(invitations.expiresAt, now),
+        isNull(organizations.deletedAt),
+      ),
+    )
+    .limit(1);
+  return found !== undefined;
 }

@@ -4,7 +4,7 @@ import { Problem } from '../../../platform/problem.ts';
 import type { OrganizationsContext } from '../context.ts';
 import { audit, emit, memberInEvent } from '../events-and-audit.ts';
 import { createServiceKey } from '../keys/organization-keys.ts';
-import { insertMember } from '../members/member-store.ts';
+import { countOwned, insertMember } from '../members/member-store.ts';
 import { insertOrganization, type OrganizationRow } from '../organization-store.ts';
 import { slugOf, withSuffix } from './slug.ts';
 
@@ -58,7 +58,11 @@ async function found(
     updatedAt: now,
     version: 1,
   };
-  await database.tenant(row.id, async (transaction) => {
+  // Across organizations, because the others that the founder owns count.
+  await database.system(async (transaction) => {
+    const owned = await countOwned(transaction, principal.userId);
+    if (owned >= config.ORGANIZATIONS_PER_USER_MAX)
+      throw new Problem('LIMIT_REACHED', `You own ${owned} organizations; more are not allowed here.`);
     await insertOrganization(transaction, row);
     await insertMember(transaction, row.id, principal.userId, 'owner', now);
     await createServiceKey(context, transaction, row.id, 1);

@@ -125,3 +125,9 @@ export async function deleteMember({ orm }: Transaction, organizationId: string,
     .delete(memberships)
     .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
 }
+
+/** Organizations a person owns, deleted ones that can be recovered included. Further ones of the same person wait until the transaction ends. */
+export async function countOwned({ orm, client }: Transaction, userId: string): Promise<number> {
+  await client.query(`select pg_advisory_xact_lock(hashtext('holdfast founder'), hashtext($1))`, [userId]);
+  return orm.$count(memberships, and(eq(memberships.userId, userId), eq(memberships.role, 'owner')));
+}

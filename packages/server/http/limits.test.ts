@@ -1,0 +1,135 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { foundOrganization, signUp, type TestPerson } from '../testing/people.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+
+let app: TestApp;
+let ada: TestPerson;
+let organizationId: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ REFUSED_RATE_LIMIT_PER_MINUTE: '120', TRUST_PROXY: 'true' });
+  ada = await signUp(app, 'ada@example.com');
+  organizationId = await foundOrganization(app, ada);
+});
+afterAll(() => app.close());
+
+const rowsWritten = 2500;
+const rowBytes = 8000;
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+const times = <T>(count: number, call: () => Promise<T>) => Promise.all(Array.from({ length: count }, call));
+const counted = (answers: readonly { status: number }[]) =>
+  Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
+  );
+
+test('an address may be refused 120 times a minute, whichever credential it tries; good calls from it go on', async () => {
+  const stranger = await signUp(app, 'stranger@example.com');
+  const wrong = { ...from('10.0.0.1'), token: 'fb_sa_wrong', organizationId };
+  const none = from('10.0.0.1');
+  const foreign = { ...from('10.0.0.1'), token: stranger.token, organizationId };
+  const answers = await times(50, async () => [
+    await app.request('GET', '/api/v1/backups', wrong),
+    await app.request('GET', '/api/v1/backups', none),
+    await app.request('GET', '/api/v1/backups', foreign),
+  ]);
+  const { 429: limited, 401: unauthorized, 403: forbidden } = counted(answers.flat());
+  expect([limited, (unauthorized ?? 0) + (forbidden ?? 0)]).toEqual([30, 120]);
+  const good = await app.request('GET', '/api/v1/backups', { ...from('10.0.0.1'), token: ada.token, organizationId });
+  const elsewhere = await app.request('GET', '/api/v1/backups', from('10.0.0.2'));
+  expect([good.status, elsewhere.status]).toEqual([200, 401]);
+});
+
+test('health answers an address 120 times a minute; probes of orchestrators are not counted', async () => {
+  const answers = await times(150, () => app.request('GET', '/health', from('10.0.0.3')));
+  expect(counted(answers)).toEqual({ 200: 120, 429: 30 });
+  expect((await app.request('GET', '/health/live', from('10.0.0.3'))).status).toBe(200);
+});
+
+test('an organization may change its passphrase ten times a minute', async () => {
+  const change = (passphrase: string) =>
+    app.request('PUT', '/api/v1/organizations/current/encryption-key', {
+      token: ada.token,
+      organizationId,
+      body: { passphrase },
+    });
+  const answers = await Promise.all(
+    Array.from({ length: 13 }, (_, index) => change(`a passphrase that is long enough ${index}`)),
+  );
+  expect(counted(answers)).toEqual({ 200: 10, 429: 3 });
+});
+
+test('metrics without a token are for this machine alone, and behind a proxy for nobody', async () => {
+  expect((await app.request('GET', '/metrics')).status).toBe(401);
+  const direct = await startTestApp();
+  expect((await direct.request('GET', '/metrics')).status).toBe(200);
+  expect((await direct.request('GET', '/metrics', from('127.0.0.1'))).status).toBe(401);
+  await direct.close();
+  const guarded = await startTestApp({ METRICS_TOKEN: 'a-long-token', TRUST_PROXY: 'true' });
+  expect((await guarded.request('GET', '/metrics', { token: 'a-long-token' })).status).toBe(200);
+  await guarded.close();
+});
+
+test('an id of an organization that cannot exist is not found', async () => {
+  for (const id of ["org_'; drop", 'org_ä', 'x'.repeat(80)]) {
+    const answer = await app.request('POST', `/api/v1/organizations/${encodeURIComponent(id)}/recover`, {
+      token: ada.token,
+    });
+    expect([answer.status, answer.body.error.code]).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
+  }
+});
+
+test('an organization has sixteen streams at a time, another organization its own', async () => {
+  await writeManyAuditRows(app, organizationId);
+  const sockets = await times(16, () => openUnreadStream(app, ada.token, organizationId));
+  const exported = (id: string) => app.request('GET', exportPath, { token: ada.token, organizationId: id });
+  const seventeenth = await exported(organizationId);
+  expect([seventeenth.status, seventeenth.body?.error.code]).toEqual([429, 'RATE_LIMITED']);
+  expect((await exported(await foundOrganization(app, ada))).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(async () => (await exported(organizationId)).status).toBe(200);
+});
+
+test('a stream that nobody reads is ended', async () => {
+  const hasty = await startTestApp({}, { streamLimits: { unreadMsMax: 300 } });
+  const person = await signUp(hasty, 'person@example.com');
+  const id = await foundOrganization(hasty, person);
+  await writeManyAuditRows(hasty, id);
+  const socket = await openUnreadStream(hasty, person.token, id);
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  // Long enough for the service to notice; only then are the bytes taken that it had handed over.
+  await sleep(1500);
+  let taken = 0;
+  socket.on('data', (chunk: Buffer) => {
+    taken += chunk.length;
+  });
+  await ended;
+  expect(taken).toBeLessThan(rowsWritten * rowBytes);
+  await hasty.close();
+});
+
+const exportPath = '/api/v1/audit-logs/export?format=ndjson';
+
+/** More than fits into the buffers between us and somebody who does not read. */
+async function writeManyAuditRows({ platform }: TestApp, id: string): Promise<void> {
+  await platform.database.system(({ client }) =>
+    client.query(
+      `insert into audit_logs (organization_id, id, timestamp, action, actor_type, resource_type, details, position, previous_hash, hash)
+       select $1, 'aud_' || $1 || n, now(), 'test.row', 'system', 'test', jsonb_build_object('text', repeat('x', ${rowBytes})), n + 1000, '', ''
+         from generate_series(1, ${rowsWritten}) n`,
+      [id],
+    ),
+  );
+}
+
+async function openUnreadStream({ address }: TestApp, token: string, id: string): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(
+    `GET ${exportPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nX-Organization-Id: ${id}\r\n\r\n`,
+  );
+  await new Promise<void>((resolve) => socket.once('readable', () => resolve()));
+  socket.on('error', () => undefined);
+  return socket;
+}

@@ -1,0 +1,19 @@
+import type { Operation } from '@holdfast/contract';
+
+/** Calls that cost more than others, or that anybody may make, are counted by themselves as well. */
+interface OwnLimit {
+  readonly perMinute: number;
+  readonly by: 'address' | 'organization';
+}
+
+const ownLimits: { readonly [operationId: string]: OwnLimit } = {
+  // Each asks the database and the storage.
+  getHealth: { perMinute: 120, by: 'address' },
+  // Each derives a key slowly, on purpose.
+  setEncryptionKey: { perMinute: 10, by: 'organization' },
+  rotateEncryptionKey: { perMinute: 10, by: 'organization' },
+};
+
+export function ownLimitOf(operation: Operation): OwnLimit | undefined {
+  return ownLimits[operation.id];
+}

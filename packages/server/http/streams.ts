@@ -1,0 +1,60 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Problem } from '../platform/problem.ts';
+
+export interface StreamLimits {
+  readonly perOrganizationMax: number;
+  readonly totalMax: number;
+  /** A stream of which nobody took a byte for so long is ended. */
+  readonly unreadMsMax: number;
+}
+
+export const usualStreamLimits: StreamLimits = { perOrganizationMax: 16, totalMax: 512, unreadMsMax: 60_000 };
+
+/** Answers that go on for long: counted, and ended when nobody reads them. */
+export class OpenStreams {
+  readonly #limits: StreamLimits;
+  readonly #open = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes a place until the answer is over; throws RATE_LIMITED when there is none. */
+  add(organizationId: string, stream: Readable, response: ServerResponse): void {
+    const open = this.#open.get(organizationId) ?? 0;
+    if (open >= this.#limits.perOrganizationMax || this.#total >= this.#limits.totalMax) {
+      stream.destroy();
+      throw new Problem('RATE_LIMITED', `There are ${open} open streams of this organization; close one first.`);
+    }
+    this.#open.set(organizationId, open + 1);
+    this.#total += 1;
+    const stopWatching = endWhenUnread(response, this.#limits.unreadMsMax);
+    response.once('close', () => {
+      stopWatching();
+      this.#release(organizationId);
+    });
+  }
+
+  #release(organizationId: string): void {
+    const left = (this.#open.get(organizationId) ?? 1) - 1;
+    if (left > 0) this.#open.set(organizationId, left);
+    else this.#open.delete(organizationId);
+    this.#total -= 1;
+  }
+}
+
+/** Looks whether bytes wait that the other side does not take. A quiet stream has none waiting and may stay. */
+function endWhenUnread(response: ServerResponse, unreadMsMax: number): () => void {
+  let takenBefore = -1;
+  const timer = setInterval(() => {
+    const { socket } = response;
+    if (!socket) return;
+    const waiting = socket.writableLength + response.writableLength;
+    const taken = socket.bytesWritten - socket.writableLength;
+    if (waiting > 0 && taken === takenBefore) socket.destroy();
+    takenBefore = taken;
+  }, unreadMsMax);
+  return () => clearInterval(timer);
+}
