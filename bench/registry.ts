@@ -10,5 +10,6 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   webhooks: async () => (await import('./webhooks.ts')).webhooksBench,
   workers: async () => (await import('./workers.ts')).workersBench,
   responsive: async () => (await import('./responsive.ts')).responsiveBench,
+  schedules: async () => (await import('./schedules.ts')).schedulesBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

@@ -112,6 +112,12 @@ async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {
     ({ connection }) => connection.status,
   );
 
+  const schedule = await step(
+    'Set up a schedule',
+    () => addSchedule(client, project.id, destination.id),
+    ({ nextRunAt }) => `it fires while the story goes on, at ${nextRunAt}`,
+  );
+
   const backUp = async (type: 'full' | 'incremental') => {
     const started = await client.createBackup({
       body: { projectId: project.id, type, storageDestinationId: destination.id },
@@ -181,6 +187,11 @@ async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {
   if (restored.errors.count > 0) throw new Error(`${restored.errors.count} documents were not restored`);
 
   await step(
+    'See that the schedule fired by itself',
+    () => firstRun(client, schedule.id),
+    ({ lastRun, nextRunAt }) => `${lastRun?.backupId} was due at ${lastRun?.dueAt}, the next one at ${nextRunAt}`,
+  );
+  await step(
     'Prove that every byte is back',
     async () => {
       const after = await fingerprint(firestore);
@@ -195,6 +206,27 @@ async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {
 }
 
 type Client = ReturnType<typeof createClient>;
+
+/** For every minute, so that nobody has to wait for the night. */
+function addSchedule(client: Client, projectId: string, storageDestinationId: string) {
+  const retentionPolicy = { last: 3, daily: 7, weekly: 4, monthly: 12 };
+  const body = { projectId, name: 'Nightly', cron: '* * * * *', storageDestinationId, retentionPolicy };
+  return client.createSchedule({ body });
+}
+
+/** Once it has fired, the schedule waits for the night. */
+async function firstRun(client: Client, scheduleId: string) {
+  const params = { scheduleId };
+  for (;;) {
+    const { lastRun } = await client.getSchedule({ params });
+    if (lastRun?.backupId) {
+      const { backupId } = lastRun;
+      await until(backupId, () => client.getBackup({ params: { backupId } }));
+      return client.updateSchedule({ params, body: { cron: '0 2 * * *' } });
+    }
+    await pause();
+  }
+}
 
 /** As a person would: opens the link, and takes the session the browser would get. */
 async function signIn(app: App): Promise<Client> {

@@ -5,6 +5,8 @@ import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { projectCommand } from './project/index.ts';
 import { restoreCommand } from './restore/index.ts';
+import { retentionCommand } from './retention.ts';
+import { scheduleCommand } from './schedule/index.ts';
 import { statusCommand } from './status.ts';
 import { storageCommand } from './storage/index.ts';
 import { whoamiCommand } from './whoami.ts';
@@ -18,6 +20,8 @@ export function serviceCommands(): Command[] {
     projectCommand,
     storageCommand,
     backupCommand,
+    scheduleCommand,
+    retentionCommand,
     restoreCommand,
     drillCommand,
     statusCommand,

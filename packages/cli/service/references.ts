@@ -18,6 +18,13 @@ export async function storageIdOf(client: Client, reference: string): Promise<st
   return await onlyOne(destinations, fits, reference, 'STORAGE_DESTINATION_NOT_FOUND', 'storage destination');
 }
 
+export async function scheduleIdOf(client: Client, reference: string): Promise<string> {
+  if (reference.startsWith('sch_')) return reference;
+  const schedules = client.paginate('listSchedules', { query: { limit: 200 } });
+  const fits = ({ name }: { name: string }) => name === reference;
+  return await onlyOne(schedules, fits, reference, 'SCHEDULE_NOT_FOUND', 'schedule');
+}
+
 const latest = 'latest:';
 
 /** An id, or `latest:<project>` for the newest completed one of everything: no safety backup, no part of the project. */

@@ -27,7 +27,7 @@ import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
 
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './backup-events.ts';
-export { type BackupRow, backupStore, type NewBackup } from './backup-store.ts';
+export { type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
 export { removeRow, requireRemovable } from './change-backup.ts';
 export { type DocumentPage, readDocuments } from './contents/browse-documents.ts';
 export { type DiffPosition, diffView, type OtherSide, openBackup } from './contents/diff-backup.ts';

@@ -25,10 +25,22 @@ type Work = Pick<Platform, 'clock' | 'database' | 'queue'>;
  * organization comes before the second of another. Runs after anything that makes or frees a place, and again and again by
  * the clock; doing so once too often is harmless.
  */
-export async function admit<Row extends JobRecord>({ clock, database }: Work, kind: JobKind<Row>): Promise<number> {
+export async function admit<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Promise<number> {
+  for (let admitted = 0; ; ) {
+    const some = await admitSome(work, kind);
+    admitted += some;
+    if (some < admittedAtOnce) return admitted;
+  }
+}
+
+/** Others wait for the lock, calls that somebody waits for among them: it is given back after a few. */
+const admittedAtOnce = 16;
+
+async function admitSome<Row extends JobRecord>({ clock, database }: Work, kind: JobKind<Row>): Promise<number> {
   return database.system(async (transaction) => {
     await lockTurns(transaction, kind.name);
     for (let admitted = 0; ; admitted++) {
+      if (admitted === admittedAtOnce) return admitted;
       const limits = { perOrganizationMax: openPerOrganizationMax, openMax };
       const next = await nextInTurn<Row>(transaction, kind.turns, limits);
       if (!next) return admitted;

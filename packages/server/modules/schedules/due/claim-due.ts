@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { later, minuteMs } from '../../../platform/durations.ts';
 import type { OutboxEvent } from '../../../platform/outbox.ts';
-import { backupStore, type NewBackup } from '../../backups/index.ts';
+import { backupStore, type WaitingBackup } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { SchedulesContext } from '../context.ts';
@@ -14,7 +14,7 @@ import { scheduledBackup } from './scheduled-backup.ts';
 /** What one claim writes, all of it in the transaction that took the due times. */
 interface Batch {
   runs: NewRun[];
-  backups: { row: NewBackup; destinationIds: string[] }[];
+  backups: { row: WaitingBackup; destinationIds: string[] }[];
   events: OutboxEvent[];
   advances: Advance[];
 }
@@ -167,15 +167,19 @@ async function write(context: SchedulesContext, transaction: Transaction, batch:
   const ordered = batch.backups.toSorted((left, right) =>
     left.row.organizationId < right.row.organizationId ? -1 : 1,
   );
-  for (const { row, destinationIds } of ordered)
-    await context.backups.audit.noteSystem(transaction, row.organizationId, {
-      action: 'backup.created',
-      resource: { type: 'backup', id: row.id },
-      details: {
-        projectId: row.projectId,
-        type: row.type,
-        storageDestinationIds: destinationIds,
-        scheduleId: row.scheduleId,
-      },
-    });
+  // Sent one behind the other without waiting for each answer.
+  await Promise.all(
+    ordered.map(({ row, destinationIds }) =>
+      context.backups.audit.noteSystem(transaction, row.organizationId, {
+        action: 'backup.created',
+        resource: { type: 'backup', id: row.id },
+        details: {
+          projectId: row.projectId,
+          type: row.type,
+          storageDestinationIds: destinationIds,
+          scheduleId: row.scheduleId,
+        },
+      }),
+    ),
+  );
 }

@@ -1,4 +1,4 @@
-import type { NewBackup } from '../../backups/index.ts';
+import type { WaitingBackup } from '../../backups/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { ScheduleRow } from '../schedule-store.ts';
 
@@ -7,7 +7,7 @@ export function scheduledBackup(
   row: ScheduleRow,
   project: ProjectRow,
   run: { id: string; number: number; trigger: 'scheduled' | 'manual' | 'api'; destinationId: string; now: Date },
-): NewBackup {
+): WaitingBackup {
   return {
     id: run.id,
     organizationId: row.organizationId,

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { holdfast, shop, useService } from './testing.ts';
+
+useService();
+
+test('schedules are added, shown, changed, run, paused and deleted from the command line', async () => {
+  const added = await holdfast('schedule', 'add', 'Shop', 'Nightly', '0 2 * * *', '--keep', 'last:1,daily:7', '--json');
+  expect(added.code, added.error).toBe(0);
+  expect(added.json).toMatchObject({
+    projectId: shop.projectId,
+    cron: '0 2 * * *',
+    retentionPolicy: { last: 1, daily: 7 },
+    enabled: true,
+  });
+  const listed = await holdfast('schedule', 'list', '--project', 'Shop');
+  expect(listed.out).toMatch(/Nightly +0 2 \* \* \* +UTC .* last 1, daily 7/);
+  const edited = await holdfast('schedule', 'edit', 'Nightly', '--cron', '30 3 * * 1', '--retention', '30');
+  expect(edited.out).toMatch(/Cron +30 3 \* \* 1\n/);
+  expect(edited.out).toMatch(/Kept +30 days/);
+  expect((await holdfast('schedule', 'pause', 'Nightly', '--json')).json).toMatchObject({ nextRunAt: null });
+  expect((await holdfast('schedule', 'resume', 'Nightly', '--json')).json.nextRunAt).toMatch(/T03:30/);
+  const run = await holdfast('schedule', 'run', 'Nightly', '--wait', '--json');
+  expect([run.code, run.json.status], run.error).toEqual([0, 'completed']);
+  const preview = await holdfast('retention', 'preview', 'Nightly');
+  expect(preview.out).toContain(run.json.id);
+  expect(preview.out).toMatch(/retention, newest_good/);
+  expect((await holdfast('schedule', 'show', 'Nightly')).out).toMatch(/Last run +\S+ completed/);
+  expect(await holdfast('schedule', 'show', 'Nobody')).toMatchObject({ code: 5 });
+  expect((await holdfast('schedule', 'delete', 'Nightly')).code).toBe(0);
+  expect((await holdfast('schedule', 'list')).out).toBe('There are none.\n');
+});
+
+test('an expression is told in words and wall-clock times, and a wrong one with its fault', async () => {
+  const told = await holdfast('schedule', 'preview', '30 2 * * *', '--timezone', 'Europe/Berlin', '--count', '2');
+  expect(told.out).toMatch(/^At 02:30 \(Europe\/Berlin\)\n\S+ \d{4}-\d\d-\d\d 02:30 +\S+Z\n/);
+  const wrong = await holdfast('schedule', 'preview', '0 2 * * L');
+  expect(wrong.code).not.toBe(0);
+  expect(wrong.error).toContain('day of the week');
+});
