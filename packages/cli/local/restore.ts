@@ -151,6 +151,7 @@ async function write(
 /** What somebody changed while the restore ran is not deleted. */
 const leaveChanges: WriteGuard = {
   repeatedRecords: 0,
+  former: async () => undefined,
   onMismatch: async ({ found }) => (found === null ? 'skip' : 'conflict'),
   onSettled: () => undefined,
 };

@@ -12,21 +12,28 @@ export function canonicalValue(value: JsonValue, reference: (name: string) => st
 
 /** Whether two documents have the same fields, in whatever order the database keeps them. */
 export function haveSameFields(left: Uint8Array, right: Uint8Array): boolean {
-  const [one, other] = [decodeDocument(left).fields, decodeDocument(right).fields];
-  return canonicalValue({ mapValue: { fields: one } }) === canonicalValue({ mapValue: { fields: other } });
+  return isSameMap(decodeDocument(left).fields, decodeDocument(right).fields);
 }
 
-/** Whether merging `part` into `whole` would change nothing. */
-export function containsFields(whole: Uint8Array, part: Uint8Array): boolean {
-  return contains(decodeDocument(whole).fields, decodeDocument(part).fields);
+/** Maps are merged deeply, everything else is replaced. */
+export function mergeFields(there: JsonFields, coming: JsonFields): JsonFields {
+  const merged = Object.fromEntries(
+    Object.entries(coming).map(([key, value]) => {
+      const old = there[key];
+      const areMaps = old !== undefined && 'mapValue' in old && 'mapValue' in value;
+      if (!areMaps) return [key, value];
+      return [key, { mapValue: { fields: mergeFields(old.mapValue.fields ?? {}, value.mapValue.fields ?? {}) } }];
+    }),
+  );
+  return { ...there, ...merged };
 }
 
-function contains(whole: JsonFields, part: JsonFields): boolean {
-  return Object.entries(part).every(([key, value]) => {
-    const found = whole[key];
-    if (found === undefined) return false;
-    if ('mapValue' in value && 'mapValue' in found)
-      return contains(found.mapValue.fields ?? {}, value.mapValue.fields ?? {});
-    return canonicalValue(found) === canonicalValue(value);
-  });
+/** Whether a document is what merging `part` into `former` comes to; `former` is absent where there was none. */
+export function isMergeOf(found: Uint8Array, former: Uint8Array | undefined, part: Uint8Array): boolean {
+  const merged = mergeFields(former ? decodeDocument(former).fields : {}, decodeDocument(part).fields);
+  return isSameMap(decodeDocument(found).fields, merged);
+}
+
+function isSameMap(left: JsonFields, right: JsonFields): boolean {
+  return canonicalValue({ mapValue: { fields: left } }) === canonicalValue({ mapValue: { fields: right } });
 }

@@ -44,12 +44,18 @@ export interface Version {
   readonly nanos: number;
 }
 
-const outline = emptyOutline(false);
+const outline = emptyOutline();
 
 /** The version of a serialized document. */
 export function versionOfDocument(document: Uint8Array): Version {
   outlineDocument(document, 0, document.length, outline);
   return { seconds: outline.updateSeconds, nanos: outline.updateNanos };
+}
+
+/** Whether a document was created after a moment. */
+export function isCreatedAfter(document: Uint8Array, { seconds, nanos }: Version): boolean {
+  outlineDocument(document, 0, document.length, outline);
+  return outline.createSeconds > seconds || (outline.createSeconds === seconds && outline.createNanos > nanos);
 }
 
 /** Records that may be written only over the versions given here, one for each: null where no document may exist. */
@@ -63,6 +69,10 @@ export interface WriteGuard {
    * has just the wanted content counts as written.
    */
   readonly repeatedRecords: number;
+  /** When the work began, by the database's clock. A document that is older was not created by an earlier run. */
+  readonly began?: Version | undefined;
+  /** What stood there before the work began; undefined where nothing did, or nobody knows. Asked only for repeated merges. */
+  former(path: string): Promise<Uint8Array | undefined>;
   /** `replace` writes over exactly the version found; `conflict` and `skip` leave it and count it as such. */
   onMismatch(mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'>;
   /** What became of the records, in their order; awaited before onProgress speaks of them. */

@@ -45,7 +45,12 @@ describe('a restore', () => {
     });
     expect(preview).toEqual({ create: 3, replace: 0, merge: 0, skip: 0, delete: 2 });
     const how = { view, target, scope, mode: 'overwrite', rampUp: false, rewriteReferences: true } as const;
-    const guard = { repeatedRecords: 0, onMismatch: async () => 'conflict' as const, onSettled: () => undefined };
+    const guard = {
+      repeatedRecords: 0,
+      former: async () => undefined,
+      onMismatch: async () => 'conflict' as const,
+      onSettled: () => undefined,
+    };
     expect(await restorePuts(how)).toMatchObject({ written: 3, deleted: 0 });
     const live = { source: target, readTime, began: instantToParts(readTime) };
     expect(await restoreDeletes({ ...how, guard, live })).toMatchObject({ written: 0, deleted: 2 });

@@ -33,9 +33,15 @@ const fresh = (): ConnectedFirestore => harness.connect({ projectId: `guard-${++
 
 class Recorder implements WriteGuard {
   repeatedRecords = 0;
+  began: Version | undefined = { seconds: 1, nanos: 0 };
+  formerDocument: Uint8Array | undefined;
   readonly outcomes: WriteOutcome[] = [];
   readonly mismatches: Mismatch[] = [];
   decide: (mismatch: Mismatch) => 'replace' | 'conflict' | 'skip' = () => 'replace';
+
+  async former() {
+    return this.formerDocument;
+  }
 
   async onMismatch(mismatch: Mismatch) {
     this.mismatches.push(mismatch);
@@ -156,6 +162,16 @@ test('what an earlier run wrote without hearing so is recognised, in every mode,
     expect(result).toMatchObject({ written: 5, conflicts: mode === 'skip_existing' ? 0 : 1 });
     expect(guard.outcomes[2]?.result).toBe(mode === 'skip_existing' ? 'skipped' : 'conflict');
   }
+});
+
+test('an equal document that is older than the work is never taken for one that it created', async () => {
+  const connected = fresh();
+  await write(connected, records(1));
+  const guard = new Recorder();
+  guard.repeatedRecords = 10;
+  guard.began = instantToParts(await connected.source.snapshotTime());
+  const result = await apply(connected, records(1), [null], guard, 'skip_existing');
+  expect(result).toMatchObject({ written: 0, skipped: 1 });
 });
 
 test('a stop ends it gently: what was sent is told, and nothing is sent afterwards', async () => {

@@ -1,7 +1,7 @@
 /** Writes that found another version than they may replace: looked at one by one, and sent again only over what was seen. */
 
-import { containsFields, haveSameFields } from '../../../format/same-content.ts';
-import { recordKind, type Version, versionOfDocument } from '../../../ports/index.ts';
+import { haveSameFields, isMergeOf } from '../../../format/same-content.ts';
+import { isCreatedAfter, recordKind, type Version, versionOfDocument } from '../../../ports/index.ts';
 import { snapshotTime } from '../database-info.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { eachPath, forEachRecord } from '../scan/records.ts';
@@ -39,7 +39,7 @@ export async function resolveMismatches(
     const slot = batch.slots[index]!;
     const path = batch.path(index);
     const document = found.get(path) ?? null;
-    if (context.mayBeRepeated && isWritten(context, batch, index, document)) {
+    if (context.mayBeRepeated && (await isWritten(context, batch, index, document))) {
       succeed(context, batch, index, document && versionOfDocument(document));
       continue;
     }
@@ -67,11 +67,19 @@ export async function resolveMismatches(
 }
 
 /** What the write would leave is there already: the answer to an earlier attempt was lost. */
-function isWritten(context: SendContext, batch: WriteBatch, index: number, document: Uint8Array | null): boolean {
+async function isWritten(
+  { guard, mode }: SendContext,
+  batch: WriteBatch,
+  index: number,
+  document: Uint8Array | null,
+): Promise<boolean> {
   if (batch.isDelete(index)) return document === null;
   if (document === null) return false;
   const intended = batch.document(index);
-  return context.mode === 'merge' ? containsFields(document, intended) : haveSameFields(document, intended);
+  // Equal by chance is not enough where existing documents are left alone: an undo would remove it.
+  if (mode === 'skip_existing' && !(guard?.began && isCreatedAfter(document, guard.began))) return false;
+  if (mode !== 'merge') return haveSameFields(document, intended);
+  return isMergeOf(document, await guard?.former(batch.path(index)), intended);
 }
 
 async function fetchNow({ client, signal }: SendContext, paths: string[]): Promise<Map<string, Uint8Array>> {

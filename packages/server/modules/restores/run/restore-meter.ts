@@ -3,6 +3,7 @@ import {
   type ApplyProgress,
   type ApplyResult,
   EngineError,
+  instantToParts,
   type Mismatch,
   versionOfDocument,
   type WriteGuard,
@@ -36,6 +37,10 @@ export interface StageStart {
   checkpoint(progress: ApplyProgress): Checkpoint;
   /** What becomes of a document that somebody changed. */
   onMismatch: WriteGuard['onMismatch'];
+  /** False when no earlier run can have come as far as this stage. */
+  isContinued?: boolean;
+  /** What stood at a path before. */
+  former?: WriteGuard['former'];
 }
 
 /**
@@ -107,9 +112,11 @@ export class RestoreMeter {
   }
 
   /** The guard and the listener of one stage of writing. */
-  stage({ checkpoint, onMismatch }: StageStart): StageHooks {
+  stage({ checkpoint, onMismatch, isContinued = true, former = async () => undefined }: StageStart): StageHooks {
     const guard: WriteGuard = {
-      repeatedRecords: this.row.epoch > 1 ? repeatedRecords : 0,
+      repeatedRecords: this.row.epoch > 1 && isContinued ? repeatedRecords : 0,
+      began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
+      former,
       onMismatch: async (mismatch) => {
         const decision = await onMismatch(mismatch);
         if (decision === 'conflict' && this.#conflicts.length < samplesMax) this.#conflicts.push(mismatch.path);

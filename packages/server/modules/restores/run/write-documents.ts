@@ -35,7 +35,8 @@ export async function writeDocuments(work: WriteWork): Promise<void> {
   let reached: Checkpoint = checkpoint;
   if (retryBefore !== undefined) await retryFailed(work, reached);
   if (reached.stage === 'puts') reached = await put(work, work.scope, reached, { stage: 'deletes' });
-  if (reached.stage === 'deletes' && !meter.cancelled.aborted) await remove(work, work.scope, reached);
+  if (reached.stage === 'deletes' && !meter.cancelled.aborted)
+    await remove(work, work.scope, reached, checkpoint.stage === 'deletes');
 }
 
 async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkpoint): Promise<Checkpoint> {
@@ -45,13 +46,14 @@ async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkp
     ...meter.stage({
       checkpoint: ({ settledThrough }) => ({ stage: 'puts', after: settledThrough }),
       onMismatch: (mismatch) => meter.saveAndReplace(mismatch),
+      former: async (path) => work.before?.get(path),
     }),
   });
   await meter.settle(next, result);
   return next;
 }
 
-async function remove(work: WriteWork, scope: Scope, from: Checkpoint): Promise<void> {
+async function remove(work: WriteWork, scope: Scope, from: Checkpoint, isContinued: boolean): Promise<void> {
   const { meter, firestore, before, signal } = work;
   const { row } = meter;
   const next: Checkpoint = { stage: 'users' };
@@ -61,6 +63,7 @@ async function remove(work: WriteWork, scope: Scope, from: Checkpoint): Promise<
     ...(before ? {} : { live: await liveNames(firestore, row.beganAt, signal) }),
     ...meter.stage({
       checkpoint: ({ settledThrough }) => ({ stage: 'deletes', after: settledThrough }),
+      isContinued,
       onMismatch: leaveChanged,
     }),
   });
@@ -96,7 +99,7 @@ async function retryFailed(work: WriteWork, checkpoint: Checkpoint): Promise<voi
   const deletes = ofKind(recordKind.delete);
   const again = { ...checkpoint, retryBefore: meter.row.journalPages };
   const hooks = (onMismatch: (mismatch: Mismatch) => Promise<'replace' | 'conflict' | 'skip'>) =>
-    meter.stage({ checkpoint: () => again, onMismatch });
+    meter.stage({ checkpoint: () => again, onMismatch, former: async (path) => work.before?.get(path) });
   if (puts.length > 0) {
     const onMismatch = (mismatch: Mismatch) => meter.saveAndReplace(mismatch);
     const result = await restorePuts({ ...common(work, documentsScope(puts), {}), ...hooks(onMismatch) });
