@@ -116,6 +116,7 @@ export async function updateStorage(
   return database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
+    if (!request.credentials) requireSamePlace(row, change);
     if (request.isDefault === true) await context.defaults.set(transaction, organizationId, id, clock.now());
     if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, organizationId, null, clock.now());
@@ -138,12 +139,26 @@ function changeOf(context: StorageContext, row: DestinationRow, request: UpdateR
   const fields = defined(given);
   if (row.type === 'local' && (credentials || fields.endpoint || fields.region || fields.objectLock))
     throw invalid('type', 'a local folder has no such setting');
+  if (row.type === 'gcs' && fields.endpoint !== undefined)
+    throw invalid('endpoint', 'must not be given: Google Cloud Storage has one address');
   context.stores.checkEndpoint(fields.endpoint);
-  if (!credentials) return fields;
+  if (!credentials) {
+    requireSamePlace(row, fields);
+    return fields;
+  }
   const isGoogle = 'serviceAccountKey' in credentials;
   if (isGoogle !== (row.type === 'gcs'))
     throw invalid('credentials', row.type === 'gcs' ? 'must be a service account key' : 'must be an access key pair');
   return { ...fields, credentials: sealCredentials(context, row.id, credentials) };
+}
+
+/** Kept credentials serve the place they were given for: whoever turns it elsewhere must know them. */
+function requireSamePlace(row: DestinationRow, fields: Partial<NewDestination>): void {
+  const isElsewhere = (['endpoint', 'bucket', 'region'] as const).some(
+    (field) => fields[field] !== undefined && fields[field] !== row[field],
+  );
+  if (isElsewhere && row.type !== 'local')
+    throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
 }
 
 export async function deleteStorage(context: StorageContext, caller: VersionedCaller, id: string): Promise<void> {

@@ -57,10 +57,7 @@ export class StoreOpener {
     ) as AccessKeyPair & GoogleKey;
     const attemptsMax = Math.min(options.attemptsMax ?? 100, this.#config.STORAGE_RETRY_ATTEMPTS);
     const place = { bucket: destination.bucket ?? '', prefix: destination.prefix, retry: { attemptsMax } };
-    if (destination.type === 'gcs') {
-      await this.requireReachable(destination.endpoint);
-      return createGcsStore({ ...place, ...this.gcsConnection(destination.endpoint, credentials) });
-    }
+    if (destination.type === 'gcs') return createGcsStore({ ...place, ...this.gcsConnection(credentials) });
     if (destination.endpoint?.startsWith('http:')) await this.requireReachable(destination.endpoint);
     return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });
   }
@@ -80,20 +77,17 @@ export class StoreOpener {
     };
   }
 
-  gcsConnection(endpoint: string | null, credentials: GoogleKey) {
+  /** Google's client takes no guarded connection, so only the operator may turn it elsewhere. */
+  gcsConnection(credentials: GoogleKey) {
     const { storage, oauth2 } = this.#config.GOOGLE_API_ENDPOINTS;
-    const address = endpoint ?? storage;
     return {
       credentials: parseGcsKeyFile(credentials.serviceAccountKey),
-      ...(address ? { endpoint: address } : {}),
+      ...(storage ? { endpoint: storage } : {}),
       ...(oauth2 ? { tokenUrl: `${oauth2}/token` } : {}),
     };
   }
 
-  /**
-   * Google's client takes no guarded connection, so what a custom name resolves to is checked each time before it is
-   * used; and a plain connection, whoever makes it, goes to subnets that the operator opened and nowhere else.
-   */
+  /** A plain connection goes to subnets that the operator opened and nowhere else. */
   async requireReachable(endpoint: string | null | undefined): Promise<void> {
     if (!endpoint) return;
     const { hostname, protocol } = new URL(endpoint);

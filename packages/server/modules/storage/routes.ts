@@ -92,7 +92,7 @@ export function storageHandlers(context: StorageContext): Handlers {
         await context.stores.requireReachable(endpoint);
         const names =
           body.type === 'gcs'
-            ? await listGcsBuckets(context.stores.gcsConnection(null, body.credentials), options)
+            ? await listGcsBuckets(context.stores.gcsConnection(body.credentials), options)
             : await listS3Buckets(
                 context.stores.s3Connection(
                   body.type,

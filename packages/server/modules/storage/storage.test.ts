@@ -1,22 +1,34 @@
-import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import {
+  type GoogleSandbox,
+  type S3Sandbox,
+  sandboxS3Credential,
+  startGoogleSandbox,
+  startS3Sandbox,
+} from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
-import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { startTestApp, type TestApp, type TestResponse } from '../../testing/test-app.ts';
 import { checkStorageJob } from './jobs.ts';
 
 let app: TestApp;
 let s3: S3Sandbox;
+let google: GoogleSandbox;
 let as: { token: string; organizationId: string };
 
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['first', 'second'] });
-  app = await startTestApp({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2' });
+  google = await startGoogleSandbox();
+  app = await startTestApp({
+    OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
+    STORAGE_RETRY_ATTEMPTS: '2',
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage: google.endpoints.oauth2 }),
+  });
   const owner = await signUp(app, 'owner@example.com');
   as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
 });
 afterAll(async () => {
   await app.close();
-  await s3.stop();
+  await Promise.all([s3.stop(), google.stop()]);
 });
 afterEach(() => s3.faults.clear());
 
@@ -115,6 +127,41 @@ describe('a destination', () => {
     expect(patched.body.data).toMatchObject({ status: 'connected', error: null });
     expect((await call('DELETE', `/${row.id}`)).status).toBe(200);
     expect((await call('GET', `/${row.id}`)).body.error.code).toBe('STORAGE_DESTINATION_NOT_FOUND');
+  });
+
+  test('is turned elsewhere only by who knows its credentials', async () => {
+    const row = await create();
+    for (const change of [{ endpoint: 'https://collector.example.com' }, { endpoint: null }, { region: 'eu-west-1' }]) {
+      const answer = await call('PATCH', `/${row.id}`, change);
+      expect([answer.status, answer.body.error?.code, answer.body.error?.details?.field], answer.text).toEqual([
+        400,
+        'VALIDATION_ERROR',
+        'credentials',
+      ]);
+    }
+    const same = await call('PATCH', `/${row.id}`, { endpoint: s3.endpoint, name: 'Renamed' });
+    expect(same.body.data, same.text).toMatchObject({ name: 'Renamed', endpoint: s3.endpoint, status: 'connected' });
+    const turned = await call('PATCH', `/${row.id}`, { region: 'eu-west-1', credentials: sandboxS3Credential });
+    expect(turned.body.data, turned.text).toMatchObject({ region: 'eu-west-1' });
+  });
+
+  test('of Google Cloud Storage takes no endpoint, neither new nor later', async () => {
+    const serviceAccountKey = google.control.createServiceAccount('sandbox');
+    const gcs = { name: 'Google', type: 'gcs', bucket: 'things', credentials: { serviceAccountKey } };
+    const refused = (answer: TestResponse) =>
+      expect([answer.status, answer.body.error?.code, answer.body.error?.details?.field], answer.text).toEqual([
+        400,
+        'VALIDATION_ERROR',
+        'endpoint',
+      ]);
+    refused(await call('POST', '', { ...gcs, endpoint: s3.endpoint }));
+    refused(await call('POST', '/buckets', { type: 'gcs', credentials: gcs.credentials, endpoint: s3.endpoint }));
+    const created = await call('POST', '', gcs);
+    expect(created.status, created.text).toBe(201);
+    const { id } = created.body.data;
+    refused(await call('PATCH', `/${id}`, { endpoint: s3.endpoint }));
+    refused(await call('PATCH', `/${id}`, { endpoint: s3.endpoint, credentials: gcs.credentials }));
+    expect((await call('GET', `/${id}`)).body.data.endpoint).toBeNull();
   });
 
   test('shows the buckets that given credentials can see', async () => {
