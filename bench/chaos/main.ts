@@ -23,6 +23,7 @@ const registry: Record<string, () => Promise<boolean>> = {
     }),
   fairness: async () => (await import('./fairness.ts')).chaosFairness({ queued: Number(values.jobs) }),
   outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
+  schedules: async () => (await import('./schedules.ts')).chaosSchedules({ dueTimes: Number(values.runs ?? 200) }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };
 

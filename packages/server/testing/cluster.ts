@@ -26,6 +26,7 @@ export interface Session {
 export class Cluster {
   readonly #options: ClusterOptions;
   readonly #workers = new Set<ChildProcess>();
+  readonly #others = new Set<ChildProcess>();
   #api: ChildProcess | undefined;
   address = '';
   signInLink = '';
@@ -43,9 +44,17 @@ export class Cluster {
   }
 
   async startWorker(): Promise<ChildProcess> {
-    const { child } = await this.#spawn('worker', /^Holdfast is running/);
+    const child = await this.startRole('worker');
     this.#workers.add(child);
     child.once('exit', () => this.#workers.delete(child));
+    return child;
+  }
+
+  /** A process with one role; it ends with the cluster at the latest. */
+  async startRole(role: 'scheduler' | 'worker'): Promise<ChildProcess> {
+    const { child } = await this.#spawn(role, /^Holdfast is running/);
+    this.#others.add(child);
+    child.once('exit', () => this.#others.delete(child));
     return child;
   }
 
@@ -66,7 +75,7 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
-    const children = [...this.#workers, ...(this.#api ? [this.#api] : [])];
+    const children = [...this.#others, ...(this.#api ? [this.#api] : [])];
     await Promise.all(
       children.map(async (child) => {
         if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,0 +1,145 @@
+import type { ChildProcess } from 'node:child_process';
+import pg from 'pg';
+import { type BackupCluster, startBackupCluster } from './backup-cluster.ts';
+
+export interface ScheduleChaos {
+  schedules: number;
+  dueTimes: number;
+  /** Between two kills, at random up to twice this. */
+  killEveryMs: number;
+  log?: (line: string) => void;
+}
+
+export interface ScheduleChaosResult {
+  dueTimes: number;
+  kills: number;
+  /** Runs of all due times by their outcome. */
+  outcomes: Record<string, number>;
+  withoutRun: number;
+  withTwoRuns: number;
+  /** Triggered runs whose backup never ended, or that say otherwise than their backup. */
+  unfinished: number;
+  backupsWithoutRun: number;
+}
+
+/**
+ * Two schedulers and three workers, killed at random while due times come. Only time is made up: schedules become due
+ * when the test says so, each at an instant of its own.
+ */
+export async function runScheduleChaos(options: ScheduleChaos): Promise<ScheduleChaosResult> {
+  const bench = await startBackupCluster({ documents: 200, roles: 'api' });
+  const database = new pg.Pool({ connectionString: bench.databaseUrl, max: 2 });
+  const killer = new RoleKiller(bench, options.killEveryMs);
+  try {
+    const ids = await makeSchedules(bench, options.schedules);
+    await killer.start();
+    const due: { id: string; at: Date }[] = [];
+    while (due.length < options.dueTimes) {
+      for (const id of ids) due.push({ id, at: await makeDue(database, id) });
+      await settle(database);
+      options.log?.(`${due.length} due times, ${killer.kills} kills`);
+    }
+    await killer.stop();
+    await settle(database);
+    return { ...(await judge(database, due)), kills: killer.kills };
+  } finally {
+    await killer.stop();
+    await database.end();
+    await bench.close();
+  }
+}
+
+/** One project each: a project runs one backup at a time. */
+async function makeSchedules({ client, firestore, database }: BackupCluster, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const connection = { type: 'emulator' as const, host: firestore.address };
+    const body = { name: `Project ${n}`, sourceProjectId: database.project, connection };
+    const { id: projectId } = await client.createProject({ body });
+    const schedule = { projectId, name: `Schedule ${n}`, cron: '0 0 1 1 *', retentionPolicy: { last: 2 } };
+    ids.push((await client.createSchedule({ body: schedule })).id);
+  }
+  return ids;
+}
+
+async function makeDue(database: pg.Pool, id: string): Promise<Date> {
+  const { rows } = await database.query<{ at: Date }>(
+    `update schedules set next_run_at = date_trunc('milliseconds', clock_timestamp()) where id = $1
+     returning next_run_at as at`,
+    [id],
+  );
+  return rows[0]!.at;
+}
+
+/** Until every due time is taken and every backup has ended. */
+async function settle(database: pg.Pool): Promise<void> {
+  for (;;) {
+    const { rows } = await database.query<{ open: string }>(
+      `select (select count(*) from schedules where next_run_at <= now())
+            + (select count(*) from backups where status in ('pending', 'running') and deleted_at is null) as open`,
+    );
+    if (Number(rows[0]?.open) === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function judge(database: pg.Pool, due: readonly { id: string; at: Date }[]) {
+  const { rows } = await database.query<{ schedule_id: string; due_at: Date; status: string; backup: string | null }>(
+    `select r.schedule_id, r.due_at, r.status, b.status as backup
+       from schedule_runs r left join backups b on b.id = r.backup_id`,
+  );
+  const byDue = Map.groupBy(rows, (row) => `${row.schedule_id} ${row.due_at.toISOString()}`);
+  const runsOf = due.map(({ id, at }) => byDue.get(`${id} ${at.toISOString()}`) ?? []);
+  const outcomes: Record<string, number> = {};
+  for (const [run] of runsOf) if (run) outcomes[run.status] = (outcomes[run.status] ?? 0) + 1;
+  const stray = await database.query<{ count: string }>(
+    `select count(*) from backups b where b.trigger = 'scheduled' and b.type <> 'synthetic'
+        and not exists (select 1 from schedule_runs r where r.backup_id = b.id)`,
+  );
+  return {
+    dueTimes: due.length,
+    outcomes,
+    withoutRun: runsOf.filter((runs) => runs.length === 0).length,
+    withTwoRuns: runsOf.filter((runs) => runs.length > 1).length,
+    unfinished: rows.filter(({ status, backup }) => status === 'triggered' || (backup !== null && backup !== status))
+      .length,
+    backupsWithoutRun: Number(stray.rows[0]?.count),
+  };
+}
+
+/** Two schedulers and three workers; again and again one of the five is killed and replaced. */
+class RoleKiller {
+  readonly #bench: BackupCluster;
+  readonly #everyMs: number;
+  readonly #processes: { role: 'scheduler' | 'worker'; child: ChildProcess }[] = [];
+  #stopped = false;
+  #running: Promise<void> = Promise.resolve();
+  kills = 0;
+
+  constructor(bench: BackupCluster, everyMs: number) {
+    this.#bench = bench;
+    this.#everyMs = everyMs;
+  }
+
+  async start(): Promise<void> {
+    for (const role of ['scheduler', 'scheduler', 'worker', 'worker', 'worker'] as const)
+      this.#processes.push({ role, child: await this.#bench.cluster.startRole(role) });
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 * this.#everyMs));
+      const victim = this.#processes[Math.floor(Math.random() * this.#processes.length)];
+      if (this.#stopped || !victim) return;
+      victim.child.kill('SIGKILL');
+      this.kills++;
+      victim.child = await this.#bench.cluster.startRole(victim.role);
+    }
+  }
+}
