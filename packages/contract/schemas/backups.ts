@@ -126,7 +126,7 @@ export const backup = z
     excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
     includeSubcollections: z.boolean(),
     includeAuthUsers: z.boolean(),
-    scope: planned(backupScope),
+    scope: backupScope,
     snapshotTime: timestamp()
       .nullable()
       .describe(

@@ -81,16 +81,19 @@ export const restore = z
       .array(firestoreName({ max: 6144 }))
       .max(10_000)
       .nullable(),
-    items: planned(z.array(restoredItem).max(1000).nullable()).describe('The basket, for a restore of one.'),
+    items: z.array(restoredItem).max(1000).nullable().describe('The basket, for a restore of one.'),
     includeAuthUsers: z.boolean(),
     includeSubcollections: z.boolean(),
     rewriteReferences: z.boolean(),
     deleteExtra: z.boolean(),
     safetyBackupId: identifier('bkp').nullable().describe('What was overwritten or deleted, as it was before.'),
-    undoOf: planned(identifier('rst').nullable()).describe('The restore that this one takes back.'),
-    undoneBy: planned(identifier('rst').nullable()).describe('The restore that has taken this one back.'),
-    conflicts: planned(count()).describe('Documents that somebody changed meanwhile, and that were left as they are.'),
-    conflictSample: planned(z.array(firestoreName({ max: 6144 })).max(100)).describe('Paths of some of them.'),
+    undoOf: identifier('rst').nullable().describe('The restore that this one takes back.'),
+    undoneBy: identifier('rst').nullable().describe('The restore that has taken this one back.'),
+    conflicts: count().describe('Documents that somebody changed meanwhile, and that were left as they are.'),
+    conflictSample: z
+      .array(firestoreName({ max: 6144 }))
+      .max(100)
+      .describe('Paths of some of them.'),
     documentsRestored: count(),
     collectionsRestored: count(),
     preview: restorePreview.nullable().describe('Set by a dry run.'),
