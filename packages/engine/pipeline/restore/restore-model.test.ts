@@ -226,7 +226,9 @@ test('nothing outside the scope ever changes, and an undo puts back exactly what
       const unknowable = new Set<string>();
       const during = [...given.during];
       const how = { database, view, before, scope: wanted, mode: given.mode, deleteExtra: given.deleteExtra, began };
-      const meanwhile = () => during.shift()?.forEach((one) => apply(database, one));
+      const meanwhile = () => {
+        for (const one of during.shift() ?? []) apply(database, one);
+      };
       if (!(await restore.run({ ...how, meanwhile, crashAt: given.crashAt }))) {
         for (const one of given.whileDown) apply(database, one);
         // A document that is gone does not tell who deleted it: what somebody deletes in such a moment may come back by an undo.
