@@ -121,6 +121,8 @@ class RestoreRun {
         repeatedRecords: this.#runs > 1 && begunIn === name ? 1000 : 0,
         began,
         former: (one: string) => before.get(one),
+        savedVersion: async (one: string) =>
+          this.pages.flatMap(({ saved }) => saved).findLast((saved) => saved.path === one)?.version,
         onMismatch,
         onSettled: (outcomes: readonly WriteOutcome[]) => {
           this.#heard.push(...outcomes);

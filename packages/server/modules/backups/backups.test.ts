@@ -68,6 +68,21 @@ describe('a full backup', () => {
     expect(await paths({ excludeCollections: ['logs', 'other'] })).toEqual(['users/ada', 'users/ada/orders/1']);
   });
 
+  test('tells of a named collection without documents, takes one as its manifest prints it, and fails when all are empty', async () => {
+    await bench.firestore.doc('users/ada/orders/1').set({ n: 1 });
+    const partly = await bench.run({ collections: ['users', 'userz'] });
+    expect(partly).toMatchObject({ status: 'completed', documentCount: 1 });
+    expect(partly.warnings).toMatchObject([{ code: 'COLLECTION_NOT_FOUND' }]);
+    const printed = await bench.run({ collections: ['users/*/orders'] });
+    expect(printed, JSON.stringify(printed.error)).toMatchObject({
+      status: 'completed',
+      documentCount: 1,
+      warnings: [],
+    });
+    const none = await bench.run({ collections: ['userz'] });
+    expect(none).toMatchObject({ status: 'failed', error: { code: 'COLLECTION_NOT_FOUND', retryable: false } });
+  });
+
   test('waits for the one before it of the same project', async () => {
     await bench.firestore.doc('users/ada').set({ n: 1 });
     bench.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
@@ -99,6 +114,7 @@ describe('an increment', () => {
     });
     await bench.firestore.doc('users/ada').set({ n: 1 });
     const base = await bench.backUp();
+    await bench.firestore.doc('elsewhere/1').set({ n: 1 });
     await bench.backUp({ collections: ['elsewhere'] });
     await bench.firestore.doc('users/bob').set({ n: 2 });
     await bench.firestore.doc('users/ada').delete();

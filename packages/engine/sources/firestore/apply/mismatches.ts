@@ -40,6 +40,7 @@ export async function resolveMismatches(
     const path = batch.path(index);
     const document = found.get(path) ?? null;
     if (context.mayBeRepeated && (await isWritten(context, batch, index, document))) {
+      context.expected[slot] = (await guard.savedVersion?.(path)) ?? context.expected[slot];
       succeed(context, batch, index, document && versionOfDocument(document));
       continue;
     }

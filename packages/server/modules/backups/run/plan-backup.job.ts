@@ -10,6 +10,7 @@ import { scopeOf } from '../scope.ts';
 import { enqueueRanges, rangePriority } from './admission.ts';
 import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
+import { emptyCollections } from './empty-collections.ts';
 import { findParent } from './find-parent.ts';
 import { rangeStore } from './range-store.ts';
 import { runBackupJob } from './run-backup-job.ts';
@@ -38,6 +39,9 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
       ? row.documentPaths.length
       : await source.count(everything, { scope, readTime, signal });
     requireBudget(project.maxReadsPerBackup, expected);
+    // What a restore is about to overwrite may well be nothing.
+    const isSafety = row.trigger === 'pre_restore';
+    const empty = isSafety ? [] : await emptyCollections(source, { scope, readTime, signal });
     const { chain, warning } =
       row.type === 'incremental'
         ? await findParent(context, loaded, source, scope, signal)
@@ -56,7 +60,8 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
         : {}),
     });
     await chain?.[0]?.store.close();
-    await startRanges(context, loaded, { planned, expected, warning, reads: source.usage.documentsRead });
+    const warnings = [...empty, ...(warning ? [warning] : [])];
+    await startRanges(context, loaded, { planned, expected, warnings, reads: source.usage.documentsRead });
   } finally {
     await firestore.close();
   }
@@ -74,7 +79,7 @@ function requireBudget(budget: number | null, expected: number): void {
 interface Planned {
   planned: Awaited<ReturnType<typeof planBackup>>;
   expected: number;
-  warning: string | undefined;
+  warnings: readonly string[];
   reads: number;
 }
 
@@ -82,7 +87,7 @@ interface Planned {
 async function startRanges(
   context: BackupsContext,
   { row, copies, project }: LoadedBackup,
-  { planned, expected, warning, reads }: Planned,
+  { planned, expected, warnings, reads }: Planned,
 ): Promise<void> {
   const { database, queue, clock } = context.platform;
   const { organizationId, id: backupId } = row;
@@ -103,7 +108,7 @@ async function startRanges(
       deadlineAt: later(locked.startedAt ?? now, backupTimeoutMs(project.backupTimeoutMinutes, expected)),
       readsUsed: reads,
       failures: 0,
-      warnings: warning ? [...locked.warnings, warning] : locked.warnings,
+      warnings: [...locked.warnings, ...warnings],
       phase: 'Reading',
       updatedAt: now,
     });

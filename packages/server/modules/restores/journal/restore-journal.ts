@@ -6,6 +6,7 @@ import {
   openJournalPage,
   type SavedDocument,
   sealJournalPage,
+  type Version,
   type WriteOutcome,
 } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
@@ -56,6 +57,14 @@ export async function* readJournal(
     }
     if (pages.length === 0) return;
   }
+}
+
+/** The newest saved version of each path. */
+export async function savedVersions(context: KeyContext, row: RestoreRow): Promise<ReadonlyMap<string, Version>> {
+  const versions = new Map<string, Version>();
+  for await (const page of readJournal(context, row))
+    for (const { path, version } of page.saved) versions.set(path, version);
+  return versions;
 }
 
 export function journalGone(): Problem {

@@ -5,6 +5,7 @@ import {
   EngineError,
   instantToParts,
   type Mismatch,
+  type Version,
   versionOfDocument,
   type WriteGuard,
   type WriteOutcome,
@@ -13,7 +14,7 @@ import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
-import type { JournalWriter } from '../journal/restore-journal.ts';
+import { type JournalWriter, savedVersions } from '../journal/restore-journal.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase } from '../tables.ts';
@@ -60,6 +61,7 @@ export class RestoreMeter {
   #checkpoint: Checkpoint;
   #dirty = false;
   #journal: JournalWriter | undefined;
+  #saved: Promise<ReadonlyMap<string, Version>> | undefined;
   readonly #errors: DocumentFailure[];
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
@@ -117,6 +119,7 @@ export class RestoreMeter {
       repeatedRecords: this.row.epoch > 1 && isContinued ? repeatedRecords : 0,
       began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
       former,
+      savedVersion: async (path) => (await this.#savedVersions()).get(path),
       onMismatch: async (mismatch) => {
         const decision = await onMismatch(mismatch);
         if (decision === 'conflict' && this.#conflicts.length < samplesMax) this.#conflicts.push(mismatch.path);
@@ -135,6 +138,12 @@ export class RestoreMeter {
       if ((this.#journal?.pending ?? 0) > pendingMax) await this.flush();
     };
     return { guard, onProgress, stop: this.cancelled };
+  }
+
+  /** What runs before this one saved, newest version of each path; read when it is first asked for. */
+  #savedVersions(): Promise<ReadonlyMap<string, Version>> {
+    this.#saved ??= savedVersions(this.#context, this.row);
+    return this.#saved;
   }
 
   /** A version that somebody made after the safety backup: saved, and only then written over. */
