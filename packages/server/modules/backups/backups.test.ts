@@ -116,6 +116,7 @@ describe('an increment', () => {
     const base = await bench.backUp();
     await bench.firestore.doc('elsewhere/1').set({ n: 1 });
     await bench.backUp({ collections: ['elsewhere'] });
+    await bench.firestore.doc('elsewhere/1').delete();
     await bench.firestore.doc('users/bob').set({ n: 2 });
     await bench.firestore.doc('users/ada').delete();
     const increment = await bench.run({ type: 'incremental' });
