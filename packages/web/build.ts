@@ -34,16 +34,25 @@ async function build(stamp: string): Promise<void> {
   const [vite, { default: config }] = await Promise.all([import('vite'), import('./vite.config.ts')]);
   const next = join(root, 'dist.next');
   await rm(next, { recursive: true, force: true });
-  await vite.build({
-    ...config,
-    configFile: false,
-    logLevel: 'warn',
-    build: { ...config.build, outDir: next },
-  });
+  await inProduction(() =>
+    vite.build({ ...config, configFile: false, logLevel: 'warn', build: { ...config.build, outDir: next } }),
+  );
   await compress(next);
   await writeFile(join(next, '.built-from'), stamp);
   await rm(dashboardFolder, { recursive: true, force: true });
   await rename(next, dashboardFolder);
+}
+
+/** Whoever asks for the build, what is built is what people get: libraries look at this variable. */
+async function inProduction(work: () => Promise<unknown>): Promise<void> {
+  const before = process.env.NODE_ENV;
+  process.env.NODE_ENV = 'production';
+  try {
+    await work();
+  } finally {
+    if (before === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = before;
+  }
 }
 
 async function compress(folder: string): Promise<void> {

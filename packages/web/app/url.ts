@@ -15,13 +15,13 @@ export function useParam(name: string): string {
 /** What is chosen lives in the address: it can be shared, and going back undoes it. */
 export function useSearch(): [
   search: Readonly<Record<string, string | undefined>>,
-  change: (change: Record<string, string | undefined>, options?: { replace?: boolean }) => void,
+  change: (change: Record<string, string | undefined>, options?: { replace?: boolean }) => Promise<void>,
 ] {
   const search = useLocation().search as Record<string, string | undefined>;
   const navigate = useNavigate();
   const change = (next: Record<string, string | undefined>, options: { replace?: boolean } = {}) => {
     const merged = Object.fromEntries(Object.entries({ ...search, ...next }).filter(([, value]) => value));
-    void navigate({ to: '.', search: merged as never, replace: options.replace ?? false });
+    return navigate({ to: '.', search: merged as never, replace: options.replace ?? false });
   };
   return [search, change];
 }

@@ -50,7 +50,7 @@ export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
       <Icon size={26} aria-hidden className="text-held" />
-      <h3 className="mt-1 text-body font-semibold">{title}</h3>
+      <h2 className="mt-1 text-body font-semibold">{title}</h2>
       {children && <p className="max-w-md text-table text-ink2">{children}</p>}
       {action && <div className="mt-2 flex flex-wrap justify-center gap-2">{action}</div>}
     </div>
@@ -124,7 +124,7 @@ export function NoPermission({ title, children }: { title: string; children: Rea
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
       <Lock size={24} aria-hidden className="text-ink3" />
-      <h3 className="mt-1 text-body font-semibold">{title}</h3>
+      <h2 className="mt-1 text-body font-semibold">{title}</h2>
       <p className="max-w-md text-table text-ink2">{children}</p>
     </div>
   );

@@ -5,6 +5,7 @@ import { useKeys } from '../shell/keys.ts';
 import { t } from '../texts/index.ts';
 import { useGo } from '../url.ts';
 import { Button } from './button.tsx';
+import { useIsPhone } from './use-is-phone.ts';
 
 export interface Column<Row> {
   readonly id: string;
@@ -182,16 +183,4 @@ function useTop(frame: React.RefObject<HTMLDivElement | null>): number {
     if (element) setTop(element.getBoundingClientRect().top + window.scrollY + rowHeightPx);
   }, [frame]);
   return top;
-}
-
-const phone = window.matchMedia('(width < 600px)');
-
-export function useIsPhone(): boolean {
-  const [isPhone, setPhone] = useState(phone.matches);
-  useEffect(() => {
-    const listen = () => setPhone(phone.matches);
-    phone.addEventListener('change', listen);
-    return () => phone.removeEventListener('change', listen);
-  }, []);
-  return isPhone;
 }

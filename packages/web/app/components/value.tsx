@@ -51,7 +51,7 @@ function Folded({ value, isOpen, onToggle }: ValueProps) {
     <>
       <ChevronRight size={14} aria-hidden className={`shrink-0 text-ink2 ${isOpen ? 'rotate-90' : ''}`} />
       <code className="font-mono">{value.arrayValue ? `[${size}]` : `{${size}}`}</code>
-      <span className="truncate text-ink3">{hintOf(value)}</span>
+      <span className="truncate text-ink2">{hintOf(value)}</span>
     </>
   );
   const look = 'inline-flex min-w-0 max-w-full items-center gap-1.5';

@@ -22,7 +22,12 @@ export function OrganizationGate() {
     return error.status === 401 ? null : <Problem error={error} onRetry={retry} />;
   }
   if (!me.data || !organizations.rows) return <Skeleton />;
-  if (!organization) return <NotFound />;
+  if (!organization)
+    return (
+      <main>
+        <NotFound />
+      </main>
+    );
   return (
     <WorkplaceProvider value={{ organization, me: me.data, timezone: 'UTC' }}>
       <ZoneGate>

@@ -1,4 +1,30 @@
-/** A quiet reminder for the owner, until the recovery kit has been taken. Shown once the service knows of kits. */
+import { LifeBuoy } from 'lucide-react';
+import { useAct, useRead } from '../api/calls.ts';
+import { useCan } from '../api/organization.tsx';
+import { Button } from '../components/button.tsx';
+import { FormProblem } from '../components/states.tsx';
+import { saveFile } from '../format/save-file.ts';
+import { t } from '../texts/index.ts';
+
+/** A quiet reminder for the owner, until the recovery kit has been taken. */
 export function RecoveryKitBar() {
-  return null;
+  const isOwner = useCan('owner');
+  const organization = useRead('getOrganization', {}, { everyMs: 60_000 });
+  const take = useAct('takeRecoveryKit', {
+    onDone: (kit) => saveFile('holdfast-recovery-kit.txt', String(kit), 'text/plain'),
+  });
+  // Undefined: this service does not know of kits.
+  if (!isOwner || organization.data?.recoveryKitTakenAt !== null) return null;
+  return (
+    <section className="flex flex-wrap items-center gap-3 border-line border-b bg-bg px-7 py-2 text-table max-md:px-4">
+      <LifeBuoy size={16} aria-hidden className="shrink-0 text-held" />
+      <p className="min-w-0 flex-1 text-ink2">
+        <b className="font-medium text-ink">{t.shell.kit.title}</b> {t.shell.kit.text}
+      </p>
+      <FormProblem error={take.error} />
+      <Button busy={take.isPending} onClick={() => take.mutate({})}>
+        {t.shell.kit.take}
+      </Button>
+    </section>
+  );
 }

@@ -74,7 +74,6 @@ export function OrganizationSwitcher() {
       trigger={
         <button
           type="button"
-          aria-label={`${organization.name}. ${t.shell.switcher.label}`}
           className="flex w-full items-center gap-2.5 rounded-control px-2 py-1.5 text-left hover:bg-sunken"
         >
           <Mark size={24} />
@@ -82,6 +81,7 @@ export function OrganizationSwitcher() {
             <span className="block truncate text-table font-semibold">{organization.name}</span>
             <span className="block text-meta text-ink3">{t.shell.projectCount(organization.projectCount)}</span>
           </span>
+          <span className="sr-only">{t.shell.switcher.label}</span>
           <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-ink3" />
         </button>
       }
@@ -110,7 +110,6 @@ export function PersonMenu({ onShowKeys }: { onShowKeys: () => void }) {
         trigger={
           <button
             type="button"
-            aria-label={`${me.name || me.email}, ${t.roles[organization.role]}. ${t.shell.person.menu}`}
             className="flex min-w-0 flex-1 items-center gap-2.5 rounded-control px-2 py-1.5 text-left hover:bg-sunken"
           >
             <Avatar name={me.name || me.email} />

@@ -25,7 +25,7 @@ export function RunningBackup({ backup, projectName }: { backup: Backup; project
       aria-label={t.backups.of(projectName)}
       className="flex flex-wrap items-center gap-x-5 gap-y-3 rounded-panel bg-move-weak px-5 py-3.5"
     >
-      <div className="min-w-64 flex-1">
+      <div className="min-w-0 flex-1 sm:min-w-64">
         <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1 text-table">
           <span className="inline-flex items-center gap-2 font-medium text-move">
             <LoaderCircle size={16} aria-hidden className="turning" />

@@ -39,10 +39,11 @@ export function Page() {
   if (backup.error && !backup.data) return <Problem error={backup.error} onRetry={() => void backup.refetch()} />;
   if (!backup.data) return <Skeleton />;
   return (
-    <div className="grid flex-1 md:grid-cols-[210px_260px_1fr]">
+    <div className="grid flex-1 grid-cols-1 md:grid-cols-[210px_260px_minmax(0,1fr)]">
+      <h1 className="sr-only">{document ?? (collection || t.browse.title)}</h1>
       <aside className={`border-line border-r bg-bg ${collection ? 'max-md:hidden' : ''}`}>
         <div className="px-4 pt-4 pb-2">
-          <h1 className="text-meta text-ink3">{t.browse.inside}</h1>
+          <p className="text-meta text-ink3">{t.browse.inside}</p>
           <p className="text-table font-medium">
             {project.data?.name} {moment}
           </p>

@@ -110,8 +110,8 @@ export function WhichStep({ plan, onDone }: StepProps) {
     { enabled: plan.backupId !== undefined, everyMs: false },
   );
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
-  const go = () => {
-    setSearch(
+  const go = async () => {
+    await setSearch(
       {
         collections: which === 'some' ? chosen.join(',') : undefined,
         documents: which === 'docs' ? documents : undefined,
@@ -208,8 +208,22 @@ export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWord
 export function HowStep({ plan, onDone }: StepProps) {
   const [, setSearch] = useSearch();
   const { modes } = t.newRestore;
-  const canRemove = plan.documents.length === 0 && !plan.isBasket && plan.mode === 'overwrite';
-  const set = (change: Record<string, string | undefined>) => setSearch(change, { replace: true });
+  // What is ticked answers at once; the address follows.
+  const [mode, setMode] = useState(plan.mode);
+  const [extra, setExtra] = useState(plan.deleteExtra);
+  const [safety, setSafety] = useState(plan.safety);
+  const canRemove = plan.documents.length === 0 && !plan.isBasket && mode === 'overwrite';
+  const go = async () => {
+    await setSearch(
+      {
+        mode: mode === 'overwrite' ? undefined : mode,
+        extra: extra && canRemove ? '1' : undefined,
+        safety: safety ? undefined : 'off',
+      },
+      { replace: true },
+    );
+    onDone();
+  };
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.how} />
@@ -218,35 +232,30 @@ export function HowStep({ plan, onDone }: StepProps) {
           label={t.newRestore.steps.how}
           name="mode"
           columns="grid-cols-1"
-          value={plan.mode}
-          onChange={(mode) =>
-            set({
-              mode: mode === 'overwrite' ? undefined : mode,
-              ...(mode === 'overwrite' ? {} : { extra: undefined }),
-            })
-          }
-          choices={(['overwrite', 'skip_existing', 'merge'] as const).map((mode) => ({
-            value: mode,
-            title: modes[mode],
-            detail: modes[`${mode}Hint`],
+          value={mode}
+          onChange={setMode}
+          choices={(['overwrite', 'skip_existing', 'merge'] as const).map((value) => ({
+            value,
+            title: modes[value],
+            detail: modes[`${value}Hint`],
           }))}
         />
         {canRemove && (
           <Checkbox
             label={t.newRestore.deleteExtra}
             hint={t.newRestore.deleteExtraHint}
-            checked={plan.deleteExtra}
-            onChange={(event) => set({ extra: event.target.checked ? '1' : undefined })}
+            checked={extra}
+            onChange={(event) => setExtra(event.target.checked)}
           />
         )}
         <Checkbox
           label={t.newRestore.safety}
-          hint={plan.safety ? t.newRestore.safetyOn : t.newRestore.safetyOff}
-          checked={plan.safety}
-          onChange={(event) => set({ safety: event.target.checked ? undefined : 'off' })}
+          hint={safety ? t.newRestore.safetyOn : t.newRestore.safetyOff}
+          checked={safety}
+          onChange={(event) => setSafety(event.target.checked)}
         />
       </div>
-      <Continue onDone={onDone} />
+      <Continue onDone={go} />
     </div>
   );
 }

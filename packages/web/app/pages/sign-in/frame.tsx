@@ -9,10 +9,10 @@ export function Frame({ title, children }: { title: string; children: ReactNode 
   }, [title]);
   return (
     <div className="flex min-h-dvh flex-col items-center bg-bg px-4 py-[12vh]">
-      <div className="mb-6 flex items-center gap-2.5">
+      <header className="mb-6 flex items-center gap-2.5">
         <Mark size={30} />
         <span className="text-page font-semibold">{t.common.product}</span>
-      </div>
+      </header>
       <main className="flex w-full max-w-md flex-col gap-4 rounded-panel border border-line bg-surface p-6">
         <h1 className="text-page font-semibold">{title}</h1>
         {children}

@@ -42,7 +42,7 @@ export function Page() {
           {t.start.later}
         </LinkButton>
       </header>
-      <main className="mx-auto grid max-w-[1130px] gap-12 px-6 py-10 max-md:px-4 lg:grid-cols-[1fr_340px]">
+      <main className="mx-auto grid max-w-[1130px] grid-cols-1 gap-12 px-6 py-10 max-md:px-4 lg:grid-cols-[minmax(0,1fr)_340px]">
         <div>
           <h1 className="text-verdict font-semibold">{t.start.heading}</h1>
           <p className="mt-1 mb-8 text-ink2">{t.start.intro}</p>

@@ -1,0 +1,58 @@
+import type { BodyInput, Operations, Schedule } from '@holdfast/contract';
+
+/** What the sentence holds, before it is saved. */
+export interface Draft {
+  readonly name: string;
+  readonly projectId: string;
+  readonly cron: string;
+  readonly timezone: string;
+  /** Every n-th run is full; 1: all of them. */
+  readonly fullEvery: number;
+  readonly collections: string;
+  readonly storageDestinationId: string;
+  readonly keep: Readonly<Record<'daily' | 'weekly' | 'monthly' | 'yearly', number>>;
+  readonly catchUp: 'latest' | 'skip';
+  readonly drillEvery: number | null;
+}
+
+export function draftOf(schedule: Schedule): Draft {
+  const policy = schedule.retentionPolicy;
+  return {
+    name: schedule.name,
+    projectId: schedule.projectId,
+    cron: schedule.cron,
+    timezone: schedule.timezone,
+    fullEvery: schedule.type === 'full' ? 1 : (schedule.fullEvery ?? 7),
+    collections: schedule.collections[0] === '*' ? '' : schedule.collections.join(', '),
+    storageDestinationId: schedule.storageDestinationId ?? '',
+    keep: {
+      daily: policy?.daily ?? 0,
+      weekly: policy?.weekly ?? 0,
+      monthly: policy?.monthly ?? 0,
+      yearly: policy?.yearly ?? 0,
+    },
+    catchUp: schedule.catchUp,
+    drillEvery: schedule.drillEvery,
+  };
+}
+
+export function requestOf(draft: Draft): BodyInput<Operations['createSchedule']> {
+  const names = draft.collections
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  const keepsSome = Object.values(draft.keep).some((count) => count > 0);
+  return {
+    name: draft.name,
+    projectId: draft.projectId,
+    cron: draft.cron.trim().replace(/\s+/g, ' '),
+    timezone: draft.timezone,
+    type: draft.fullEvery === 1 ? 'full' : 'incremental',
+    ...(draft.fullEvery === 1 ? {} : { fullEvery: draft.fullEvery }),
+    collections: names.length > 0 ? names : ['*'],
+    ...(draft.storageDestinationId ? { storageDestinationId: draft.storageDestinationId } : {}),
+    ...(keepsSome ? { retentionPolicy: { ...draft.keep } } : {}),
+    catchUp: draft.catchUp,
+    ...(draft.drillEvery === null ? {} : { drillEvery: draft.drillEvery }),
+  };
+}

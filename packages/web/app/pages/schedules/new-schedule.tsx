@@ -1,0 +1,64 @@
+import { Check } from 'lucide-react';
+import { useState } from 'react';
+import { useAct, useAll } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { FormProblem, Skeleton } from '../../components/states.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { fieldErrors } from '../../texts/errors.ts';
+import { t } from '../../texts/index.ts';
+import { useGo, usePaths, useSearch } from '../../url.ts';
+import { type Draft, requestOf } from './draft.ts';
+import { Editor } from './editor.tsx';
+import { NameInput } from './name-input.tsx';
+
+export function Page() {
+  const projects = useAll('listProjects', {});
+  const [search] = useSearch();
+  if (!projects.rows) return <Skeleton />;
+  return <Form projectId={search.project ?? projects.rows[0]?.id ?? ''} />;
+}
+
+function Form({ projectId }: { projectId: string }) {
+  const zone = useZone();
+  const [draft, setDraft] = useState<Draft>({
+    name: t.schedules.usualName,
+    projectId,
+    cron: '0 2 * * *',
+    timezone: zone,
+    fullEvery: 7,
+    collections: '',
+    storageDestinationId: '',
+    keep: { daily: 7, weekly: 4, monthly: 12, yearly: 0 },
+    catchUp: 'latest',
+    drillEvery: null,
+  });
+  const paths = usePaths();
+  const go = useGo();
+  const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id)) });
+  const faults = fieldErrors(create.error);
+  const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
+  return (
+    <PageFrame
+      title={<NameInput name={draft.name} onChange={(name) => set({ name })} />}
+      crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: t.schedules.newTitle }]}
+      actions={
+        <>
+          <LinkButton to={paths.schedules}>{t.common.cancel}</LinkButton>
+          <Button
+            kind="primary"
+            icon={Check}
+            busy={create.isPending}
+            disabled={draft.projectId === ''}
+            onClick={() => create.mutate({ body: requestOf(draft) })}
+          >
+            {t.schedules.save}
+          </Button>
+        </>
+      }
+    >
+      {create.error && !faults.cron && <FormProblem error={create.error} />}
+      <Editor draft={draft} set={set} faults={faults} isNew />
+    </PageFrame>
+  );
+}

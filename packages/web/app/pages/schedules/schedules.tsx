@@ -1,0 +1,108 @@
+import type { Schedule } from '@holdfast/contract';
+import { CalendarClock, Plus } from 'lucide-react';
+import { isUnserved, useAll } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Box, List } from '../../components/list.tsx';
+import { Empty } from '../../components/states.tsx';
+import { State } from '../../components/status.tsx';
+import { type Column, DataTable } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { useProjectNames } from '../restores/shared.tsx';
+import { rhythmWords } from './rhythm-words.ts';
+
+export function RunState({ status }: { status: string }) {
+  const tone =
+    status === 'completed' ? 'held' : status === 'triggered' ? 'move' : status === 'failed' ? 'fail' : 'risk';
+  return <State tone={tone}>{t.schedules.runStatus[status] ?? status}</State>;
+}
+
+export function Page() {
+  const schedules = useAll('listSchedules', {});
+  const nameOf = useProjectNames();
+  const canEdit = useCan('member');
+  const paths = usePaths();
+  const add = canEdit && (
+    <LinkButton kind="primary" icon={Plus} to={paths.newSchedule()}>
+      {t.schedules.add}
+    </LinkButton>
+  );
+  const crumbs = [{ label: t.schedules.title }];
+  if (isUnserved(schedules.error))
+    return (
+      <PageFrame title={t.schedules.title} crumbs={crumbs}>
+        <Box>
+          <Empty icon={CalendarClock} title={t.schedules.unserved} />
+        </Box>
+      </PageFrame>
+    );
+  return (
+    <PageFrame title={t.schedules.title} crumbs={crumbs} subtitle={t.schedules.subtitle} actions={add}>
+      <List
+        list={schedules}
+        empty={
+          <Empty icon={CalendarClock} title={t.schedules.empty} action={add}>
+            {t.schedules.emptyText}
+          </Empty>
+        }
+      >
+        {(rows) => (
+          <DataTable
+            label={t.schedules.title}
+            columns={columnsOf(nameOf)}
+            rows={rows}
+            rowKey={({ id }) => id}
+            to={({ id }) => paths.schedule(id)}
+            phone={(schedule) => (
+              <>
+                <span className="flex justify-between gap-2">
+                  <span className="font-medium">{schedule.name}</span>
+                  <Enabled schedule={schedule} />
+                </span>
+                <span className="block text-meta text-ink3">
+                  {nameOf(schedule.projectId)} · {rhythmWords(schedule.cron)}
+                </span>
+              </>
+            )}
+          />
+        )}
+      </List>
+    </PageFrame>
+  );
+}
+
+function Enabled({ schedule }: { schedule: Schedule }) {
+  return (
+    <State tone={schedule.enabled ? 'held' : 'off'}>
+      {schedule.enabled ? t.schedules.enabled : t.schedules.disabled}
+    </State>
+  );
+}
+
+function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
+  const { columns } = t.schedules;
+  return [
+    { id: 'name', header: columns.name, isLink: true, cell: ({ name }) => <span className="font-medium">{name}</span> },
+    { id: 'state', header: columns.state, cell: (schedule) => <Enabled schedule={schedule} /> },
+    { id: 'project', header: columns.project, cell: ({ projectId }) => nameOf(projectId) },
+    {
+      id: 'when',
+      header: columns.when,
+      cell: ({ cron, timezone }) => (
+        <>
+          {rhythmWords(cron)} <span className="text-ink3">{timezone}</span>
+        </>
+      ),
+    },
+    { id: 'next', header: columns.next, cell: ({ nextRunAt }) => nextRunAt && <Time at={nextRunAt} as="near" /> },
+    {
+      id: 'last',
+      header: columns.last,
+      from: 'lg',
+      cell: ({ lastRun }) => lastRun && <RunState status={lastRun.status} />,
+    },
+  ];
+}

@@ -1,0 +1,202 @@
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+import { useAll } from '../../api/calls.ts';
+import { cronOf, type Rhythm, rhythmOf } from '../../format/cron.ts';
+import { t } from '../../texts/index.ts';
+import type { Draft } from './draft.ts';
+
+interface SentenceProps {
+  draft: Draft;
+  set: (change: Partial<Draft>) => void;
+  faults: Readonly<Record<string, string>>;
+  /** A schedule that exists stays with its project. */
+  isNew: boolean;
+}
+
+const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+const words = t.schedules;
+
+/** A schedule as a sentence of selects and small numbers, and the same as cron: either edits the other. */
+export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
+  const projects = useAll('listProjects', {}).rows ?? [];
+  const destinations = useAll('listStorageDestinations', {}).rows ?? [];
+  return (
+    <div className="flex flex-col gap-4 text-body text-ink2">
+      <Row>
+        {words.sentence.backUp}
+        <Select
+          label={words.fields.project}
+          value={draft.projectId}
+          disabled={!isNew}
+          onChange={(event) => set({ projectId: event.target.value })}
+        >
+          {projects.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </Select>
+        <RhythmSelects draft={draft} set={set} />
+        {words.sentence.in}
+        <Select
+          label={words.fields.zone}
+          value={draft.timezone}
+          onChange={(event) => set({ timezone: event.target.value })}
+        >
+          {(zones.includes(draft.timezone) ? zones : [draft.timezone, ...zones]).map((zone) => (
+            <option key={zone}>{zone}</option>
+          ))}
+        </Select>
+      </Row>
+      <Row>
+        {words.sentence.make}
+        <Select
+          label={words.fields.full}
+          value={draft.fullEvery}
+          onChange={(event) => set({ fullEvery: Number(event.target.value) })}
+        >
+          {[1, 2, 4, 7, 14, 30].map((count) => (
+            <option key={count} value={count}>
+              {words.every(count)}
+            </option>
+          ))}
+        </Select>
+        {words.sentence.fullOthers}
+      </Row>
+      <Row>
+        {words.sentence.take}
+        <Input
+          label={words.fields.collections}
+          value={draft.collections}
+          placeholder={words.allCollections}
+          size={16}
+          onChange={(event) => set({ collections: event.target.value })}
+        />
+        {words.sentence.writeTo}
+        <Select
+          label={words.fields.destination}
+          value={draft.storageDestinationId}
+          onChange={(event) => set({ storageDestinationId: event.target.value })}
+        >
+          <option value="">{words.defaultStorage}</option>
+          {destinations.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </Select>
+      </Row>
+      <Row>
+        {words.sentence.keep}
+        {(['daily', 'weekly', 'monthly', 'yearly'] as const).map((rule) => (
+          <span key={rule} className="inline-flex items-center gap-2">
+            <Input
+              label={words.fields[rule]}
+              type="number"
+              min={0}
+              max={1000}
+              value={draft.keep[rule]}
+              onChange={(event) => set({ keep: { ...draft.keep, [rule]: Math.max(0, Number(event.target.value)) } })}
+              className="w-16 text-center"
+            />
+            {words.sentence[rule]}
+          </span>
+        ))}
+      </Row>
+      <Row>
+        {words.sentence.outage}
+        <Select
+          label={words.fields.catchUp}
+          value={draft.catchUp}
+          onChange={(event) => set({ catchUp: event.target.value as Draft['catchUp'] })}
+        >
+          <option value="latest">{words.catchUp.latest}</option>
+          <option value="skip">{words.catchUp.skip}</option>
+        </Select>
+      </Row>
+      <Row>
+        {words.sentence.prove}
+        <Select
+          label={words.fields.drill}
+          value={draft.drillEvery ?? ''}
+          onChange={(event) => set({ drillEvery: event.target.value ? Number(event.target.value) : null })}
+        >
+          <option value="">{words.never}</option>
+          {[1, 7, 14, 30].map((count) => (
+            <option key={count} value={count}>
+              {words.every(count)}
+            </option>
+          ))}
+        </Select>
+      </Row>
+      <div className="flex flex-wrap items-center gap-3 border-line border-t pt-4 text-table">
+        {words.fields.cron}
+        <Input
+          label={words.fields.cron}
+          value={draft.cron}
+          onChange={(event) => set({ cron: event.target.value })}
+          className="w-40 font-mono"
+        />
+        <span className="ml-auto text-ink3">{words.editEither}</span>
+        {faults.cron && <p className="w-full text-meta text-fail">{faults.cron}</p>}
+      </div>
+    </div>
+  );
+}
+
+function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
+  const rhythm = rhythmOf(draft.cron);
+  const time = 'time' in rhythm ? rhythm.time : '02:00';
+  const change = (next: Rhythm) => next.kind !== 'cron' && set({ cron: cronOf(next) });
+  const choose = (value: string) => {
+    const [kind, number] = value.split(' ');
+    if (kind === 'day' || kind === 'weekdays') change({ kind, time });
+    if (kind === 'week') change({ kind, time, weekday: Number(number) });
+    if (kind === 'hours') change({ kind, every: Number(number), minute: 0 });
+  };
+  const value =
+    rhythm.kind === 'week' ? `week ${rhythm.weekday}` : rhythm.kind === 'hours' ? `hours ${rhythm.every}` : rhythm.kind;
+  const hours = [1, 2, 3, 4, 6, 8, 12];
+  return (
+    <>
+      <Select label={words.rhythm.label} value={value} onChange={(event) => choose(event.target.value)}>
+        <option value="day">{words.rhythm.day}</option>
+        <option value="weekdays">{words.rhythm.weekdays}</option>
+        {words.weekdayNames.map((name, index) => (
+          <option key={name} value={`week ${index}`}>
+            {words.rhythm.week(name)}
+          </option>
+        ))}
+        {(rhythm.kind === 'hours' && !hours.includes(rhythm.every) ? [...hours, rhythm.every] : hours).map((every) => (
+          <option key={every} value={`hours ${every}`}>
+            {words.rhythm.hours(every)}
+          </option>
+        ))}
+        {rhythm.kind === 'cron' && <option value="cron">{words.rhythm.cron}</option>}
+      </Select>
+      {'time' in rhythm && (
+        <>
+          {words.sentence.at}
+          <Input
+            label={words.fields.time}
+            type="time"
+            required
+            value={rhythm.time}
+            onChange={(event) => event.target.value && change({ ...rhythm, time: event.target.value })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function Row({ children }: { children: ReactNode }) {
+  return <div className="flex flex-wrap items-center gap-x-2.5 gap-y-2">{children}</div>;
+}
+
+function Select({ label, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
+  return <select aria-label={label} {...rest} className="control chevron max-w-56 font-medium" />;
+}
+
+function Input({ label, className = '', ...rest }: InputHTMLAttributes<HTMLInputElement> & { label: string }) {
+  return <input aria-label={label} autoComplete="off" {...rest} className={`control font-medium ${className}`} />;
+}

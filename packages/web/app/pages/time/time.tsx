@@ -1,0 +1,66 @@
+import { History } from 'lucide-react';
+import { isUnserved, useAll, useRead } from '../../api/calls.ts';
+import { useCan } from '../../api/organization.tsx';
+import { Filter, FilterBar } from '../../components/filters.tsx';
+import { Box } from '../../components/list.tsx';
+import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { PageFrame } from '../../shell/page.tsx';
+import { t } from '../../texts/index.ts';
+import { useGo, useParam, usePaths } from '../../url.ts';
+import { GoBack } from './go-back.tsx';
+import { EnablePanel, WindowFacts } from './window.tsx';
+
+/** Which moments of a project can be reached. */
+export function Page() {
+  const projects = useAll('listProjects', {});
+  const paths = usePaths();
+  const go = useGo();
+  const wanted = useParam('projectId');
+  const project = projects.rows?.find(({ id }) => id === wanted) ?? projects.rows?.[0];
+  const crumbs = [{ label: t.time.title, to: paths.time() }, { label: project?.name ?? '' }];
+  return (
+    <PageFrame title={t.time.title} crumbs={crumbs}>
+      {projects.rows && projects.rows.length > 0 && (
+        <FilterBar>
+          <Filter
+            required
+            isFirst
+            label={t.time.project}
+            value={project?.id}
+            options={projects.rows.map(({ id, name }) => [id, name])}
+            onChange={(id) => go(paths.time(id))}
+          />
+        </FilterBar>
+      )}
+      {!projects.rows && <Skeleton />}
+      {project && <Shown key={project.id} projectId={project.id} name={project.name} />}
+    </PageFrame>
+  );
+}
+
+function Shown({ projectId, name }: { projectId: string; name: string }) {
+  const pitr = useRead('getPitr', { params: { projectId } });
+  const canSwitch = useCan('member');
+  if (isUnserved(pitr.error))
+    return (
+      <Box>
+        <Empty icon={History} title={t.time.unserved} />
+      </Box>
+    );
+  if (pitr.error && !pitr.data) return <Problem error={pitr.error} onRetry={() => void pitr.refetch()} />;
+  if (!pitr.data) return <Skeleton />;
+  if (!pitr.data.enabled)
+    return (
+      <Box>
+        <Empty icon={History} title={t.time.off} action={canSwitch && <EnablePanel projectId={projectId} />}>
+          {t.time.offText}
+        </Empty>
+      </Box>
+    );
+  return (
+    <>
+      <WindowFacts projectId={projectId} name={name} pitr={pitr.data} />
+      <GoBack projectId={projectId} pitr={pitr.data} />
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { startTestApp, type TestApp } from '../../server/testing/test-app.ts';
+
+const places = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = places.find((path): path is string => path !== undefined && existsSync(path));
+
+/** Without a browser on the machine these tests are reported as skipped. */
+export const hasChromium = executablePath !== undefined;
+
+export const phone = { width: 390, height: 844 };
+export const desktop = { width: 1440, height: 900 };
+
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the browser objected to: policy reports, exceptions, errors on the console. */
+  readonly complaints: string[];
+}
+
+export interface TestDashboard {
+  readonly app: TestApp;
+  /** A browser of its own for one more person; signed in when a token is given. */
+  visit(token?: string, viewport?: { width: number; height: number }): Promise<Visitor>;
+  close(): Promise<void>;
+}
+
+/** A fresh service with the real dashboard, and a real browser. */
+export async function startDashboard(
+  environment: Record<string, string> = {},
+  overrides: Parameters<typeof startTestApp>[1] = {},
+): Promise<TestDashboard> {
+  await ensureDashboard();
+  const app = await startTestApp(environment, { ...overrides, dashboardFolder });
+  const browser = await launch();
+  const visitors: Visitor[] = [];
+  return {
+    app,
+    visit: async (token, viewport = desktop) => {
+      const visitor = await newVisitor(browser, app, token, viewport);
+      visitors.push(visitor);
+      return visitor;
+    },
+    close: async () => {
+      await browser.close();
+      await app.close();
+      const complaints = visitors.flatMap((visitor) => visitor.complaints);
+      if (complaints.length > 0) throw new Error(`the browser complained:\n${complaints.join('\n')}`);
+    },
+  };
+}
+
+function launch(): Promise<Browser> {
+  if (!executablePath) throw new Error('there is no Chromium');
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
+  return chromium.launch({ executablePath, args });
+}
+
+async function newVisitor(
+  browser: Browser,
+  app: TestApp,
+  token: string | undefined,
+  viewport: { width: number; height: number },
+): Promise<Visitor> {
+  const context = await browser.newContext({ viewport, baseURL: app.address, reducedMotion: 'reduce' });
+  context.setDefaultTimeout(20_000);
+  if (token) {
+    const { hostname } = new URL(app.address);
+    await context.addCookies([
+      {
+        name: 'holdfast_access',
+        value: token,
+        domain: hostname,
+        path: '/',
+        httpOnly: true,
+        secure: true,
+        sameSite: 'Lax',
+      },
+    ]);
+  }
+  const complaints: string[] = [];
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`));
+  page.on('console', (message) => {
+    // A refused call is the service's answer and shown by the page; the browser tells of it all the same.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(`console: ${message.text()}`);
+  });
+  await page.exposeFunction('tellViolation', (what: string) => void complaints.push(`policy: ${what}`));
+  await page.addInitScript(
+    `document.addEventListener('securitypolicyviolation', (event) =>
+      tellViolation(event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample))`,
+  );
+  return { page, context, complaints };
+}

@@ -1,0 +1,52 @@
+import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, startDashboard, type TestDashboard } from './browser.ts';
+
+describe.skipIf(!hasChromium)('a fresh installation', () => {
+  let dashboard: TestDashboard;
+  let firestore: FirestoreSandbox;
+  beforeAll(async () => {
+    [dashboard, firestore] = [await startDashboard(), await startFirestoreSandbox()];
+    loadSample(firestore.control.database({ project: 'shop', database: '(default)' }), { seed: 3, documents: 200 });
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await firestore.stop();
+  });
+
+  test('leads from the printed link to the first backup, and the link can be looked at before', async () => {
+    const { app } = dashboard;
+    const { page } = await dashboard.visit();
+    await page.goto(app.signInLink ?? '');
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Three steps to the first backup' }).waitFor();
+
+    await page.getByText('Emulator', { exact: true }).click();
+    await page.getByLabel('Address of the emulator').fill(firestore.address);
+    await page.getByLabel('Google project id').fill('shop');
+    await page.getByLabel('Name', { exact: true }).fill('Shop');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('heading', { name: 'Shop is connected' }).waitFor();
+
+    await page.getByText('A folder', { exact: true }).click();
+    await page.getByLabel('Folder', { exact: true }).fill('backups');
+    await page.getByRole('button', { name: 'Save and go on' }).click();
+    await page.getByRole('heading', { name: /^Backups go to/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Back up now' }).click();
+    await page.getByRole('heading', { name: 'Your first backup is whole' }).waitFor();
+
+    const cookies = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    const me = await app.request('GET', '/api/v1/auth/me', { headers: { cookie: cookies } });
+    const backups = await app.request('GET', '/api/v1/backups', {
+      headers: { cookie: cookies },
+      organizationId: me.body.data.organizations[0].id,
+    });
+    expect(backups.body.data).toMatchObject([{ status: 'completed', documentCount: 200 }]);
+
+    await page.getByRole('link', { name: 'Go to Overview' }).click();
+    await page.getByRole('rowheader', { name: /Shop/ }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/o/my-organization');
+  });
+});

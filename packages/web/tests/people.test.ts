@@ -1,0 +1,123 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  clientId,
+  clientSecret,
+  startIdentityProvider,
+  type TestIdentityProvider,
+} from '../../server/testing/identity-provider.ts';
+import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
+import { addMember } from '../../server/testing/team.ts';
+import { hasChromium, startDashboard, type TestDashboard } from './browser.ts';
+import { openShop, type Shop } from './shop.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe.skipIf(!hasChromium)('people', () => {
+  let dashboard: TestDashboard;
+  let provider: TestIdentityProvider;
+  let mails: TestMailServer;
+  let shop: Shop;
+  beforeAll(async () => {
+    const port = await freePort();
+    mails = await startMailServer();
+    provider = await startIdentityProvider({ redirectUris: [`http://127.0.0.1:${port}/api/v1/auth/google/callback`] });
+    dashboard = await startDashboard({
+      PORT: String(port),
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: clientId,
+      OIDC_CLIENT_SECRET: clientSecret,
+      SMTP_URL: mails.url,
+    });
+    shop = await openShop(dashboard.app);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+    await provider.close();
+    await mails.close();
+  });
+
+  test('are invited by mail, sign in as themselves, and join', async () => {
+    const owner = await dashboard.visit(shop.as.token);
+    await owner.page.goto(`/o/${shop.slug}/team`);
+    await owner.page.getByRole('button', { name: 'Invite' }).click();
+    await owner.page.getByLabel('E-mail address').fill('grace@example.com');
+    await owner.page.getByText('Viewer', { exact: true }).click();
+    await owner.page.getByRole('button', { name: 'Send invitation' }).click();
+    await owner.page.getByText('grace@example.com').waitFor();
+
+    await expect.poll(() => mails.received.length).toBe(1);
+    const link = /http\S+invitations\/accept\?token=[\w-]+/.exec(mails.received[0]?.readable ?? '')?.[0] ?? '';
+    const guest = await dashboard.visit();
+    await guest.page.goto(link);
+    provider.account = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' };
+    await guest.page.getByRole('button', { name: /^Continue with/ }).click();
+    await guest.page.getByRole('button', { name: 'Accept the invitation' }).click();
+    await guest.page.waitForURL(`**/o/${shop.slug}**`);
+
+    const members = await dashboard.app.request('GET', '/api/v1/organizations/current/members', shop.as);
+    expect(members.body.data).toMatchObject([{ role: 'owner' }, { email: 'grace@example.com', role: 'viewer' }]);
+  });
+
+  test('who may only look are offered nothing to do, and are told who can', async () => {
+    await shop.backUp();
+    const viewer = await addMember(dashboard.app, shop.organizationId, 'viewer');
+    const { page } = await dashboard.visit(viewer.token);
+    const pages = {
+      projects: 'Projects',
+      backups: 'Backups',
+      storage: 'Storage',
+      webhooks: 'Webhooks',
+      team: 'Team',
+      restores: 'Restores',
+    };
+    for (const [path, title] of Object.entries(pages)) {
+      await page.goto(`/o/${shop.slug}/${path}`);
+      await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor();
+      await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
+      const offers = page
+        .locator('main')
+        .getByRole('button', { name: /back up|add|connect|invite|import|delete|new restore/i });
+      expect(await offers.count(), path).toBe(0);
+    }
+    expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+    await page.goto(`/o/${shop.slug}/audit`);
+    await page.getByRole('heading', { name: 'The audit log is for admins and the owner' }).waitFor();
+    await page.goto(`/o/${shop.slug}/restores/new`);
+    await page.getByText('Backs up, restores').waitFor();
+  });
+
+  test('whose session was ended elsewhere are asked to sign in, and return to where they were', async () => {
+    const first = await dashboard.visit();
+    provider.account = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' };
+    await first.page.goto('/sign-in');
+    await first.page.getByRole('button', { name: /^Continue with/ }).click();
+    await first.page.waitForURL(`**/o/${shop.slug}**`);
+    await first.page.goto(`/o/${shop.slug}/team`);
+    await first.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+
+    const second = await dashboard.visit();
+    await second.page.goto('/sign-in');
+    await second.page.getByRole('button', { name: /^Continue with/ }).click();
+    await second.page.waitForURL(`**/o/${shop.slug}**`);
+    await second.page.goto('/account');
+    const ends = second.page.getByRole('button', { name: 'End', exact: true });
+    await ends.first().waitFor();
+    for (let left = await ends.count(); left > 0; left--) {
+      await ends.first().click();
+      await expect.poll(() => ends.count()).toBe(left - 1);
+    }
+
+    await first.page.getByRole('link', { name: 'Projects' }).first().click();
+    await first.page.getByText('Your session has ended').waitFor();
+    await first.page.getByRole('button', { name: /^Continue with/ }).click();
+    await first.page.waitForURL(`**/o/${shop.slug}/projects`);
+  });
+});

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from './browser.ts';
+import { openShop, type Shop } from './shop.ts';
+
+describe.skipIf(!hasChromium)('what was lost comes back', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    await shop.documents
+      .doc('bookings/BK-204418')
+      .set({ status: 'paid', amount: 48.5, at: new Date('2025-11-18T09:30:00Z') });
+    for (let number = 0; number < 30; number++) await shop.documents.doc(`bikes/B-${number}`).set({ number });
+    await shop.backUp();
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  test('a deleted document is found by the beginning of its path and brought back by keyboard alone; undo takes it away again', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bookings/BK-204418').delete();
+    await shop.backUp('incremental');
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByRole('rowheader', { name: /Shop/ }).waitFor();
+
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('bookings/BK-2044');
+    await page.getByText('Nothing found').or(page.getByRole('option').first()).first().waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/BK-204418`);
+    await page.getByText('"paid"').waitFor();
+    await page.getByRole('heading', { name: /BK-204418/ }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByRole('heading', { name: 'This is what will happen' }).waitFor();
+    await expect.poll(() => page.locator('[data-count=create]').textContent()).toBe('1');
+    expect((await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
+
+    const button = page.getByRole('button', { name: 'Restore 1 document' });
+    for (let presses = 0; presses < 60 && !(await button.evaluate((element) => element.matches(':focus'))); presses++)
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Restored bookings\/BK-204418/ }).waitFor();
+    const back = await shop.documents.doc('bookings/BK-204418').get();
+    expect(back.data()).toMatchObject({ status: 'paid', amount: 48.5 });
+    const restored = await dashboard.app.request('GET', '/api/v1/backups/restore', shop.as);
+    expect(restored.body.data[0]).toMatchObject({
+      displayStatus: 'Success',
+      documentsRestored: 1,
+      documentIds: ['bookings/BK-204418'],
+    });
+
+    await page.getByRole('button', { name: 'Undo…' }).click();
+    await page.getByRole('button', { name: 'Undo the restore' }).click();
+    await page.getByRole('heading', { name: /^Undoing a restore/ }).waitFor();
+    await expect.poll(async () => (await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
+  });
+
+  test('a whole restore asks for the name of the database, then shows its eight phases', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bikes/B-1').set({ number: 'broken' });
+    await shop.documents.doc('bikes/stray').set({ number: -1 });
+    const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
+    const backupId = full.body.data.at(-1).id as string;
+    await page.goto(`/o/${shop.slug}/backups/${backupId}`);
+    await page.getByRole('link', { name: 'Restore…' }).click();
+    await page.getByText('Some collections').click();
+    await page.getByRole('checkbox', { name: /bikes/ }).check();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Continue', exact: true }).first().click();
+    await page.getByRole('checkbox', { name: /Also remove/ }).check();
+    await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
+    await page.getByRole('heading', { name: 'This is what will happen' }).waitFor();
+    expect(await page.locator('[data-count=delete]').textContent()).toBe('1');
+    const button = page.getByRole('button', { name: 'Restore 31 documents' });
+    expect(await button.isDisabled()).toBe(true);
+    await page.getByRole('textbox').fill('shop');
+    await button.click();
+    await page.getByRole('heading', { name: /^Restored bikes/ }).waitFor();
+    const phases = await page
+      .getByRole('listitem')
+      .filter({
+        hasText: /Initializing|Downloading|Decrypting|Decompressing|Validating|Restoring|Finalizing|Completed/,
+      })
+      .count();
+    expect(phases).toBe(8);
+    expect((await shop.documents.doc('bikes/B-1').get()).data()).toEqual({ number: 1 });
+    expect((await shop.documents.doc('bikes/stray').get()).exists).toBe(false);
+  });
+
+  test('inside a backup every value keeps its type', async () => {
+    const { page } = owner;
+    const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
+    await page.goto(`/o/${shop.slug}/backups/${full.body.data.at(-1).id}/browse`);
+    await page.getByRole('link', { name: /bookings/ }).click();
+    await page.getByRole('link', { name: 'BK-204418' }).click();
+    await page.getByRole('row', { name: /amount 48.5 double/ }).waitFor();
+    await page.getByRole('row', { name: /status "paid" string/ }).waitFor();
+    await page.getByRole('row', { name: /at 18 Nov 2025 09:30:00 timestamp/ }).waitFor();
+    await page.goBack();
+    await page.getByText('Choose a collection').waitFor();
+  });
+});

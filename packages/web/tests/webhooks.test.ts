@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../server/testing/webhook-receiver.ts';
+import { hasChromium, startDashboard, type TestDashboard } from './browser.ts';
+import { openShop, type Shop } from './shop.ts';
+
+describe.skipIf(!hasChromium)('a webhook', () => {
+  let dashboard: TestDashboard;
+  let receiver: WebhookReceiver;
+  let shop: Shop;
+  beforeAll(async () => {
+    receiver = await startWebhookReceiver();
+    dashboard = await startDashboard(reachesReceiver.environment, reachesReceiver.overrides);
+    shop = await openShop(dashboard.app);
+    await shop.documents.doc('bikes/one').set({ number: 1 });
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+    await receiver.close();
+  });
+
+  test('whose receiver fails says why, and delivers once it is mended', async () => {
+    receiver.answer('/hook', (_request, response) => response.writeHead(500).end('{"error":"no such field"}'));
+    const { page } = await dashboard.visit(shop.as.token);
+    await page.goto(`/o/${shop.slug}/webhooks`);
+    await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('On-call');
+    await page.getByLabel('Address').fill(`${receiver.address}/hook`);
+    await page.getByRole('checkbox', { name: 'backup.*' }).check();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
+    const secret = await page.locator('[data-secret]').textContent();
+    expect(secret).toMatch(/^whsec_/);
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('heading', { name: 'On-call', level: 1 }).waitFor();
+
+    await shop.backUp();
+    await receiver.arrivals('/hook', 1);
+    await page.getByRole('link', { name: 'backup.completed' }).click();
+    await page.getByText('The receiver answers 500 Internal Server Error').waitFor();
+    await page.getByText('no such field').waitFor();
+
+    receiver.answer('/hook', (_request, response) => response.writeHead(200).end('ok'));
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('region', { name: /^dlv_/ }).getByText('Delivered').waitFor();
+    const delivered = receiver.to('/hook').filter(({ body }) => body.includes('backup.completed'));
+    expect(new Set(delivered.map(({ headers }) => headers['x-service-delivery-id'])).size).toBe(1);
+    expect(delivered.length).toBeGreaterThanOrEqual(2);
+  });
+});
