@@ -14,7 +14,7 @@ const stampFile = join(dashboardFolder, '.built-from');
 const lockFolder = join(root, '.building');
 const lockAgeMaxMs = 3 * 60_000;
 const compressed = new Set(['.js', '.css', '.html', '.svg', '.json']);
-const skipped = new Set(['dist', 'dist.next', 'node_modules', 'tests', '.building', 'openapi.json']);
+const skipped = new Set(['dist', 'dist.next', 'node_modules', 'tests', 'testing', '.building', 'openapi.json']);
 
 /** Builds the dashboard unless what lies there was built from these very sources. Several processes may ask at once. */
 export async function ensureDashboard(say: (line: string) => void = () => undefined): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findings } from './accessibility.ts';
-import { desktop, hasChromium, phone, startDashboard, type TestDashboard } from './browser.ts';
-import { openShop, type Shop } from './shop.ts';
+import { findings } from '../testing/accessibility.ts';
+import { desktop, hasChromium, phone, startDashboard, type TestDashboard } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('every page', () => {
   let dashboard: TestDashboard;

@@ -1,6 +1,6 @@
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, startDashboard, type TestDashboard } from './browser.ts';
+import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 
 describe.skipIf(!hasChromium)('a fresh installation', () => {
   let dashboard: TestDashboard;

@@ -8,8 +8,8 @@ import {
 } from '../../server/testing/identity-provider.ts';
 import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
 import { addMember } from '../../server/testing/team.ts';
-import { hasChromium, startDashboard, type TestDashboard } from './browser.ts';
-import { openShop, type Shop } from './shop.ts';
+import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
 
 async function freePort(): Promise<number> {
   const server = createServer();

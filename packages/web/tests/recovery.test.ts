@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, startDashboard, type TestDashboard, type Visitor } from './browser.ts';
-import { openShop, type Shop } from './shop.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('what was lost comes back', () => {
   let dashboard: TestDashboard;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../server/testing/webhook-receiver.ts';
-import { hasChromium, startDashboard, type TestDashboard } from './browser.ts';
-import { openShop, type Shop } from './shop.ts';
+import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('a webhook', () => {
   let dashboard: TestDashboard;
