@@ -17,7 +17,11 @@ export function useSearch(): [
   search: Readonly<Record<string, string | undefined>>,
   change: (change: Record<string, string | undefined>, options?: { replace?: boolean }) => Promise<void>,
 ] {
-  const search = useLocation().search as Record<string, string | undefined>;
+  // The router turns what looks like a number into one; here everything is the text it was.
+  const given = useLocation().search as Record<string, unknown>;
+  const search = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
+  );
   const navigate = useNavigate();
   const change = (next: Record<string, string | undefined>, options: { replace?: boolean } = {}) => {
     const merged = Object.fromEntries(Object.entries({ ...search, ...next }).filter(([, value]) => value));
