@@ -32,7 +32,7 @@ import {
   membershipsOf,
   organizationsExist,
   planOf,
-  roleIn,
+  roleUnderLock,
 } from './organizations/index.ts';
 import {
   capturedState,
@@ -44,7 +44,7 @@ import {
   pitrStore,
   rewrapLogs,
 } from './pitr/index.ts';
-import { countProjects, createProjectsModule, SourceOpener } from './projects/index.ts';
+import { countProjects, createProjectsModule, dropConsentOf, SourceOpener } from './projects/index.ts';
 import {
   backupsRead,
   createRestoresModule,
@@ -84,6 +84,8 @@ export function composeModules(platform: Platform): Composition {
     storageExists: async (transaction, organizationId, id) =>
       (await storageStore.find(transaction, organizationId, id)) !== undefined,
     countProjects,
+    memberLeft: (transaction, organizationId, userId) =>
+      dropConsentOf(transaction, organizationId, userId, clock.now()),
     measureBackups: organizationTotals,
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
     purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
@@ -130,8 +132,7 @@ export function composeModules(platform: Platform): Composition {
         await moveSchedules(transaction, project, toOrganizationId, clock.now());
       },
     },
-    roleIn: (organizationId, userId) =>
-      database.tenant(organizationId, (transaction) => roleIn(transaction, organizationId, userId)),
+    roleUnderLock,
   });
   const backupsContext: BackupsContext = {
     platform,

@@ -37,6 +37,8 @@ export interface LaterModules {
   storageExists(transaction: Transaction, organizationId: string, storageId: string): Promise<boolean>;
   /** The transaction may span organizations. */
   countProjects(transaction: Transaction, organizationIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** What the person's consent carried in this organization ends with their membership. */
+  memberLeft(transaction: Transaction, organizationId: string, userId: string): Promise<void>;
   measureBackups(
     transaction: Transaction,
     organizationId: string,

@@ -22,7 +22,7 @@ export {
   organizationsExist,
   planOf,
   recipientsOf,
-  roleIn,
+  roleUnderLock,
 } from './organization-queries.ts';
 
 export { isActiveOrganizationSql } from './organization-store.ts';

@@ -2,7 +2,7 @@ import { notificationEvents, type Plan, type Role } from '@holdfast/contract';
 import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { emailsOfAdmins, findMember } from './members/member-store.ts';
-import { changeOrganization, findOrganization } from './organization-store.ts';
+import { changeOrganization, findOrganization, lockOrganization } from './organization-store.ts';
 import { memberships, organizations } from './tables.ts';
 
 /** What other modules ask about organizations. */
@@ -16,13 +16,13 @@ export async function planOf({ orm }: Transaction, organizationId: string): Prom
   return row?.plan;
 }
 
-/** Undefined for a person who is no member, and in an organization that is deleted. */
-export async function roleIn(
+/** Undefined for a person who is no member, and in an organization that is deleted. Stays true until the transaction ends. */
+export async function roleUnderLock(
   transaction: Transaction,
   organizationId: string,
   userId: string,
 ): Promise<Role | undefined> {
-  if (!(await findOrganization(transaction, organizationId))) return undefined;
+  if (!(await lockOrganization(transaction, organizationId))) return undefined;
   return (await findMember(transaction, organizationId, userId))?.role;
 }
 

@@ -3,6 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { AuditNote } from '../audit/index.ts';
+import { withoutConsent } from './connection/drop-consent.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type ProjectRow, projectEtag, projectStore } from './project-store.ts';
@@ -36,21 +37,20 @@ async function moveProject(
   toId: string,
 ): Promise<ProjectRow> {
   const { organization, principal } = caller;
-  requireAdmin(organization.role ?? undefined);
   if (principal.kind !== 'person')
     throw new Problem('FORBIDDEN', 'An API key belongs to one organization and cannot move a project.');
-  const role = await context.roleIn(toId, principal.userId);
-  if (role === undefined) throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
-  requireAdmin(role);
-  if (toId === organization.id) throw new Problem('CONFLICT', 'The project belongs to this organization already.');
   return context.platform.database.system(async (transaction) => {
+    await requireAdminInBoth(context, transaction, principal.userId, organization.id, toId);
+    if (toId === organization.id) throw new Problem('CONFLICT', 'The project belongs to this organization already.');
     const row = await projectStore.lock(transaction, organization.id, projectId);
     caller.requireMatch(projectEtag(row));
     await requireIdle(context, transaction, row);
+    const now = context.platform.clock.now();
     await context.dependents.move(transaction, row, toId);
     const moved = await projectStore.update(transaction, row, {
+      ...(row.connectionType === 'oauth' ? withoutConsent(row, consentStays, now) : {}),
       organizationId: toId,
-      updatedAt: context.platform.clock.now(),
+      updatedAt: now,
     });
     await context.audit.noteCaller(transaction, caller, noteOf('project.moved', projectId, { to: toId }));
     const there = { ...caller, organization: { ...organization, id: toId } };
@@ -58,6 +58,25 @@ async function moveProject(
     await context.audit.noteCaller(transaction, there, arrival);
     return moved;
   });
+}
+
+const consentStays = 'The project was moved, and a consent does not move with it.';
+
+/** Read under the locks of both organizations, taken in the order of their ids: a demotion either came before or waits. */
+async function requireAdminInBoth(
+  context: ProjectsContext,
+  transaction: Transaction,
+  userId: string,
+  fromId: string,
+  toId: string,
+): Promise<void> {
+  const roles = new Map<string, string | undefined>();
+  for (const id of [...new Set([fromId, toId])].sort())
+    roles.set(id, await context.roleUnderLock(transaction, id, userId));
+  requireAdmin(roles.get(fromId));
+  const there = roles.get(toId);
+  if (there === undefined) throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
+  requireAdmin(there);
 }
 
 export async function deleteProject(

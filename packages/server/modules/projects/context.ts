@@ -40,5 +40,5 @@ export interface ProjectsContext {
   sources: SourceOpener;
   dependents: ProjectDependents;
   /** The person's role there, read now. */
-  roleIn(organizationId: string, userId: string): Promise<string | undefined>;
+  roleUnderLock(transaction: Transaction, organizationId: string, userId: string): Promise<string | undefined>;
 }

@@ -8,6 +8,7 @@ import { type ProjectRow, projectStore } from './project-store.ts';
 import { answerProject, projectHandlers } from './routes.ts';
 
 export { reconnectCall } from './connection/check-connection.ts';
+export { dropConsentOf } from './connection/drop-consent.ts';
 export { readCollections } from './connection/live-collections.ts';
 export { type ConsentLookup, credentialsPurpose, SourceOpener } from './connection/open-source.ts';
 export type { ProjectDependents, ProjectsContext } from './context.ts';

@@ -21,6 +21,7 @@ export async function removeMember(
     if (!member) throw memberNotFound();
     if (member.role === 'owner') throw cannotRemoveOwner();
     await deleteMember(transaction, organizationId, userId);
+    await context.later.memberLeft(transaction, organizationId, userId);
     await emit(context, transaction, caller, organization, 'member.left', { member: memberInEvent(member) });
     await audit(context, transaction, caller, organizationId, {
       action: leaves ? 'member.left' : 'member.removed',
