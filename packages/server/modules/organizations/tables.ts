@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import {
   history,
   instant,
@@ -81,6 +81,21 @@ export const invitations = pgTable(
     uniqueIndex('invitations_one_pending')
       .on(table.organizationId, sql`lower(${table.email})`)
       .where(sql`${table.status} = 'pending'`),
+  ],
+).enableRLS();
+
+/** When invitations were mailed, so that nobody can be flooded in our name. Kept for a day. */
+export const invitationMails = pgTable(
+  'invitation_mails',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    email: text('email').notNull(),
+    sentAt: instant('sent_at').notNull(),
+  },
+  (table) => [
+    ...tenantPolicies(table.organizationId),
+    index('invitation_mails_by_organization').on(table.organizationId, table.sentAt),
   ],
 ).enableRLS();
 

@@ -8,6 +8,7 @@ import { isMemberByEmail } from '../members/member-store.ts';
 import { invitationMail } from './invitation-mail.ts';
 import { changeInvitation, findPendingByEmail, type InvitationRow, insertInvitation } from './invitation-store.ts';
 import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
+import { countInvitationMail } from './mail-limit-store.ts';
 
 export const invitationMs = 7 * 86_400_000;
 const { role: least } = operations.createInvitation.access;
@@ -29,6 +30,7 @@ export async function createInvitation(
       throw new Problem('ALREADY_MEMBER', `${wanted.email} is a member already.`);
     await makeRoom(context, transaction, organizationId, wanted.email);
     const now = context.clock.now();
+    await countInvitationMail(transaction, organizationId, wanted.email, now);
     const invitation: InvitationRow = {
       id: context.ids.next('inv'),
       organizationId,

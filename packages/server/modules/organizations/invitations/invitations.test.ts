@@ -36,12 +36,13 @@ async function mailTo(email: string, count = 1) {
 }
 /** As if it had been made that much earlier; moving the clock would end the sessions of the test as well. */
 const age = (invitationId: string, days: number) =>
-  asOwner(app.databaseUrl, (client) =>
-    client.query("update invitations set expires_at = expires_at - $2 * interval '1 day' where id = $1", [
+  asOwner(app.databaseUrl, async (client) => {
+    await client.query("update invitations set expires_at = expires_at - $2 * interval '1 day' where id = $1", [
       invitationId,
       days,
-    ]),
-  );
+    ]);
+    await client.query("update invitation_mails set sent_at = sent_at - $1 * interval '1 day'", [days]);
+  });
 const tokenIn = (text: string) => /invitations\/accept\?token=([\w-]+)/.exec(text)?.[1] as string;
 
 describe('inviting', () => {

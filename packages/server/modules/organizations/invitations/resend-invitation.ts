@@ -7,6 +7,7 @@ import { invitationMs } from './create-invitation.ts';
 import { invitationMail } from './invitation-mail.ts';
 import { changeInvitation, type InvitationRow } from './invitation-store.ts';
 import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
+import { countInvitationMail } from './mail-limit-store.ts';
 
 const { role: least } = operations.resendInvitation.access;
 
@@ -23,6 +24,7 @@ export async function resendInvitation(
     const invitation = await requirePending(transaction, organizationId, invitationId);
     requireRole(role ?? least, invitation.role);
     const resentAt = context.clock.now();
+    await countInvitationMail(transaction, organizationId, invitation.email, resentAt);
     const expiresAt = new Date(resentAt.getTime() + invitationMs);
     const change = { resentAt, expiresAt, tokenHash: hashInvitationToken(token) };
     await changeInvitation(transaction, organizationId, invitationId, change);
