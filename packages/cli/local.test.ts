@@ -94,7 +94,8 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   timeout: 120_000,
 }, async () => {
   await writeFile(join(folder, 'other'), 'ab'.repeat(32));
-  expect((await holdfast('verify', 'latest', '--key-file', join(folder, 'other'))).code).toBe(5);
+  expect((await holdfast('verify', 'latest', '--key-file', join(folder, 'other'))).code).toBe(4);
+  expect((await holdfast('list', '--key-file', join(folder, 'other'))).code).toBe(4);
   const { backups } = await json('list');
   const id = backups[0].backupId as string;
   expect((await holdfast('verify', id, '--key-file', join(folder, 'other'))).code).toBe(4);

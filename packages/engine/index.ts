@@ -1,4 +1,5 @@
 export type { Envelope } from './crypto/envelope.ts';
+export * from './crypto/key-copy.ts';
 export * from './crypto/key-ring.ts';
 export * from './foreign/foreign-view.ts';
 export { findManagedExport, type ManagedExport } from './foreign/managed-export.ts';
@@ -22,6 +23,7 @@ export * from './pipeline/contents/browse.ts';
 export * from './pipeline/contents/catalogue.ts';
 export * from './pipeline/contents/diff.ts';
 export * from './pipeline/contents/export.ts';
+export * from './pipeline/contents/key-copies.ts';
 export * from './pipeline/contents/verify-backup.ts';
 export * from './pipeline/log/log-coverage.ts';
 export * from './pipeline/log/log-reader.ts';

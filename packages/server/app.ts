@@ -100,7 +100,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   await queue.start();
   lifecycle.onClose('queue', () => queue.close(config.SHUTDOWN_GRACE_SECONDS * 1000));
 
-  const { modules, authenticator, onDenied, checkStorage, signInLink } = composeModules(platform);
+  const { modules, authenticator, onDenied, checkStorage, signInLink, remindOfKits } = composeModules(platform);
   const state = { ready: false };
   lifecycle.onClose('readiness', () => {
     state.ready = false;
@@ -157,6 +157,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   lifecycle.onClose('periodic tasks', () => tasks.close());
   if (config.HOLDFAST_ROLES.includes('scheduler')) await tasks.start();
   state.ready = true;
+  if (isApi) await remindOfKits();
   return {
     address: address.value,
     platform,

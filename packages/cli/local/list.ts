@@ -1,5 +1,6 @@
 import { type CatalogueEntry, listBackups } from '@holdfast/engine';
 import type { Command } from 'commander';
+import { exitCode } from '../exit-codes.ts';
 import { formatBytes, formatCount, printJson, printLine, printTable } from '../output.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
 import { withSession } from './session.ts';
@@ -11,6 +12,8 @@ export function listCommand(): Command {
         const entries: CatalogueEntry[] = [];
         for await (const entry of listBackups(store, keys, codec, { signal })) entries.push(entry);
         entries.sort((left, right) => ((left.createdAt ?? '') < (right.createdAt ?? '') ? -1 : 1));
+        const isLocked = entries.length > 0 && entries.every(({ problem }) => problem?.code === 'DECRYPTION_ERROR');
+        if (isLocked) process.exitCode = exitCode.wrongKey;
         if (options.json) printJson({ backups: entries.map(present) });
         else if (entries.length === 0) printLine('There are no backups.');
         else printTable([['ID', 'TYPE', 'SNAPSHOT', 'DOCUMENTS', 'STORED', 'DATABASE'], ...entries.map(row)]);

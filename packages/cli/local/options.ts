@@ -19,6 +19,8 @@ export function storeCommand(name: string, description: string): Command {
     )
     .option('-k, --key-file <file>', 'the 256-bit key: 32 bytes, base64 or hexadecimal')
     .option('--passphrase-file <file>', 'a file that holds the passphrase')
+    .option('--kit-file <file>', 'the recovery kit of the organization')
+    .option('--master-key-file <file>', "the service's master key, for keys that lie beside the backups (MASTER_KEY)")
     .option('--json', 'one JSON object on the output instead of sentences');
 }
 

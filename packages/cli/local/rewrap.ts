@@ -19,10 +19,11 @@ export function rewrapCommand(): Command {
       async (reference: string, options: RewrapOptions) =>
         await withSession(options, async (session) => {
           const { newKeyFile, newPassphraseFile } = options;
-          const to = await keyRingOf({
+          const given = {
             ...(newKeyFile === undefined ? {} : { keyFile: newKeyFile }),
             ...(newPassphraseFile === undefined ? {} : { passphraseFile: newPassphraseFile }),
-          });
+          };
+          const to = await keyRingOf(given, session.store);
           const chain = await chainOf(session, reference);
           for (const { backupId } of chain) await rewrapBackup(session.store, backupId, session.keys, to, session);
           const rewrapped = chain.map(({ backupId }) => backupId);

@@ -1,29 +1,75 @@
 import { readFile } from 'node:fs/promises';
-import { EngineError, KeyRing, type Secret } from '@holdfast/engine';
+import {
+  type BlobStore,
+  copyKeyOf,
+  EngineError,
+  type KeptKey,
+  KeyRing,
+  readKeyCopies,
+  type Secret,
+  secretsOf,
+} from '@holdfast/engine';
 import { askSecretly } from '../ask.ts';
 
 export interface SecretOptions {
   readonly keyFile?: string;
   readonly passphraseFile?: string;
+  readonly kitFile?: string;
+  readonly masterKeyFile?: string;
 }
 
-/** From a key file, a passphrase file, the environment, or a question at the terminal; in this order. */
-export async function keyRingOf(options: SecretOptions): Promise<KeyRing> {
-  return new KeyRing([await secretOf(options)]);
+/**
+ * From a key file, a passphrase file, a recovery kit, a master key, the environment, or a question at the terminal; in
+ * this order. A master key opens the keys that lie beside the backups.
+ */
+export async function keyRingOf(options: SecretOptions, store: BlobStore): Promise<KeyRing> {
+  return new KeyRing(await secretsFrom(options, store));
 }
 
-async function secretOf({ keyFile, passphraseFile }: SecretOptions): Promise<Secret> {
-  if (keyFile !== undefined) return { key: parseKey(await readSecretFile(keyFile)) };
+async function secretsFrom(options: SecretOptions, store: BlobStore): Promise<Secret[]> {
+  const { keyFile, passphraseFile, kitFile, masterKeyFile } = options;
+  if (keyFile !== undefined) return [{ key: parseKey(await readSecretFile(keyFile)) }];
   if (passphraseFile !== undefined)
-    return { passphrase: (await readSecretFile(passphraseFile)).toString('utf8').replace(/\r?\n$/, '') };
-  const { HOLDFAST_KEY, HOLDFAST_PASSPHRASE } = process.env;
-  if (HOLDFAST_KEY) return { key: parseKey(Buffer.from(HOLDFAST_KEY)) };
-  if (HOLDFAST_PASSPHRASE) return { passphrase: HOLDFAST_PASSPHRASE };
-  if (process.stdin.isTTY) return { passphrase: await askSecretly('Passphrase: ') };
+    return [{ passphrase: (await readSecretFile(passphraseFile)).toString('utf8').replace(/\r?\n$/, '') }];
+  if (kitFile !== undefined) return secretsOf(parseKit((await readSecretFile(kitFile)).toString('utf8')));
+  if (masterKeyFile !== undefined) return secretsBeside(store, parseKey(await readSecretFile(masterKeyFile)));
+  const { HOLDFAST_KEY, HOLDFAST_PASSPHRASE, MASTER_KEY } = process.env;
+  if (HOLDFAST_KEY) return [{ key: parseKey(Buffer.from(HOLDFAST_KEY)) }];
+  if (HOLDFAST_PASSPHRASE) return [{ passphrase: HOLDFAST_PASSPHRASE }];
+  if (MASTER_KEY) return secretsBeside(store, parseKey(Buffer.from(MASTER_KEY)));
+  if (process.stdin.isTTY) return [{ passphrase: await askSecretly('Passphrase: ') }];
   throw new EngineError(
     'VALIDATION_ERROR',
-    'Give --key-file or --passphrase-file, or set HOLDFAST_KEY or HOLDFAST_PASSPHRASE.',
+    'Give --key-file, --passphrase-file, --kit-file or --master-key-file, or set HOLDFAST_KEY, HOLDFAST_PASSPHRASE or MASTER_KEY.',
   );
+}
+
+async function secretsBeside(store: BlobStore, masterKey: Uint8Array): Promise<Secret[]> {
+  const { copies, unopened } = await readKeyCopies(store, [copyKeyOf(masterKey)]);
+  if (copies.length > 0) return copies.flatMap(({ keys }) => secretsOf(keys));
+  throw new EngineError(
+    'DECRYPTION_ERROR',
+    unopened > 0
+      ? `The keys in ${store.location} are sealed under another master key.`
+      : `No keys lie in ${store.location}; it takes the key itself, a passphrase or a recovery kit.`,
+  );
+}
+
+/** The lines of a recovery kit that hold keys. */
+function parseKit(text: string): KeptKey[] {
+  const keys: KeptKey[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    const [word, keyId = '', kind = '', key = '', salt, iterations] = line.trim().split(' ');
+    if (word === 'key' && (kind === 'service' || kind === 'passphrase' || kind === 'key')) {
+      const derivation = salt && iterations ? { salt, iterations: Number(iterations) } : null;
+      keys.push({ keyId, kind, key, derivation, passphrase: null, createdAt: '' });
+    } else if (word === 'passphrase' && kind === '' && keys.length > 0) {
+      const last = keys.pop() as KeptKey;
+      keys.push({ ...last, passphrase: Buffer.from(keyId, 'base64').toString('utf8') });
+    }
+  }
+  if (keys.length > 0) return keys;
+  throw new EngineError('VALIDATION_ERROR', 'The file is no recovery kit: it holds no keys.');
 }
 
 async function readSecretFile(path: string): Promise<Buffer> {

@@ -26,9 +26,9 @@ export async function withSession(options: StoreOptions, work: (session: Session
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
   process.once('SIGTERM', onInterrupt);
-  const keys = await keyRingOf(options);
   const store = await openStore(options.store);
   try {
+    const keys = await keyRingOf(options, store);
     await work({ store, keys, codec: new SegmentCodec(), signal: stop.signal });
   } finally {
     process.off('SIGINT', onInterrupt);
@@ -49,10 +49,17 @@ export async function viewOf(session: Session, reference: string): Promise<View>
 
 async function latestId({ store, keys, codec, signal }: Session): Promise<string> {
   let latest: { backupId: string; createdAt: string } | undefined;
-  for await (const { backupId, body } of listBackups(store, keys, codec, { signal })) {
+  let unopened = 0;
+  for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {
+    if (problem?.code === 'DECRYPTION_ERROR') unopened++;
     if (body === null || body.scope.collections !== 'all' || body.scope.documents !== undefined) continue;
     if (latest === undefined || body.createdAt > latest.createdAt) latest = { backupId, createdAt: body.createdAt };
   }
+  if (latest === undefined && unopened > 0)
+    throw new EngineError(
+      'DECRYPTION_ERROR',
+      `${unopened} backups lie in ${store.location}; this key opens none of them.`,
+    );
   if (latest === undefined) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup in ${store.location}.`);
   return latest.backupId;
 }

@@ -4,6 +4,7 @@ import { drillCommand } from './drill.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { projectCommand } from './project/index.ts';
+import { recoveryKitCommand } from './recovery-kit.ts';
 import { restoreCommand } from './restore/index.ts';
 import { retentionCommand } from './retention.ts';
 import { scheduleCommand } from './schedule/index.ts';
@@ -25,5 +26,6 @@ export function serviceCommands(): Command[] {
     restoreCommand,
     drillCommand,
     statusCommand,
+    recoveryKitCommand,
   ].map((command) => command());
 }

@@ -8,6 +8,7 @@ import { followJob, isOver, kindOf, patiently, recordOf, reportEnd } from './job
 import { takeSome } from './lists.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { ProgressBoard } from './progress-board.ts';
+import { remindOfKit } from './remind-of-kit.ts';
 import { reportRestoreEnd, showRestore } from './restore/show.ts';
 import { type Service, withService } from './session.ts';
 
@@ -45,6 +46,7 @@ async function showOne(service: Service, id: string, options: StatusOptions): Pr
 }
 
 async function showAll(service: Service, options: StatusOptions): Promise<void> {
+  if (!options.json) await remindOfKit(service.client);
   if (!options.watch) return list(await activeJobs(service), options);
   const jobs = await watch(options, (show) => followAll(service, show));
   if (!options.json) list(jobs, options);

@@ -192,7 +192,6 @@ export const takeRecoveryKit = operation({
   description:
     "A text file with the organization's keys, its destinations (no credentials) and the commands that restore with the command line alone. Whoever has it can read every backup: keep it where the service cannot get lost with it.",
   access: member('owner', null),
-  available: false,
   secretAnswer: true,
   success: {
     kind: 'bare',

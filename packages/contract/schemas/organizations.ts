@@ -8,7 +8,6 @@ import {
   integer,
   link,
   name,
-  planned,
   reference,
   text,
   timestamp,
@@ -81,7 +80,7 @@ export const organization = z
       storageUsed: bytes().describe('Bytes of all backups in all destinations.'),
     }),
     subscription,
-    recoveryKitTakenAt: planned(timestamp().nullable()).describe('Null: the owner has not taken the recovery kit yet.'),
+    recoveryKitTakenAt: timestamp().nullable().describe('Null: the owner has not taken the recovery kit yet.'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })

@@ -3,6 +3,16 @@ import type { Instant } from '../ports/instant.ts';
 /** Where everything lies below a destination's prefix. The only place that spells object keys. */
 export const backupsPrefix = 'backups/';
 export const logsPrefix = 'logs/';
+/** The organization's keys, sealed under the service's master key. */
+export const keysPrefix = 'keys/';
+
+export function keyCopyPrefix(organizationId: string): string {
+  return `${keysPrefix}${organizationId}/`;
+}
+
+export function keyCopyKey(organizationId: string, name: string): string {
+  return `${keyCopyPrefix(organizationId)}${name}`;
+}
 
 export function manifestKey(backupId: string): string {
   return `${backupsPrefix}${backupId}/manifest`;

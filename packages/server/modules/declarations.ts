@@ -4,7 +4,7 @@ import type { JobSettings } from '../platform/queue.ts';
 import { platformSealedColumns, type SealedColumn } from '../platform/secrets/sealed-columns.ts';
 import { authenticationFunctions } from './auth/authenticate.sql.ts';
 import { authSealedColumns } from './auth/sealed-columns.ts';
-import { backupJobs, purgeObjectsJob } from './backups/index.ts';
+import { backupJobs, keyCopyJob, purgeObjectsJob } from './backups/index.ts';
 import { organizationSealedColumns } from './organizations/sealed-columns.ts';
 import { pitrJobs } from './pitr/index.ts';
 import { projectSealedColumns } from './projects/sealed-columns.ts';
@@ -19,6 +19,7 @@ export const jobDefinitions: readonly JobSettings[] = [
   sendMailJob,
   ...storageJobs,
   ...backupJobs,
+  keyCopyJob,
   purgeObjectsJob,
   ...restoreJobs,
   ...pitrJobs,

@@ -11,10 +11,12 @@ import {
   createBackupsModule,
   deleteBackupsOf,
   EngineResources,
+  enqueueKeyCopy,
   moveBackups,
   organizationTotals,
   projectStatistics,
   purgeObjectsHook,
+  renewKeyCopies,
   rewrapBackups,
   runningJobs,
   storageTasks,
@@ -29,6 +31,7 @@ import {
   createOrganizationsModule,
   defaultStorage,
   isInvited,
+  isTaken,
   membershipsOf,
   organizationsExist,
   planOf,
@@ -74,6 +77,7 @@ export interface Composition {
   onDenied: (denial: Denial) => Promise<void>;
   checkStorage: () => Promise<CheckResult>;
   signInLink: () => Promise<string | undefined>;
+  remindOfKits: () => Promise<void>;
 }
 
 /** Puts the modules together, each handed what it needs of those before it. */
@@ -87,6 +91,9 @@ export function composeModules(platform: Platform): Composition {
     memberLeft: (transaction, organizationId, userId) =>
       dropConsentOf(transaction, organizationId, userId, clock.now()),
     measureBackups: organizationTotals,
+    keysChanged: renewKeyCopies(queue),
+    destinations: async (transaction, organizationId) =>
+      (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
     purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
   });
@@ -138,7 +145,7 @@ export function composeModules(platform: Platform): Composition {
     platform,
     audit: audit.log,
     organizations: { active: activeOrganization },
-    keys: createBackupKeys(organizations.organizationKeys),
+    keys: createBackupKeys(organizations.organizationKeys, isTaken),
     projects,
     sources,
     stores,
@@ -187,6 +194,7 @@ export function composeModules(platform: Platform): Composition {
         ...(await scheduleStore.usersOfDestination(transaction, organizationId, destinationId)),
         ...(await pitrStore.usersOfDestination(transaction, organizationId, destinationId)),
       ],
+      connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
       ...storageTasks(backupsContext),
     },
   });
@@ -208,5 +216,6 @@ export function composeModules(platform: Platform): Composition {
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => ((await defaultsWork(database, defaultStorage)) ? 'ok' : 'error'),
     signInLink: auth.signInLink,
+    remindOfKits: organizations.remindOfKits,
   };
 }

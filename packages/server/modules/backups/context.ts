@@ -1,4 +1,4 @@
-import type { BackupReader, Envelope, KeyRing, View } from '@holdfast/engine';
+import type { BackupReader, Envelope, KeptKey, KeyRing, View } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
@@ -20,6 +20,12 @@ export interface ActiveOrganizations {
 export interface BackupKeys {
   /** All keys of the organization that are at hand; the current one wraps. */
   ring(transaction: Transaction, organizationId: string): Promise<{ ring: KeyRing; currentKeyId: string }>;
+  /** The same as they lie beside the backups. */
+  kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]>;
+  /** Takes in keys that were found beside backups; how many were new. */
+  adopt(transaction: Transaction, organizationId: string, keys: readonly KeptKey[]): Promise<number>;
+  /** Whether an organization lives here, or was purged here. For a transaction of the system. */
+  isTaken(transaction: Transaction, organizationId: string): Promise<boolean>;
   /** Which of them opens an envelope; undefined when none that is at hand does. */
   keyOf(
     transaction: Transaction,

@@ -15,6 +15,7 @@ import {
   runRangeJob,
   verifyBackupJob,
 } from './jobs.ts';
+import { copyKeys, keyCopyJob } from './keys/key-copies.ts';
 import { rewrapManifest } from './keys/rewrap-manifest.job.ts';
 import { answerBackup, backupHandlers } from './routes.ts';
 import { runFinish } from './run/finish-backup.job.ts';
@@ -37,6 +38,7 @@ export type { ActiveOrganizations, BackupKeys, BackupsContext, CapturedState } f
 export { destinationsOf } from './create-backup.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups, secretOf } from './keys/backup-keys.ts';
+export { enqueueKeyCopy, keyCopyJob, renewKeyCopies } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { type RetentionCandidate, retentionStore } from './retention-store.ts';
@@ -80,6 +82,7 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
       worker(removeObjectsJob, 2, (job) => removeObjects(context, job)),
+      worker(keyCopyJob, 2, (job) => copyKeys(context, job)),
       worker(purgeObjectsJob, 1, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, readersAtOnce, (job) => runVerification(context, job)),
       worker(mergeBackupJob, readersAtOnce, (job) => runMerge(context, job)),

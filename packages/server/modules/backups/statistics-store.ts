@@ -1,18 +1,30 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { ProjectStatistics } from '../projects/index.ts';
-import type { StorageUsage } from '../storage/index.ts';
+import { type StorageUsage, storageStore } from '../storage/index.ts';
 import { backupCopies, backups, type JobStatus } from './tables.ts';
 
 /** What backups say about projects, destinations and the organization. All of it is read, nothing written. */
 
+/** How many copies of a backup there are; several records of one place count once. Two parameters: records and places. */
+function copiesSql(parameter: number): string {
+  return `(select count(distinct coalesce(p.place, c.storage_destination_id)) from backup_copies c
+            left join unnest($${parameter}::text[], $${parameter + 1}::text[]) as p(id, place) on p.id = c.storage_destination_id
+           where c.backup_id = b.id and c.status = 'completed')`;
+}
+
+async function placesOf(transaction: Transaction, organizationId: string): Promise<[string[], string[]]> {
+  const rows = await storageStore.all(transaction, organizationId);
+  return [rows.map(({ id }) => id), rows.map(({ id, placeId }) => placeId ?? id)];
+}
+
 export async function projectStatistics(
-  { client }: Transaction,
+  transaction: Transaction,
   organizationId: string,
   projectIds: readonly string[],
 ): Promise<Map<string, ProjectStatistics>> {
   if (projectIds.length === 0) return new Map();
-  const { rows } = await client.query<{
+  const { rows } = await transaction.client.query<{
     project_id: string;
     count: string;
     bytes: string;
@@ -26,11 +38,10 @@ export async function projectStatistics(
             (array_agg(document_count order by id desc) filter (where status = 'completed'))[1] as documents,
             (array_agg(created_at order by id desc))[1] as last_at,
             (array_agg(status order by id desc))[1] as last_status
-       from (select b.*, (select count(distinct coalesce(d.place_id, d.id)) from backup_copies c join storage_destinations d on d.id = c.storage_destination_id
-                             where c.backup_id = b.id and c.status = 'completed') as copies
+       from (select b.*, ${copiesSql(3)} as copies
                from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known
       group by project_id`,
-    [organizationId, [...projectIds]],
+    [organizationId, [...projectIds], ...(await placesOf(transaction, organizationId))],
   );
   return new Map(
     rows.map((row) => [
@@ -77,17 +88,15 @@ export async function storageUsage(
 }
 
 export async function organizationTotals(
-  { client }: Transaction,
+  transaction: Transaction,
   organizationId: string,
 ): Promise<{ backupCount: number; storageUsed: number }> {
-  const { rows } = await client.query<{ count: string; bytes: string }>(
+  const { rows } = await transaction.client.query<{ count: string; bytes: string }>(
     `select count(*) as count,
-            coalesce(sum(b.compressed_size * (select count(distinct coalesce(d.place_id, d.id)) from backup_copies c
-              join storage_destinations d on d.id = c.storage_destination_id
-             where c.backup_id = b.id and c.status = 'completed')), 0) as bytes
+            coalesce(sum(b.compressed_size * ${copiesSql(2)}), 0) as bytes
        from backups b
       where b.organization_id = $1 and b.deleted_at is null and b.status = 'completed'`,
-    [organizationId],
+    [organizationId, ...(await placesOf(transaction, organizationId))],
   );
   return { backupCount: Number(rows[0]?.count ?? 0), storageUsed: Number(rows[0]?.bytes ?? 0) };
 }

@@ -43,6 +43,10 @@ export interface LaterModules {
     transaction: Transaction,
     organizationId: string,
   ): Promise<{ backupCount: number; storageUsed: number }>;
+  /** The keys that lie beside the backups follow. */
+  keysChanged(transaction: Transaction, organizationId: string): Promise<void>;
+  /** Where backups lie, as the command line addresses it; no credentials. */
+  destinations(transaction: Transaction, organizationId: string): Promise<{ name: string; address: string }[]>;
   readonly rewraps: readonly Rewrap[];
   readonly purgeHooks: readonly PurgeHook[];
 }

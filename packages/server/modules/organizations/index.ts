@@ -4,6 +4,7 @@ import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { InvitationsContext, LaterModules } from './context.ts';
 import { OrganizationKeys } from './keys/organization-keys.ts';
+import { remindOfKits } from './keys/remind-of-kits.ts';
 import { createOrganization, type Founder } from './lifecycle/create-organization.ts';
 import { purgeTask } from './lifecycle/purge-organization.ts';
 import { DatabaseActivityNotes } from './members/activity-notes.ts';
@@ -25,7 +26,7 @@ export {
   roleUnderLock,
 } from './organization-queries.ts';
 
-export { isActiveOrganizationSql } from './organization-store.ts';
+export { isActiveOrganizationSql, isTaken } from './organization-store.ts';
 
 const mailsAtOnce = 2;
 
@@ -34,6 +35,8 @@ export interface OrganizationsModule extends Module {
   readonly activity: DatabaseActivityNotes;
   /** False for one that is deleted, softly or for good: nothing runs for it then. */
   isActive(organizationId: string): Promise<boolean>;
+  /** Says in the log which owners have not taken their recovery kit yet. */
+  remindOfKits(): Promise<void>;
   /** The organization a person starts with; the caller of the local sign-in link gets one this way. */
   create(founder: Founder, name: string): Promise<{ id: string }>;
 }
@@ -63,6 +66,7 @@ export function createOrganizationsModule(
     organizationKeys: new OrganizationKeys(platform),
     activity: new DatabaseActivityNotes(platform),
     isActive: isActiveNow,
+    remindOfKits: () => remindOfKits(context),
     create: (founder, name) => createOrganization(context, founder, { name }),
   };
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
-import { memberships, organizations, type Role } from './tables.ts';
+import { memberships, organizations, purgedOrganizations, type Role } from './tables.ts';
 
 export type OrganizationRow = typeof organizations.$inferSelect;
 
@@ -128,4 +128,25 @@ export async function countMembers(
 /** A condition for statements of other modules: the organization in this column is not deleted, so that work may run for it. */
 export function isActiveOrganizationSql(column: string): string {
   return `exists (select 1 from organizations o where o.id = ${column} and o.deleted_at is null)`;
+}
+
+/** From now on its keys are nobody's any more. */
+export async function rememberPurged({ orm }: Transaction, id: string, purgedAt: Date): Promise<void> {
+  await orm.insert(purgedOrganizations).values({ id, purgedAt }).onConflictDoNothing();
+}
+
+/** Whether an organization lives here, deleted softly included, or was purged here; needs a system transaction. */
+export async function isTaken({ orm }: Transaction, id: string): Promise<boolean> {
+  const living = await orm.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, id));
+  const purged = await orm.select().from(purgedOrganizations).where(eq(purgedOrganizations.id, id));
+  return living.length + purged.length > 0;
+}
+
+/** Those whose owner has not taken the recovery kit; needs a system transaction. */
+export async function withoutRecoveryKit({ orm }: Transaction, limit: number): Promise<{ id: string; name: string }[]> {
+  return orm
+    .select({ id: organizations.id, name: organizations.name })
+    .from(organizations)
+    .where(and(isNull(organizations.deletedAt), isNull(organizations.recoveryKitTakenAt)))
+    .limit(limit);
 }

@@ -34,6 +34,7 @@ export function presentOrganization(
     settings: presentSettings(row),
     statistics,
     subscription: presentSubscription(row),
+    recoveryKitTakenAt: row.recoveryKitTakenAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

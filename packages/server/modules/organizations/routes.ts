@@ -11,6 +11,7 @@ import { listPending } from './invitations/invitation-store.ts';
 import { resendInvitation } from './invitations/resend-invitation.ts';
 import { currentKey } from './keys/organization-keys.ts';
 import { encryptionKeyEtag, presentEncryptionKey } from './keys/present-encryption-key.ts';
+import { takeRecoveryKit } from './keys/recovery-kit.ts';
 import { removeEncryptionKey } from './keys/remove-encryption-key.ts';
 import { rotateEncryptionKey } from './keys/rotate-encryption-key.ts';
 import { setEncryptionKey } from './keys/set-encryption-key.ts';
@@ -121,6 +122,7 @@ function keyHandlers(context: InvitationsContext): Handlers {
           "The service's own key is in use again. Backups made with the withdrawn key are unreadable until it is supplied again.",
       };
     },
+    takeRecoveryKit: async (call) => ({ data: await takeRecoveryKit(context, call.organization.id, call) }),
     rotateEncryptionKey: async (call) => {
       const { row, rewrapped } = await rotateEncryptionKey(context, call.organization.id, call);
       return { data: { ...presentEncryptionKey(row), rewrapped }, etag: encryptionKeyEtag(row) };

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, max, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -9,6 +9,15 @@ export type NewProject = typeof projects.$inferInsert;
 
 /** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept`. */
 export const projectStore = {
+  /** The longest that a project lets its backups take; 0 when none has said so. */
+  async longestTimeoutMinutes({ orm }: Transaction, organizationId: string): Promise<number> {
+    const [row] = await orm
+      .select({ minutes: max(projects.backupTimeoutMinutes) })
+      .from(projects)
+      .where(eq(projects.organizationId, organizationId));
+    return row?.minutes ?? 0;
+  },
+
   async insert({ orm }: Transaction, row: NewProject): Promise<void> {
     await orm.insert(projects).values(row);
   },

@@ -30,6 +30,7 @@ export async function createStorage(
       await context.defaults.set(transaction, organizationId, row.id, clock.now());
     }
     await emitStorageState(context, transaction, row);
+    if (row.status === 'connected') await context.dependents.connected(transaction, row);
     await context.audit.noteCaller(transaction, caller, {
       action: 'storage.created',
       resource: { type: 'storage_destination', id: row.id },

@@ -58,6 +58,7 @@ export async function recordCheck(
   const { status, error, lastCheckedAt } = check;
   const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });
   if (row.status !== status) await emitStorageState(context, transaction, updated);
+  if (status === 'connected') await context.dependents.connected(transaction, updated);
   return updated;
 }
 

@@ -47,6 +47,8 @@ export interface StorageDependents {
     store: BlobStore,
     options: { after: string | undefined; signal: AbortSignal },
   ): AsyncIterable<OrphanObject>;
+  /** The destination answered: what has to lie in it is brought up to date. */
+  connected(transaction: Transaction, destination: DestinationRow): Promise<void>;
   rescan(run: TaskRun): Promise<TaskResult>;
   sweep(run: TaskRun): Promise<TaskResult>;
   migrate(run: TaskRun): Promise<TaskResult>;

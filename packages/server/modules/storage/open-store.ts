@@ -62,6 +62,15 @@ export class StoreOpener {
     return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });
   }
 
+  /** The place as the command line addresses it. */
+  describe(destination: DestinationRow): { name: string; address: string } {
+    const { name, type, bucket, prefix, region, endpoint } = destination;
+    if (type === 'local') return { name, address: this.localFolder(destination.path ?? '') };
+    const scheme = type === 'gcs' ? 'gs' : type;
+    const query = new URLSearchParams({ ...(region && { region }), ...(endpoint && { endpoint }) }).toString();
+    return { name, address: `${scheme}://${bucket}/${prefix.replace(/\/+$/, '')}${query === '' ? '' : `?${query}`}` };
+  }
+
   s3Connection(
     kind: 's3' | 'spaces',
     address: Pick<StoreFields, 'region' | 'endpoint'> & { forcePathStyle?: boolean | undefined },

@@ -61,8 +61,17 @@ export class Keyring {
 
   /** A 32-byte key for one use, the same on every process that has the master key. */
   derive(use: string): Buffer {
-    return createHmac('sha256', this.#currentKey).update(`holdfast derive ${use}`).digest();
+    return derived(this.#currentKey, use);
   }
+
+  /** The same from every master key that is at hand, the current one first. */
+  deriveAll(use: string): Buffer[] {
+    return [...this.#keys.values()].map((key) => derived(key, use));
+  }
+}
+
+function derived(key: Buffer, use: string): Buffer {
+  return createHmac('sha256', key).update(`holdfast derive ${use}`).digest();
 }
 
 function keyId(key: Buffer): string {

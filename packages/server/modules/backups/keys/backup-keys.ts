@@ -12,15 +12,21 @@ export function secretOf({ key, derivation }: OrganizationKey): Secret {
   return derivation ? { derived: key, salt: derivation.salt, iterations: derivation.iterations } : { key };
 }
 
-export function createBackupKeys(organizationKeys: OrganizationKeys): BackupKeys {
+export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: BackupKeys['isTaken']): BackupKeys {
   return {
     ring: async (transaction, organizationId) => {
       const current = await organizationKeys.current(transaction, organizationId);
       const others = (await organizationKeys.available(transaction, organizationId)).filter(
         ({ keyId }) => keyId !== current.keyId,
       );
-      return { ring: new KeyRing([current, ...others].map(secretOf)), currentKeyId: current.keyId };
+      const keys = [current, ...others];
+      // Backups of another service have salts of their own, which only the passphrase itself fits.
+      const passphrases = keys.flatMap(({ passphrase }): Secret[] => (passphrase === null ? [] : [{ passphrase }]));
+      return { ring: new KeyRing([...keys.map(secretOf), ...passphrases]), currentKeyId: current.keyId };
     },
+    kept: (transaction, organizationId) => organizationKeys.kept(transaction, organizationId),
+    adopt: (transaction, organizationId, keys) => organizationKeys.adopt(transaction, organizationId, keys),
+    isTaken,
     keyOf: async (transaction, organizationId, ownerId, envelope) => {
       for (const key of await organizationKeys.available(transaction, organizationId)) {
         try {

@@ -2,6 +2,7 @@ import { backUpUsers, finishBackup, type UserSection, type WrittenManifest } fro
 import type { RunningJob } from '../../../platform/queue.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { keepKeysBeside } from '../keys/key-copies.ts';
 import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
@@ -43,6 +44,7 @@ async function finish(context: BackupsContext, { loaded, ranges }: ReadBackup, s
     const written = await writeManifestOnce(context, { store, backupId: row.id, keys, signal }, () =>
       write(context, { loaded, ranges }, { store, dataKey, signal }),
     );
+    await keepKeysBeside(context, row.organizationId, store.working, signal);
     const goodCopies = store.working.map((copy) => copy.storageDestinationId);
     await completeBackup(context, row, { written, ranges, goodCopies });
     if (ranges.some((range) => range.epoch > 1)) await removeUnlisted(store, written.body, signal);

@@ -6,6 +6,7 @@ import { manifestColumns } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import type { BackupJobData } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
+import { keepKeysBeside } from '../keys/key-copies.ts';
 import { type LoadedBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
@@ -74,6 +75,7 @@ async function carryOut(
     const keyId = await database.tenant(organizationId, (transaction) =>
       context.keys.keyOf(transaction, organizationId, backupId, reader.envelope),
     );
+    await keepKeysBeside(context, organizationId, store.working, signal);
     await completeBackup(context, loaded.row, {
       written,
       goodCopies: store.working.map((copy) => copy.storageDestinationId),

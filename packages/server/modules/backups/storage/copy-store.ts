@@ -135,12 +135,11 @@ export const copyStore = {
     return new Map(rows.map(({ id, backupIds }) => [id, backupIds]));
   },
 
-  /** The longest that a backup of the organization was given, in milliseconds. */
+  /** The longest that a backup of the organization was ever given, in milliseconds. */
   async longestJobMs({ client }: Transaction, organizationId: string): Promise<number> {
     const { rows } = await client.query<{ ms: number | null }>(
-      `select greatest(
-         (select max(extract(epoch from deadline_at - started_at)) * 1000 from backups where organization_id = $1),
-         (select max(backup_timeout_minutes) * 60000 from projects where organization_id = $1))::float8 as ms`,
+      `select (max(extract(epoch from deadline_at - started_at)) * 1000)::float8 as ms from backups
+        where organization_id = $1`,
       [organizationId],
     );
     return rows[0]?.ms ?? 0;

@@ -13,7 +13,8 @@ import {
   shardKey,
   wholeView,
 } from '@holdfast/engine';
-import { dayMs, hourMs } from '../../../platform/durations.ts';
+import { dayMs, hourMs, minuteMs } from '../../../platform/durations.ts';
+import { projectStore } from '../../projects/index.ts';
 import { type DestinationRow, type OrphanObject, storageStore, taskStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
@@ -67,8 +68,11 @@ function asOrphan({ key, size, modifiedAt }: BlobInfo): OrphanObject {
 
 /** Older than any job can run: twice what the longest was ever given. */
 async function jobAgeMs({ platform: { database } }: BackupsContext, { organizationId }: DestinationRow) {
-  const longestMs = await database.tenant(organizationId, (transaction) =>
-    copyStore.longestJobMs(transaction, organizationId),
+  const longestMs = await database.tenant(organizationId, async (transaction) =>
+    Math.max(
+      await copyStore.longestJobMs(transaction, organizationId),
+      (await projectStore.longestTimeoutMinutes(transaction, organizationId)) * minuteMs,
+    ),
   );
   return Math.max(jobAgeMsMin, 2 * longestMs);
 }

@@ -1,4 +1,4 @@
-import { deleteBackup, isEngineError } from '@holdfast/engine';
+import { deleteBackup, isEngineError, removeKeyCopies } from '@holdfast/engine';
 import { z } from 'zod';
 import { daySeconds } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
@@ -30,9 +30,11 @@ type PurgeObjects = z.infer<typeof purgeObjectsJob.schema>;
 export function purgeObjectsHook(queue: Queue): PurgeHook {
   return async (transaction, organizationId) => {
     const copies = await copyStore.byDestination(transaction, organizationId);
-    for (const destination of await storageStore.openable(transaction, organizationId, [...copies.keys()])) {
+    const all = await storageStore.all(transaction, organizationId);
+    const ids = new Set([...copies.keys(), ...all.map(({ id }) => id)]);
+    for (const destination of await storageStore.openable(transaction, organizationId, [...ids])) {
       const backupIds = copies.get(destination.id) ?? [];
-      for (let start = 0; start < backupIds.length; start += backupsPerJob) {
+      for (let start = 0; start === 0 || start < backupIds.length; start += backupsPerJob) {
         await queue.enqueue(transaction, purgeObjectsJob, {
           purgedOrganizationId: organizationId,
           destination,
@@ -50,6 +52,13 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
   const store = await context.stores.open(destination);
   const refused: string[] = [];
   try {
+    await removeKeyCopies(store, purgedOrganizationId, { signal: job.signal }).catch((error: unknown) => {
+      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+      log.error(
+        { err: error, organizationId: purgedOrganizationId },
+        'a bucket kept sealed keys of a purged organization',
+      );
+    });
     for (const backupId of backupIds) {
       job.signal.throwIfAborted();
       await deleteBackup(store, backupId, { signal: job.signal }).catch((error: unknown) => {

@@ -17,6 +17,7 @@ import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
+import { adoptKeys } from '../keys/key-copies.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
 import { lockedUntilOf, registerBackup, reviveBackup } from './register-backup.ts';
 
@@ -32,6 +33,7 @@ export async function rescanStorage(context: BackupsContext, run: TaskRun): Prom
   const { organizationId } = destination;
   const store = await context.stores.open(destination);
   try {
+    const { unopened } = await adoptKeys(context, organizationId, store, signal);
     const { ring } = await context.platform.database.tenant(organizationId, (transaction) =>
       context.keys.ring(transaction, organizationId),
     );
@@ -40,7 +42,7 @@ export async function rescanStorage(context: BackupsContext, run: TaskRun): Prom
       await rescan.look(entry);
       await onProgress(50, 'Registering', rescan.result.bytes);
     }
-    rescan.requireSome();
+    rescan.requireSome(unopened);
     return rescan.result;
   } finally {
     await store.close();
@@ -78,10 +80,11 @@ class Rescan {
   }
 
   /** A bucket full of backups that no key at hand opens is no success. */
-  requireSome(): void {
+  requireSome(unopenedKeys: number): void {
     const { found, failures } = this.result;
     if (found === 0 || this.#unopened < found) return;
-    throw new Problem('DECRYPTION_ERROR', `${found} backups lie here, and no key at hand opens any of them.`, {
+    const hint = unopenedKeys > 0 ? ' Their keys lie here too, sealed under another master key.' : '';
+    throw new Problem('DECRYPTION_ERROR', `${found} backups lie here, and no key at hand opens any of them.${hint}`, {
       details: { found, failures: failures.slice(0, 10) },
     });
   }

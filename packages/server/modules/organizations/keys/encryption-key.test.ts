@@ -150,7 +150,7 @@ test('stored parameters that would stall or weaken the derivation are refused', 
 /** What the backups module will bring: wrapped keys that follow a rotation. */
 function withRewrap(rewrap: LaterModules['rewraps'][number]): OrganizationsContext {
   const { platform } = app;
-  const later = { rewraps: [rewrap] } as unknown as LaterModules;
+  const later = { rewraps: [rewrap], keysChanged: async () => {} } as unknown as LaterModules;
   const audit = { write: async () => undefined } as unknown as OrganizationsContext['audit'];
   return { ...platform, audit, later };
 }

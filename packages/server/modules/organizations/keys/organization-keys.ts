@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { KeptKey } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { Problem } from '../../../platform/problem.ts';
@@ -13,11 +14,14 @@ export interface OrganizationKey {
   key: Buffer;
   /** How a passphrase gave this key; belongs into the envelope, so that the passphrase alone opens it. */
   derivation: Derivation | null;
+  /** The passphrase itself: backups of another service have other salts. */
+  passphrase: string | null;
 }
 
 export type KeyMaker = Pick<Platform, 'clock' | 'ids' | 'keyring'>;
 
 export const keyPurpose = (keyId: string) => `organization_keys:${keyId}`;
+export const passphrasePurpose = (keyId: string) => `organization_keys.passphrase:${keyId}`;
 
 /** The middle of the hierarchy master key → organization key → data key of a backup. */
 export class OrganizationKeys {
@@ -52,7 +56,54 @@ export class OrganizationKeys {
       );
     }
     const key = this.#maker.keyring.open(row.sealed, keyPurpose(row.id));
-    return { keyId: row.id, kind: row.kind, key, derivation: row.derivation };
+    const passphrase =
+      row.passphrase === null ? null : this.#maker.keyring.openText(row.passphrase, passphrasePurpose(row.id));
+    return { keyId: row.id, kind: row.kind, key, derivation: row.derivation, passphrase };
+  }
+
+  /** Every key at hand, as it lies beside the backups. */
+  async kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]> {
+    await currentKey(this.#maker, transaction, organizationId);
+    const rows = await listKeys(transaction, organizationId);
+    return rows
+      .filter((row) => row.sealed !== null)
+      .map((row) => {
+        const { keyId, kind, key, derivation, passphrase } = this.open(row);
+        const how = derivation && { salt: derivation.salt, iterations: derivation.iterations };
+        const createdAt = row.createdAt.toISOString();
+        return { keyId, kind, key: key.toString('base64'), derivation: how, passphrase, createdAt };
+      });
+  }
+
+  /** Takes in keys that were found beside backups; those that are here already stay as they are. */
+  async adopt(transaction: Transaction, organizationId: string, keys: readonly KeptKey[]): Promise<number> {
+    const { clock, ids, keyring } = this.#maker;
+    await currentKey(this.#maker, transaction, organizationId);
+    const known = new Set((await listKeys(transaction, organizationId)).map(({ fingerprint }) => fingerprint));
+    let adopted = 0;
+    for (const kept of keys) {
+      const key = Buffer.from(kept.key, 'base64');
+      const fingerprint = fingerprintOf(key);
+      if (key.length !== 32 || known.has(fingerprint)) continue;
+      known.add(fingerprint);
+      const id = ids.next('key');
+      const now = clock.now();
+      await insertKey(transaction, {
+        id,
+        organizationId,
+        kind: kept.kind,
+        sealed: keyring.seal(key, keyPurpose(id)),
+        passphrase: kept.passphrase === null ? null : keyring.seal(kept.passphrase, passphrasePurpose(id)),
+        derivation: kept.derivation && { algorithm: 'PBKDF2-HMAC-SHA256', ...kept.derivation },
+        fingerprint,
+        version: 0,
+        createdAt: new Date(kept.createdAt),
+        activatedAt: now,
+        retiredAt: now,
+      });
+      adopted++;
+    }
+    return adopted;
   }
 }
 

@@ -26,8 +26,9 @@ export async function removeEncryptionKey(
     const withdrawn = keys.filter((key) => key.kind !== 'service' && key.sealed !== null);
     const now = context.clock.now();
     for (const { id, retiredAt } of withdrawn)
-      await changeKey(transaction, organizationId, id, { sealed: null, retiredAt: retiredAt ?? now });
+      await changeKey(transaction, organizationId, id, { sealed: null, passphrase: null, retiredAt: retiredAt ?? now });
     const row = await createServiceKey(context, transaction, organizationId, current.version + 1);
+    await context.later.keysChanged(transaction, organizationId);
     await audit(context, transaction, caller, organizationId, {
       action: 'encryption_key.removed',
       resource: { type: 'encryption_key', id: current.id },

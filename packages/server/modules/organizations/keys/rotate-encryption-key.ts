@@ -23,6 +23,7 @@ export async function rotateEncryptionKey(
     const before = await currentKey(context, transaction, organizationId);
     const row = await renew(context, transaction, organizationId, before);
     const rewrapped = await rewrapAll(context, transaction, organizationId, row);
+    await context.later.keysChanged(transaction, organizationId);
     await audit(context, transaction, caller, organizationId, {
       action: 'encryption_key.rotated',
       resource: { type: 'encryption_key', id: row.id },

@@ -4,7 +4,7 @@ import { authorizeChange } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { changeKey, type Derivation, insertKey, type KeyRow, listKeys } from './key-store.ts';
-import { currentKey, keyPurpose } from './organization-keys.ts';
+import { currentKey, keyPurpose, passphrasePurpose } from './organization-keys.ts';
 import { deriveKey, fingerprintOf, newDerivation } from './passphrase.ts';
 import { encryptionKeyEtag } from './present-encryption-key.ts';
 
@@ -15,6 +15,7 @@ interface Supplied {
   key: Buffer;
   fingerprint: string;
   derivation: Derivation | null;
+  passphrase: string | null;
 }
 
 /**
@@ -35,9 +36,10 @@ export async function setEncryptionKey(
     await authorizeChange(transaction, organizationId, caller, role);
     const current = await currentKey(context, transaction, organizationId);
     caller.requireMatch(encryptionKeyEtag(current));
-    if (current.fingerprint === supplied.fingerprint) return current;
+    if (current.fingerprint === supplied.fingerprint) return keepPassphrase(context, transaction, current, supplied);
     await changeKey(transaction, organizationId, current.id, { retiredAt: context.clock.now() });
     const row = await activate(context, transaction, organizationId, supplied, current.version + 1);
+    await context.later.keysChanged(transaction, organizationId);
     await audit(context, transaction, caller, organizationId, {
       action: 'encryption_key.updated',
       resource: { type: 'encryption_key', id: row.id },
@@ -48,7 +50,7 @@ export async function setEncryptionKey(
 }
 
 function fromKey(key: Buffer): Supplied {
-  return { kind: 'key', key, fingerprint: fingerprintOf(key), derivation: null };
+  return { kind: 'key', key, fingerprint: fingerprintOf(key), derivation: null, passphrase: null };
 }
 
 /** Derives before the transaction begins, because it takes long; tries the parameters of earlier passphrases first. */
@@ -65,11 +67,11 @@ async function fromPassphrase(
     const key = await deriveKey(passphrase, derivation);
     const fingerprint = fingerprintOf(key);
     if (rows.some((row) => row.fingerprint === fingerprint))
-      return { kind: 'passphrase', key, fingerprint, derivation };
+      return { kind: 'passphrase', key, fingerprint, derivation, passphrase };
   }
   const derivation = newDerivation(known.values().next().value?.salt);
   const key = await deriveKey(passphrase, derivation);
-  return { kind: 'passphrase', key, fingerprint: fingerprintOf(key), derivation };
+  return { kind: 'passphrase', key, fingerprint: fingerprintOf(key), derivation, passphrase };
 }
 
 async function activate(
@@ -85,7 +87,8 @@ async function activate(
   const known = rows.find((row) => row.fingerprint === supplied.fingerprint);
   if (known) {
     const sealed = keyring.seal(supplied.key, keyPurpose(known.id));
-    const change = { sealed, version, activatedAt: now, retiredAt: null };
+    const passphrase = sealPassphrase(context, known.id, supplied.passphrase);
+    const change = { sealed, passphrase, version, activatedAt: now, retiredAt: null };
     await changeKey(transaction, organizationId, known.id, change);
     return { ...known, ...change };
   }
@@ -96,7 +99,7 @@ async function activate(
     organizationId,
     ...facts,
     sealed: keyring.seal(key, keyPurpose(id)),
-    passphrase: null,
+    passphrase: sealPassphrase(context, id, supplied.passphrase),
     version,
     createdAt: now,
     activatedAt: now,
@@ -104,4 +107,21 @@ async function activate(
   };
   await insertKey(transaction, row);
   return row;
+}
+
+function sealPassphrase({ keyring }: OrganizationsContext, keyId: string, passphrase: string | null): string | null {
+  return passphrase === null ? null : keyring.seal(passphrase.normalize('NFC'), passphrasePurpose(keyId));
+}
+
+/** One that was given before passphrases were kept. */
+async function keepPassphrase(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  current: KeyRow,
+  { passphrase }: Supplied,
+): Promise<KeyRow> {
+  if (passphrase === null || current.passphrase !== null) return current;
+  const change = { passphrase: sealPassphrase(context, current.id, passphrase) };
+  await changeKey(transaction, current.organizationId, current.id, change);
+  return { ...current, ...change };
 }

@@ -2,7 +2,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { tenantTables } from '../../../platform/database/tenant-tables.ts';
 import type { PeriodicTask } from '../../../platform/periodic.ts';
 import type { OrganizationsContext } from '../context.ts';
-import { listExpired, lockForPurge } from '../organization-store.ts';
+import { listExpired, lockForPurge, rememberPurged } from '../organization-store.ts';
 
 const purgedPerRunMax = 50;
 
@@ -29,6 +29,7 @@ export async function purgeOrganization(
   }
   await client.query('delete from idempotency_keys where scope = $1', [organizationId]);
   await client.query('delete from organizations where id = $1', [organizationId]);
+  await rememberPurged(transaction, organizationId, context.clock.now());
   transaction.onCommit(() =>
     context.log.info({ organizationId, reason, removed }, 'an organization was purged and its keys destroyed'),
   );

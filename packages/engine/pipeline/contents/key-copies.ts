@@ -1,0 +1,61 @@
+import { type KeyCopy, keyCopyBytesMax, keyCopyName, openKeyCopy, sealKeyCopy } from '../../crypto/key-copy.ts';
+import { keyCopyKey, keyCopyPrefix, keysPrefix } from '../../format/object-keys.ts';
+import type { BlobStore, CallOptions, Removal } from '../../ports/blob-store.ts';
+import { EngineError } from '../../ports/errors.ts';
+
+/** A bucket that holds more than this is not looked through further. */
+const copiesMax = 10_000;
+
+export interface FoundKeys {
+  readonly copies: readonly KeyCopy[];
+  /** Copies that lie there and that no master key at hand opens. */
+  readonly unopened: number;
+}
+
+/** The keys that lie beside the backups of a store, as far as they open. */
+export async function readKeyCopies(
+  store: BlobStore,
+  copyKeys: readonly Uint8Array[],
+  options: CallOptions = {},
+): Promise<FoundKeys> {
+  const copies: KeyCopy[] = [];
+  let unopened = 0;
+  let seen = 0;
+  for await (const { key, size } of store.list(keysPrefix, options)) {
+    const organizationId = /^keys\/([A-Za-z0-9_-]{1,64})\/[0-9a-f]{32}$/.exec(key)?.[1];
+    if (organizationId === undefined || size > keyCopyBytesMax) continue;
+    if (++seen > copiesMax) break;
+    const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax });
+    const copy = openKeyCopy(copyKeys, organizationId, bytes);
+    if (copy) copies.push(copy);
+    else unopened++;
+  }
+  return { copies, unopened };
+}
+
+/** Puts the keys beside the backups and reads them back. Says whether they were there already. */
+export async function keepKeyCopy(
+  store: BlobStore,
+  copyKey: Uint8Array,
+  copy: KeyCopy,
+  options: CallOptions = {},
+): Promise<{ key: string; wasThere: boolean }> {
+  const key = keyCopyKey(copy.organizationId, keyCopyName(copyKey, copy));
+  if ((await store.head(key, options)) !== undefined) return { key, wasThere: true };
+  await store.put(key, sealKeyCopy(copyKey, copy), options);
+  const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax });
+  if (openKeyCopy([copyKey], copy.organizationId, bytes) === undefined)
+    throw new EngineError('STORAGE_UPLOAD_ERROR', 'The copy of the keys does not open after it was stored.');
+  return { key, wasThere: false };
+}
+
+/** Removes the copies of an organization's keys, all versions of them, except one. */
+export async function removeKeyCopies(
+  store: BlobStore,
+  organizationId: string,
+  { keep, ...options }: CallOptions & { readonly keep?: string } = {},
+): Promise<Removal> {
+  const keys: string[] = [];
+  for await (const { key } of store.list(keyCopyPrefix(organizationId), options)) if (key !== keep) keys.push(key);
+  return store.delete(keys, { ...options, purge: true });
+}

@@ -1,0 +1,14 @@
+import type { OrganizationsContext } from '../context.ts';
+import { withoutRecoveryKit } from '../organization-store.ts';
+
+const namedMax = 20;
+
+/** Without the kit, a lost master key is a loss of every backup; until the owner has it, every start says so. */
+export async function remindOfKits({ database, log }: OrganizationsContext): Promise<void> {
+  const organizations = await database.system((transaction) => withoutRecoveryKit(transaction, namedMax));
+  if (organizations.length === 0) return;
+  log.warn(
+    { organizations: organizations.map(({ id }) => id) },
+    'take the recovery kit: POST /api/v1/organizations/current/recovery-kit as the owner, or `holdfast recovery-kit`',
+  );
+}
