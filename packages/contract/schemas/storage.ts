@@ -142,7 +142,7 @@ export const createStorageRequest = z.discriminatedUnion('type', [
   z.strictObject({
     ...common,
     type: z.literal('local'),
-    path: text({ min: 1, max: 1000 }).describe('A folder below the data folder.'),
+    path: text({ min: 1, max: 1000 }).describe("A folder below the organization's own, in the data folder."),
   }),
 ]);
 

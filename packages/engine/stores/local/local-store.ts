@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
 import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
@@ -23,6 +23,10 @@ import { walk } from './walk.ts';
 export interface LocalStoreOptions {
   /** Made when it does not exist. Nothing outside of it is ever read or written. */
   root: string;
+  /** A folder that the root must lie in, links followed, and that is no link itself. */
+  within?: string;
+  /** How errors name the store, when its path is not for everybody's eyes. */
+  location?: string;
   retry?: Partial<RetryPolicy>;
   now?: () => Date;
 }
@@ -33,14 +37,35 @@ const abandonedMs = 24 * 3600 * 1000;
 /** A folder as a store: each key is a file, written beside, flushed, and put in place in one step. */
 export async function createLocalStore(options: LocalStoreOptions): Promise<BlobStore> {
   const { retry, now = () => new Date() } = options;
-  await mkdir(options.root, { recursive: true });
-  const root = await realpath(options.root);
+  const location = options.location ?? `file://${options.root}`;
+  const root = await translated(location, 'the folder itself', () => openRoot(options.root, options.within));
   await sweepTemporary(root, new Date(now().getTime() - abandonedMs));
-  return withRetries(localAttempts(root), retry);
+  return withRetries(localAttempts(root, location), retry);
 }
 
-export function localAttempts(root: string): AttemptStore {
-  const location = `file://${root}`;
+async function openRoot(folder: string, within: string | undefined): Promise<string> {
+  if (within === undefined) {
+    await mkdir(folder, { recursive: true });
+    return realpath(folder);
+  }
+  await mkdir(within, { recursive: true });
+  if (!(await lstat(within)).isDirectory()) throw leadsOut();
+  const owner = await realpath(within);
+  const path = join(owner, relative(within, folder));
+  await assertInside(owner, path).catch((error: unknown) => {
+    throw error instanceof EngineError ? leadsOut() : error;
+  });
+  await mkdir(path, { recursive: true });
+  const root = await realpath(path);
+  if (root !== owner && !root.startsWith(owner + sep)) throw leadsOut();
+  return root;
+}
+
+function leadsOut(): EngineError {
+  return new EngineError('STORAGE_PERMISSION_DENIED', 'A link leads out of the folder that this store may use.');
+}
+
+export function localAttempts(root: string, location = `file://${root}`): AttemptStore {
   const pathOf = (key: string) => {
     if (key.split('/')[0] === temporaryFolder)
       throw new EngineError('VALIDATION_ERROR', `The name ${key} is reserved.`);

@@ -26,10 +26,14 @@ export const verifyBackupJob = defineJob({ ...admitted, name: 'backup-verify' })
 /** Merges a chain into a full backup without reading the source. */
 export const mergeBackupJob = defineJob({ ...admitted, name: 'backup-merge' });
 export const importBackupJob = defineJob({ ...admitted, name: 'backup-import' });
+const movedFrom = z.object({ organizationId: z.string(), storageDestinationIds: z.array(z.string()) });
+/** The organization a backup came from, and the destinations it had there. */
+export type MovedFrom = z.infer<typeof movedFrom>;
 /** Writes the newly wrapped key into the manifests of a backup's copies. */
 export const rewrapManifestJob = defineJob({
   ...common,
   name: 'backup-rewrap',
+  schema: ofBackup.extend({ movedFrom: movedFrom.optional() }),
   retryLimit: 100,
   retryDelaySeconds: 10,
 });

@@ -1,3 +1,4 @@
+import { backupPrefix } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -92,6 +93,7 @@ export async function moveBackups(
         organizationId: toOrganizationId,
         id: row.id,
         envelope,
+        movedFrom: { organizationId, storageDestinationIds: [...destinations.keys()] },
       });
   }
   const ids = rows.map(({ id }) => id);
@@ -129,7 +131,14 @@ async function copyDestinations(
       throw new Problem('RESOURCE_IN_USE', 'A task works on a destination that holds backups of this project.', {
         details: { usedBy: tasks.map(({ id }) => ({ type: 'storage_task', id })).slice(0, 100) },
       });
-    copied.set(row.id, (await copyDestination(context.platform, transaction, row, toOrganizationId)).id);
+    const copy = await copyDestination(context.platform, transaction, row, toOrganizationId);
+    copied.set(row.id, copy.id);
+    if (row.type === 'local')
+      await context.stores.shareFiles(
+        row,
+        copy,
+        rows.map(({ id }) => backupPrefix(id)),
+      );
   }
   return copied;
 }

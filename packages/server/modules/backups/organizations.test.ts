@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupReader, createLocalStore, KeyRing, SegmentCodec } from '@holdfast/engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -85,6 +85,11 @@ describe('a project', () => {
     expect(copied.body.data.ok, copied.text).toBe(true);
     const documents = await bench.app.request('GET', `/api/v1/backups/${id}/documents`, there);
     expect(documents.body.data, documents.text).toHaveLength(1);
+    const left = async () =>
+      (await readdir(join(folder(), 'backups', id), { recursive: true, withFileTypes: true }).catch(() => [])).filter(
+        (entry) => entry.isFile(),
+      );
+    await expect.poll(left, { timeout: 20_000, message: 'nothing stays in the folder it came from' }).toEqual([]);
     const sweep = await bench.app.request(
       'GET',
       `/api/v1/storage-destinations/${bench.shop.destinationId}/orphans`,

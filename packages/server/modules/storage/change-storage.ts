@@ -74,7 +74,7 @@ function newDestination(context: StorageContext, organizationId: string, request
   };
   if (request.type === 'local') {
     context.stores.requireLocalAllowed();
-    context.stores.localFolder(request.path);
+    context.stores.checkPath(organizationId, request.path);
     return { ...base, path: request.path };
   }
   const endpoint = 'endpoint' in request ? request.endpoint : undefined;

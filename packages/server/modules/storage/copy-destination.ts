@@ -3,7 +3,10 @@ import type { Platform } from '../../platform/platform.ts';
 import { storageCredentialsPurpose } from './open-store.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
-/** The same place as a destination of another organization; its credentials are sealed anew for the new row. */
+/**
+ * The same place as a destination of another organization; its credentials are sealed anew for the new row. A local
+ * folder becomes one of the other organization's own.
+ */
 export async function copyDestination(
   { ids, keyring, clock }: Pick<Platform, 'ids' | 'keyring' | 'clock'>,
   transaction: Transaction,
@@ -16,7 +19,17 @@ export async function copyDestination(
     row.credentials === null
       ? null
       : keyring.seal(keyring.open(row.credentials, storageCredentialsPurpose(row.id)), storageCredentialsPurpose(id));
-  const copy: DestinationRow = { ...row, id, organizationId, credentials, createdAt: now, updatedAt: now, version: 1 };
+  const path = row.type === 'local' ? `moved/${row.id}` : row.path;
+  const copy: DestinationRow = {
+    ...row,
+    id,
+    organizationId,
+    path,
+    credentials,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
   await storageStore.insert(transaction, copy);
   return copy;
 }

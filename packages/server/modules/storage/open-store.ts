@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import {
   type BlobStore,
   createGcsStore,
@@ -14,11 +14,21 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { createResolver } from '../../platform/outbound/resolve.ts';
 import { invalid } from '../../platform/problem.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { linkFiles, localFolder, ownFolder } from './local-folders.ts';
 import type { DestinationRow } from './storage-store.ts';
 
 export type StoreFields = Pick<
   DestinationRow,
-  'id' | 'type' | 'bucket' | 'region' | 'endpoint' | 'prefix' | 'path' | 'forcePathStyle' | 'credentials'
+  | 'id'
+  | 'organizationId'
+  | 'type'
+  | 'bucket'
+  | 'region'
+  | 'endpoint'
+  | 'prefix'
+  | 'path'
+  | 'forcePathStyle'
+  | 'credentials'
 >;
 
 export interface AccessKeyPair {
@@ -33,8 +43,6 @@ export interface GoogleKey {
 export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
 
 const regionDefault = 'us-east-1';
-/** The service's own files in the data folder; no destination may lie in or above them. */
-const reservedNames = ['postgres', 'postgres.new', 'master.key', 'postgres.password', 'postgres.log'];
 
 /** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
 export class StoreOpener {
@@ -51,7 +59,7 @@ export class StoreOpener {
 
   /** A call that somebody waits for passes fewer attempts than a job may take. */
   async open(destination: StoreFields, options: { attemptsMax?: number } = {}): Promise<BlobStore> {
-    if (destination.type === 'local') return createLocalStore({ root: this.localFolder(destination.path ?? '') });
+    if (destination.type === 'local') return this.#openFolder(destination);
     const credentials = JSON.parse(
       this.#keyring.openText(destination.credentials ?? '', storageCredentialsPurpose(destination.id)),
     ) as AccessKeyPair & GoogleKey;
@@ -125,16 +133,29 @@ export class StoreOpener {
     if (url.username || url.password) throw invalid('endpoint', 'must not hold credentials');
   }
 
-  /** A folder below the data folder, never the service's own. */
-  localFolder(path: string): string {
-    const root = this.#config.HOLDFAST_DATA;
-    const folder = isAbsolute(path) ? resolve(path) : resolve(join(root, path));
-    const inside = relative(root, folder);
-    if (inside === '' || inside.startsWith('..') || isAbsolute(inside))
-      throw invalid('path', 'must be a folder below the data folder');
-    if (reservedNames.includes(inside.split(/[\\/]/)[0] ?? ''))
-      throw invalid('path', "is one of the service's own folders");
-    return folder;
+  /** Throws when the path is not the organization's own. */
+  checkPath(organizationId: string, path: string): void {
+    localFolder(this.#config.HOLDFAST_DATA, organizationId, path);
+  }
+
+  /** What lies under these prefixes in one local folder lies in the other too, whoever's they are. */
+  async shareFiles(from: StoreFields, to: StoreFields, prefixes: readonly string[]): Promise<void> {
+    for (const destination of [from, to]) await (await this.#openFolder(destination)).close();
+    const [source, target] = [this.#folderOf(from), this.#folderOf(to)];
+    for (const prefix of prefixes) await linkFiles(join(source, prefix), join(target, prefix));
+  }
+
+  #folderOf({ organizationId, path }: StoreFields): string {
+    return localFolder(this.#config.HOLDFAST_DATA, organizationId, path ?? '');
+  }
+
+  /** Errors name the path as it was given: where the data folder lies is nobody's business. */
+  #openFolder(destination: StoreFields): Promise<BlobStore> {
+    return createLocalStore({
+      root: this.#folderOf(destination),
+      within: ownFolder(this.#config.HOLDFAST_DATA, destination.organizationId),
+      location: `local:${destination.path}`,
+    });
   }
 
   requireLocalAllowed(): void {

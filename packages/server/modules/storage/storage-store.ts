@@ -22,7 +22,16 @@ const manyDestinations = selection(getTableColumns(storageDestinations), (select
 
 export type OpenableDestination = Pick<
   DestinationRow,
-  'id' | 'type' | 'bucket' | 'region' | 'endpoint' | 'prefix' | 'path' | 'forcePathStyle' | 'credentials'
+  | 'id'
+  | 'organizationId'
+  | 'type'
+  | 'bucket'
+  | 'region'
+  | 'endpoint'
+  | 'prefix'
+  | 'path'
+  | 'forcePathStyle'
+  | 'credentials'
 >;
 
 /** All SQL on the destinations of an organization. */
@@ -68,6 +77,7 @@ export const storageStore = {
     const rows = await storageStore.many(transaction, organizationId, ids);
     return rows.map(({ id, type, bucket, region, endpoint, prefix, path, forcePathStyle, credentials }) => ({
       id,
+      organizationId,
       type,
       bucket,
       region,

@@ -143,7 +143,7 @@ export const storage = {
   prefixHint: 'Empty: the whole bucket.',
   pathStyle: 'Address buckets by path (MinIO and others)',
   path: 'Folder',
-  pathHint: 'Below the data folder of this server.',
+  pathHint: 'Below the folder that this server keeps for your organization.',
   lock: 'Lock each backup: nobody can delete it before its days are over (object lock)',
   lockDays: 'Days',
   lockMode: 'Mode',

@@ -5,7 +5,7 @@ import type { Queue } from '../../../platform/queue.ts';
 import type { OrganizationKey, OrganizationKeys, Rewrap } from '../../organizations/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupKeys, BackupsContext } from '../context.ts';
-import { rewrapManifestJob } from '../jobs.ts';
+import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 
 /** An organization's key as the backup format wraps with it: a passphrase stays one, so that the customer alone can open the backup. */
 export function secretOf({ key, derivation }: OrganizationKey): Secret {
@@ -90,10 +90,15 @@ export class BackupKeyRing extends KeyRing {
 export async function enqueueRewrap(
   queue: Queue,
   transaction: Transaction,
-  { organizationId, id, envelope }: { organizationId: string; id: string; envelope: Envelope },
+  {
+    organizationId,
+    id,
+    envelope,
+    movedFrom,
+  }: { organizationId: string; id: string; envelope: Envelope; movedFrom?: MovedFrom },
 ): Promise<void> {
   const key = `${id}/${createHash('sha256').update(envelope.wrapped).digest('hex').slice(0, 16)}`;
-  await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: id }, { key });
+  await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: id, movedFrom }, { key });
 }
 
 /** Wraps every backup's data key anew, in the transaction of the rotation; the manifests in the buckets follow as jobs. */

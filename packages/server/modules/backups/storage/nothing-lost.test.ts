@@ -69,14 +69,14 @@ const placesOf = async (id: string) =>
 
 test('a migration between two records of one place is refused, however they spell it', async () => {
   const home = bench.shop.destinationId;
-  await symlink(folder(bench.as.organizationId), folder('alias'));
+  await symlink(folder(bench.as.organizationId), folder(bench.as.organizationId, 'alias'));
   const refused = async (from: string, to: string) => {
     const answer = await start(from, 'migrate', { toStorageDestinationId: to });
     expect([answer.status, answer.body.error?.code], answer.text).toEqual([409, 'INVALID_STATE']);
   };
   const path = `storage/${bench.as.organizationId}`;
   await refused(home, await destination({ name: 'Same folder', type: 'local', path }));
-  await refused(home, await destination({ name: 'Linked', type: 'local', path: 'storage/alias' }));
+  await refused(home, await destination({ name: 'Linked', type: 'local', path: 'alias' }));
   await refused(home, await destination({ name: 'Prefixed', type: 'local', path, prefix: 'ignored' }));
   const first = await bucket();
   const port = new URL(s3.endpoint).port;
@@ -145,8 +145,10 @@ test('an original stays when its copy, read again, is not whole', async () => {
 
 test('a sweep takes a copy that the catalogue has elsewhere only when that one reads well; a rescan links it', async () => {
   const home = bench.shop.destinationId;
-  const second = await destination({ name: 'Second', type: 'local', path: 'storage/second' });
-  await cp(folder(bench.as.organizationId, 'backups'), folder('second', 'backups'), { recursive: true });
+  const second = await destination({ name: 'Second', type: 'local', path: 'second' });
+  await cp(folder(bench.as.organizationId, 'backups'), folder(bench.as.organizationId, 'second', 'backups'), {
+    recursive: true,
+  });
   const original = folder(bench.as.organizationId, 'backups', backups[0]!, 'segments');
   await rename(original, `${original}-gone`);
   const swept = await bench.inDays(3, () => runTask(second, 'sweep'));

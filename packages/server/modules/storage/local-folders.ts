@@ -1,0 +1,51 @@
+import { copyFile, link, mkdir, readdir } from 'node:fs/promises';
+import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
+import { invalid } from '../../platform/problem.ts';
+
+/** Names of the service's own files. Below an organization's folder they would do no harm, but nobody means that. */
+const isReserved = (name: string) => /^(postgres|master\.key)/i.test(name);
+
+/** What an organization keeps in local folders lies here, and nothing else does. */
+export function ownFolder(dataFolder: string, organizationId: string): string {
+  return join(dataFolder, 'storage', organizationId);
+}
+
+/**
+ * The folder that a path means: below the organization's own, which a path may also spell from the data folder on.
+ * Whether links lead out of it is seen when it is opened.
+ */
+export function localFolder(dataFolder: string, organizationId: string, path: string): string {
+  const own = ownFolder(dataFolder, organizationId);
+  const spelledOut = resolve(dataFolder, path);
+  const folder = isInside(own, spelledOut) ? spelledOut : resolve(own, path);
+  if (normalize(path) === '.' || !isInside(own, folder))
+    throw invalid('path', "must be a folder below the organization's own");
+  if (isReserved(normalize(path).split(/[\\/]/)[0] ?? '')) throw invalid('path', "is one of the service's own names");
+  return folder;
+}
+
+function isInside(own: string, folder: string): boolean {
+  const inside = relative(own, folder);
+  return !isAbsolute(inside) && inside.split(/[\\/]/)[0] !== '..';
+}
+
+/** Gives every file of a folder a second name in another. Stored files are replaced, never changed, so both stay whole. */
+export async function linkFiles(from: string, to: string): Promise<void> {
+  const entries = await readdir(from, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (entries.length > 0) await mkdir(to, { recursive: true });
+  for (const entry of entries) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await linkFiles(source, target);
+    else if (entry.isFile()) await link(source, target).catch((error: unknown) => copyInstead(error, source, target));
+  }
+}
+
+async function copyInstead(error: unknown, source: string, target: string): Promise<void> {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST') return;
+  if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'ENOTSUP') throw error;
+  await copyFile(source, target);
+}
