@@ -74,7 +74,8 @@ function idsOf(schema: JsonSchema, ids: Readonly<Record<string, string>>): Recor
 export function sampleQuery(operation: Operation): string {
   if (!operation.query) return '';
   const schema = z.toJSONSchema(operation.query, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
-  const entries = Object.entries(sampleOf(schema) as Record<string, unknown>);
+  const required = Object.entries(sampleOf(schema) as Record<string, unknown>);
+  const entries = required.map(([key, value]): [string, unknown] => [key, key === 'document' ? 'users/ada' : value]);
   const query = new URLSearchParams(entries.map(([key, value]): [string, string] => [key, String(value)]));
   return entries.length === 0 ? '' : `?${query}`;
 }

@@ -24,10 +24,11 @@ export async function enablePitr(
   const { platform } = context.backups;
   const organizationId = caller.organization.id;
   const project = await platform.database.tenant(organizationId, async (transaction) => {
+    const row = await projectStore.get(transaction, organizationId, projectId);
     const known = await pitrStore.find(transaction, organizationId, projectId);
     if (known?.enabled) throw alreadyOn();
     await destinationsOf(context.backups, transaction, organizationId, request);
-    return projectStore.get(transaction, organizationId, projectId);
+    return row;
   });
   const start = await lookAtSource(context, project, signal);
   await platform.database.tenant(organizationId, async (transaction) => {
