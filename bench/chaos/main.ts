@@ -1,12 +1,15 @@
 import { parseArgs } from 'node:util';
 
-/** `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N]`: breaks the service on purpose and says whether its promises held. */
+/** `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N]`: breaks the service on purpose and says whether its promises held. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     runs: { type: 'string' },
     documents: { type: 'string', default: '300000' },
     jobs: { type: 'string', default: '500' },
+    writes: { type: 'string', default: '20000' },
+    kills: { type: 'string', default: '50' },
+    instants: { type: 'string', default: '300' },
   },
 });
 
@@ -24,6 +27,12 @@ const registry: Record<string, () => Promise<boolean>> = {
   fairness: async () => (await import('./fairness.ts')).chaosFairness({ queued: Number(values.jobs) }),
   outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
   schedules: async () => (await import('./schedules.ts')).chaosSchedules({ dueTimes: Number(values.runs ?? 200) }),
+  pitr: async () =>
+    (await import('./pitr.ts')).chaosPitr({
+      writes: Number(values.writes),
+      kills: Number(values.kills),
+      instants: Number(values.instants),
+    }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };
 

@@ -28,9 +28,9 @@ export interface Outcome {
 }
 
 /** A service with a project in it for the command lines of one file of tests, signed in as the project's owner. */
-export function useService(): void {
+export function useService(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
-    app = await startTestApp();
+    app = await startTestApp(environment);
     shop = await protectProject(app);
     folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
     loadSample(shop.firestore.control.database(database), { documents, seed: 7 });

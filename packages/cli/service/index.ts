@@ -3,6 +3,7 @@ import { backupCommand } from './backup/index.ts';
 import { drillCommand } from './drill.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
+import { pitrCommand } from './pitr/index.ts';
 import { projectCommand } from './project/index.ts';
 import { recoveryKitCommand } from './recovery-kit.ts';
 import { restoreCommand } from './restore/index.ts';
@@ -24,6 +25,7 @@ export function serviceCommands(): Command[] {
     scheduleCommand,
     retentionCommand,
     restoreCommand,
+    pitrCommand,
     drillCommand,
     statusCommand,
     recoveryKitCommand,

@@ -16,6 +16,7 @@ const pendingFactor = 16;
 /** Resuming from further back runs, and bills, the whole query: a scan of names costs the same and is bounded. */
 const resumeMsMax = 25 * 60_000;
 const countsAtOnce = 8;
+const quietLookMsMax = 10 * 60_000;
 
 export interface RunLimits {
   readonly targetsPerStream: number;
@@ -32,6 +33,8 @@ export class ListeningRun {
   #interruptedSince: Instant | undefined;
   #closedMs = performance.now();
   #changedSinceProof = true;
+  #changedMs = performance.now();
+  #lookedMs = performance.now();
   #provedThrough: Instant | undefined;
 
   constructor(parts: CaptureParts, limits: RunLimits) {
@@ -141,11 +144,10 @@ export class ListeningRun {
     await this.#alignStreams(through);
     const changes = pending.peekThrough(through);
     this.#changedSinceProof ||= changes.length > 0;
-    if (
-      changes.length > 0 &&
-      (await this.#listenToNew(await groups.findNew(changes, covered.through, this.#reads(through))))
-    )
-      return;
+    if (this.#isLookDue(changes.length > 0)) {
+      const found = await groups.findNew(changes, covered.through, this.#reads(through));
+      if (await this.#listenToNew(found)) return;
+    }
     if (await this.#proveGroups(through)) return;
     const resumeToken = this.#listening.snapshotTime === through ? this.#listening.resumeToken : undefined;
     // What was kept back was found as of `through`: no instant before it is exact.
@@ -167,6 +169,19 @@ export class ListeningRun {
     }
     // Only now: a group found late in this stretch was missed since the proof before.
     if (this.#provedThrough !== undefined) covered.proved(this.#provedThrough);
+  }
+
+  /** New collections are looked for with every change, and ever more rarely while nothing changes: each look is a read. */
+  #isLookDue(hasChanges: boolean): boolean {
+    const now = performance.now();
+    if (hasChanges) this.#changedMs = now;
+    const quietMs = Math.min(
+      quietLookMsMax,
+      Math.max(this.#parts.options.batchIntervalMs, (now - this.#changedMs) / 2),
+    );
+    if (!hasChanges && now - this.#lookedMs < quietMs) return false;
+    this.#lookedMs = now;
+    return true;
   }
 
   async #checkResumed(through: Instant): Promise<void> {

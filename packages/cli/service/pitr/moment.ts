@@ -1,0 +1,23 @@
+import { InvalidArgumentError } from 'commander';
+
+const unitMs: Readonly<Record<string, number>> = {
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
+/** `2026-03-01T12:00:00Z`, `2 hours ago`, `90 seconds ago`, `an hour ago`. */
+export function parseMoment(text: string, now: Date = new Date()): string {
+  const ago = /^(\d+(?:\.\d+)?|an?)\s*(second|minute|hour|day)s?\s+ago$/i.exec(text.trim());
+  if (ago) {
+    const count = /^an?$/i.test(ago[1]!) ? 1 : Number(ago[1]);
+    return new Date(now.getTime() - count * unitMs[ago[2]!.toLowerCase()]!).toISOString();
+  }
+  if (/^\d{4}-\d\d-\d\dT/.test(text)) {
+    const time = Date.parse(text);
+    // Kept as it was given: it may have more digits than a date can hold.
+    if (!Number.isNaN(time)) return /(Z|[+-]\d\d:\d\d)$/.test(text) ? text : new Date(time).toISOString();
+  }
+  throw new InvalidArgumentError('Give a moment such as "2 hours ago" or 2026-03-01T12:00:00Z.');
+}

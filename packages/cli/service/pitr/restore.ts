@@ -1,0 +1,59 @@
+import { mergeModes } from '@holdfast/contract';
+import { type Command, Option } from 'commander';
+import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
+import { projectArgument } from '../project/show.ts';
+import { projectIdOf } from '../references.ts';
+import { finishRestore } from '../restore/finish.ts';
+import { withService } from '../session.ts';
+import { parseMoment } from './moment.ts';
+
+interface RestoreOptions extends WaitOptions {
+  readonly at: string;
+  readonly target?: string;
+  readonly collections?: string[];
+  readonly documents?: string[];
+  readonly mode: (typeof mergeModes)[number];
+  readonly dryRun?: boolean;
+  readonly deleteExtra?: boolean;
+  readonly safetyBackup: boolean;
+}
+
+export function restoreCommand(): Command {
+  return withWait(serviceCommand('restore', 'write a moment of a project, or parts of it, back'))
+    .argument(...projectArgument)
+    .requiredOption('--at <moment>', '"2 hours ago", or a time such as 2026-03-01T12:00:00Z', (text) =>
+      parseMoment(text),
+    )
+    .option('-t, --target <project>', 'into this project; absent: the project itself')
+    .option('-c, --collections <paths...>', 'only these collections')
+    .option('--documents <paths...>', 'only these documents')
+    .addOption(
+      new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
+    )
+    .option('--dry-run', 'count what would be done, wait for the counts, write nothing')
+    .option('--delete-extra', 'delete what was not there then, within the chosen collections')
+    .option('--no-safety-backup', 'do not first save what is about to be overwritten')
+    .action(
+      async (reference: string, options: RestoreOptions) =>
+        await withService(options, async (service) => {
+          const { client } = service;
+          const { at, target, collections, documents } = options;
+          const { id } = await client.startRestore({
+            body: {
+              projectId: await projectIdOf(client, reference),
+              pointInTime: at,
+              ...(target === undefined ? {} : { targetProjectId: await projectIdOf(client, target) }),
+              ...(collections && { collections }),
+              ...(documents && { documentIds: documents }),
+              options: {
+                mergeMode: options.mode,
+                dryRun: options.dryRun === true,
+                deleteExtra: options.deleteExtra === true,
+                safetyBackup: options.safetyBackup,
+              },
+            },
+          });
+          await finishRestore(service, id, { ...options, wait: options.wait === true || options.dryRun === true });
+        }),
+    );
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
+import { projectArgument } from '../project/show.ts';
+import { projectIdOf } from '../references.ts';
+import { withService } from '../session.ts';
+import { showPitr } from './show.ts';
+
+interface EnableOptions extends ServiceOptions {
+  readonly storage?: string;
+  readonly retentionDays: number;
+}
+
+export function enableCommand(): Command {
+  return serviceCommand('enable', 'capture every change from now on')
+    .argument(...projectArgument)
+    .option('--storage <id>', 'the destination of the log; absent: the default')
+    .option('--retention-days <days>', 'how long it is kept', positiveInteger, 7)
+    .action(
+      async (reference: string, options: EnableOptions) =>
+        await withService(options, async ({ client }) => {
+          const projectId = await projectIdOf(client, reference);
+          const { storage, retentionDays } = options;
+          const body = { retentionDays, ...(storage === undefined ? {} : { storageDestinationId: storage }) };
+          showPitr(await client.enablePitr({ params: { projectId }, body }), options);
+        }),
+    );
+}
+
+export function disableCommand(): Command {
+  return serviceCommand('disable', 'stop capturing; what was captured stays for its days')
+    .argument(...projectArgument)
+    .option('--delete-log', 'remove what was captured too')
+    .action(
+      async (reference: string, options: ServiceOptions & { readonly deleteLog?: boolean }) =>
+        await withService(options, async ({ client }) => {
+          const projectId = await projectIdOf(client, reference);
+          const body = { deleteLog: options.deleteLog === true };
+          showPitr(await client.disablePitr({ params: { projectId }, body }), options);
+        }),
+    );
+}
+
+export function statusCommand(): Command {
+  return serviceCommand('status', 'which moments can be reached, and where the gaps are')
+    .argument(...projectArgument)
+    .action(
+      async (reference: string, options: ServiceOptions) =>
+        await withService(options, async ({ client }) => {
+          const projectId = await projectIdOf(client, reference);
+          showPitr(await client.getPitr({ params: { projectId } }), options);
+        }),
+    );
+}
