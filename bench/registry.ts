@@ -11,5 +11,6 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   workers: async () => (await import('./workers.ts')).workersBench,
   responsive: async () => (await import('./responsive.ts')).responsiveBench,
   schedules: async () => (await import('./schedules.ts')).schedulesBench,
+  lists: async () => (await import('./lists.ts')).listsBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

@@ -1,8 +1,10 @@
+import { dayMs, hourMs, later } from '../../platform/durations.ts';
 import { createMailWorker, MailOutbox, sendMailJob } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { InvitationsContext, LaterModules } from './context.ts';
+import { removeInvitationsBefore } from './invitations/invitation-store.ts';
 import { OrganizationKeys } from './keys/organization-keys.ts';
 import { remindOfKits } from './keys/remind-of-kits.ts';
 import { createOrganization, type Founder } from './lifecycle/create-organization.ts';
@@ -29,6 +31,8 @@ export {
 export { isActiveOrganizationSql, isTaken } from './organization-store.ts';
 
 const mailsAtOnce = 2;
+/** After they have expired. */
+const invitationsKeptDays = 90;
 
 export interface OrganizationsModule extends Module {
   readonly organizationKeys: OrganizationKeys;
@@ -62,11 +66,20 @@ export function createOrganizationsModule(
   return {
     handlers: { ...organizationHandlers(context), ...teamHandlers(context) },
     workers: [worker(sendMailJob, mailsAtOnce, sendMail)],
-    tasks: [purgeTask(context)],
+    tasks: [
+      purgeTask(context),
+      { name: 'old invitations', everyMs: hourMs, run: () => removeOldInvitations(platform) },
+    ],
     organizationKeys: new OrganizationKeys(platform),
     activity: new DatabaseActivityNotes(platform),
     isActive: isActiveNow,
     remindOfKits: () => remindOfKits(context),
     create: (founder, name) => createOrganization(context, founder, { name }),
   };
+}
+
+/** What became of an invitation stays in the audit log. */
+async function removeOldInvitations({ database, clock }: Platform): Promise<void> {
+  const before = later(clock.now(), -invitationsKeptDays * dayMs);
+  await database.system((transaction) => removeInvitationsBefore(transaction, before, 5000));
 }

@@ -29,6 +29,15 @@ export async function findPendingByEmail(
   return row;
 }
 
+/** Invitations that ended long ago; returns how many went. */
+export async function removeInvitationsBefore({ client }: Transaction, before: Date, limit: number): Promise<number> {
+  const { rowCount } = await client.query(
+    `delete from invitations where ctid = any(array(select ctid from invitations where expires_at < $1 limit $2))`,
+    [before, limit],
+  );
+  return rowCount ?? 0;
+}
+
 export async function lockInvitation(
   { orm }: Transaction,
   organizationId: string,
