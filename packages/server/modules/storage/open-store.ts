@@ -73,7 +73,10 @@ export class StoreOpener {
   /** The place as the command line addresses it. */
   describe(destination: DestinationRow): { name: string; address: string } {
     const { name, type, bucket, prefix, region, endpoint } = destination;
-    if (type === 'local') return { name, address: this.localFolder(destination.path ?? '') };
+    if (type === 'local') {
+      const { organizationId, path } = destination;
+      return { name, address: localFolder(this.#config.HOLDFAST_DATA, organizationId, path ?? '') };
+    }
     const scheme = type === 'gcs' ? 'gs' : type;
     const query = new URLSearchParams({ ...(region && { region }), ...(endpoint && { endpoint }) }).toString();
     return { name, address: `${scheme}://${bucket}/${prefix.replace(/\/+$/, '')}${query === '' ? '' : `?${query}`}` };
