@@ -69,7 +69,6 @@ const shell = createRoute({
   getParentRoute: () => organization,
   id: 'shell',
   component: lazyRouteComponent(() => import('./shell/shell.tsx'), 'Shell'),
-  notFoundComponent: NotFound,
 });
 
 const pagesOf = (parent: typeof root | typeof organization | typeof shell, pages: Record<string, Loader>) =>

@@ -22,12 +22,7 @@ export function OrganizationGate() {
     return error.status === 401 ? null : <Problem error={error} onRetry={retry} />;
   }
   if (!me.data || !organizations.rows) return <Skeleton />;
-  if (!organization)
-    return (
-      <main>
-        <NotFound />
-      </main>
-    );
+  if (!organization) return <NotFound />;
   return (
     <WorkplaceProvider value={{ organization, me: me.data, timezone: 'UTC' }}>
       <ZoneGate>

@@ -14,6 +14,8 @@ export const overview = {
   byHandText: 'No project has a schedule. What was backed up by hand is below.',
   allText: 'Every scheduled project has a good backup that is younger than its schedule asks.',
   manualToo: (names: string) => `${names} is backed up by hand.`,
+  unjudged: 'Look below.',
+  unjudgedText: 'This service does not judge yet whether schedules are kept. What there is stands below.',
   nothing: 'Nothing is backed up yet.',
   nothingText: 'Connect a project and choose a place for backups: about five minutes.',
   begin: 'Begin',

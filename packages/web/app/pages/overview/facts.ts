@@ -9,7 +9,9 @@ export type OverviewProject = Overview['projects'][number];
 /** One row of the overview: what the service judged, and what this page can draw. */
 export interface ProjectRow {
   readonly project: Project;
-  readonly verdict: Verdict;
+  /** Null: there is a schedule, and the service has not judged it. */
+  readonly verdict: Verdict | null;
+  readonly scheduleName: string | null;
   /** The worst reason in the service's words. */
   readonly reason: OverviewProject['protection']['reasons'][number] | undefined;
   readonly judged: OverviewProject | undefined;
@@ -23,7 +25,7 @@ const verdicts: Record<OverviewProject['protection']['state'], Verdict> = {
   unprotected: 'failing',
   manual: 'manual',
 };
-const order: readonly Verdict[] = ['failing', 'late', 'protected', 'manual'];
+const order: readonly (Verdict | null)[] = ['failing', 'late', null, 'protected', 'manual'];
 export const lineDays = 14;
 
 export function useOverview(nowMs: number) {
@@ -31,10 +33,16 @@ export function useOverview(nowMs: number) {
   const projects = useAll('listProjects', {});
   const from = new Date(Math.floor(nowMs / 3_600_000) * 3_600_000 - lineDays * 86_400_000).toISOString();
   const backups = useAll('listBackups', { query: { from } });
+  const schedules = useAll('listSchedules', { query: { enabled: true } });
   const judgedOf = (id: string) => overview.data?.projects.find((one) => one.id === id);
   const rows = projects.rows
     ?.map((project) =>
-      rowOf(project, judgedOf(project.id), backups.rows?.filter(({ projectId }) => projectId === project.id) ?? []),
+      rowOf(
+        project,
+        judgedOf(project.id),
+        backups.rows?.filter(({ projectId }) => projectId === project.id) ?? [],
+        schedules.rows?.find(({ projectId }) => projectId === project.id)?.name ?? null,
+      ),
     )
     .sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
   const error = projects.error ?? backups.error ?? (isUnserved(overview.error) ? null : overview.error);
@@ -47,14 +55,26 @@ export function useOverview(nowMs: number) {
 }
 
 /** Without the service's judgement only what is certain is said. */
-function rowOf(project: Project, judged: OverviewProject | undefined, backups: readonly Backup[]): ProjectRow {
+function rowOf(
+  project: Project,
+  judged: OverviewProject | undefined,
+  backups: readonly Backup[],
+  scheduleName: string | null,
+): ProjectRow {
   const isRefused = project.connection.status === 'unauthorized';
   const newest = backups.find((backup) => backup.status === 'completed' && backup.trigger !== 'pre_restore');
   return {
     project,
     judged,
     backups,
-    verdict: judged ? verdicts[judged.protection.state] : isRefused ? 'failing' : 'manual',
+    scheduleName,
+    verdict: judged
+      ? verdicts[judged.protection.state]
+      : isRefused
+        ? 'failing'
+        : scheduleName === null
+          ? 'manual'
+          : null,
     reason: judged?.protection.reasons[0],
     newestAt: judged?.newestBackup?.completedAt ?? newest?.completedAt ?? null,
   };

@@ -31,7 +31,8 @@ export function LineTable({ rows }: { rows: readonly ProjectRow[] }) {
               <th scope="row" className="px-4 py-1.5 text-left font-normal">
                 {index === 0 && (
                   <>
-                    <b className="font-semibold">{row.project.name}</b> <VerdictState verdict={row.verdict} />
+                    <b className="font-semibold">{row.project.name}</b>{' '}
+                    {row.verdict && <VerdictState verdict={row.verdict} />}
                   </>
                 )}
               </th>

@@ -89,7 +89,7 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
           </Link>
           {running && <Badge tone="move">{running.progress.percent} %</Badge>}
         </span>
-        <VerdictState verdict={row.verdict} />
+        {row.verdict && <VerdictState verdict={row.verdict} />}
       </th>
       <td className="py-2">
         {row.newestAt ? (
@@ -128,7 +128,7 @@ const dayMs = 86_400_000;
 
 function intervalWords(row: ProjectRow): string {
   const schedule = row.judged?.schedule;
-  if (!schedule) return t.overview.table.noSchedule;
+  if (!schedule) return row.scheduleName ?? t.overview.table.noSchedule;
   const everyMs = schedule.intervalSeconds * 1000;
   return everyMs === dayMs ? t.overview.table.daily : t.overview.table.every(formatDuration(everyMs));
 }
@@ -174,7 +174,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               <Link to={paths.project(row.project.id)} className="font-semibold">
                 {row.project.name}
               </Link>
-              <VerdictState verdict={row.verdict} />
+              {row.verdict && <VerdictState verdict={row.verdict} />}
             </div>
             <Line
               label={t.overview.lineLabel(row.project.name, goodPoints(row))}

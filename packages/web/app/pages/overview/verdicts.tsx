@@ -85,6 +85,12 @@ export function ProtectedVerdict({ rows }: { rows: readonly ProjectRow[] }) {
       {t.overview.backUpNow}
     </LinkButton>
   );
+  if (counted.some(({ verdict }) => verdict === null))
+    return (
+      <Answer question={question} icon={CircleHelp} tone="text-ink3" answer={t.overview.unjudged} actions={backUp}>
+        {t.overview.unjudgedText}
+      </Answer>
+    );
   if (counted.length === 0)
     return (
       <Answer

@@ -100,7 +100,7 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
                     type="button"
                     onClick={() => onStep(id)}
                     className="font-medium text-held hover:underline"
-                    aria-label={`${t.common.change}: ${t.newRestore.steps[id]}`}
+                    aria-label={`${id === 'confirm' ? t.newRestore.continue : t.common.change}: ${t.newRestore.steps[id]}`}
                   >
                     {id === 'confirm' ? t.newRestore.continue : t.common.change}
                   </button>

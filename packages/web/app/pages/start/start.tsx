@@ -36,7 +36,7 @@ export function Page() {
       <header className="flex h-14 items-center gap-3 border-line border-b bg-bg px-8 max-md:px-4">
         <Mark size={24} />
         <span className="text-body font-semibold">{t.common.product}</span>
-        <span className="text-table text-ink2">{organization.name}</span>
+        <span className="min-w-0 truncate text-table text-ink2">{organization.name}</span>
         <span className="ml-auto text-table text-ink2 max-md:hidden">{t.signIn.signedInAs(me.email)}</span>
         <LinkButton kind="quiet" to={paths.overview}>
           {t.start.later}
