@@ -4,6 +4,7 @@ import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import { isSameScope, scopeOf } from '../scope.ts';
+import { extendLocks } from '../storage/extend-locks.ts';
 import { warning } from '../warnings.ts';
 
 export interface ParentFound {
@@ -32,8 +33,11 @@ export async function findParent(
       continue;
     }
     const followed = await openFollowed(context, beside, source, scope, signal);
-    if (typeof followed !== 'string') return { chain: followed, warning: undefined };
-    reason = followed;
+    const isFollowed = typeof followed !== 'string';
+    if (isFollowed && (await extendLocks(context, loaded, followed, signal)))
+      return { chain: followed, warning: undefined };
+    if (isFollowed) await followed[0]?.store.close();
+    reason = isFollowed ? `the lock of ${candidate.id} cannot be prolonged` : followed;
     break;
   }
   const text = `This backup became a full one, because ${reason.replace(/\.$/, '')}.`;

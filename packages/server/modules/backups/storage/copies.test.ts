@@ -16,7 +16,14 @@ let gcs: GcsSandbox;
 let google: GoogleSandbox;
 
 beforeAll(async () => {
-  s3 = await startS3Sandbox({ buckets: ['backups'] });
+  s3 = await startS3Sandbox({
+    buckets: ['backups'],
+    credentials: [
+      sandboxS3Credential,
+      { accessKeyId: 'full', secretAccessKey: 'f' },
+      { accessKeyId: 'no-retention', secretAccessKey: 'n', deny: ['PutObjectRetention'] },
+    ],
+  });
   google = await startGoogleSandbox();
   gcs = await startGcsSandbox({ isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined });
   const now = Date.now();
@@ -83,4 +90,37 @@ test('a destination that fails at the very end loses its copy, not the backup, a
   ]);
   expect(backup.warnings).toMatchObject([{ code: 'COPY_FAILED', message: expect.stringContaining(failing) }]);
   expect((await bench.get(`/backups/${backup.id}/documents`)).length).toBe(1);
+});
+
+test('a younger increment prolongs the locks of its base; where that is refused, a full backup is made in time', async () => {
+  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
+  await s3.objects.saveBucket({ ...settings, name: 'vault' });
+  const vault = {
+    name: 'Vault',
+    type: 's3',
+    bucket: 'vault',
+    endpoint: s3.endpoint,
+    forcePathStyle: true,
+    objectLock: { mode: 'compliance', days: 10 },
+  };
+  const id = await destination({ ...vault, credentials: { accessKeyId: 'full', secretAccessKey: 'f' } });
+  const base = await bench.backUp({ storageDestinationId: id });
+  const ends = () => {
+    const times: number[] = [];
+    for (const [key, versions] of s3.objects.bucket('vault').keys.entriesFrom(`backups/${base}/`))
+      if (key.startsWith(`backups/${base}/`)) times.push(versions[0]?.retention?.untilMs ?? 0);
+    return times;
+  };
+  const before = Math.max(...ends());
+  await bench.firestore.doc('users/bob').set({ n: 1 });
+  const increment = await bench.run({ type: 'incremental', storageDestinationId: id });
+  expect(increment.type, JSON.stringify(increment.warnings)).toBe('incremental');
+  expect(ends().length).toBeGreaterThan(1);
+  const own = new Date(increment.completedAt).getTime() + 10 * 86_400_000;
+  for (const end of ends()) expect(end).toBeGreaterThanOrEqual(Math.max(before, own));
+  const credentials = { accessKeyId: 'no-retention', secretAccessKey: 'n' };
+  const path = `/api/v1/storage-destinations/${id}`;
+  expect((await bench.app.request('PATCH', path, { ...bench.as, body: { credentials } })).status).toBe(200);
+  const later = await bench.inDays(5, () => bench.run({ type: 'incremental', storageDestinationId: id }));
+  expect(later).toMatchObject({ status: 'completed', type: 'full', warnings: [{ code: 'BECAME_FULL' }] });
 });

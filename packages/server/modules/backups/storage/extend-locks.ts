@@ -1,0 +1,70 @@
+import { type BackupReader, backupPrefix, isEngineError, isObjectOf } from '@holdfast/engine';
+import { dayMs, later } from '../../../platform/durations.ts';
+import type { DestinationRow } from '../../storage/index.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import type { LoadedBackup } from '../load-backup.ts';
+import { backupTimeoutMs } from '../run/backup-timeout.ts';
+
+const keysPerCall = 500;
+
+/**
+ * An increment is worth as much as what it builds on: before one is begun, the locks of its chain last at least as long
+ * as its own will. A day more than needed, so that hourly increments do not ask for every object every hour. False when
+ * a destination refuses; then a full backup is due.
+ */
+export async function extendLocks(
+  context: BackupsContext,
+  { row, copies, destinations, project }: LoadedBackup,
+  chain: readonly BackupReader[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { database, clock } = context.platform;
+  const { organizationId } = row;
+  for (const copy of copies) {
+    const destination = destinations.get(copy.storageDestinationId);
+    if (!destination?.objectLock) continue;
+    const lockedMs = destination.objectLock.days * dayMs + backupTimeoutMs(project.backupTimeoutMinutes);
+    const needed = later(clock.now(), lockedMs);
+    const retainUntil = later(needed, dayMs);
+    for (const { backupId } of chain) {
+      const known = await database.tenant(organizationId, (transaction) =>
+        backupStore.findAny(transaction, organizationId, backupId),
+      );
+      if (known?.lockedUntil && known.lockedUntil >= needed) continue;
+      if (!(await extend(context, destination, backupId, retainUntil, signal))) return false;
+      await database.tenant(organizationId, (transaction) =>
+        backupStore.update(transaction, organizationId, backupId, { lockedUntil: retainUntil }),
+      );
+    }
+  }
+  return true;
+}
+
+async function extend(
+  context: BackupsContext,
+  destination: DestinationRow,
+  backupId: string,
+  retainUntil: Date,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const lock = { mode: destination.objectLock?.mode ?? ('governance' as const), retainUntil };
+  const store = await context.stores.open(destination);
+  try {
+    let keys: string[] = [];
+    for await (const { key } of store.list(backupPrefix(backupId), { signal })) {
+      if (!isObjectOf(backupId, key)) continue;
+      keys.push(key);
+      if (keys.length < keysPerCall) continue;
+      await store.extendLock(keys, lock, { signal });
+      keys = [];
+    }
+    await store.extendLock(keys, lock, { signal });
+    return true;
+  } catch (error) {
+    if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
+    throw error;
+  } finally {
+    await store.close();
+  }
+}
