@@ -73,6 +73,11 @@ export function damagedInTransit(location: string, key: string, cause?: unknown)
   });
 }
 
+/** Whoever goes on from the last name would go on for ever. */
+export function standsStill(location: string, prefix: string): AttemptError {
+  return new AttemptError('STORAGE_UNAVAILABLE', `${location}: the listing of ${prefix} does not advance.`);
+}
+
 export function locked(location: string, keys: readonly string[], cause?: unknown): AttemptError {
   const shown = keys.slice(0, 5).join(', ');
   const message = `Objects in ${location} are locked, held, or not ours to change: ${shown}${keys.length > 5 ? ' …' : ''}`;

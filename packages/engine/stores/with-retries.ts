@@ -1,6 +1,6 @@
 import type { BlobInfo, BlobStore, CallOptions, ListOptions, PutOptions } from '../ports/index.ts';
 import { isEngineError } from '../ports/index.ts';
-import { AttemptError, type AttemptStore } from './attempt.ts';
+import { AttemptError, type AttemptStore, standsStill } from './attempt.ts';
 import { checkKey, checkPrefix, checkRange } from './keys.ts';
 import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
@@ -103,10 +103,17 @@ async function* listing(
         }
       });
       if (next.done) return;
-      startAfter = next.value.key;
+      const { key } = next.value;
+      if (startAfter !== undefined && !isBehind(key, startAfter)) throw standsStill(store.location, prefix);
+      startAfter = key;
       yield next.value;
     }
   } finally {
     await iterator?.return?.();
   }
+}
+
+/** In the order of bytes, which is that of every store. */
+function isBehind(key: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(key), Buffer.from(other)) > 0;
 }

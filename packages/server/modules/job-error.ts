@@ -37,6 +37,9 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
 function jobErrorCode(error: unknown): JobErrorCode {
   const code = error instanceof EngineError || error instanceof Problem ? (error.code as string) : 'INTERNAL_ERROR';
   if ((jobErrorCodes as readonly string[]).includes(code)) return code as JobErrorCode;
+  // What the other side refused with a status of its own is no fault of ours.
+  if (error instanceof EngineError && code === 'VALIDATION_ERROR' && error.details.status !== undefined)
+    return 'STORAGE_UNAVAILABLE';
   return nearest[code] ?? 'INTERNAL_ERROR';
 }
 

@@ -1,6 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { EngineError } from '../../ports/index.ts';
 import { createStoreNetwork, type StoreNetwork } from '../network.ts';
+import { boundAnswers } from './bounded-answers.ts';
 
 export interface S3Connection {
   /** `spaces` is the S3 protocol at DigitalOcean: its endpoint follows from the region. */
@@ -40,6 +41,7 @@ export function createS3Client(connection: S3Connection): { client: S3Client; ne
       socketTimeout: idleTimeoutMs,
     },
   });
+  boundAnswers(client);
   return { client, network };
 }
 

@@ -10,6 +10,8 @@ import type { S3Bucket } from './bucket.ts';
 import { lockedAmong } from './locks.ts';
 
 const batchKeysMax = 1000;
+/** Of one batch; ours are written once and seldom again. */
+const versionsMax = 1_000_000;
 
 /**
  * Where the bucket keeps versions a plain delete hides the object behind a marker and would say nothing of locks, so
@@ -71,10 +73,11 @@ async function versionsOf(
     for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
       if (Key !== undefined && wanted.has(Key)) found.push({ Key, VersionId });
     const isPast = (page.NextKeyMarker ?? '') > last;
-    markers =
-      page.IsTruncated && !isPast
-        ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker }
-        : undefined;
+    const next = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
+    const isStuck = next.KeyMarker === markers.KeyMarker && next.VersionIdMarker === markers.VersionIdMarker;
+    if (page.IsTruncated && (isStuck || found.length > versionsMax))
+      throw new AttemptError('STORAGE_UNAVAILABLE', `${store.location}: the listing of versions does not end.`);
+    markers = page.IsTruncated && !isPast ? next : undefined;
   }
   return found;
 }

@@ -54,8 +54,14 @@ export function s3Error(error: unknown, location: string, key: string): Error {
   if (status === 412) return conflict(location, key, error);
   if (status === 401 || status === 403)
     return new AttemptError('STORAGE_PERMISSION_DENIED', `${at}: ${error.message}`, options);
+  if (status !== undefined && status >= 300 && status < 400)
+    return new AttemptError(
+      'STORAGE_UNAVAILABLE',
+      `${at}, a redirect (${status}); redirects are not followed.`,
+      options,
+    );
   // A refusal that the service could explain; asking again would be refused again.
-  if (status !== undefined && status >= 300 && status < 500)
+  if (status !== undefined && status >= 400 && status < 500)
     return new AttemptError('VALIDATION_ERROR', `${at}: ${error.message}`, options);
   return new AttemptError('STORAGE_UNAVAILABLE', `${at}: ${error.message}`, {
     ...options,

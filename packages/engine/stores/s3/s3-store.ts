@@ -20,7 +20,15 @@ import type {
   Removal,
 } from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
-import { AttemptError, type AttemptStore, conflict, damagedInTransit, endsBefore, tooLarge } from '../attempt.ts';
+import {
+  AttemptError,
+  type AttemptStore,
+  conflict,
+  damagedInTransit,
+  endsBefore,
+  standsStill,
+  tooLarge,
+} from '../attempt.ts';
 import { collect } from '../collect.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
 import type { StoreNetwork } from '../network.ts';
@@ -39,12 +47,17 @@ export interface S3StoreOptions extends S3Connection {
   retry?: Partial<RetryPolicy>;
   /** Objects above this size go up in parts; for tests. */
   partBytes?: number;
+  /** From the request to the last byte of the answer: one that trickles in ends too. */
+  callTimeoutMs?: number;
   /** The service does not tell a put's time in its answer; this clock stands in until the object is asked for. */
   now?: () => Date;
 }
 
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
 const partBytesDefault = 16 * 1024 * 1024;
+const callTimeoutMsDefault = 120_000;
+/** A service may answer with pages of nothing for a while, but not for ever. */
+const emptyPagesMax = 1000;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';
 
@@ -61,6 +74,7 @@ export class S3Attempts implements AttemptStore {
   readonly #network: StoreNetwork;
   readonly #prefix: string;
   readonly #partBytes: number;
+  readonly #callTimeoutMs: number;
   readonly now: () => Date;
 
   constructor(options: S3StoreOptions) {
@@ -72,6 +86,7 @@ export class S3Attempts implements AttemptStore {
     this.retryPolicy = { ...retryDefault, ...options.retry };
     this.#prefix = folderPrefix(options.prefix);
     this.#partBytes = options.partBytes ?? partBytesDefault;
+    this.#callTimeoutMs = options.callTimeoutMs ?? callTimeoutMsDefault;
     this.now = options.now ?? (() => new Date());
     this.location = `${options.kind}://${options.bucket}/${this.#prefix}`;
   }
@@ -121,7 +136,7 @@ export class S3Attempts implements AttemptStore {
         discard(output);
         throw tooLarge(this.location, key, size, bytesMax);
       }
-      const bytes = await this.#body(key, output, size, options?.signal);
+      const bytes = await this.#body(key, output, size, call.abortSignal);
       const claimed = output.Metadata?.[digestMetadata];
       if (claimed !== undefined && claimed !== createHash('sha256').update(bytes).digest('hex'))
         throw damagedInTransit(this.location, key);
@@ -144,7 +159,7 @@ export class S3Attempts implements AttemptStore {
           ? endsBefore(this.location, key, offset, length)
           : damagedInTransit(this.location, key);
       }
-      return this.#body(key, output, length, options?.signal);
+      return this.#body(key, output, length, call.abortSignal);
     });
   }
 
@@ -162,24 +177,21 @@ export class S3Attempts implements AttemptStore {
 
   async *list(prefix: string, options?: ListOptions): AsyncGenerator<BlobInfo> {
     let ContinuationToken: string | undefined;
+    let emptyPages = 0;
     const StartAfter = options?.startAfter === undefined ? undefined : this.#prefix + options.startAfter;
+    const Prefix = this.#prefix + prefix;
     do {
+      const question = { Bucket: this.bucket, Prefix, StartAfter, ContinuationToken };
       const page = await this.attempt(prefix, options?.signal, (call) =>
-        this.client.send(
-          new ListObjectsV2Command({
-            Bucket: this.bucket,
-            Prefix: this.#prefix + prefix,
-            StartAfter,
-            ContinuationToken,
-          }),
-          call,
-        ),
+        this.client.send(new ListObjectsV2Command(question), call),
       );
-      for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+      for (const { Key = '', Size, ETag, LastModified } of page.Contents ?? []) {
         throwIfCancelled(options?.signal);
-        const key = (Key ?? '').slice(this.#prefix.length);
+        const key = Key.slice(this.#prefix.length);
         yield { key, size: Size ?? 0, etag: ETag ?? '', modifiedAt: LastModified ?? new Date(0) };
       }
+      emptyPages = page.Contents?.length ? 0 : emptyPages + 1;
+      if (emptyPages > emptyPagesMax) throw standsStill(this.location, prefix);
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
     } while (ContinuationToken !== undefined);
   }
@@ -226,14 +238,15 @@ export class S3Attempts implements AttemptStore {
   async attempt<Result>(
     key: string,
     signal: AbortSignal | undefined,
-    run: (call: { abortSignal?: AbortSignal }) => Promise<Result>,
+    run: (call: { abortSignal: AbortSignal }) => Promise<Result>,
   ): Promise<Result> {
     throwIfCancelled(signal);
+    const late = AbortSignal.timeout(this.#callTimeoutMs);
     try {
-      return await run(signal ? { abortSignal: signal } : {});
+      return await run({ abortSignal: signal ? AbortSignal.any([signal, late]) : late });
     } catch (error) {
       throwIfCancelled(signal);
-      throw s3Error(error, this.location, key);
+      throw late.aborted ? notInTime(this.location, this.#callTimeoutMs) : s3Error(error, this.location, key);
     }
   }
 
@@ -249,12 +262,7 @@ export class S3Attempts implements AttemptStore {
     });
   }
 
-  async #body(
-    key: string,
-    output: GetObjectCommandOutput,
-    size: number,
-    signal: AbortSignal | undefined,
-  ): Promise<Uint8Array> {
+  async #body(key: string, output: GetObjectCommandOutput, size: number, signal: AbortSignal): Promise<Uint8Array> {
     const body = output.Body as AsyncIterable<Uint8Array> | undefined;
     const bytes = body && (await collect(body, size, signal));
     if (bytes?.length !== size) throw damagedInTransit(this.location, key);
@@ -275,6 +283,13 @@ function lockOf(options: PutOptions | undefined) {
     ObjectLockMode: options.lock.mode === 'compliance' ? ('COMPLIANCE' as const) : ('GOVERNANCE' as const),
     ObjectLockRetainUntilDate: options.lock.retainUntil,
   };
+}
+
+function notInTime(location: string, timeoutMs: number): AttemptError {
+  return new AttemptError('STORAGE_UNAVAILABLE', `${location} did not answer within ${timeoutMs} ms.`, {
+    retry: true,
+    mayHaveHappened: true,
+  });
 }
 
 /** The protocol carries whole seconds. */

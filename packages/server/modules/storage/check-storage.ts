@@ -1,5 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import { type BlobStore, probeStore } from '@holdfast/engine';
+import { type BlobStore, EngineError, probeStore } from '@holdfast/engine';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import { toJobError } from '../job-error.ts';
@@ -11,7 +11,9 @@ import { type DestinationRow, type NewDestination, storageStore } from './storag
 export type StorageTest = DataOf<Operations['testStorageDestination']>;
 export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };
 
-const checkTimeoutMs = 30_000;
+/** Somebody waits for the answer. */
+const checkTimeoutMs = 9000;
+const checkAttemptsMax = 4;
 
 /** Does to the destination what a backup's life will do. Never throws for what the other side does. */
 export async function checkStorage(stores: StoreOpener, destination: StoreFields, clock: Clock): Promise<StorageCheck> {
@@ -28,8 +30,10 @@ async function probe(
 ): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
   let store: BlobStore | undefined;
   try {
-    store = await stores.open(destination);
-    const steps = await probeStore(store, { signal: AbortSignal.timeout(checkTimeoutMs) });
+    store = await stores.open(destination, { attemptsMax: checkAttemptsMax });
+    const late = AbortSignal.timeout(checkTimeoutMs);
+    const probed = await probeStore(store, { signal: late });
+    const steps = probed.map((step) => (step.ok || !late.aborted ? step : { ...step, error: notInTime() }));
     const failed = steps.find((step) => !step.ok);
     return {
       steps: steps.map((step) => ({
@@ -46,6 +50,10 @@ async function probe(
   } finally {
     await store?.close();
   }
+}
+
+function notInTime(): EngineError {
+  return new EngineError('STORAGE_UNAVAILABLE', `The storage did not answer within ${checkTimeoutMs / 1000} seconds.`);
 }
 
 /** Keeps what a check found; tells the world when the state changed. */

@@ -1,0 +1,44 @@
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { AttemptError } from '../attempt.ts';
+
+/** A page of a thousand of the longest names, written as wastefully as can be, is smaller. */
+const documentBytesMax = 8 * 1024 * 1024;
+
+interface Answer {
+  statusCode: number;
+  body?: Readable;
+}
+
+/**
+ * The client reads listings and error documents to their end, however long they are, so they are cut here. What an object
+ * holds is not: whoever reads it counts.
+ */
+export function boundAnswers(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (call) => {
+      const result = await next(call);
+      const answer = result.response as Answer;
+      const { query } = call.request as { query?: Record<string, unknown> };
+      const isObject = query?.['x-id'] === 'GetObject' && answer.statusCode < 300;
+      if (answer.body && !isObject) answer.body = bounded(answer.body);
+      return result;
+    },
+    { step: 'deserialize', priority: 'low', name: 'boundedAnswers' },
+  );
+}
+
+function bounded(body: Readable): Readable {
+  let length = 0;
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      length += chunk.length;
+      if (length <= documentBytesMax) return done(null, chunk);
+      const message = `The storage answered with a document of more than ${documentBytesMax} bytes.`;
+      done(new AttemptError('STORAGE_UNAVAILABLE', message));
+    },
+  });
+  pipeline(body, counter).catch(() => {});
+  return counter;
+}
