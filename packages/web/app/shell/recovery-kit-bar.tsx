@@ -16,7 +16,10 @@ export function RecoveryKitBar() {
   // Undefined: this service does not know of kits.
   if (!isOwner || organization.data?.recoveryKitTakenAt !== null) return null;
   return (
-    <section className="flex flex-wrap items-center gap-3 border-line border-b bg-bg px-7 py-2 text-table max-md:px-4">
+    <section
+      aria-label={t.shell.kit.title}
+      className="flex flex-wrap items-center gap-3 border-line border-b bg-bg px-7 py-2 text-table max-md:px-4"
+    >
       <LifeBuoy size={16} aria-hidden className="shrink-0 text-held" />
       <p className="min-w-0 flex-1 text-ink2">
         <b className="font-medium text-ink">{t.shell.kit.title}</b> {t.shell.kit.text}
