@@ -122,6 +122,20 @@ describe('a managed export', () => {
   });
 });
 
+test.each(['rubbish', '', '\0'.repeat(64)])('a file that only has the name of an export is none: %j', async (text) => {
+  await harness.store.put('exports/fake/fake.overall_export_metadata', new TextEncoder().encode(text));
+  await expect(open('firestore-export', 'exports/fake')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+});
+
+test('a number of absurd length is refused', async () => {
+  const text = `{"users":{"ada":{"n":${'9'.repeat(100_000)}}}}`;
+  await harness.store.put('absurd.json', new TextEncoder().encode(text));
+  await expect(open('json', 'absurd.json')).rejects.toMatchObject({
+    code: 'VALIDATION_ERROR',
+    message: expect.stringContaining('100000 digits'),
+  });
+});
+
 describe('a version 1 file', () => {
   const ada = { name: 'Ada', big: { marker: 1 } };
   const shapes: Record<string, string> = {

@@ -26,19 +26,29 @@ export async function findManagedExport(
     : `${path.replace(/\/+$/, '')}/`;
   const outputs: BlobInfo[] = [];
   const metadata: BlobInfo[] = [];
-  let isFinished = false;
+  const overall: BlobInfo[] = [];
   for await (const info of store.list(folder === '/' ? '' : folder, options)) {
     if (/(^|\/)output-\d+$/.test(info.key)) outputs.push(info);
-    else if (info.key.endsWith('.overall_export_metadata')) isFinished = true;
+    else if (info.key.endsWith('.overall_export_metadata')) overall.push(info);
     else if (info.key.endsWith('.export_metadata')) metadata.push(info);
   }
-  if (!isFinished)
+  if (overall.length === 0)
     throw new EngineError(
       'VALIDATION_ERROR',
       `There is no finished export at ${path}: its overall metadata is missing.`,
     );
+  for (const info of overall) await assertWhole(store, info, options);
+  if (metadata.length === 0)
+    throw new EngineError('INTEGRITY_ERROR', `The export at ${path} has no metadata of its files.`);
   for (const info of metadata) await assertOutputs(store, info, outputs, options);
   return { folder, outputs };
+}
+
+/** A file of that name is not enough: it must be a log, and hold something. */
+async function assertWhole(store: BlobStore, { key, size }: BlobInfo, options: CallOptions): Promise<void> {
+  let records = 0;
+  for await (const record of readLogRecords(store, key, size, options)) if (record.length > 0) records++;
+  if (records === 0) throw new EngineError('INTEGRITY_ERROR', `The export file ${key} is empty.`);
 }
 
 /** The metadata names its output files; each of them must be there. */

@@ -17,12 +17,17 @@ class WholeNumber {
   }
 }
 
+/** The longest double, written out to its last digit, is shorter; more digits only cost time. */
+const numberLengthMax = 1100;
+
 export function parseKeepingIntegers(text: string): unknown {
   type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
-  const reviver: Reviver = (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && /^-?\d+$/.test(source) && source !== '-0'
-      ? new WholeNumber(source)
-      : value;
+  const reviver: Reviver = (_key, value, { source }) => {
+    if (typeof value !== 'number' || source === undefined) return value;
+    if (source.length > numberLengthMax)
+      throw new EngineError('VALIDATION_ERROR', `A number of ${source.length} digits is no number of a document.`);
+    return /^-?\d+$/.test(source) && source !== '-0' ? new WholeNumber(source) : value;
+  };
   return (JSON.parse as (source: string, reviver: Reviver) => unknown)(text, reviver);
 }
 

@@ -34,6 +34,7 @@ function parse(bytes: Uint8Array, key: string): PlainObject {
     const root = parseKeepingIntegers(Buffer.from(bytes).toString('utf8'));
     if (isPlainObject(root)) return root;
   } catch (cause) {
+    if (cause instanceof EngineError) throw cause;
     throw new EngineError('VALIDATION_ERROR', `${key} is not readable as JSON; it may be cut short.`, { cause });
   }
   throw new EngineError('VALIDATION_ERROR', `${key} holds no collections.`);

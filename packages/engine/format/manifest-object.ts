@@ -115,7 +115,11 @@ export class ManifestObject {
       codec: this.#header.codec,
       plainLength: this.#header.plainLength,
     });
-    return JSON.parse(Buffer.from(plain).toString('utf8'));
+    try {
+      return JSON.parse(Buffer.from(plain).toString('utf8'));
+    } catch {
+      throw damaged('holds no JSON');
+    }
   }
 
   /** The same sealed body under another envelope. */

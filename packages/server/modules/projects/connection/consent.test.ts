@@ -89,6 +89,8 @@ test('a project lives from a consent, falls with it, and stands again with the n
   expect((await backUp()).status).toBe('completed');
 
   google.control.revokeConsent(email);
+  const unseen = await app.request('GET', '/api/v1/projects/available', as);
+  expect([unseen.status, unseen.body.error?.code], unseen.text).toEqual([502, 'SOURCE_AUTH_ERROR']);
   const reconnect = `POST /api/v1/projects/${projectId}/reconnect`;
   for (let round = 0; round < 2; round++) {
     const failed = await backUp();

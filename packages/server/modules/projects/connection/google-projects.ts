@@ -11,6 +11,8 @@ export interface GoogleProject {
 const timeoutMs = 20_000;
 const projectsMax = 1000;
 const concurrency = 8;
+/** As gRPC numbers it. */
+const unauthenticated = 16;
 
 /** The Google projects and databases that a person's consent can see. */
 export async function listGoogleProjects(config: Config, credentials: Credentials): Promise<GoogleProject[]> {
@@ -63,7 +65,9 @@ async function listDatabases(
 }
 
 async function getJson(url: string, credentials: Credentials): Promise<Record<string, unknown>> {
-  const authorization = await credentials.authorization();
+  const authorization = await credentials.authorization().catch((error: unknown) => {
+    throw refusedToken(error);
+  });
   const response = await fetch(url, {
     headers: { authorization },
     signal: AbortSignal.timeout(timeoutMs),
@@ -77,4 +81,13 @@ async function getJson(url: string, credentials: Credentials): Promise<Record<st
     throw new EngineError('SOURCE_AUTH_ERROR', `Google refused the consent: ${reason}`);
   if (response.status === 429) throw new EngineError('SOURCE_QUOTA_EXCEEDED', `Google asks for patience: ${reason}`);
   throw new EngineError('SOURCE_UNAVAILABLE', `Google answered ${response.status}: ${reason}`);
+}
+
+/** The token server says by gRPC's codes whether the consent is gone or only the answer. */
+function refusedToken(error: unknown): unknown {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (error instanceof EngineError || typeof code !== 'number') return error;
+  return code === unauthenticated
+    ? new EngineError('SOURCE_AUTH_ERROR', `Google refused the consent: ${message}`, { cause: error })
+    : new EngineError('SOURCE_UNAVAILABLE', `Google gave no token: ${message}`, { cause: error });
 }

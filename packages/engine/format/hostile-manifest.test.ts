@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { codec, compress, sealBlock } from '../crypto/block.ts';
+import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
+import { ManifestObject, manifestContent, sealManifest } from './manifest-object.ts';
+import { additionalData } from './segment.ts';
+
+const ownerId = 'hostile';
+const dataKey = new Uint8Array(randomBytes(32));
+
+/** Sealed by somebody who has the key: only what it unpacks to is not what it says. */
+async function sealedWith(plain: Uint8Array, claimedLength: number): Promise<Uint8Array> {
+  const honest = await sealManifest({}, { content: manifestContent.shard, ownerId, dataKey });
+  const header = new Uint8Array(honest.bytes.subarray(0, 48));
+  const packed = await compress(plain, codec.zstd);
+  const view = new DataView(header.buffer);
+  view.setUint32(28, claimedLength, true);
+  view.setUint32(32, packed.length + tagBytes, true);
+  const objectKey = deriveObjectKey(dataKey, header.slice(8, 24), ownerId);
+  return Buffer.concat([header, await sealBlock(objectKey, 1, additionalData(header, ownerId, 1), packed)]);
+}
+
+test.each([
+  ['unpacks to far more than it says', new Uint8Array(256 * 1024 * 1024), 1000],
+  ['says that it unpacks to gigabytes', new Uint8Array(1000), 0xffffffff],
+  ['holds no JSON', new TextEncoder().encode('rubbish'), 7],
+])('a sealed manifest that %s is damaged, nothing else', async (_what, plain, claimedLength) => {
+  const before = process.memoryUsage().rss;
+  const object = new ManifestObject(await sealedWith(plain, claimedLength));
+  await expect(object.open(ownerId, dataKey)).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+  expect(process.memoryUsage().rss - before).toBeLessThan(600 * 1024 * 1024);
+});
