@@ -1,8 +1,11 @@
 import { tuneCollector } from '@holdfast/engine';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
-import { startApp } from './app.ts';
+import { type App, startApp } from './app.ts';
 import { type Config, ConfigurationError, describeConfig, loadConfig } from './config.ts';
 import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
+
+/** For what is left to close when the jobs have had their grace. */
+const closingMs = 10_000;
 
 /** Starts the service, or with `--print-config` shows how it would start. */
 async function main(): Promise<void> {
@@ -15,6 +18,7 @@ async function main(): Promise<void> {
   const app = await startApp(config, { dashboardFolder: await builtDashboard(config) });
   process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
+  endOnUnexpected(app);
   let asked = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -22,6 +26,25 @@ async function main(): Promise<void> {
       app.close().then(() => process.exit(0));
     });
   }
+}
+
+/**
+ * What nobody caught has left something half done that nobody knows of, so the process does not go on with it: it says
+ * so, finishes what it can and ends with 1. Whoever runs it starts it again, and the jobs are taken up from the queue.
+ * A rejection that nobody handles arrives here too.
+ */
+function endOnUnexpected(app: App): void {
+  let isEnding = false;
+  process.on('uncaughtException', (error, origin) => {
+    app.platform.log.fatal(
+      { err: error, origin },
+      'something failed that nobody caught; the service ends to be restarted',
+    );
+    if (isEnding) return;
+    isEnding = true;
+    setTimeout(() => process.exit(1), app.platform.config.SHUTDOWN_GRACE_SECONDS * 1000 + closingMs).unref();
+    app.close().finally(() => process.exit(1));
+  });
 }
 
 /** Built on first start, and again when its sources are newer. A service without it is still a service. */
