@@ -110,6 +110,8 @@ test('a migration whose originals cannot be removed has moved everything, and an
   await expectAllAt(folderId, contents);
   const finished = await runTask(bucketId, 'migrate', { toStorageDestinationId: folderId });
   expect(finished).toMatchObject({ status: 'completed', result: { copied: 0, removed: backups.length } });
-  expect(await keysInBucket()).toEqual(['theirs/file']);
+  // The organization's sealed keys stay: the bucket is still one of its destinations.
+  const sealedKey = expect.stringMatching(`^keys/${bench.as.organizationId}/`);
+  expect(await keysInBucket()).toEqual([sealedKey, 'theirs/file']);
   await expectAllAt(folderId, contents);
 });
