@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('link', { name: 'Restore…' }).click();
     await page.getByText('Some collections').click();
     await page.getByRole('checkbox', { name: /bikes/ }).check();
-    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByRole('button', { name: 'Continue', exact: true }).first().click();
     await page.getByRole('checkbox', { name: /Also remove/ }).check();
     await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
