@@ -102,7 +102,7 @@ describe('backups', () => {
       return new Response(body, { headers: response.headers });
     });
     try {
-      await backUp('--collections', 'none');
+      await backUp('--collections', 'edge');
       expect(opened).toBeGreaterThan(2);
     } finally {
       breaking.mockRestore();
@@ -172,7 +172,7 @@ describe('projects and storage', () => {
     const added = await holdfast('storage', 'add', 'Second', '--type', 'local', '--path', 'storage/second', '--json');
     expect(added, added.out).toMatchObject({ code: 0, json: { name: 'Second', status: 'connected' } });
     expect((await holdfast('storage', 'test', 'Second')).out).toMatch(/✔ +write/);
-    const both = await backUp('--storage', 'Folder', 'Second', '--collections', 'none');
+    const both = await backUp('--storage', 'Folder', 'Second', '--collections', 'edge');
     expect((await holdfast('backup', 'show', both, '--json')).json.copies).toHaveLength(2);
     expect((await holdfast('storage', 'remove', 'Second')).code).toBe(10);
     const swept = await holdfast('storage', 'sweep', 'Second', '--wait', '--json');

@@ -105,7 +105,7 @@ async function tellOfTrouble(
   destinationId: string,
   backupId: string,
 ): Promise<void> {
-  const folder = join(app.folder, 'story');
+  const folder = join(app.folder, 'storage', as.organizationId, 'story');
   await rename(folder, `${folder}.away`);
   await writeFile(folder, 'in the way');
   await call('POST', `/storage-destinations/${destinationId}/test`);
