@@ -47,11 +47,16 @@ test('the first page loads at most 250 kB of compressed JavaScript, shell and ov
   expect(bytes).toBeLessThanOrEqual(firstLoadMax);
 });
 
-test('no page is part of another: each is loaded when it is opened', () => {
+test('every page is a file of its own that the first load leaves out', () => {
   const chunks = JSON.parse(readFileSync(join(dashboardFolder, '.vite/manifest.json'), 'utf8')) as Record<
     string,
     Chunk
   >;
   const pages = Object.keys(chunks).filter((name) => /^app\/pages\/.*\.tsx$/.test(name));
   expect(pages.length).toBeGreaterThan(20);
+  const first = withImports(
+    chunks,
+    Object.keys(chunks).filter((name) => chunks[name]?.isEntry),
+  );
+  expect(pages.filter((name) => first.has(name))).toEqual([]);
 });
