@@ -60,7 +60,9 @@ test('without an organization a read reaches no table', async () => {
 });
 
 test('an organization id that is none is refused before it reaches the database', () => {
-  expect(() => app.platform.database.read(`org_A', true), set_config('role`, everything, {})).toThrow(/no such organization/);
+  expect(() => app.platform.database.read(`org_A', true), set_config('role`, everything, {})).toThrow(
+    /no such organization/,
+  );
 });
 
 test('lists travel as they are, whatever their texts hold', async () => {
