@@ -2,10 +2,10 @@ import type { Version, WriteOutcome } from '../ports/document-target.ts';
 import { recordKind } from '../ports/record.ts';
 import { ManifestObject, manifestContent, sealManifest } from './manifest-object.ts';
 
-/** A document that somebody had changed and that was written over all the same: saved before. */
+/** A document that somebody had changed and that was written over all the same: saved before. Deleted ones have no version. */
 export interface SavedDocument {
   readonly path: string;
-  readonly version: Version;
+  readonly version: Version | null;
   readonly bytes: Uint8Array;
 }
 
@@ -27,6 +27,7 @@ interface PackedPage {
   readonly saved: readonly (readonly [string, number, number, string])[];
 }
 
+const noVersion = -1;
 const letters = { written: 'w', failed: 'f', skipped: 's', conflict: 'c' } as const;
 const results = { w: 'written', f: 'failed', s: 'skipped', c: 'conflict' } as const;
 
@@ -41,8 +42,8 @@ export async function sealJournalPage(page: JournalPage, seal: JournalSeal): Pro
     ]),
     saved: page.saved.map(({ path, version, bytes }) => [
       path,
-      version.seconds,
-      version.nanos,
+      version?.seconds ?? noVersion,
+      version?.nanos ?? noVersion,
       Buffer.from(bytes).toString('base64'),
     ]),
   };
@@ -61,7 +62,7 @@ export async function openJournalPage(bytes: Uint8Array, { ownerId, dataKey }: J
     })),
     saved: body.saved.map(([path, seconds, nanos, base64]) => ({
       path,
-      version: { seconds, nanos },
+      version: seconds === noVersion ? null : { seconds, nanos },
       bytes: Buffer.from(base64, 'base64'),
     })),
   };

@@ -73,8 +73,11 @@ export interface WriteGuard {
   readonly began?: Version | undefined;
   /** What stood there before the work began; undefined where nothing did, or nobody knows. Asked only for repeated merges. */
   former(path: string): Promise<Uint8Array | undefined>;
-  /** The version that an earlier run saved before it wrote over it, if it did. Asked only for what it wrote unheard. */
-  savedVersion?(path: string): Promise<Version | undefined>;
+  /**
+   * The version that an earlier run saved before it wrote over it, null where it found the document deleted; undefined if
+   * neither. Asked only for what it wrote unheard.
+   */
+  savedVersion?(path: string): Promise<Version | null | undefined>;
   /** `replace` writes over exactly the version found; `conflict` and `skip` leave it and count it as such. */
   onMismatch(mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'>;
   /** What became of the records, in their order; awaited before onProgress speaks of them. */

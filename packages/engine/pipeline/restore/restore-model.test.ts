@@ -157,10 +157,12 @@ class RestoreRun {
   }
 
   async #save({ path: changed, found }: Mismatch): Promise<'replace'> {
-    if (found !== null) {
-      const saved: SavedDocument = { path: changed, version: versionOfDocument(found), bytes: found };
-      this.pages.push({ outcomes: [], saved: [saved] });
-    }
+    const saved: SavedDocument = {
+      path: changed,
+      version: found && versionOfDocument(found),
+      bytes: found ?? new Uint8Array(0),
+    };
+    this.pages.push({ outcomes: [], saved: [saved] });
     return 'replace';
   }
 }

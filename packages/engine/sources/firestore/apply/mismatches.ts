@@ -40,7 +40,8 @@ export async function resolveMismatches(
     const path = batch.path(index);
     const document = found.get(path) ?? null;
     if (context.mayBeRepeated && (await isWritten(context, batch, index, document))) {
-      context.expected[slot] = (await guard.savedVersion?.(path)) ?? context.expected[slot];
+      const saved = await guard.savedVersion?.(path);
+      if (saved !== undefined) context.expected[slot] = saved;
       succeed(context, batch, index, document && versionOfDocument(document));
       continue;
     }

@@ -60,8 +60,11 @@ export async function* readJournal(
 }
 
 /** The newest saved version of each path. */
-export async function savedVersions(context: KeyContext, row: RestoreRow): Promise<ReadonlyMap<string, Version>> {
-  const versions = new Map<string, Version>();
+export async function savedVersions(
+  context: KeyContext,
+  row: RestoreRow,
+): Promise<ReadonlyMap<string, Version | null>> {
+  const versions = new Map<string, Version | null>();
   for await (const page of readJournal(context, row))
     for (const { path, version } of page.saved) versions.set(path, version);
   return versions;

@@ -61,7 +61,7 @@ export class RestoreMeter {
   #checkpoint: Checkpoint;
   #dirty = false;
   #journal: JournalWriter | undefined;
-  #saved: Promise<ReadonlyMap<string, Version>> | undefined;
+  #saved: Promise<ReadonlyMap<string, Version | null>> | undefined;
   readonly #errors: DocumentFailure[];
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
@@ -141,15 +141,16 @@ export class RestoreMeter {
   }
 
   /** What runs before this one saved, newest version of each path; read when it is first asked for. */
-  #savedVersions(): Promise<ReadonlyMap<string, Version>> {
+  #savedVersions(): Promise<ReadonlyMap<string, Version | null>> {
     this.#saved ??= savedVersions(this.#context, this.row);
     return this.#saved;
   }
 
   /** A version that somebody made after the safety backup: saved, and only then written over. */
   async saveAndReplace({ path, found }: Mismatch): Promise<'replace'> {
-    if (found === null || !this.#journal) return 'replace';
-    const saved = await this.#journal.save({ path, version: versionOfDocument(found), bytes: found });
+    if (!this.#journal) return 'replace';
+    const version = found && versionOfDocument(found);
+    const saved = await this.#journal.save({ path, version, bytes: found ?? new Uint8Array(0) });
     if (!saved) throw new Superseded('the restore has ended or moved to another worker');
     return 'replace';
   }
