@@ -97,7 +97,10 @@ test('a lane whose connection is cut is replaced', async () => {
   const { database } = app.platform;
   await database.read('org_A', everything, {});
   await asOwner(app.databaseUrl, (client) =>
-    client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', ['holdfast']),
+    client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1',
+      ['holdfast'],
+    ),
   );
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(await database.read('org_A', everything, {})).toHaveLength(1);

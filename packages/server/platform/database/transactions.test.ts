@@ -77,9 +77,10 @@ test('a task runs in one process at a time; when the connection behind its lock 
 
 async function endConnections(url: string, applicationName: string): Promise<void> {
   const client = await connected({ connectionString: url });
-  await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
-    applicationName,
-  ]);
+  await client.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1',
+    [applicationName],
+  );
   await client.end();
 }
 
