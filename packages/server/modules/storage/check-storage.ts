@@ -12,7 +12,7 @@ export type StorageTest = DataOf<Operations['testStorageDestination']>;
 export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };
 
 /** Somebody waits for the answer. */
-const checkTimeoutMs = 9000;
+const checkTimeoutMs = 8000;
 const checkAttemptsMax = 4;
 
 /** Does to the destination what a backup's life will do. Never throws for what the other side does. */
