@@ -120,9 +120,11 @@ class RestoreRun {
       guard: {
         repeatedRecords: this.#runs > 1 && begunIn === name ? 1000 : 0,
         began,
-        former: (one: string) => before.get(one),
-        savedVersion: async (one: string) =>
-          this.pages.flatMap(({ saved }) => saved).findLast((saved) => saved.path === one)?.version,
+        former: async (one: string) => {
+          const saved = this.#saved(one);
+          return saved ? (saved.version ? saved.bytes : undefined) : before.get(one);
+        },
+        savedVersion: async (one: string) => this.#saved(one)?.version,
         onMismatch,
         onSettled: (outcomes: readonly WriteOutcome[]) => {
           this.#heard.push(...outcomes);
@@ -154,6 +156,10 @@ class RestoreRun {
   #flush(): void {
     this.pages.push({ outcomes: this.#heard, saved: [] });
     this.#heard = [];
+  }
+
+  #saved(one: string): SavedDocument | undefined {
+    return this.pages.flatMap(({ saved }) => saved).findLast((saved) => saved.path === one);
   }
 
   async #save({ path: changed, found }: Mismatch): Promise<'replace'> {

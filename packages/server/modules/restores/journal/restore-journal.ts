@@ -6,7 +6,6 @@ import {
   openJournalPage,
   type SavedDocument,
   sealJournalPage,
-  type Version,
   type WriteOutcome,
 } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
@@ -59,15 +58,14 @@ export async function* readJournal(
   }
 }
 
-/** The newest saved version of each path. */
-export async function savedVersions(
+/** What was saved last of each path. */
+export async function savedDocuments(
   context: KeyContext,
   row: RestoreRow,
-): Promise<ReadonlyMap<string, Version | null>> {
-  const versions = new Map<string, Version | null>();
-  for await (const page of readJournal(context, row))
-    for (const { path, version } of page.saved) versions.set(path, version);
-  return versions;
+): Promise<ReadonlyMap<string, SavedDocument>> {
+  const saved = new Map<string, SavedDocument>();
+  for await (const page of readJournal(context, row)) for (const one of page.saved) saved.set(one.path, one);
+  return saved;
 }
 
 export function journalGone(): Problem {

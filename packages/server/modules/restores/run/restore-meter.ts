@@ -5,7 +5,7 @@ import {
   EngineError,
   instantToParts,
   type Mismatch,
-  type Version,
+  type SavedDocument,
   versionOfDocument,
   type WriteGuard,
   type WriteOutcome,
@@ -14,7 +14,7 @@ import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
-import { type JournalWriter, savedVersions } from '../journal/restore-journal.ts';
+import { type JournalWriter, savedDocuments } from '../journal/restore-journal.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase } from '../tables.ts';
@@ -61,7 +61,7 @@ export class RestoreMeter {
   #checkpoint: Checkpoint;
   #dirty = false;
   #journal: JournalWriter | undefined;
-  #saved: Promise<ReadonlyMap<string, Version | null>> | undefined;
+  #saved: Promise<ReadonlyMap<string, SavedDocument>> | undefined;
   readonly #errors: DocumentFailure[];
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
@@ -118,8 +118,11 @@ export class RestoreMeter {
     const guard: WriteGuard = {
       repeatedRecords: this.row.epoch > 1 && isContinued ? repeatedRecords : 0,
       began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
-      former,
-      savedVersion: async (path) => (await this.#savedVersions()).get(path),
+      former: async (path) => {
+        const saved = (await this.#savedBefore()).get(path);
+        return saved ? (saved.version ? saved.bytes : undefined) : former(path);
+      },
+      savedVersion: async (path) => (await this.#savedBefore()).get(path)?.version,
       onMismatch: async (mismatch) => {
         const decision = await onMismatch(mismatch);
         if (decision === 'conflict' && this.#conflicts.length < samplesMax) this.#conflicts.push(mismatch.path);
@@ -140,9 +143,9 @@ export class RestoreMeter {
     return { guard, onProgress, stop: this.cancelled };
   }
 
-  /** What runs before this one saved, newest version of each path; read when it is first asked for. */
-  #savedVersions(): Promise<ReadonlyMap<string, Version | null>> {
-    this.#saved ??= savedVersions(this.#context, this.row);
+  /** What runs before this one saved of each path; read when it is first asked for. */
+  #savedBefore(): Promise<ReadonlyMap<string, SavedDocument>> {
+    this.#saved ??= savedDocuments(this.#context, this.row);
     return this.#saved;
   }
 
