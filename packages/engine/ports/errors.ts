@@ -10,6 +10,7 @@ export type EngineErrorCode =
   | 'SNAPSHOT_TOO_OLD'
   | 'STORAGE_UNAVAILABLE'
   | 'STORAGE_PERMISSION_DENIED'
+  | 'STORAGE_CREDENTIALS_MISSING'
   | 'STORAGE_UPLOAD_ERROR'
   | 'STORAGE_NOT_FOUND'
   | 'STORAGE_CONFLICT'
@@ -30,6 +31,7 @@ const remedies: Record<EngineErrorCode, string> = {
   SNAPSHOT_TOO_OLD: 'Start again with a newer snapshot time, or switch on point-in-time recovery in Firestore.',
   STORAGE_UNAVAILABLE: 'The storage did not answer; try again later.',
   STORAGE_PERMISSION_DENIED: 'Grant the storage credentials read, write, list and delete on the bucket.',
+  STORAGE_CREDENTIALS_MISSING: 'Give the destination its credentials.',
   STORAGE_UPLOAD_ERROR: 'The storage did not keep what was sent; try again, then check the bucket.',
   STORAGE_NOT_FOUND: 'The object or bucket does not exist; check the destination and its prefix.',
   STORAGE_CONFLICT: 'Another writer was faster; read again, then repeat.',

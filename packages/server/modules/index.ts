@@ -18,6 +18,7 @@ import {
   purgeObjectsHook,
   renewKeyCopies,
   rewrapBackups,
+  rewrapManifestsIn,
   runningJobs,
   storageTasks,
   storageUsage,
@@ -195,6 +196,7 @@ export function composeModules(platform: Platform): Composition {
         ...(await pitrStore.usersOfDestination(transaction, organizationId, destinationId)),
       ],
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
+      credentialsGiven: rewrapManifestsIn(queue),
       ...storageTasks(backupsContext),
     },
   });

@@ -37,7 +37,7 @@ export { admitVerifications, requestVerification } from './contents/start-verifi
 export type { ActiveOrganizations, BackupKeys, BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { backupJobs } from './jobs.ts';
-export { createBackupKeys, rewrapBackups, secretOf } from './keys/backup-keys.ts';
+export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './keys/backup-keys.ts';
 export { enqueueKeyCopy, keyCopyJob, renewKeyCopies } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';

@@ -1,6 +1,8 @@
+import type { ErrorCode } from '@holdfast/contract';
 import type { BlobStore } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, later } from '../../platform/durations.ts';
+import { Problem } from '../../platform/problem.ts';
 import { toJobError } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { type DestinationRow, storageStore } from '../storage/index.ts';
@@ -55,6 +57,7 @@ export async function openCopies(context: BackupsContext, loaded: LoadedBackup):
     );
   };
   const copies: Copy[] = [];
+  let failure: unknown;
   for (const copy of loaded.copies) {
     const destination = loaded.destinations.get(copy.storageDestinationId);
     if (copy.status === 'failed' || !destination) continue;
@@ -68,10 +71,17 @@ export async function openCopies(context: BackupsContext, loaded: LoadedBackup):
         ...(objectLock && retainUntil ? { lock: { mode: objectLock.mode, retainUntil } } : {}),
       });
     } catch (error) {
+      failure ??= error;
       await markFailed(destination.id, error);
     }
   }
-  return new CopiesStore(copies, markFailed);
+  return new CopiesStore(copies, markFailed, failure ?? failureBefore(loaded.copies));
+}
+
+/** Why a destination was left behind by an earlier piece of the same backup. */
+function failureBefore(copies: readonly CopyRow[]): Problem | undefined {
+  const error = copies.find((copy) => copy.status === 'failed')?.error;
+  return error ? new Problem(error.code as ErrorCode, error.message, { details: { ...error.details } }) : undefined;
 }
 
 /** A store that a completed backup can be read from: its first good copy. */

@@ -29,7 +29,7 @@ export async function createStorage(
     if (request.isDefault ?? (await context.defaults.get(transaction, organizationId)) === null) {
       await context.defaults.set(transaction, organizationId, row.id, clock.now());
     }
-    await emitStorageState(context, transaction, row);
+    await emitStorageState(context.platform.outbox, transaction, row);
     if (row.status === 'connected') await context.dependents.connected(transaction, row);
     await context.audit.noteCaller(transaction, caller, {
       action: 'storage.created',
@@ -123,6 +123,8 @@ export async function updateStorage(
       await context.defaults.set(transaction, organizationId, null, clock.now());
     const updated = await storageStore.update(transaction, row, { ...change, placeId, updatedAt: clock.now() });
     const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
+    if (request.credentials && row.status === 'error' && checked.status === 'connected')
+      await context.dependents.credentialsGiven(transaction, checked);
     await context.audit.noteCaller(transaction, caller, {
       action: 'storage.updated',
       resource: { type: 'storage_destination', id: id },

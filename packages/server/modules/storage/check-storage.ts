@@ -2,6 +2,7 @@ import type { DataOf, Operations } from '@holdfast/contract';
 import { type BlobStore, EngineError, probeStore } from '@holdfast/engine';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { toJobError } from '../job-error.ts';
 import type { StorageContext } from './context.ts';
 import type { StoreFields, StoreOpener } from './open-store.ts';
@@ -65,13 +66,13 @@ export async function recordCheck(
 ): Promise<DestinationRow> {
   const { status, error, lastCheckedAt } = check;
   const updated = await storageStore.update(transaction, row, { status, error, lastCheckedAt });
-  if (row.status !== status) await emitStorageState(context, transaction, updated);
+  if (row.status !== status) await emitStorageState(context.platform.outbox, transaction, updated);
   if (status === 'connected') await context.dependents.connected(transaction, updated);
   return updated;
 }
 
 export async function emitStorageState(
-  context: StorageContext,
+  outbox: Platform['outbox'],
   transaction: Transaction,
   row: DestinationRow,
 ): Promise<void> {
@@ -88,5 +89,5 @@ export async function emitStorageState(
       }
     : { storageDestination };
   const type = error ? 'storage.error' : 'storage.connected';
-  await context.platform.outbox.emit(transaction, { organizationId: row.organizationId, type, payload: { data } });
+  await outbox.emit(transaction, { organizationId: row.organizationId, type, payload: { data } });
 }

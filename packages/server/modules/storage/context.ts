@@ -49,6 +49,8 @@ export interface StorageDependents {
   ): AsyncIterable<OrphanObject>;
   /** The destination answered: what has to lie in it is brought up to date. */
   connected(transaction: Transaction, destination: DestinationRow): Promise<void>;
+  /** It answers again because of new credentials: what could not be written without them is written. */
+  credentialsGiven(transaction: Transaction, destination: DestinationRow): Promise<void>;
   rescan(run: TaskRun): Promise<TaskResult>;
   sweep(run: TaskRun): Promise<TaskResult>;
   migrate(run: TaskRun): Promise<TaskResult>;

@@ -1,35 +1,36 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { storageCredentialsPurpose } from './open-store.ts';
+import { toJobError } from '../job-error.ts';
+import { emitStorageState } from './check-storage.ts';
+import { credentialsMissing } from './open-store.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 /**
- * The same place as a destination of another organization; its credentials are sealed anew for the new row. A local
- * folder becomes one of the other organization's own.
+ * The same place as a destination of another organization. Credentials stay behind: they were given to the organization
+ * that has them, not to the other one's members. A local folder needs none, and becomes one of the other's own.
  */
 export async function copyDestination(
-  { ids, keyring, clock }: Pick<Platform, 'ids' | 'keyring' | 'clock'>,
+  platform: Pick<Platform, 'ids' | 'clock' | 'outbox'>,
   transaction: Transaction,
   row: DestinationRow,
   organizationId: string,
 ): Promise<DestinationRow> {
-  const id = ids.next('dst');
-  const now = clock.now();
-  const credentials =
-    row.credentials === null
-      ? null
-      : keyring.seal(keyring.open(row.credentials, storageCredentialsPurpose(row.id)), storageCredentialsPurpose(id));
-  const path = row.type === 'local' ? `moved/${row.id}` : row.path;
+  const id = platform.ids.next('dst');
+  const now = platform.clock.now();
+  const isLocal = row.type === 'local';
   const copy: DestinationRow = {
     ...row,
     id,
     organizationId,
-    path,
-    credentials,
+    path: isLocal ? `moved/${row.id}` : row.path,
+    credentials: null,
+    ...(isLocal ? {} : { status: 'error', error: toJobError(credentialsMissing(id)), lastCheckedAt: now }),
+    placeId: null,
     createdAt: now,
     updatedAt: now,
     version: 1,
   };
   await storageStore.insert(transaction, copy);
+  if (copy.status === 'error') await emitStorageState(platform.outbox, transaction, copy);
   return copy;
 }

@@ -11,7 +11,7 @@ export { checkStorage, emitStorageState, recordCheck } from './check-storage.ts'
 export type { DefaultStorage, OrphanObject, StorageContext, StorageDependents, TaskRun } from './context.ts';
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';
-export { type StoreFields, StoreOpener, storageCredentialsPurpose } from './open-store.ts';
+export { isWithoutCredentials, type StoreFields, StoreOpener, storageCredentialsPurpose } from './open-store.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';
 export { defaultsWork } from './recheck-storage.ts';
 export { type DestinationRow, storageStore } from './storage-store.ts';

@@ -44,6 +44,19 @@ export const storageCredentialsPurpose = (destinationId: string) => `storage_des
 
 const regionDefault = 'us-east-1';
 
+/** What a destination that came with a moved project answers until an admin gives it credentials. */
+export function credentialsMissing(storageDestinationId: string): EngineError {
+  return new EngineError(
+    'STORAGE_CREDENTIALS_MISSING',
+    'The destination has no credentials: it came with a project from another organization. An admin has to give it some.',
+    { details: { storageDestinationId } },
+  );
+}
+
+export function isWithoutCredentials({ type, credentials }: Pick<StoreFields, 'type' | 'credentials'>): boolean {
+  return type !== 'local' && credentials === null;
+}
+
 /** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
 export class StoreOpener {
   readonly #config: Config;
@@ -60,8 +73,9 @@ export class StoreOpener {
   /** A call that somebody waits for passes fewer attempts than a job may take. */
   async open(destination: StoreFields, options: { attemptsMax?: number } = {}): Promise<BlobStore> {
     if (destination.type === 'local') return this.#openFolder(destination);
+    if (destination.credentials === null) throw credentialsMissing(destination.id);
     const credentials = JSON.parse(
-      this.#keyring.openText(destination.credentials ?? '', storageCredentialsPurpose(destination.id)),
+      this.#keyring.openText(destination.credentials, storageCredentialsPurpose(destination.id)),
     ) as AccessKeyPair & GoogleKey;
     const attemptsMax = Math.min(options.attemptsMax ?? 100, this.#config.STORAGE_RETRY_ATTEMPTS);
     const place = { bucket: destination.bucket ?? '', prefix: destination.prefix, retry: { attemptsMax } };

@@ -3,9 +3,11 @@ import { type Envelope, isEngineError, KeyRing, type Secret } from '@holdfast/en
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Queue } from '../../../platform/queue.ts';
 import type { OrganizationKey, OrganizationKeys, Rewrap } from '../../organizations/index.ts';
+import type { DestinationRow } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupKeys, BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
+import { copyStore } from '../storage/copy-store.ts';
 
 /** An organization's key as the backup format wraps with it: a passphrase stays one, so that the customer alone can open the backup. */
 export function secretOf({ key, derivation }: OrganizationKey): Secret {
@@ -99,6 +101,16 @@ export async function enqueueRewrap(
 ): Promise<void> {
   const key = `${id}/${createHash('sha256').update(envelope.wrapped).digest('hex').slice(0, 16)}`;
   await queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId: id, movedFrom }, { key });
+}
+
+/** The manifests in a destination follow what was rewrapped while it could not be written, as after a move. */
+export function rewrapManifestsIn(queue: Queue) {
+  return async (transaction: Transaction, destination: DestinationRow): Promise<void> => {
+    const { organizationId } = destination;
+    const lyingThere = new Set((await copyStore.completedIn(transaction, destination)).map(({ id }) => id));
+    for (const { id, envelope } of await backupStore.envelopes(transaction, organizationId))
+      if (envelope && lyingThere.has(id)) await enqueueRewrap(queue, transaction, { organizationId, id, envelope });
+  };
 }
 
 /** Wraps every backup's data key anew, in the transaction of the rotation; the manifests in the buckets follow as jobs. */

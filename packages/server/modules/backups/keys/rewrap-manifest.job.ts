@@ -1,6 +1,6 @@
 import { deleteBackup, replaceEnvelope } from '@holdfast/engine';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { storageStore } from '../../storage/index.ts';
+import { isWithoutCredentials, storageStore } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import type { MovedFrom } from '../jobs.ts';
@@ -29,7 +29,8 @@ export async function rewrapManifest(
     const dataKey = await ring.unwrap(backupId, envelope);
     for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
       const destination = loaded.destinations.get(copy.storageDestinationId);
-      if (!destination) continue;
+      // One that came with a moved project has none yet; once it has, its manifests are looked at again.
+      if (!destination || isWithoutCredentials(destination)) continue;
       const store = await context.stores.open(destination);
       try {
         await replaceEnvelope(store, backupId, { dataKey, envelope }, { signal: job.signal });

@@ -27,9 +27,15 @@ export class CopiesStore implements BlobStore {
   readonly #onFailure: (storageDestinationId: string, error: unknown) => Promise<void>;
   #lastFailure: unknown;
 
-  constructor(copies: readonly Copy[], onFailure: (storageDestinationId: string, error: unknown) => Promise<void>) {
+  /** `failure` is what kept a destination from being opened; it is told when no other is left. */
+  constructor(
+    copies: readonly Copy[],
+    onFailure: (storageDestinationId: string, error: unknown) => Promise<void>,
+    failure?: unknown,
+  ) {
     this.#copies = [...copies];
     this.#onFailure = onFailure;
+    this.#lastFailure = failure;
   }
 
   get location(): string {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { daySeconds } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
-import { type StoreOpener, storageStore } from '../../storage/index.ts';
+import { isWithoutCredentials, type StoreOpener, storageStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyStore } from './copy-store.ts';
 
@@ -49,6 +49,14 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
   const { purgedOrganizationId, destination, backupIds } = job.data;
   const { log } = context.platform;
+  if (isWithoutCredentials(destination)) {
+    const about = { organizationId: purgedOrganizationId, storageDestinationId: destination.id };
+    log.warn(
+      { ...about, backupIds },
+      'objects of a purged organization stay where it had no credentials; they are unreadable',
+    );
+    return;
+  }
   const store = await context.stores.open(destination);
   const refused: string[] = [];
   try {

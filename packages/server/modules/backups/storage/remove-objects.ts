@@ -21,7 +21,8 @@ const keysPerCall = 500;
 /**
  * The one home for removing a backup's objects. Its row is marked before; then what replaces it is read and found whole,
  * the objects go, manifest first, and the row is forgotten last. A crash anywhere in between is simply gone on from.
- * Locked objects outlive their backup: its row stays, hidden, until they could be removed too.
+ * Locked objects, and those in a destination without credentials, outlive their backup: its row stays, hidden, until they
+ * could be removed too.
  */
 export async function removeObjects(context: BackupsContext, job: Job): Promise<void> {
   const { organizationId, backupId } = job.data;
@@ -56,9 +57,9 @@ async function removeDeleted(
       const removed = await within(context, destination, (store) => deleteBackup(store, backupId, { signal }));
       if (removed.versionsKept) versionsKept.push(destination.id);
     } catch (error) {
-      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+      if (!isRefusal(error)) throw error;
       isLocked = true;
-      log.warn({ err: error, backupId }, 'objects of a removed backup are locked and stay for now');
+      log.warn({ err: error, backupId }, 'objects of a removed backup are locked or out of reach and stay for now');
     }
   }
   if (isLocked) return;
@@ -66,6 +67,10 @@ async function removeDeleted(
     await backupStore.purge(transaction, organizationId, backupId);
     await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
   });
+}
+
+function isRefusal(error: unknown): boolean {
+  return isEngineError(error, 'STORAGE_PERMISSION_DENIED') || isEngineError(error, 'STORAGE_CREDENTIALS_MISSING');
 }
 
 /** A backup that goes because another holds the same: that one is read, every byte, before anything of this goes. */
