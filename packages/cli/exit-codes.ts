@@ -21,7 +21,7 @@ export const exitCodeHelp = `
 Exit codes:
     0  done
     1  something failed that should not
-    2  wrong usage, or a value that is not valid
+    2  wrong usage, a value that is not valid, or a deletion that nobody said yes to
     3  damaged: a verification or a drill found differences
     4  the key that opens the backup is not available
     5  not found
@@ -31,7 +31,7 @@ Exit codes:
     9  refused: not signed in, not permitted, or the database or the storage refused its credentials
    10  conflict: in use, or in a state that does not allow it
    11  the job failed: out of time, over its budget
-  130  cancelled, by Ctrl-C or because the job was`;
+  130  cancelled: by Ctrl-C, by an answer that was not yes, or because the job was`;
 
 const byCode: Partial<Record<EngineErrorCode, number>> = {
   INTEGRITY_ERROR: exitCode.damaged,

@@ -24,6 +24,6 @@ test('the past is captured, shown and brought back from the command line', async
   expect((await firestore.doc('people/ada').get()).data()).toEqual({ born: 1815 });
   const refused = await holdfast('pitr', 'restore', 'Shop', '--at', '300 days ago');
   expect(refused.error).toContain('POINT_IN_TIME_UNAVAILABLE');
-  const off = await holdfast('pitr', 'disable', 'Shop', '--delete-log', '--json');
+  const off = await holdfast('pitr', 'disable', 'Shop', '--delete-log', '--yes', '--json');
   expect(off.json).toMatchObject({ enabled: false, status: 'stopped' });
 });

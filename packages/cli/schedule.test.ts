@@ -26,7 +26,7 @@ test('schedules are added, shown, changed, run, paused and deleted from the comm
   expect(preview.out).toMatch(/retention, newest_good/);
   expect((await holdfast('schedule', 'show', 'Nightly')).out).toMatch(/Last run +\S+ completed/);
   expect(await holdfast('schedule', 'show', 'Nobody')).toMatchObject({ code: 5 });
-  expect((await holdfast('schedule', 'delete', 'Nightly')).code).toBe(0);
+  expect((await holdfast('schedule', 'delete', 'Nightly', '--yes')).code).toBe(0);
   expect((await holdfast('schedule', 'list')).out).toBe('There are none.\n');
 });
 

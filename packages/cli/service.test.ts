@@ -53,14 +53,17 @@ describe('backups', () => {
 
     const increment = await backUp('--type', 'incremental');
     expect((await holdfast('backup', 'show', increment, '--json')).json).toMatchObject({ parentId: id });
-    const used = await holdfast('backup', 'delete', id);
+    const used = await holdfast('backup', 'delete', id, '--yes');
     expect(used).toMatchObject({ code: 10, out: '' });
     expect(used.error).toMatch(/RESOURCE_IN_USE: .*\nUsed by backup bkp_\w+\.\nRequest \w+/);
 
     expect((await holdfast('backup', 'hold', increment, '--json')).json.legalHold).toBe(true);
-    expect((await holdfast('backup', 'delete', increment)).code).toBe(10);
+    expect((await holdfast('backup', 'delete', increment, '--yes')).code).toBe(10);
     expect((await holdfast('backup', 'release', increment, '--json')).json.legalHold).toBe(false);
-    expect((await holdfast('backup', 'delete', increment, '--json')).json).toEqual({ id: increment, deleted: true });
+    expect((await holdfast('backup', 'delete', increment, '--yes', '--json')).json).toMatchObject({
+      id: increment,
+      deleted: true,
+    });
     expect((await holdfast('backup', 'show', increment)).code).toBe(5);
     await firestore.doc('new/one').delete();
   });
@@ -74,7 +77,7 @@ describe('backups', () => {
     );
     const over = await holdfast('backup', 'Small', '--wait', '--json');
     expect(over).toMatchObject({ code: 11, json: { status: 'failed', error: { code: 'READ_BUDGET_EXCEEDED' } } });
-    expect((await holdfast('project', 'remove', project.json.id, '--json')).json.removed).toBe(true);
+    expect((await holdfast('project', 'remove', project.json.id, '--yes', '--json')).json.removed).toBe(true);
   });
 
   test('that are damaged are told apart from good ones, and half an export is none', async () => {
@@ -88,7 +91,7 @@ describe('backups', () => {
     const file = join(folder, 'damaged.ndjson');
     expect([3, 6]).toContain((await holdfast('backup', 'export', id, '-o', file)).code);
     expect((await readdir(folder)).filter((name) => name.startsWith('damaged'))).toEqual([]);
-    expect((await holdfast('backup', 'delete', id)).code).toBe(0);
+    expect((await holdfast('backup', 'delete', id, '--yes')).code).toBe(0);
   });
 
   test('are followed to their end though the connection breaks on the way', async () => {
@@ -174,14 +177,14 @@ describe('projects and storage', () => {
     expect((await holdfast('storage', 'test', 'Second')).out).toMatch(/✔ +write/);
     const both = await backUp('--storage', 'Folder', 'Second', '--collections', 'edge');
     expect((await holdfast('backup', 'show', both, '--json')).json.copies).toHaveLength(2);
-    expect((await holdfast('storage', 'remove', 'Second')).code).toBe(10);
-    const swept = await holdfast('storage', 'sweep', 'Second', '--wait', '--json');
+    expect((await holdfast('storage', 'remove', 'Second', '--yes')).code).toBe(10);
+    const swept = await holdfast('storage', 'sweep', 'Second', '--wait', '--yes', '--json');
     expect(swept).toMatchObject({ code: 0, json: { kind: 'sweep', status: 'completed' } });
     expect((await holdfast('storage', 'sweep', 'Second', '--dry-run', '--json')).json.orphans).toEqual([]);
     expect((await holdfast('storage', 'rescan', 'Second', '--wait')).out).toMatch(/completed, .*found 1/);
     expect((await holdfast('storage', 'list', '--json')).json.storageDestinations).toHaveLength(2);
-    await holdfast('backup', 'delete', both);
-    expect((await holdfast('storage', 'remove', 'Second', '--json')).json).toEqual({
+    await holdfast('backup', 'delete', both, '--yes');
+    expect((await holdfast('storage', 'remove', 'Second', '--yes', '--json')).json).toEqual({
       id: added.json.id,
       removed: true,
     });

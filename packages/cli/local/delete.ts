@@ -1,5 +1,6 @@
 import { deleteBackup, EngineError, listBackups } from '@holdfast/engine';
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { printJson, printLine } from '../output.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
 import { withSession } from './session.ts';
@@ -7,10 +8,10 @@ import { withSession } from './session.ts';
 const keptNote = ' The bucket keeps versions: they are hidden, not gone, until a rule of the bucket removes them.';
 
 export function deleteCommand(): Command {
-  return storeCommand('delete', 'remove a backup; refused while others depend on it')
+  return withYes(storeCommand('delete', 'remove a backup; refused while others depend on it'))
     .argument('<backup>', 'id')
     .action(
-      async (backupId: string, options: StoreOptions) =>
+      async (backupId: string, options: StoreOptions & ConfirmOptions) =>
         await withSession(options, async ({ store, keys, codec, signal }) => {
           let isThere = false;
           for await (const entry of listBackups(store, keys, codec, { signal })) {
@@ -22,6 +23,7 @@ export function deleteCommand(): Command {
             );
           }
           if (!isThere) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup ${backupId}.`);
+          await confirm(`Delete the backup ${backupId} from ${store.location}?`, options);
           const { objects, versionsKept } = await deleteBackup(store, backupId, { signal });
           if (options.json) printJson({ deleted: backupId, objects, versionsKept });
           else printLine(`Removed ${backupId}: ${objects} objects.${versionsKept ? keptNote : ''}`);

@@ -16,6 +16,7 @@ import {
   wholeDatabase,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
 import { formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
@@ -23,7 +24,7 @@ import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
 import { chainOf, type Session, withSession } from './session.ts';
 
-interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions {
+interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions, ConfirmOptions {
   readonly mode: MergeMode;
   readonly documents?: string[];
   readonly deleteExtra?: boolean;
@@ -35,7 +36,7 @@ interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions {
 }
 
 export function restoreCommand(): Command {
-  return withScope(withDatabase(storeCommand('restore', 'write a backup, or parts of it, into a database')))
+  return withYes(withScope(withDatabase(storeCommand('restore', 'write a backup, or parts of it, into a database'))))
     .argument('<backup>', 'id, or latest')
     .addOption(
       new Option('-m, --mode <mode>', 'what happens to documents that exist')
@@ -116,6 +117,8 @@ async function write(
   options: RestoreOptions,
 ): Promise<void> {
   const { source, target } = database;
+  if (options.deleteExtra)
+    await confirm(`Delete from ${source.database} what is not restored (--dry-run counts it)?`, options);
   const total = options.documents?.length ?? view.body?.counts.documents ?? 0;
   const bar = new ProgressBar('Restoring', options);
   const readTime = await source.snapshotTime();

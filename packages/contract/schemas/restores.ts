@@ -95,6 +95,7 @@ export const restore = z
       .max(100)
       .describe('Paths of some of them.'),
     documentsRestored: count(),
+    documentsDeleted: count().describe('By `deleteExtra`, or by an undo of what a restore created.'),
     collectionsRestored: count(),
     preview: restorePreview.nullable().describe('Set by a dry run.'),
     irreversibleReasons: planned(z.array(z.object({ reason: text({ max: 500 }), count: count() })).max(20)).describe(

@@ -1,6 +1,7 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
-import { printJson, printLine } from '../../output.ts';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
+import { formatCount, printJson, printLine } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -38,14 +39,22 @@ export function releaseCommand(): Command {
 }
 
 export function deleteCommand(): Command {
-  return serviceCommand('delete', 'delete a backup for good')
+  return withYes(serviceCommand('delete', 'delete a backup for good'))
     .argument('<backup>', 'id')
     .action(
-      async (backupId: string, options: ServiceOptions) =>
+      async (backupId: string, options: ServiceOptions & ConfirmOptions) =>
         await withService(options, async ({ client }) => {
+          await confirm(() => questionOf(client, backupId), options);
           const message = await client.deleteBackup({ params: { backupId } });
-          if (options.json) printJson({ id: backupId, deleted: true });
+          if (options.json) printJson({ id: backupId, deleted: true, message });
           else printLine(message);
         }),
     );
+}
+
+/** Tells what would go, so that nobody deletes another backup than the one they mean. */
+async function questionOf(client: Client, backupId: string): Promise<string> {
+  const { type, createdAt, documentCount } = await client.getBackup({ params: { backupId } });
+  const documents = documentCount === null ? '' : `, ${formatCount(documentCount)} documents`;
+  return `Delete the ${type} backup ${backupId} of ${createdAt}${documents}?`;
 }

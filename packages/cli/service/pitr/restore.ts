@@ -1,13 +1,14 @@
 import { mergeModes } from '@holdfast/contract';
 import { type Command, Option } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
 import { projectIdOf } from '../references.ts';
-import { finishRestore } from '../restore/finish.ts';
+import { deleteExtraQuestion, finishRestore } from '../restore/finish.ts';
 import { withService } from '../session.ts';
 import { parseMoment } from './moment.ts';
 
-interface RestoreOptions extends WaitOptions {
+interface RestoreOptions extends WaitOptions, ConfirmOptions {
   readonly at: string;
   readonly target?: string;
   readonly collections?: string[];
@@ -19,7 +20,7 @@ interface RestoreOptions extends WaitOptions {
 }
 
 export function restoreCommand(): Command {
-  return withWait(serviceCommand('restore', 'write a moment of a project, or parts of it, back'))
+  return withYes(withWait(serviceCommand('restore', 'write a moment of a project, or parts of it, back')))
     .argument(...projectArgument)
     .requiredOption('--at <moment>', '"2 hours ago", or a time such as 2026-03-01T12:00:00Z', (text) =>
       parseMoment(text),
@@ -38,6 +39,7 @@ export function restoreCommand(): Command {
         await withService(options, async (service) => {
           const { client } = service;
           const { at, target, collections, documents } = options;
+          if (options.deleteExtra && !options.dryRun) await confirm(deleteExtraQuestion(target ?? reference), options);
           const { id } = await client.startRestore({
             body: {
               projectId: await projectIdOf(client, reference),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
 import { projectIdOf } from '../references.ts';
@@ -27,13 +28,14 @@ export function enableCommand(): Command {
 }
 
 export function disableCommand(): Command {
-  return serviceCommand('disable', 'stop capturing; what was captured stays for its days')
+  return withYes(serviceCommand('disable', 'stop capturing; what was captured stays for its days'))
     .argument(...projectArgument)
     .option('--delete-log', 'remove what was captured too')
     .action(
-      async (reference: string, options: ServiceOptions & { readonly deleteLog?: boolean }) =>
+      async (reference: string, options: ServiceOptions & ConfirmOptions & { readonly deleteLog?: boolean }) =>
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
+          if (options.deleteLog) await confirm(`Delete everything that was captured of ${reference}?`, options);
           const body = { deleteLog: options.deleteLog === true };
           showPitr(await client.disablePitr({ params: { projectId }, body }), options);
         }),

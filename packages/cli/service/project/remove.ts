@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { printJson, printLine } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 import { projectArgument } from './show.ts';
 
-interface RemoveOptions extends ServiceOptions {
+interface RemoveOptions extends ServiceOptions, ConfirmOptions {
   readonly deleteBackups?: boolean;
 }
 
 export function removeCommand(): Command {
-  return serviceCommand('remove', 'disconnect a project; its backups stay until their retention ends')
+  return withYes(serviceCommand('remove', 'disconnect a project; its backups stay until their retention ends'))
     .argument(...projectArgument)
     .option('--delete-backups', 'delete its backups as well')
     .action(
@@ -18,8 +19,10 @@ export function removeCommand(): Command {
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
           const query = { deleteBackups: options.deleteBackups === true };
+          const backups = options.deleteBackups ? 'with all its backups' : 'and its schedules; its backups stay';
+          await confirm(`Remove the project ${reference} ${backups}?`, options);
           const message = await client.deleteProject({ params: { projectId }, query });
-          if (options.json) printJson({ id: projectId, removed: true });
+          if (options.json) printJson({ id: projectId, removed: true, message });
           else printLine(message);
         }),
     );

@@ -4,6 +4,10 @@ import type { WaitOptions } from '../options.ts';
 import type { Service } from '../session.ts';
 import { reportRestoreEnd, showRestore } from './show.ts';
 
+export function deleteExtraQuestion(target: string): string {
+  return `Delete from ${target} what is not restored (--delete-extra; --dry-run counts it)?`;
+}
+
 /** A restore that has begun: shown as it is, or waited for. */
 export async function finishRestore(service: Service, restoreJobId: string, options: WaitOptions): Promise<void> {
   const { client } = service;

@@ -36,6 +36,7 @@ export function showRestore(restore: Restore, { json }: { json?: boolean }): voi
     'Dry run': restore.dryRun ? 'yes' : null,
     Would: preview === null ? null : previewText(preview),
     Restored: `${formatCount(restore.documentsRestored)} documents`,
+    Deleted: restore.documentsDeleted ? `${formatCount(restore.documentsDeleted)} documents` : null,
     Failed: errors.count === 0 ? null : `${formatCount(errors.count)} documents`,
     Conflicts: restore.conflicts ? `${formatCount(restore.conflicts)} documents that somebody changed were left` : null,
     'Undo of': restore.undoOf,

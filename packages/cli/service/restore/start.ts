@@ -1,13 +1,14 @@
 import { mergeModes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { backupArgument } from '../backup/show.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf, projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
-import { finishRestore } from './finish.ts';
+import { deleteExtraQuestion, finishRestore } from './finish.ts';
 
-interface StartOptions extends WaitOptions {
+interface StartOptions extends WaitOptions, ConfirmOptions {
   readonly target?: string;
   readonly collections?: string[];
   readonly documents?: string[];
@@ -21,7 +22,7 @@ interface StartOptions extends WaitOptions {
 }
 
 export function startCommand(): Command {
-  return withWait(serviceCommand('start', 'write a backup, or parts of it, into a project'))
+  return withYes(withWait(serviceCommand('start', 'write a backup, or parts of it, into a project')))
     .argument(...backupArgument)
     .option('-t, --target <project>', 'into this project; absent: where the backup comes from')
     .option('-c, --collections <paths...>', 'only these collections')
@@ -40,7 +41,10 @@ export function startCommand(): Command {
       async (reference: string, options: StartOptions) =>
         await withService(options, async (service) => {
           const { client } = service;
-          const { id } = await client.startRestore({ body: await bodyOf(client, reference, options) });
+          const body = await bodyOf(client, reference, options);
+          if (options.deleteExtra && !options.dryRun)
+            await confirm(deleteExtraQuestion(options.target ?? 'the project of the backup'), options);
+          const { id } = await client.startRestore({ body });
           await finishRestore(service, id, { ...options, wait: options.wait === true || options.dryRun === true });
         }),
     );

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { printJson, printLine } from '../../output.ts';
 import { reportEnd, waitForJob } from '../jobs.ts';
 import { type ServiceOptions, serviceCommand, type WaitOptions, withWait } from '../options.ts';
@@ -73,16 +74,18 @@ export function runCommand(): Command {
 }
 
 export function deleteCommand(): Command {
-  return serviceCommand('delete', 'delete a schedule; its backups stay')
+  return withYes(serviceCommand('delete', 'delete a schedule; its backups stay'))
     .argument(...scheduleArgument)
     .option('--delete-backups', 'its backups too, all or none')
     .action(
-      async (reference: string, options: ServiceOptions & { deleteBackups?: boolean }) =>
+      async (reference: string, options: ServiceOptions & ConfirmOptions & { deleteBackups?: boolean }) =>
         await withService(options, async ({ client }) => {
           const scheduleId = await scheduleIdOf(client, reference);
           const query = options.deleteBackups ? { deleteBackups: true } : {};
+          const backups = options.deleteBackups ? 'with all its backups' : 'and keep its backups';
+          await confirm(`Delete the schedule ${reference} ${backups}?`, options);
           const message = await client.deleteSchedule({ params: { scheduleId }, query });
-          if (options.json) printJson({ id: scheduleId, deleted: true });
+          if (options.json) printJson({ id: scheduleId, deleted: true, message });
           else printLine(message);
         }),
     );

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { printJson, printLine } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { storageIdOf } from '../references.ts';
@@ -6,12 +7,13 @@ import { withService } from '../session.ts';
 import { storageArgument } from './show.ts';
 
 export function removeCommand(): Command {
-  return serviceCommand('remove', 'remove a destination that nothing uses; its objects stay')
+  return withYes(serviceCommand('remove', 'remove a destination that nothing uses; its objects stay'))
     .argument(...storageArgument)
     .action(
-      async (reference: string, options: ServiceOptions) =>
+      async (reference: string, options: ServiceOptions & ConfirmOptions) =>
         await withService(options, async ({ client }) => {
           const storageDestinationId = await storageIdOf(client, reference);
+          await confirm(`Remove the destination ${reference} and its credentials? Its objects stay.`, options);
           const message = await client.deleteStorageDestination({ params: { storageDestinationId } });
           if (options.json) printJson({ id: storageDestinationId, removed: true });
           else printLine(message);

@@ -1,9 +1,10 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
+import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { exitCode } from '../../exit-codes.ts';
-import { formatBytes, printJson, printLine } from '../../output.ts';
+import { formatBytes, formatCount, printJson, printLine } from '../../output.ts';
 import { pollJob, printJobError, reportEnd } from '../jobs.ts';
-import { printList } from '../lists.ts';
+import { printList, takeSome } from '../lists.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { storageIdOf } from '../references.ts';
 import { type Service, withService } from '../session.ts';
@@ -11,7 +12,7 @@ import { storageArgument } from './show.ts';
 
 type StorageTask = Awaited<ReturnType<Client['getStorageTask']>>;
 
-interface SweepOptions extends WaitOptions {
+interface SweepOptions extends WaitOptions, ConfirmOptions {
   readonly dryRun?: boolean;
 }
 
@@ -28,17 +29,28 @@ export function rescanCommand(): Command {
 }
 
 export function sweepCommand(): Command {
-  return withWait(serviceCommand('sweep', 'delete objects of ours that no backup owns'))
+  return withYes(withWait(serviceCommand('sweep', 'delete objects of ours that no backup owns')))
     .argument(...storageArgument)
     .option('--dry-run', 'list them and delete nothing')
     .action(
       async (reference: string, options: SweepOptions) =>
         await withService(options, async (service) => {
           const params = { storageDestinationId: await storageIdOf(service.client, reference) };
-          if (options.dryRun) await listOrphans(service, params, options);
-          else await finishTask(service, await service.client.sweepStorageDestination({ params }), options);
+          if (options.dryRun) return await listOrphans(service, params, options);
+          await confirm(() => sweepQuestion(service, params), options);
+          await finishTask(service, await service.client.sweepStorageDestination({ params }), options);
         }),
     );
+}
+
+const countedMax = 1000;
+
+async function sweepQuestion({ client }: Service, params: { storageDestinationId: string }): Promise<string> {
+  const orphans = client.paginate('listOrphans', { params, query: { limit: 200 } });
+  const { items, hasMore } = await takeSome(orphans, countedMax);
+  const bytes = items.reduce((sum, orphan) => sum + orphan.bytes, 0);
+  const found = `${hasMore ? 'more than ' : ''}${formatCount(items.length)} objects, ${formatBytes(bytes)}`;
+  return `Delete what no backup owns (${found}; --dry-run lists them)?`;
 }
 
 async function listOrphans({ client }: Service, params: { storageDestinationId: string }, options: SweepOptions) {

@@ -22,24 +22,27 @@ export async function cancel(context: BackupsContext, caller: Caller, backupId: 
 
 /**
  * The record goes at once, its objects as a job. Increments, restores, holds and locks stand in the way. Increments that
- * were merged into a synthetic backup do not: what they hold lives on there, and they go together with their base.
+ * were merged into a synthetic backup do not: what they hold lives on there, and they go together with their base. Says
+ * how many backups went.
  */
 export async function deleteBackup(
   context: BackupsContext,
   caller: Caller,
   backupId: string,
   requireMatch: (etag: string) => void,
-): Promise<void> {
+): Promise<number> {
   const organizationId = caller.organization.id;
-  await context.platform.database.tenant(organizationId, async (transaction) => {
+  return context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
     requireMatch(backupEtag(row));
-    for (const { row: removable, replacedBy } of await requireRemovable(context, transaction, row)) {
+    const going = await requireRemovable(context, transaction, row);
+    for (const { row: removable, replacedBy } of going) {
       await removeRow(context, transaction, removable, replacedBy);
       const details = removable.id === backupId ? {} : { mergedWith: backupId };
       const note = { action: 'backup.deleted', resource: resourceOf(removable), details };
       await context.audit.noteCaller(transaction, caller, note);
     }
+    return going.length;
   });
 }
 

@@ -11,12 +11,15 @@ import type { BackupsContext } from './context.ts';
 import { enqueueRewrap } from './keys/backup-keys.ts';
 import { cancelBackup } from './run/end-backup.ts';
 
-/** Deletes every backup of a project, increments and bases together. Throws, and deletes none, when one of them must stay. */
+/**
+ * Deletes every backup of a project, increments and bases together, and says how many. Throws, and deletes none, when one
+ * of them must stay.
+ */
 export async function deleteBackupsOf(
   context: BackupsContext,
   transaction: Transaction,
   project: ProjectRow,
-): Promise<void> {
+): Promise<number> {
   const { organizationId } = project;
   const rows = await backupStore.lockAll(transaction, organizationId, project.id);
   const usedBy: { type: string; id: string }[] = [];
@@ -36,6 +39,7 @@ export async function deleteBackupsOf(
       details: { projectId: project.id },
     });
   }
+  return rows.length;
 }
 
 /** The same for the backups that a schedule made. Increments of others on them stand in the way. */
@@ -44,24 +48,29 @@ export async function deleteBackupsOfSchedule(
   transaction: Transaction,
   caller: Caller,
   schedule: { id: string; organizationId: string; projectId: string },
-): Promise<void> {
+): Promise<number> {
   const { organizationId } = schedule;
   const all = await backupStore.lockAll(transaction, organizationId, schedule.projectId);
+  const gone = new Set<string>();
   // Newest first: what builds on another goes before it.
   for (const row of all.filter(({ scheduleId }) => scheduleId === schedule.id)) {
     if (row.status === 'pending' || row.status === 'running') {
       await cancelBackup(context, transaction, row);
       await removeRow(context, transaction, { ...row, status: 'cancelled' });
     } else {
-      for (const removable of await requireRemovable(context, transaction, row))
+      for (const removable of await requireRemovable(context, transaction, row)) {
         await removeRow(context, transaction, removable.row, removable.replacedBy);
+        gone.add(removable.row.id);
+      }
     }
+    gone.add(row.id);
     await context.audit.noteCaller(transaction, caller, {
       action: 'backup.deleted',
       resource: { type: 'backup', id: row.id },
       details: { scheduleId: schedule.id },
     });
   }
+  return gone.size;
 }
 
 /**

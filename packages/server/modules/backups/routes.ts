@@ -74,8 +74,9 @@ export function backupHandlers(context: BackupsContext): Handlers {
     },
 
     deleteBackup: async (call) => {
-      await deleteBackup(context, call, call.params.backupId, call.requireMatch);
-      return { message: 'The backup is deleted; its objects are being removed.' };
+      const gone = await deleteBackup(context, call, call.params.backupId, call.requireMatch);
+      const what = gone === 1 ? 'The backup is deleted; its' : `${gone} backups that were merged are deleted; their`;
+      return { message: `${what} objects are being removed.` };
     },
 
     cancelBackup: async (call) => {

@@ -79,19 +79,20 @@ async function requireAdminInBoth(
   requireAdmin(there);
 }
 
+/** Says how many backups went along. */
 export async function deleteProject(
   context: ProjectsContext,
   caller: VersionedCaller,
   projectId: string,
   deleteBackups: boolean,
-): Promise<void> {
+): Promise<number> {
   const { organization } = caller;
   const { database, clock, outbox } = context.platform;
-  await database.tenant(organization.id, async (transaction) => {
+  return database.tenant(organization.id, async (transaction) => {
     const row = await projectStore.lock(transaction, organization.id, projectId);
     caller.requireMatch(projectEtag(row));
     await requireIdle(context, transaction, row);
-    if (deleteBackups) await context.dependents.deleteBackups(transaction, row);
+    const backups = deleteBackups ? await context.dependents.deleteBackups(transaction, row) : 0;
     await context.dependents.removed(transaction, row);
     const now = clock.now();
     await projectStore.update(transaction, row, {
@@ -107,8 +108,9 @@ export async function deleteProject(
       type: 'project.deleted',
       payload: { data, filter: { projectId: row.id } },
     });
-    const details = { name: row.name, deleteBackups };
+    const details = { name: row.name, deleteBackups, backups };
     await context.audit.noteCaller(transaction, caller, noteOf('project.deleted', projectId, details));
+    return backups;
   });
 }
 

@@ -27,7 +27,7 @@ export interface ProjectDependents {
   /** Average size of a document in the newest backup. */
   bytesPerDocument(transaction: Transaction, organizationId: string, projectId: string): Promise<number | undefined>;
   /** Deletes the project's backups as jobs, when its owner wants that. Throws when one may not go. */
-  deleteBackups(transaction: Transaction, project: ProjectRow): Promise<void>;
+  deleteBackups(transaction: Transaction, project: ProjectRow): Promise<number>;
   /** What acts for the project by itself ends with it. */
   removed(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** Takes everything that belongs to the project into another organization; the transaction spans both. */

@@ -58,8 +58,9 @@ export function projectHandlers(context: ProjectsContext): Handlers {
     },
 
     deleteProject: async (call) => {
-      await deleteProject(context, call, call.params.projectId, call.query.deleteBackups ?? false);
-      return { message: 'The project is disconnected.' };
+      const deleteBackups = call.query.deleteBackups ?? false;
+      const backups = await deleteProject(context, call, call.params.projectId, deleteBackups);
+      return { message: `The project is disconnected${deleteBackups ? `; ${backups} backups are deleted` : ''}.` };
     },
 
     reconnectProject: async (call) => ({

@@ -44,6 +44,7 @@ export function presentRestore(row: RestoreRow): Restore {
     conflicts: row.conflicts,
     conflictSample: row.conflictSample,
     documentsRestored: row.documentsRestored,
+    documentsDeleted: row.documentsDeleted,
     collectionsRestored: row.collectionsRestored,
     preview: row.preview,
     errors: { count: row.errorCount, sample: row.errorSample },

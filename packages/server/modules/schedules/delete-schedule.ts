@@ -9,27 +9,33 @@ import { checkRetention } from './retention/check-retention.ts';
 import { scheduleChanged } from './schedule-events.ts';
 import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
 
-/** Its backups stay, and go when their own term says so; with `deleteBackups` they go at once, all or none. */
+/**
+ * Its backups stay, and go when their own term says so; with `deleteBackups` they go at once, all or none. Says how many
+ * went.
+ */
 export async function deleteSchedule(
   context: SchedulesContext,
   caller: Caller,
   scheduleId: string,
   options: { deleteBackups: boolean; requireMatch: (etag: string) => void },
-): Promise<void> {
+): Promise<number> {
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
   if (options.deleteBackups) requireMayDeleteBackups(caller);
-  await platform.database.tenant(organizationId, async (transaction) => {
+  return platform.database.tenant(organizationId, async (transaction) => {
     const row = await scheduleStore.lock(transaction, organizationId, scheduleId);
     options.requireMatch(scheduleEtag(presentSchedule(row, platform.clock.now())));
-    if (options.deleteBackups) await deleteBackupsOfSchedule(context.backups, transaction, caller, row);
+    const backups = options.deleteBackups
+      ? await deleteBackupsOfSchedule(context.backups, transaction, caller, row)
+      : 0;
     const project = await projectStore.findKept(transaction, organizationId, row.projectId);
     await remove(context, transaction, row, project);
     await audit.noteCaller(transaction, caller, {
       action: 'schedule.deleted',
       resource: { type: 'schedule', id: scheduleId },
-      details: { name: row.name, deleteBackups: options.deleteBackups },
+      details: { name: row.name, deleteBackups: options.deleteBackups, backups },
     });
+    return backups;
   });
 }
 

@@ -47,11 +47,9 @@ function settingsHandlers(context: SchedulesContext): Handlers {
       answer(await updateSchedule(context, call, call.params.scheduleId, call.body, call.requireMatch)),
     deleteSchedule: async (call) => {
       const { requireMatch, query } = call;
-      await deleteSchedule(context, call, call.params.scheduleId, {
-        requireMatch,
-        deleteBackups: query.deleteBackups ?? false,
-      });
-      return { message: 'The schedule was deleted.' };
+      const deleteBackups = query.deleteBackups ?? false;
+      const backups = await deleteSchedule(context, call, call.params.scheduleId, { requireMatch, deleteBackups });
+      return { message: `The schedule was deleted${deleteBackups ? `; ${backups} backups went with it` : ''}.` };
     },
     previewSchedule: async ({ organization, body }) => {
       const known = await database.tenant(organization.id, (transaction) =>
