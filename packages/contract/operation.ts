@@ -113,7 +113,8 @@ export function commonErrors(operation: OperationSpec): readonly ErrorCode[] {
   if (takesIdempotencyKey(operation)) {
     codes.push('VALIDATION_ERROR', 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED');
   }
-  if (operation.etag && operation.method !== 'GET') codes.push('PRECONDITION_FAILED');
+  // What carries no version matches none, so `If-Match` is never passed over in silence.
+  if (['PUT', 'PATCH', 'DELETE'].includes(operation.method)) codes.push('PRECONDITION_FAILED');
   return [...new Set(codes)];
 }
 

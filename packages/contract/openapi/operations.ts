@@ -40,7 +40,7 @@ function headerParameters(operation: Operation): object[] {
   const names: string[] = [];
   if (operation.access.kind === 'organization') names.push('OrganizationId');
   if (operation.idempotencyKey) names.push('IdempotencyKey');
-  if (operation.etag && operation.method !== 'GET') names.push('IfMatch');
+  if (['PUT', 'PATCH', 'DELETE'].includes(operation.method)) names.push('IfMatch');
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 

@@ -99,6 +99,7 @@ export const getMe = operation({
   access: person,
   success: ok(user),
   errors: [],
+  etag: true,
 });
 
 export const logout = operation({

@@ -70,6 +70,7 @@ export const getBackupDocument = operation({
   restParameter: 'documentPath',
   success: ok(backupDocument),
   errors: [...readErrors, 'DOCUMENT_NOT_FOUND'],
+  etag: true,
 });
 
 export const diffBackup = operation({

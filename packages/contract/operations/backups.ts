@@ -158,6 +158,7 @@ export const releaseBackup = operation({
   params,
   success: ok(backup),
   errors: ['BACKUP_NOT_FOUND'],
+  etag: true,
 });
 
 export const startDrill = operation({

@@ -73,6 +73,7 @@ export const getPitr = operation({
   params,
   success: ok(pitrWindow),
   errors: ['PROJECT_NOT_FOUND'],
+  etag: true,
 });
 
 export const listDocumentHistory = operation({

@@ -202,4 +202,5 @@ export const getStorageTask = operation({
   params: params.extend({ taskId: pathId() }),
   success: ok(storageTask),
   errors: [notFound, 'NOT_FOUND'],
+  etag: true,
 });

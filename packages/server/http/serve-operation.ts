@@ -1,9 +1,11 @@
 import type { Operation } from '@holdfast/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { defined } from '../platform/defined.ts';
 import { callerId } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
 import { type Admission, admit, bearerOf, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
+import { checkIfMatch, type Resource, requireVersion, resourceOf, tagOf } from './etags.ts';
 import {
   type IdempotencyStore,
   type IdempotentRequest,
@@ -34,6 +36,7 @@ export function serveOperation(
   options: ServeOptions,
 ): void {
   const admissions = new WeakMap<FastifyRequest, Admission>();
+  const resource = resourceOf(operation, options.handlers);
   app.route({
     method: operation.method,
     url: routePath(operation),
@@ -60,11 +63,12 @@ export function serveOperation(
       const admission = admissions.get(request) as Admission;
       const call = createCall(operation, request, reply, admission, input, options);
       const idempotent = idempotentRequest(operation, request, admission, input);
-      return reportingDenials(operation, request, options, async () =>
-        idempotent
-          ? answerOnce(call, handler, idempotent, reply, options)
-          : send(operation, await handler(call), request, reply, options),
-      );
+      return reportingDenials(operation, request, options, async () => {
+        if (idempotent) return answerOnce(call, handler, idempotent, reply, options);
+        await checkIfMatch(operation, request.headers['if-match'], resource, call);
+        const answer = await handler(call);
+        return send(operation, await tagged(operation, answer, resource, call), request, reply, options);
+      });
     },
   });
 }
@@ -189,7 +193,7 @@ function createCall(
       signal ??= abortedWhenGone(reply);
       return signal;
     },
-    requireMatch: (etag) => requireMatch(request.headers['if-match'], etag),
+    requireMatch: (etag) => requireVersion(request.headers['if-match'], etag),
   };
 }
 
@@ -210,13 +214,6 @@ function abortedWhenGone(reply: FastifyReply): AbortSignal {
   if (reply.raw.closed) abortUnlessAnswered();
   else reply.raw.once('close', abortUnlessAnswered);
   return controller.signal;
-}
-
-function requireMatch(header: string | undefined, etag: string): void {
-  if (header === undefined || header.trim() === '*') return;
-  const tags = header.split(',').map((tag) => tag.trim());
-  if (!tags.includes(etag))
-    throw new Problem('PRECONDITION_FAILED', 'The resource has changed since the version that If-Match names.');
 }
 
 function idempotentRequest(
@@ -255,7 +252,6 @@ async function answerOnce(
       headers: {
         ...answer.headers,
         ...(answer.location ? { location: answer.location } : {}),
-        ...(answer.etag ? { etag: answer.etag } : {}),
       },
       body: renderBody(call.operation, kept),
     });
@@ -273,6 +269,20 @@ function replay(stored: StoredAnswer, reply: FastifyReply): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(stored.body);
 }
 
+/** A change is told with the tag that a read would now show, however little of the resource it answers with. */
+async function tagged(
+  operation: Operation,
+  { etag: version, ...answer }: AnyAnswer,
+  resource: Resource | undefined,
+  call: AnyCall,
+): Promise<AnyAnswer> {
+  if (!operation.etag || answer.data === undefined) return answer;
+  if (operation.method === 'GET') return { ...answer, etag: tagOf({ ...answer, ...defined({ etag: version }) }) };
+  // What was moved away cannot be read here any more; the change is done all the same.
+  const etag = await resource?.tag(call).catch(() => undefined);
+  return { ...answer, ...defined({ etag }) };
+}
+
 async function send(
   operation: Operation,
   answer: AnyAnswer,
@@ -284,7 +294,7 @@ async function send(
   if (answer.headers) reply.headers(answer.headers);
   if (answer.location) reply.header('location', answer.location);
   for (const cookie of answer.cookies ?? []) reply.setCookie(cookie.name, cookie.value, cookie.options);
-  if (answer.etag) {
+  if (operation.etag && answer.etag) {
     reply.header('etag', answer.etag);
     if (
       request.method === 'GET' &&

@@ -22,7 +22,7 @@ const tables: Record<string, string> = {
 };
 
 /** Fills an organization with one of everything that can be made without the world outside. */
-export async function furnish(app: TestApp, organization: TestOrganization): Promise<void> {
+export async function furnish(app: TestApp, organization: Pick<TestOrganization, 'id' | 'owner'>): Promise<void> {
   const as = { token: organization.owner.token, organizationId: organization.id };
   await addMember(app, organization.id, 'member');
   const bodies: [string, object][] = [
@@ -40,7 +40,7 @@ export async function furnish(app: TestApp, organization: TestOrganization): Pro
 /** A project with one completed backup, for tests that bring a Firestore along. */
 export async function furnishBackup(
   app: TestApp,
-  organization: TestOrganization,
+  organization: Pick<TestOrganization, 'id' | 'owner'>,
   firestoreHost: string,
 ): Promise<void> {
   const as = { token: organization.owner.token, organizationId: organization.id };
@@ -59,7 +59,10 @@ export async function furnishBackup(
 }
 
 /** For every path parameter the id of something that belongs to the organization, or a made-up one where it has nothing. */
-export function resourcesOf(app: TestApp, organization: TestOrganization): Promise<Record<string, string>> {
+export function resourcesOf(
+  app: TestApp,
+  organization: Pick<TestOrganization, 'id' | 'owner'>,
+): Promise<Record<string, string>> {
   return asOwner(app.databaseUrl, async (client) => {
     const found: Record<string, string> = {};
     for (const parameter of Object.keys(notFoundByParameter)) {
