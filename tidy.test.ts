@@ -157,7 +157,6 @@ const sqlElsewhere = new Set([
   'packages/server/modules/webhooks/log/retention.ts',
   'packages/server/modules/webhooks/log/retry-delivery.ts',
   'packages/server/modules/webhooks/sending/delivery-queue.ts',
-  'packages/server/modules/webhooks/sending/dispatcher.ts',
   'packages/server/modules/webhooks/sending/final-event.job.ts',
 ]);
 

@@ -118,6 +118,13 @@ const variables = z.object({
     .max(10_000)
     .default(20)
     .describe('Organizations one person may own.'),
+  WEBHOOKS_PER_ORGANIZATION_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(50)
+    .describe('Webhooks an organization may have.'),
   PLAN_CHANGES: z
     .enum(['self', 'operator'])
     .default('self')

@@ -81,7 +81,9 @@ export const webhook = z
     events: subscriptions,
     format: z.enum(eventFormats),
     enabled: z.boolean(),
-    headers: z.record(z.string(), headerValue).meta({ description: 'Custom headers.' }),
+    headers: z
+      .record(z.string(), headerValue)
+      .meta({ description: 'Custom headers. Their values are shown to admins, and masked to others.' }),
     timeout,
     retryEnabled: z.boolean(),
     filters,
@@ -167,7 +169,9 @@ export const deliveryRequest = z
     id: identifier('dlv'),
     method: z.literal('POST'),
     url: webhookUrl,
-    headers: z.record(z.string(), text({ max: 4000 })).meta({ description: 'As sent, signature included.' }),
+    headers: z
+      .record(z.string(), text({ max: 4000 }))
+      .meta({ description: 'As sent, signature included. Values of custom headers are masked below admin.' }),
     body: z
       .string()
       .max(1_048_576)

@@ -1,4 +1,5 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
+import { Problem } from '../../platform/problem.ts';
 import { checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { generateSecret } from './requests/signing.ts';
@@ -20,6 +21,9 @@ export async function createWebhook(
   const generatedSecret = body.secret === undefined && body.format === 'standard' ? generateSecret() : undefined;
   const secret = body.secret ?? generatedSecret;
   const row = await platform.database.tenant(caller.organization.id, async (transaction) => {
+    const count = await webhookStore.countLocked(transaction, caller.organization.id);
+    if (count >= platform.config.WEBHOOKS_PER_ORGANIZATION_MAX)
+      throw new Problem('LIMIT_REACHED', `The organization has ${count} webhooks; more are not allowed here.`);
     const stored = await webhookStore.insert(transaction, {
       id,
       organizationId: caller.organization.id,

@@ -1,9 +1,26 @@
+import { isReservedHeader, roleAtLeast, scopesCover } from '@holdfast/contract';
+import type { OrganizationAccess, Principal } from '../../platform/principal.ts';
 import { maskSecret } from './requests/signing.ts';
 import type { WebhookSecrets } from './requests/webhook-secrets.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
 export function webhookEtag(row: WebhookRow): string {
   return `"${row.id}-${row.version}"`;
+}
+
+const maskedValue = '********';
+
+/** People put credentials of their receivers into headers, so their values are for those who may set them. */
+export function seesHeaderValues(organization: OrganizationAccess, principal: Principal): boolean {
+  if (principal.kind === 'key') return scopesCover(principal.scopes, 'organization:write');
+  return organization.role !== null && roleAtLeast(organization.role, 'admin');
+}
+
+/** Custom headers with their values hidden; those that every delivery has stay as they are. */
+export function withoutValues(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, isReservedHeader(name) ? value : maskedValue]),
+  );
 }
 
 export function presentWebhook(row: WebhookRow, secrets: WebhookSecrets) {
@@ -22,6 +39,13 @@ export function presentWebhook(row: WebhookRow, secrets: WebhookSecrets) {
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
+}
+
+type PresentedWebhook = ReturnType<typeof presentWebhook>;
+
+/** As somebody sees it who may look and not change. */
+export function maskHeaders<Webhook extends PresentedWebhook>(webhook: Webhook): Webhook {
+  return { ...webhook, headers: withoutValues(webhook.headers) };
 }
 
 export function presentWebhookWithSecret(row: WebhookRow, secrets: WebhookSecrets) {

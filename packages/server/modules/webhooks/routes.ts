@@ -7,7 +7,14 @@ import { deliveryStore } from './log/delivery-store.ts';
 import { presentDelivery } from './log/present-delivery.ts';
 import { readRequest } from './log/read-request.ts';
 import { recoverDeliveries, retryDelivery } from './log/retry-delivery.ts';
-import { presentWebhook, presentWebhookWithSecret, webhookEtag } from './present-webhook.ts';
+import {
+  maskHeaders,
+  presentWebhook,
+  presentWebhookWithSecret,
+  seesHeaderValues,
+  webhookEtag,
+  withoutValues,
+} from './present-webhook.ts';
 import { rotateSecret } from './rotate-secret.ts';
 import { testWebhook } from './test-webhook.ts';
 import { updateWebhook } from './update-webhook.ts';
@@ -23,11 +30,13 @@ function settingsHandlers(context: WebhooksContext): Handlers {
   const { database, cursors } = context.platform;
   const { secrets } = context;
   return {
-    listWebhooks: async ({ organization, query }) => {
+    listWebhooks: async ({ organization, principal, query }) => {
       const before = cursors.read('webhooks', organization.id, query.cursor);
       const rows = await webhookStore.page(database, organization.id, { limit: query.limit + 1, before });
       const page = pageOf(rows, query.limit, (row) => cursors.write('webhooks', organization.id, row.id));
-      return { data: page.rows.map((row) => presentWebhook(row, secrets)), nextCursor: page.nextCursor };
+      const shown = page.rows.map((row) => presentWebhook(row, secrets));
+      const data = seesHeaderValues(organization, principal) ? shown : shown.map(maskHeaders);
+      return { data, nextCursor: page.nextCursor };
     },
     createWebhook: async (call) => {
       const { row, generatedSecret } = await createWebhook(context, callerOf(call), call.body);
@@ -39,11 +48,13 @@ function settingsHandlers(context: WebhooksContext): Handlers {
         etag: webhookEtag(row),
       };
     },
-    getWebhook: async ({ organization, params }) => {
+    getWebhook: async ({ organization, principal, params }) => {
       const row = await database.tenant(organization.id, (transaction) =>
         webhookStore.get(transaction, organization.id, params.webhookId),
       );
-      return { data: presentWebhookWithSecret(row, secrets), etag: webhookEtag(row) };
+      const shown = presentWebhookWithSecret(row, secrets);
+      const data = seesHeaderValues(organization, principal) ? shown : maskHeaders(shown);
+      return { data, etag: webhookEtag(row) };
     },
     updateWebhook: async (call) => {
       const row = await updateWebhook(context, callerOf(call), call.params.webhookId, call.body, call.requireMatch);
@@ -106,9 +117,11 @@ function deliveryHandlers(context: WebhooksContext): Handlers {
       const row = await retryDelivery(context, callerOf(call), webhookId, deliveryId);
       return { data: presentDelivery(row), location: `${path}/${webhookId}/deliveries/${deliveryId}/request` };
     },
-    getDeliveryRequest: async ({ organization, params }) => ({
-      data: await readRequest(context, { organization }, params.webhookId, params.deliveryId),
-    }),
+    getDeliveryRequest: async ({ organization, principal, params }) => {
+      const request = await readRequest(context, { organization }, params.webhookId, params.deliveryId);
+      const headers = seesHeaderValues(organization, principal) ? request.headers : withoutValues(request.headers);
+      return { data: { ...request, headers } };
+    },
     recoverWebhook: async (call) => {
       const { webhookId } = call.params;
       const recovered = await recoverDeliveries(context, callerOf(call), webhookId, new Date(call.body.since));

@@ -13,6 +13,12 @@ export const webhookStore = {
     return found((await orm.insert(webhooks).values(row).returning())[0]);
   },
 
+  /** Under a lock, so that many who create at once are counted one after the other. */
+  async countLocked({ orm, client }: Transaction, organizationId: string): Promise<number> {
+    await client.query(`select pg_advisory_xact_lock(hashtext('holdfast webhooks'), hashtext($1))`, [organizationId]);
+    return orm.$count(webhooks, eq(webhooks.organizationId, organizationId));
+  },
+
   page: pagesOf(webhooks),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow> {

@@ -16,10 +16,12 @@ export const outboxEvents = pgTable(
     payload: json('payload').$type<EventPayload>().notNull(),
     createdAt: instant('created_at').notNull(),
     dispatchedAt: instant('dispatched_at'),
+    /** One that could not be dispatched waits until then, so that those behind it do not. */
+    setAsideUntil: instant('set_aside_until'),
   },
   (table) => [
     ...tenantPolicies(table.organizationId),
-    index('outbox_events_waiting').on(table.position).where(sql`${table.dispatchedAt} is null`),
+    index('outbox_events_waiting').on(table.organizationId, table.position).where(sql`${table.dispatchedAt} is null`),
     index('outbox_events_by_organization').on(table.organizationId, table.createdAt),
   ],
 ).enableRLS();

@@ -1,5 +1,5 @@
 import { auditEntry, type Caller, type WebhooksContext } from '../context.ts';
-import { deliveriesChannel } from '../sending/dispatcher.ts';
+import { deliveriesChannel } from '../sending/dispatch-store.ts';
 import { webhookStore } from '../webhook-store.ts';
 import { type DeliveryRow, deliveryStore } from './delivery-store.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { asOwner } from '../../../testing/people.ts';
+import { asOwner, foundOrganization } from '../../../testing/people.ts';
 import { removeOldDeliveries } from '../log/retention.ts';
 import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
 import { DeliveryQueue, type FinishedAttempt } from './delivery-queue.ts';
@@ -56,6 +56,31 @@ test('processes that claim at once never hold the same delivery, and each webhoo
   for (const claim of claims)
     expect(claim.filter((delivery) => delivery.webhookId === one.id).length).toBeLessThanOrEqual(2);
   expect(claims.flat().filter((delivery) => delivery.webhookId === two.id)).toHaveLength(3);
+  await query('delete from webhook_deliveries');
+});
+
+test('organizations take turns in a claim, and none gets more than its share, however many webhooks it has', async () => {
+  const { app, owner, organizationId } = house;
+  const neighbour = await foundOrganization(app, owner);
+  const { id } = await house.create('/crowd');
+  const copies = (count: number, prefix: string, organization: string) =>
+    query(
+      `insert into webhooks select (w).* from (select jsonb_populate_record(null::webhooks, to_jsonb(h)
+         || jsonb_build_object('id', $2 || n, 'organization_id', $3::text)) as w from webhooks h cross join generate_series(1, $4) n where h.id = $1) c`,
+      [id, prefix, organization, count],
+    );
+  await copies(100, 'whk_crowd_', organizationId);
+  await copies(1, 'whk_single_', neighbour);
+  await query(
+    `insert into webhook_deliveries (id, organization_id, webhook_id, event_id, event_type, status, next_attempt_at, created_at)
+     select 'dlv_' || w.id || n, w.organization_id, w.id, 'evt_' || n, 'backup.completed', 'pending', now() - interval '1 hour' * (w.organization_id = $1)::int, now()
+       from webhooks w cross join generate_series(1, 4) n where w.id like 'whk_crowd_%' or w.id like 'whk_single_%'`,
+    [organizationId],
+  );
+  const few = await queueOf('few').claim(app.clock.now(), { ...everything, total: 6 });
+  expect(few.filter((delivery) => delivery.organizationId === neighbour)).toHaveLength(3);
+  const all = await queueOf('all').claim(app.clock.now(), everything);
+  expect(Map.groupBy(all, (delivery) => delivery.organizationId).get(organizationId)).toHaveLength(128);
   await query('delete from webhook_deliveries');
 });
 

@@ -1,29 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
-import { outboxEvents } from '../../../platform/database/tables.ts';
+import { later, minuteMs } from '../../../platform/durations.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { Wake } from '../../../platform/wake.ts';
-import { webhooks } from '../tables.ts';
+import { dispatchStore, type EnabledWebhook, type PieceLimits, type WaitingEvent } from './dispatch-store.ts';
 import { wants } from './subscription.ts';
 
-/** Wakes the senders of all processes as soon as there is something to send. */
-export const deliveriesChannel = 'holdfast_deliveries';
-
-/** Events turned into deliveries in one transaction. */
-const batchSize = 500;
+/** What one transaction turns into deliveries. An event with more webhooks than that is still one piece. */
+const pieceLimits: PieceLimits = {
+  events: 500,
+  organizations: 50,
+  eventsPerOrganization: 250,
+  pairsPerOrganization: 1000,
+};
+const pairsPerPieceMax = 5000;
+const webhooksPerPage = 500;
 /** Events that come one by one are gathered for a moment. */
 const gatherMs = 15;
 const pollMs = 1000;
 const troubleMs = 1000;
-
-const insertStatement = `
-  insert into webhook_deliveries (id, organization_id, webhook_id, event_id, event_type, status, next_attempt_at, created_at)
-  select id, "organizationId", "webhookId", "eventId", "eventType", 'pending', now, now
-    from json_to_recordset($1::json) as d (id text, "organizationId" text, "webhookId" text, "eventId" text, "eventType" text, now timestamptz)
-  on conflict do nothing`;
+/** An event that cannot be dispatched is tried again after so long. */
+const setAsideMs = 5 * minuteMs;
 
 export interface DispatcherOptions {
   database: Database;
@@ -32,6 +31,15 @@ export interface DispatcherOptions {
   log: Logger;
   /** Called after deliveries were committed. */
   onDeliveries: () => void;
+}
+
+type Event = Omit<WaitingEvent, 'webhooks'>;
+
+interface Progress {
+  /** The last organization that got its share; undefined when none waits behind it. */
+  through: string | undefined;
+  /** Whether one of them has more waiting than its share. */
+  hasMore: boolean;
 }
 
 /** Turns events into deliveries: one per event and webhook that wants it, in the transaction that marks the event as dispatched. */
@@ -59,10 +67,21 @@ export class Dispatcher {
     await this.#running;
   }
 
+  /** Gives every organization that has events waiting its share, once. Tells whether one of them has more. */
+  async dispatchRound(): Promise<boolean> {
+    let isMoreLeft = false;
+    for (let after: string | undefined = ''; after !== undefined && !this.#stopped; ) {
+      const piece = await this.#dispatchPiece(after);
+      isMoreLeft ||= piece.hasMore;
+      after = piece.through;
+    }
+    return isMoreLeft;
+  }
+
   async #run(): Promise<void> {
     while (!this.#stopped) {
       try {
-        while (!this.#stopped && (await this.#dispatchBatch()) === batchSize);
+        while (!this.#stopped && (await this.dispatchRound()));
         if (this.#stopped) return;
         await this.#wake.sleep(pollMs);
         await pause(gatherMs);
@@ -73,49 +92,72 @@ export class Dispatcher {
     }
   }
 
-  /** How many events were dispatched. Other processes skip what this one holds. */
-  async #dispatchBatch(): Promise<number> {
-    return this.#options.database.system(async (transaction) => {
-      const { orm } = transaction;
-      const events = await orm
-        .select()
-        .from(outboxEvents)
-        .where(isNull(outboxEvents.dispatchedAt))
-        .orderBy(asc(outboxEvents.position))
-        .limit(batchSize)
-        .for('update', { skipLocked: true });
-      if (events.length === 0) return 0;
-      const now = this.#options.clock.now();
-      await this.#insertDeliveries(transaction, events, now);
-      const ids = events.map((event) => event.id);
-      await orm.update(outboxEvents).set({ dispatchedAt: now }).where(inArray(outboxEvents.id, ids));
-      return events.length;
-    });
+  async #dispatchPiece(after: string): Promise<Progress> {
+    const now = this.#options.clock.now();
+    let piece: WaitingEvent[] = [];
+    try {
+      return await this.#options.database.system(async (transaction) => {
+        const rows = await dispatchStore.waiting(transaction, now, after, pieceLimits);
+        const waiting = rows.filter((row): row is WaitingEvent => row.id !== null);
+        piece = withinPairs(waiting);
+        await this.#dispatch(transaction, piece, now);
+        const isCut = piece.length < waiting.length;
+        const last = isCut ? piece.at(-1) : rows.at(-1);
+        return { through: last?.organizationId, hasMore: isCut || hasMore(waiting) };
+      });
+    } catch (error) {
+      if (piece.length === 0) throw error;
+      this.#options.log.warn({ err: error }, 'a batch of events could not be dispatched; trying each by itself');
+      for (const { id, organizationId } of piece) await this.#dispatchAlone(id, organizationId);
+      return { through: piece.at(-1)?.organizationId, hasMore: true };
+    }
+  }
+
+  /** Whatever is wrong with an event stops that event alone. */
+  async #dispatchAlone(eventId: string, organizationId: string): Promise<void> {
+    const { database, clock, log } = this.#options;
+    const now = clock.now();
+    try {
+      await database.system(async (transaction) => {
+        const event = await dispatchStore.one(transaction, now, eventId);
+        if (event) await this.#dispatch(transaction, [event], now);
+      });
+    } catch (error) {
+      log.error({ err: error, eventId, organizationId }, 'an event could not be dispatched and is set aside');
+      await database.system((transaction) => dispatchStore.setAside(transaction, eventId, later(now, setAsideMs)));
+    }
+  }
+
+  async #dispatch(transaction: Transaction, events: readonly Event[], now: Date): Promise<void> {
+    if (events.length === 0) return;
+    const byOrganization = Map.groupBy(events, ({ organizationId }) => organizationId);
+    const organizationIds = [...byOrganization.keys()];
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page: EnabledWebhook[] = await dispatchStore.webhooks(transaction, organizationIds, after, webhooksPerPage);
+      await this.#insertDeliveries(transaction, byOrganization, page, now);
+      after = page.length === webhooksPerPage ? page.at(-1)?.id : undefined;
+    }
+    const ids = events.map(({ id }) => id);
+    await dispatchStore.markDispatched(transaction, ids, now);
   }
 
   async #insertDeliveries(
     transaction: Transaction,
-    events: readonly (typeof outboxEvents.$inferSelect)[],
+    byOrganization: ReadonlyMap<string, readonly Event[]>,
+    webhooks: readonly EnabledWebhook[],
     now: Date,
   ): Promise<void> {
-    const organizationIds = [...new Set(events.map((event) => event.organizationId))];
-    const enabled = await transaction.orm
-      .select()
-      .from(webhooks)
-      .where(and(inArray(webhooks.organizationId, organizationIds), eq(webhooks.enabled, true)));
-    const byOrganization = Map.groupBy(enabled, (webhook) => webhook.organizationId);
-    const rows = events.flatMap((event) =>
-      (byOrganization.get(event.organizationId) ?? [])
-        .filter((webhook) => wants(webhook, event.type, event.payload))
-        .map((webhook) => this.#delivery(event, webhook.id, now)),
+    const deliveries = webhooks.flatMap((webhook) =>
+      (byOrganization.get(webhook.organizationId) ?? [])
+        .filter((event) => wants(webhook, event.type, event.payload))
+        .map((event) => this.#delivery(event, webhook.id, now)),
     );
-    if (rows.length === 0) return;
-    await transaction.client.query(insertStatement, [JSON.stringify(rows)]);
-    await transaction.client.query(`notify ${deliveriesChannel}`);
+    if (deliveries.length === 0) return;
+    await dispatchStore.insert(transaction, deliveries);
     transaction.onCommit(this.#options.onDeliveries);
   }
 
-  #delivery(event: typeof outboxEvents.$inferSelect, webhookId: string, now: Date) {
+  #delivery(event: Event, webhookId: string, now: Date) {
     return {
       id: this.#options.ids.next('dlv'),
       organizationId: event.organizationId,
@@ -125,4 +167,23 @@ export class Dispatcher {
       now,
     };
   }
+}
+
+/** As many of the events as their webhooks allow, at least one. */
+function withinPairs(events: readonly WaitingEvent[]): WaitingEvent[] {
+  let pairs = 0;
+  return events.filter(({ webhooks }, index) => {
+    pairs += webhooks;
+    return index === 0 || pairs <= pairsPerPieceMax;
+  });
+}
+
+/** Whether there may be more than was asked for, in all or of one organization. */
+function hasMore(waiting: readonly WaitingEvent[]): boolean {
+  const { events, eventsPerOrganization, pairsPerOrganization } = pieceLimits;
+  if (waiting.length >= events) return true;
+  return [...Map.groupBy(waiting, ({ organizationId }) => organizationId).values()].some((own) => {
+    const share = Math.floor(pairsPerOrganization / Math.max(own[0]?.webhooks ?? 1, 1));
+    return own.length >= Math.min(eventsPerOrganization, Math.max(1, share));
+  });
 }

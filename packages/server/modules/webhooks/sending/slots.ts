@@ -2,7 +2,7 @@
 const perWebhookMax = 16;
 export const perWebhookInitial = 4;
 const perWebhookMin = 2;
-const perOrganizationMax = 128;
+export const perOrganizationMax = 128;
 const totalMax = 1024;
 
 interface Use {

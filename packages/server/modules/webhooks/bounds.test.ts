@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { join, signUp } from '../../testing/people.ts';
+import { completed, startWebhookHouse, type WebhookHouse } from './testing.ts';
+
+let house: WebhookHouse;
+beforeAll(async () => {
+  house = await startWebhookHouse({ WEBHOOKS_PER_ORGANIZATION_MAX: '50' });
+});
+afterAll(() => house.close());
+
+test('values of custom headers are shown to who may set them, and masked to others: alone, in the list, in a raw request', async () => {
+  const { app, organizationId } = house;
+  const { id } = await house.create('/masked', { headers: { 'X-Api-Key': 'the-credential-of-a-receiver' } });
+  await house.emit('backup.completed', completed);
+  const [delivery] = await house.deliveries(id, (list) => list.some(({ status }) => status === 'delivered'));
+  const paths = ['/webhooks', `/webhooks/${id}`, `/webhooks/${id}/deliveries/${delivery?.id}/request`];
+  const read = async (token: string) =>
+    Promise.all(paths.map((path) => app.request('GET', `/api/v1${path}`, { token, organizationId })));
+  const [member, admin] = [await signUp(app, 'low@acme.test'), await signUp(app, 'high@acme.test')];
+  await join(app, organizationId, member, 'member');
+  await join(app, organizationId, admin, 'admin');
+  for (const token of [member.token, await keyOf(['organization:read'])]) {
+    for (const { status, text } of await read(token)) {
+      expect([status, text.includes('X-Api-Key'), text.includes('the-credential')]).toEqual([200, true, false]);
+    }
+  }
+  expect((await read(member.token))[2]?.body.data.headers).toMatchObject({
+    'X-Api-Key': '********',
+    'Content-Type': 'application/json',
+    'webhook-id': delivery?.id,
+  });
+  for (const token of [admin.token, await keyOf(['organization:write'])])
+    for (const { text } of await read(token)) expect(text).toContain('the-credential-of-a-receiver');
+});
+
+async function keyOf(permissions: readonly string[]): Promise<string> {
+  await house.call('DELETE', '/organizations/current/service-account');
+  const made = await house.call('POST', '/organizations/current/service-account', { name: 'key', permissions });
+  return made.body.data.apiKey;
+}
+
+test('an organization has fifty webhooks at most, also when many are asked for at once', async () => {
+  const ask = () => house.call('POST', '/webhooks', { name: 'x', url: 'https://example.com/x', events: ['*'] });
+  const before = (await house.call('GET', '/webhooks?limit=200')).body.data.length;
+  const answers = await Promise.all(Array.from({ length: 54 }, ask));
+  expect(before + answers.filter(({ status }) => status === 201).length).toBe(50);
+  expect((await ask()).body.error.code).toBe('LIMIT_REACHED');
+  await house.call('DELETE', `/webhooks/${answers.find(({ status }) => status === 201)?.body.data.id}`);
+  expect((await ask()).status).toBe(201);
+});
