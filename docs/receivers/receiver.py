@@ -4,12 +4,15 @@ import hashlib
 import hmac
 import json
 import os
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = os.environ.get("WEBHOOK_SECRET", "").encode("utf-8")
 TOLERANCE_SECONDS = 300
 seen = set()
+# Every request has a thread of its own.
+one_at_a_time = threading.Lock()
 
 
 def matches(header, message):
@@ -39,12 +42,15 @@ class Receiver(BaseHTTPRequestHandler):
         good = is_standard(self.headers, body) if delivery else is_simple(self.headers, body)
         self.send_response(204 if good else 401)
         self.end_headers()
-        # A delivery may come more than once, always under the same id.
-        if not good or (delivery and delivery in seen):
+        if not good:
             return
-        seen.add(delivery)
         event = json.loads(body)
-        print(event.get("type") or event.get("event"), flush=True)
+        with one_at_a_time:
+            # A delivery may come more than once, always under the same id.
+            if delivery and delivery in seen:
+                return
+            seen.add(delivery)
+            print(event.get("type") or event.get("event"), flush=True)
 
     def log_message(self, *arguments):
         pass
