@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
+import { requireDataFolder } from './data-folder.ts';
 import { Metrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { type StreamLimits, usualStreamLimits } from './http/streams.ts';
@@ -15,7 +16,7 @@ import { startEmbeddedPostgres } from './platform/database/embedded-postgres.ts'
 import { prepareDatabase } from './platform/database/migrate.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
-import { createLogger, type Logger } from './platform/log.ts';
+import { createProcessLogger, type Logger } from './platform/log.ts';
 import { createOutbound, type OutboundOptions } from './platform/outbound/outbound.ts';
 import { Outbox } from './platform/outbox.ts';
 import { lateTasks, PeriodicTasks } from './platform/periodic.ts';
@@ -25,6 +26,7 @@ import { MemoryRateLimiter } from './platform/rate-limit.ts';
 import { connectRedis, RedisRateLimiter } from './platform/redis.ts';
 import type { Keyring } from './platform/secrets/keyring.ts';
 import { loadKeyring } from './platform/secrets/master-key.ts';
+import { version } from './version.ts';
 
 export { loadConfig } from './config.ts';
 
@@ -47,6 +49,8 @@ export interface App {
   readonly address: string;
   readonly platform: Platform;
   readonly tasks: PeriodicTasks;
+  /** Fails when nobody could ever sign in, because the configured provider cannot be used. */
+  requireProvider(): Promise<void>;
   /** The one-time sign-in link of a fresh installation, if there is one. */
   readonly signInLink: string | undefined;
   /** Another one, for after the first was used. */
@@ -56,7 +60,7 @@ export interface App {
 
 /** Configuration → platform → modules → roles. What was opened last is closed first. */
 export async function startApp(config: Config, overrides: AppOverrides = {}): Promise<App> {
-  const log = overrides.log ?? createLogger(config.LOG_LEVEL);
+  const log = overrides.log ?? createProcessLogger(config);
   const lifecycle = new Lifecycle(log);
   try {
     return await start(config, overrides, log, lifecycle);
@@ -69,6 +73,7 @@ export async function startApp(config: Config, overrides: AppOverrides = {}): Pr
 async function start(config: Config, overrides: AppOverrides, log: Logger, lifecycle: Lifecycle): Promise<App> {
   const clock = overrides.clock ?? systemClock;
   const ids = createIds(clock);
+  await requireDataFolder(config);
   const keyring = await loadKeyring(config);
   const appUrl = await openDatabase(config, keyring, log, lifecycle);
   const database = connectDatabase({
@@ -100,7 +105,8 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   await queue.start();
   lifecycle.onClose('queue', () => queue.close(config.SHUTDOWN_GRACE_SECONDS * 1000));
 
-  const { modules, authenticator, onDenied, checkStorage, signInLink, remindOfKits } = composeModules(platform);
+  const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits } =
+    composeModules(platform);
   const state = { ready: false };
   lifecycle.onClose('readiness', () => {
     state.ready = false;
@@ -157,14 +163,23 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   lifecycle.onClose('periodic tasks', () => tasks.close());
   if (config.HOLDFAST_ROLES.includes('scheduler')) await tasks.start();
   state.ready = true;
+  log.info(
+    { version, roles: config.HOLDFAST_ROLES.join(','), address: address.value, data: config.HOLDFAST_DATA },
+    'the service started',
+  );
   if (isApi) await remindOfKits();
   return {
     address: address.value,
     platform,
     tasks,
+    requireProvider,
     signInLink: isApi ? await signInLink() : undefined,
     newSignInLink: signInLink,
-    close: () => lifecycle.close(),
+    close: async () => {
+      log.info({ graceSeconds: config.SHUTDOWN_GRACE_SECONDS }, 'the service stops');
+      await lifecycle.close();
+      log.info('the service has stopped');
+    },
   };
 }
 

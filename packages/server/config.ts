@@ -204,6 +204,10 @@ const variables = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('Least severe level that is logged.'),
+  LOG_FORMAT: z
+    .enum(['json', 'text'])
+    .optional()
+    .describe('How lines are logged: json or text. Default: text on a terminal, json elsewhere.'),
   METRICS_TOKEN: z
     .string()
     .min(8)

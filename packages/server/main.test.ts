@@ -1,10 +1,17 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp } from './app.ts';
+import { loadConfig } from './config.ts';
+import { createLogger } from './platform/log.ts';
+import { describeStartFailure } from './start-failure.ts';
 import { Cluster } from './testing/cluster.ts';
-import { testMasterKey } from './testing/test-app.ts';
+import { startTestApp, testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 
 /** Makes the process fail where nobody catches, when it is told to. */
@@ -40,3 +47,155 @@ test.each([
   },
   120_000,
 );
+
+/** A start as an operator does it: what it said, and how it ended if it did within the given time. */
+async function start(environment: Record<string, string>, until?: RegExp) {
+  const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main], { env: { PATH: process.env.PATH ?? '', PORT: '0', ...environment } });
+  let [out, error] = ['', ''];
+  let isAsked = false;
+  child.stdout.on('data', (piece) => {
+    out += String(piece);
+    if (until?.test(out) && !isAsked) isAsked = child.kill('SIGTERM');
+  });
+  child.stderr.on('data', (piece) => {
+    error += String(piece);
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out, error };
+}
+
+describe('a start', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let folder: string;
+  let usual: Record<string, string>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'holdfast-start-'));
+    usual = {
+      DATABASE_URL: database.url,
+      MASTER_KEY: testMasterKey,
+      HOLDFAST_DATA: folder,
+      HOLDFAST_ROLES: 'api,worker',
+    };
+  });
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('and its end are told in lines that a person can read, with LOG_FORMAT=text', { timeout: 60_000 }, async () => {
+    const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^[\d-]+ [\d:]+ INFO {2}the service started version=\S+ roles=api,worker address=http:\S+ data=\S+$/m,
+    );
+    expect(out.match(/how memory is collected collector=tuned for moving bytes/g)).toHaveLength(1);
+    expect(out).toMatch(/INFO {2}the service stops graceSeconds=20\n(.*\n)*.* INFO {2}the service has stopped\n$/);
+    expect(out).not.toMatch(/^\{/m);
+  });
+
+  test('that cannot go on names what is in the way and the setting to change', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const port = String((taken.address() as { port: number }).port);
+    const away = new URL(database.url);
+    away.port = '9';
+    const none = new URL(database.url);
+    none.pathname = '/nowhere';
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const provider = {
+      OIDC_ISSUER: `http://127.0.0.1:${await closedPort()}`,
+      OIDC_CLIENT_ID: 'a',
+      OIDC_CLIENT_SECRET: 'b',
+    };
+    const cases: [string, Record<string, string>, RegExp][] = [
+      [
+        'a database that is away',
+        { DATABASE_URL: away.href },
+        /^The database at 127\.0\.0\.1:9 cannot be reached \(ECONNREFUSED\): check DATABASE_URL/,
+      ],
+      ['a missing database', { DATABASE_URL: none.href }, /^The database at \S+ has no database nowhere: create it/],
+      [
+        'a port in use',
+        { PORT: port },
+        /^Port \d+ on 127\.0\.0\.1 is in use by another program\. Stop it, or set PORT/,
+      ],
+      [
+        'an address of another machine',
+        { HOST: '192.0.2.1' },
+        /^Port 0 on 192\.0\.2\.1 cannot be used: this machine has no such address/,
+      ],
+      [
+        'a data folder that is a file',
+        { HOLDFAST_DATA: file, MASTER_KEY: '' },
+        /^The data folder \S+ cannot be used: it is no folder\. Set HOLDFAST_DATA/,
+      ],
+      [
+        'a data folder below a file',
+        { HOLDFAST_DATA: join(file, 'x'), DATABASE_URL: '' },
+        /^The data folder \S+ cannot be used: a part of the path is no folder/,
+      ],
+      [
+        'an issuer that is away',
+        provider,
+        /^The identity provider http:\S+ cannot be used \(ECONNREFUSED\): check OIDC_ISSUER/,
+      ],
+    ];
+    for (const [what, environment, sentence] of cases)
+      expect(await failureOf({ ...usual, ...environment }), what).toMatch(sentence);
+    taken.close();
+  });
+
+  test('with a wrong password ends with 1 and one sentence, without a stack', { timeout: 60_000 }, async () => {
+    const wrong = new URL(database.url);
+    wrong.password = 'wrong';
+    const { code, error } = await start({ ...usual, DATABASE_URL: wrong.href });
+    expect([code, error]).toEqual([
+      1,
+      expect.stringMatching(/^The database at \S+ refused \w+: check the user and the password in DATABASE_URL\.\n$/),
+    ]);
+  });
+
+  test('of a service that people use already goes on without its provider, and says so', async () => {
+    const away = {
+      OIDC_ISSUER: `http://127.0.0.1:${await closedPort()}`,
+      OIDC_CLIENT_ID: 'a',
+      OIDC_CLIENT_SECRET: 'b',
+      LOCAL_SIGN_IN: 'true',
+    };
+    const app = await startTestApp(away);
+    await expect(app.requireProvider()).rejects.toThrow(/cannot be used/);
+    await fetch(app.signInLink ?? '', { redirect: 'manual', headers: { accept: 'application/json' } });
+    await app.requireProvider();
+    await expect.poll(() => app.logged()).toContain('cannot be used (ECONNREFUSED)');
+    await app.close();
+  });
+});
+
+/** How a start in this process fails, in the words of the command. */
+async function failureOf(environment: Record<string, string>): Promise<string> {
+  const config = loadConfig({ PORT: '0', ...environment });
+  const log = createLogger('silent');
+  try {
+    const app = await startApp(config, { log });
+    try {
+      await app.requireProvider();
+    } finally {
+      await app.close();
+    }
+    return 'it started';
+  } catch (error) {
+    return describeStartFailure(error, config);
+  }
+}
+
+/** Nobody listens there; a port that fetch would dial. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}

@@ -1,23 +1,22 @@
 import { tuneCollector } from '@holdfast/engine';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
-import { type Config, ConfigurationError, describeConfig, loadConfig } from './config.ts';
-import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
+import { type Config, describeConfig, loadConfig } from './config.ts';
+import { describeStartFailure } from './start-failure.ts';
 
 /** For what is left to close when the jobs have had their grace. */
 const closingMs = 10_000;
 
 /** Starts the service, or with `--print-config` shows how it would start. */
-async function main(): Promise<void> {
-  tuneCollector();
-  const config = loadConfig(process.env);
+async function main(config: Config): Promise<void> {
   if (process.argv.includes('--print-config')) {
     process.stdout.write(`${describeConfig(config)}\n`);
     return;
   }
+  const collector = tuneCollector();
   const app = await startApp(config, { dashboardFolder: await builtDashboard(config) });
-  process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
-  if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
+  app.platform.log.info({ collector }, 'how memory is collected');
+  if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
   let asked = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -25,6 +24,17 @@ async function main(): Promise<void> {
       if (++asked > 1) process.exit(1);
       app.close().then(() => process.exit(0));
     });
+  }
+  process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
+  if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
+}
+
+async function requireProvider(app: App): Promise<void> {
+  try {
+    await app.requireProvider();
+  } catch (error) {
+    await app.close();
+    throw error;
   }
 }
 
@@ -57,11 +67,11 @@ async function builtDashboard(config: Config): Promise<string> {
   return dashboardFolder;
 }
 
-main().catch((error: unknown) => {
-  const expected =
-    error instanceof ConfigurationError ||
-    error instanceof DataFolderInUse ||
-    (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-  process.stderr.write(`${expected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+let config: Config | undefined;
+try {
+  config = loadConfig(process.env);
+  await main(config);
+} catch (error) {
+  process.stderr.write(`${describeStartFailure(error, config)}\n`);
   process.exitCode = 1;
-});
+}

@@ -1,12 +1,12 @@
 import { openDatabase } from './app.ts';
-import { type Config, ConfigurationError, loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import { sealedColumns } from './modules/declarations.ts';
 import { connectDatabase } from './platform/database/database.ts';
-import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
-import { createLogger } from './platform/log.ts';
+import { createProcessLogger } from './platform/log.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './platform/secrets/master-key.ts';
 import { type ResealReport, reseal } from './platform/secrets/reseal.ts';
+import { describeStartFailure } from './start-failure.ts';
 
 /**
  * Seals every secret anew under a new master key. A key that lives in the data folder is replaced by this command; one
@@ -14,7 +14,7 @@ import { type ResealReport, reseal } from './platform/secrets/reseal.ts';
  */
 export async function rotateMasterKey(config: Config): Promise<ResealReport> {
   if (!config.MASTER_KEY) await renewKeyFile(config.HOLDFAST_DATA);
-  const log = createLogger(config.LOG_LEVEL);
+  const log = createProcessLogger(config);
   const lifecycle = new Lifecycle(log);
   try {
     const keyring = await loadKeyring(config);
@@ -38,16 +38,19 @@ function describe({ resealed, left }: ResealReport): string {
   return `${told}\nNothing needs the old key any more; MASTER_KEYS_PREVIOUS can be emptied.`;
 }
 
-async function main(): Promise<void> {
-  const report = await rotateMasterKey(loadConfig({ LOG_LEVEL: 'warn', ...process.env }));
+async function main(config: Config): Promise<void> {
+  const report = await rotateMasterKey(config);
   process.stdout.write(`${describe(report)}\n`);
   if (Object.keys(report.left).length > 0) process.exitCode = 1;
 }
 
 if (import.meta.main) {
-  main().catch((error: unknown) => {
-    const expected = error instanceof ConfigurationError || error instanceof DataFolderInUse;
-    process.stderr.write(`${expected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+  let config: Config | undefined;
+  try {
+    config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
+    await main(config);
+  } catch (error) {
+    process.stderr.write(`${describeStartFailure(error, config)}\n`);
     process.exitCode = 1;
-  });
+  }
 }

@@ -1,7 +1,7 @@
 import { startApp } from './app.ts';
-import { type Config, ConfigurationError, loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import { rotateSigningKey } from './modules/auth/index.ts';
-import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
+import { describeStartFailure } from './start-failure.ts';
 
 /**
  * Replaces the key that signs access tokens, for when it may have become known; the service does the same by itself
@@ -17,15 +17,18 @@ export async function replaceSigningKey(config: Config): Promise<void> {
   }
 }
 
-async function main(): Promise<void> {
-  await replaceSigningKey(loadConfig({ LOG_LEVEL: 'warn', ...process.env }));
+async function main(config: Config): Promise<void> {
+  await replaceSigningKey(config);
   process.stdout.write('A new key signs access tokens from now on.\n');
 }
 
 if (import.meta.main) {
-  main().catch((error: unknown) => {
-    const expected = error instanceof ConfigurationError || error instanceof DataFolderInUse;
-    process.stderr.write(`${expected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+  let config: Config | undefined;
+  try {
+    config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
+    await main(config);
+  } catch (error) {
+    process.stderr.write(`${describeStartFailure(error, config)}\n`);
     process.exitCode = 1;
-  });
+  }
 }

@@ -77,6 +77,7 @@ export interface Composition {
   authenticator: Authenticator;
   onDenied: (denial: Denial) => Promise<void>;
   checkStorage: () => Promise<CheckResult>;
+  requireProvider: () => Promise<void>;
   signInLink: () => Promise<string | undefined>;
   remindOfKits: () => Promise<void>;
 }
@@ -217,6 +218,7 @@ export function composeModules(platform: Platform): Composition {
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => ((await defaultsWork(database, defaultStorage)) ? 'ok' : 'error'),
+    requireProvider: auth.requireProvider,
     signInLink: auth.signInLink,
     remindOfKits: organizations.remindOfKits,
   };

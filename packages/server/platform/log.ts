@@ -1,4 +1,5 @@
 import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
+import { textLines } from './log-text.ts';
 
 export type { Logger } from 'pino';
 
@@ -34,6 +35,16 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     base: null,
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+/** Lines for people on a terminal, JSON for whatever else reads; `LOG_FORMAT` decides otherwise. */
+export function createProcessLogger(settings: { LOG_LEVEL: string; LOG_FORMAT?: 'json' | 'text' | undefined }): Logger {
+  const format = settings.LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json');
+  if (format === 'json') return createLogger(settings.LOG_LEVEL);
+  return createLogger(
+    settings.LOG_LEVEL,
+    textLines((text) => process.stdout.write(text)),
+  );
 }
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

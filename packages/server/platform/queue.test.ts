@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createTestDatabase } from '../testing/test-database.ts';
@@ -7,6 +8,20 @@ import { createLogger } from './log.ts';
 import { defineJob, prepareQueue, Queue } from './queue.ts';
 
 const log = createLogger('silent');
+
+/** What a queue logged, as objects. */
+function listen() {
+  const lines: { msg: string; job: string; attempt: number; before?: string; backupId?: string; secret?: string }[] =
+    [];
+  const sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      const line = JSON.parse(String(chunk));
+      if (line.job !== undefined) lines.push(line);
+      done();
+    },
+  });
+  return { log: createLogger('info', sink), lines };
+}
 const countJob = defineJob({
   name: 'count',
   schema: z.object({ n: z.int() }),
@@ -22,7 +37,12 @@ const onceJob = defineJob({
   timeoutSeconds: 60,
   exclusive: true,
 });
-const jobs = [countJob, onceJob];
+const namedJob = defineJob({
+  ...countJob,
+  name: 'named',
+  schema: z.object({ backupId: z.string(), secret: z.string() }),
+});
+const jobs = [countJob, onceJob, namedJob];
 
 let drop: () => Promise<void>;
 let database: Database;
@@ -95,21 +115,57 @@ test('an exclusive job with the same key waits or runs once, whoever asks', asyn
   await queue.close(1000);
 });
 
-test('a job that is running when the service stops is told so and handed back', async () => {
-  const first = new Queue({ url, jobs, log }, false);
+test('a job that is running when the service stops is told so and handed back; the log tells who took it over', async () => {
+  const [here, there] = [listen(), listen()];
+  const first = new Queue({ url, jobs, log: here.log }, false);
   await first.start();
   let running = false;
-  await first.work(countJob, 1, async ({ signal }) => {
+  await first.work(namedJob, 1, async ({ signal }) => {
     running = true;
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('handed back'))));
   });
-  await database.system((transaction) => first.enqueue(transaction, countJob, { n: 77 }));
+  const data = { backupId: 'bkp_1', secret: 'hush' };
+  await database.system((transaction) => first.enqueue(transaction, namedJob, data));
   await until(() => running);
   await first.close(2000);
-  const second = new Queue({ url, jobs, log }, false);
+  expect(here.lines.map(({ msg }) => msg)).toEqual(['a job begins', 'a job was handed back']);
+  const second = new Queue({ url, jobs, log: there.log }, false);
   await second.start();
-  const seen: number[] = [];
-  await second.work(countJob, 1, async ({ data }) => void seen.push(data.n));
-  await until(() => seen.includes(77));
+  await second.work(namedJob, 1, async () => undefined);
+  await until(() => there.lines.length === 2);
   await second.close(1000);
+  expect(there.lines).toMatchObject([
+    { msg: 'a job is taken over', job: 'named', attempt: 2, before: 'handed back', backupId: 'bkp_1' },
+    { msg: 'a job ended', job: 'named', attempt: 2, durationMs: expect.any(Number) },
+  ]);
+  expect(JSON.stringify([here.lines, there.lines])).not.toContain('hush');
+});
+
+test('a job that does not stop in time is handed back too, and one that fails is tried again until it is given up', async () => {
+  const stubborn = listen();
+  const first = new Queue({ url, jobs, log: stubborn.log }, false);
+  await first.start();
+  await first.work(countJob, 1, () => new Promise(() => undefined));
+  await database.system((transaction) => first.enqueue(transaction, countJob, { n: 1 }));
+  await until(() => stubborn.lines.length === 1);
+  await first.close(1000);
+  expect(stubborn.lines.map(({ msg }) => msg)).toEqual(['a job begins', 'a job was handed back']);
+
+  const failing = listen();
+  const second = new Queue({ url, jobs, log: failing.log }, false);
+  await second.start();
+  await second.work(countJob, 1, async () => {
+    throw new Error('no');
+  });
+  await until(() => failing.lines.length === 6);
+  await second.close(1000);
+  expect(failing.lines.map(({ msg, attempt }) => `${msg} ${attempt}`)).toEqual([
+    'a job is taken over 2',
+    'a job will be tried again 2',
+    'a job is taken over 3',
+    'a job will be tried again 3',
+    'a job is taken over 4',
+    'a job was given up 4',
+  ]);
+  expect(failing.lines[0]?.before).toMatch(/shut down/);
 });

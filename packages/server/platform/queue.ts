@@ -1,6 +1,7 @@
-import { type ConstructorOptions, PgBoss } from 'pg-boss';
+import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import type { z } from 'zod';
 import { connectionLimits, type Transaction } from './database/database.ts';
+import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
 
 /** How the queue treats a kind of job. */
@@ -101,6 +102,7 @@ async function prepareJobQueue(boss: PgBoss, job: JobSettings, exists: boolean):
 export class Queue {
   readonly #boss: PgBoss;
   readonly #log: Logger;
+  readonly #jobLog: JobLog;
   readonly #stopping = new AbortController();
   #supervising = false;
 
@@ -124,6 +126,7 @@ export class Queue {
     };
     this.#boss = new PgBoss(settings);
     this.#log = options.log;
+    this.#jobLog = new JobLog(options.log);
     this.#supervising = supervise;
     this.#boss.on('error', (error) => this.#log.warn({ err: error }, 'the queue had trouble; it goes on'));
     this.#boss.on('warning', (warning) => this.#log.debug({ warning }, 'queue warning'));
@@ -167,24 +170,40 @@ export class Queue {
       notifyPollingIntervalSeconds: 5,
       heartbeatRefreshSeconds: 3,
       batchSize: 1,
-    };
+      includeMetadata: true,
+    } as const;
     let workerId = '';
-    workerId = await this.#boss.work<Data>(job.name, options, async ([claimed]) => {
+    workerId = await this.#boss.work(job.name, options, async ([claimed]: JobWithMetadata<Data>[]) => {
       if (!claimed) return;
       this.#boss.notifyWorker(workerId);
-      await handler({
-        id: claimed.id,
-        data: job.schema.parse(claimed.data),
-        attempt: claimed.retryCount + 1,
-        lastAttempt: claimed.retryCount >= job.retryLimit,
-        signal: AbortSignal.any([claimed.signal, this.#stopping.signal]),
-      });
+      await this.#run(job, claimed, handler);
     });
+  }
+
+  async #run<Data extends object>(
+    job: JobDefinition<Data>,
+    claimed: JobWithMetadata<Data>,
+    handler: JobHandler<Data>,
+  ): Promise<void> {
+    const { id, retryCount, data, output } = claimed;
+    const attempt = retryCount + 1;
+    const lastAttempt = retryCount >= job.retryLimit;
+    this.#jobLog.began({ id, name: job.name, attempt, data, before: output });
+    try {
+      const signal = AbortSignal.any([claimed.signal, this.#stopping.signal]);
+      await handler({ id, data: job.schema.parse(data), attempt, lastAttempt, signal });
+      this.#jobLog.ended(id);
+    } catch (error) {
+      this.#jobLog.failed(id, lastAttempt);
+      throw error;
+    }
   }
 
   /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */
   async close(graceMs: number): Promise<void> {
+    this.#jobLog.stopping();
     this.#stopping.abort(new Error('the service is shutting down'));
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
+    this.#jobLog.stopped();
   }
 }

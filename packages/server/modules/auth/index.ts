@@ -12,6 +12,7 @@ import { SessionActivity } from './sessions/session-activity.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { IdentityProvider } from './sign-in/identity-provider.ts';
 import { type CreateOrganization, LocalSignIn } from './sign-in/local-sign-in.ts';
+import { requireProvider } from './sign-in/require-provider.ts';
 import { SignIn } from './sign-in/sign-in.ts';
 import { SignInFlows } from './sign-in/sign-in-flows.ts';
 import { AccessTokens } from './tokens/access-tokens.ts';
@@ -39,6 +40,8 @@ export interface AuthDependencies {
 export interface AuthModule {
   module: Module;
   authenticator: Authenticator;
+  /** Whether people can sign in at all: while nobody could before, a provider that cannot be used is a fault of the start. */
+  requireProvider: () => Promise<void>;
   /** The one-time link of a fresh installation, made anew at each start. */
   signInLink: () => Promise<string | undefined>;
   /** The consent a person gave at sign-in, for the projects they connected with it. Null when there is none. */
@@ -118,6 +121,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
       activity,
       sessions: new SessionActivity({ database, clock, log }),
     }),
+    requireProvider: () => requireProvider(platform, provider, dependencies.organizationsExist),
     signInLink: () => local.link(),
     providerRefreshToken: (userId) =>
       database.system((transaction) => readProviderRefreshToken(transaction, userId, keyring)),

@@ -92,6 +92,19 @@ export class IdentityProvider {
     );
   }
 
+  /** Why the provider cannot be used, if it cannot: its address is wrong, or it is away. */
+  async trouble(): Promise<string | undefined> {
+    this.#discovered ??= this.#discover();
+    this.#discoveredAtMs = this.#clock.now().getTime();
+    try {
+      await this.#discovered;
+      return undefined;
+    } catch (error) {
+      this.#discovered = undefined;
+      return describe(error);
+    }
+  }
+
   async #exchange(grant: Grant): Promise<ProviderIdentity> {
     const configurations = await this.#configurations();
     for (const [index, configuration] of configurations.entries()) {
@@ -175,5 +188,5 @@ function describe(error: unknown): string {
   if (error instanceof oidc.ResponseBodyError) return `${error.status} ${error.error}`;
   if (error instanceof oidc.ClientError) return error.code ?? error.name;
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return cause?.code ?? (error instanceof Error ? error.name : 'unknown');
+  return cause?.code ?? cause?.message ?? (error instanceof Error ? error.name : 'unknown');
 }

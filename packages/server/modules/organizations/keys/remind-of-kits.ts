@@ -9,6 +9,6 @@ export async function remindOfKits({ database, log }: OrganizationsContext): Pro
   if (organizations.length === 0) return;
   log.warn(
     { organizations: organizations.map(({ id }) => id) },
-    'take the recovery kit: POST /api/v1/organizations/current/recovery-kit as the owner, or `holdfast recovery-kit`',
+    'the recovery kit was never taken; the owner takes it with `holdfast recovery-kit`',
   );
 }

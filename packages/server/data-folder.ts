@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { StartFailure } from './platform/start-failure.ts';
+import { folderSentence } from './start-failure.ts';
+
+/** Whether anything of this configuration lies on the disk. */
+export function needsDataFolder(config: Config): boolean {
+  return !config.DATABASE_URL || !config.MASTER_KEY || config.ALLOW_LOCAL_STORAGE;
+}
+
+/** Noticed at the start rather than by the first backup. */
+export async function requireDataFolder(config: Config): Promise<void> {
+  if (!needsDataFolder(config)) return;
+  const folder = config.HOLDFAST_DATA;
+  const probe = join(folder, `.probe-${randomUUID()}`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(probe, 'written to see whether it can be', { flush: true });
+  } catch (error) {
+    throw new StartFailure(folderSentence(folder, (error as NodeJS.ErrnoException).code));
+  } finally {
+    await rm(probe, { force: true }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,71 @@
+import { type Config, ConfigurationError } from './config.ts';
+import { DataFolderInUse } from './platform/database/embedded-postgres.ts';
+import { StartFailure } from './platform/start-failure.ts';
+
+type SystemError = NodeJS.ErrnoException & { address?: string; port?: number };
+
+/** How a start that failed is told: a sentence for what an operator can mend, everything known for what nobody foresaw. */
+export function describeStartFailure(error: unknown, config: Config | undefined): string {
+  if (error instanceof ConfigurationError || error instanceof DataFolderInUse || error instanceof StartFailure)
+    return error.message;
+  const sentence = config === undefined ? undefined : sentenceOf(innermost(error), config);
+  return sentence ?? (error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+function sentenceOf(error: SystemError, config: Config): string | undefined {
+  if (error.syscall === 'listen' || error.syscall === 'bind') return listenSentence(error, config);
+  if (config.DATABASE_URL) {
+    const sentence = databaseSentence(error, config.DATABASE_APP_URL ?? config.DATABASE_URL);
+    if (sentence !== undefined) return sentence;
+  }
+  if (error.path !== undefined && error.code !== undefined)
+    return folderSentence(config.HOLDFAST_DATA, error.code, error.path);
+  return undefined;
+}
+
+function listenSentence({ code }: SystemError, { HOST, PORT }: Config): string {
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'is in use by another program. Stop it, or set PORT to another one.',
+    EACCES: 'may not be used by this user. Set PORT to one above 1023, or let a proxy listen there.',
+    EADDRNOTAVAIL: 'cannot be used: this machine has no such address. Set HOST to one that it has.',
+    ENOTFOUND: 'cannot be used: the name in HOST is not known.',
+  };
+  return `Port ${PORT} on ${HOST} ${reasons[code ?? ''] ?? `cannot be used (${code}).`}`;
+}
+
+const passwordCodes = new Set(['28P01', '28000']);
+const awayCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** The address without the password in it. */
+function databaseSentence({ code, message }: SystemError, address: string): string | undefined {
+  const { username, host, pathname } = new URL(address);
+  const place = `The database at ${host}`;
+  if (passwordCodes.has(code ?? ''))
+    return `${place} refused ${decodeURIComponent(username)}: check the user and the password in DATABASE_URL.`;
+  if (code === '3D000') return `${place} has no database ${pathname.slice(1)}: create it, or correct DATABASE_URL.`;
+  if (awayCodes.has(code ?? '') || /timeout expired|terminated due to connection timeout/.test(message))
+    return `${place} cannot be reached (${code ?? 'it does not answer'}): check DATABASE_URL and that the server runs.`;
+  if (code === '42501')
+    return `${place} refused what the start needs: ${message}. See docs/operations.md for its roles.`;
+  return undefined;
+}
+
+export function folderSentence(folder: string, code: string | undefined, path = folder): string {
+  const reasons: Readonly<Record<string, string>> = {
+    EACCES: 'this user may not write there',
+    EPERM: 'this user may not write there',
+    EROFS: 'the file system is read-only',
+    ENOTDIR: 'a part of the path is no folder',
+    EEXIST: 'it is no folder',
+    ENOSPC: 'the disk is full',
+  };
+  const reason = reasons[code ?? ''] ?? `it cannot be made or written (${code})`;
+  const at = path === folder ? '' : ` (at ${path})`;
+  return `The data folder ${folder} cannot be used: ${reason}${at}. Set HOLDFAST_DATA to a folder that can be written.`;
+}
+
+/** Several addresses of one name fail together; the first tells as much as all. */
+function innermost(error: unknown): SystemError {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0];
+  return error instanceof Error ? error : new Error(String(error));
+}
