@@ -103,6 +103,7 @@ export class Queue {
   readonly #boss: PgBoss;
   readonly #log: Logger;
   readonly #jobLog: JobLog;
+  readonly #worked = new Set<string>();
   readonly #stopping = new AbortController();
   #supervising = false;
 
@@ -160,6 +161,7 @@ export class Queue {
     concurrency: number,
     handler: JobHandler<Data>,
   ): Promise<void> {
+    this.#worked.add(job.name);
     for (let place = 0; place < concurrency; place++) await this.#workOne(job, handler);
   }
 
@@ -202,6 +204,8 @@ export class Queue {
   /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */
   async close(graceMs: number): Promise<void> {
     this.#jobLog.stopping();
+    // First no more work is taken: a job that was handed back would be claimed here again, and lose an attempt.
+    await Promise.all([...this.#worked].map((name) => this.#boss.offWork(name, { wait: false })));
     this.#stopping.abort(new Error('the service is shutting down'));
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
     this.#jobLog.stopped();
