@@ -55,6 +55,8 @@ test(
   async () => {
     const seen = new Map<string, number>();
     const faults: string[] = [];
+    const warned = (warning: Error) => void faults.push(`the process warned: ${warning.stack ?? warning.message}`);
+    process.on('warning', warned);
     for (let first = 0; first < fuzzCases && faults.length < 20; first += casesPerWorld) {
       const world = await createApiWorld(app, firestore);
       const count = Math.min(casesPerWorld, fuzzCases - first);
@@ -66,6 +68,7 @@ test(
         );
       }
     }
+    process.off('warning', warned);
     report(seen);
     expect(faults).toEqual([]);
   },

@@ -68,7 +68,7 @@ const variables = z.object({
   DATABASE_APP_URL: url
     .optional()
     .describe(
-      'Login the running service uses, when the one in DATABASE_URL may not create roles. It must be a member of holdfast_tenant and holdfast_system, without inheriting them.',
+      'Login the running service uses, when the one in DATABASE_URL may not create roles. It must be a member of holdfast_tenant, holdfast_system and holdfast_queue, without inheriting them.',
     ),
   DATABASE_POOL_SIZE: z.coerce
     .number()

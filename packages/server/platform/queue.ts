@@ -1,6 +1,7 @@
 import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import type { z } from 'zod';
-import { connectionLimits, type Transaction } from './database/database.ts';
+import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
+import { queueRole } from './database/queue-grants.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
 
@@ -47,8 +48,10 @@ export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 const heartbeatSeconds = 10;
 const schema = 'pgboss';
 
-/** The same limits as everywhere, in the form that the queue hands on to its connections. */
+/** The role of the queue's own connections, and the same limits as everywhere, in the form in which they are handed on. */
 export const queueSessionOptions = [
+  `-c role=${queueRole}`,
+  searchPathOption,
   `-c statement_timeout=${connectionLimits.statement_timeout}`,
   `-c lock_timeout=${connectionLimits.lock_timeout}`,
   `-c idle_in_transaction_session_timeout=${connectionLimits.idle_in_transaction_session_timeout}`,

@@ -56,11 +56,15 @@ export const connectionLimits = {
   idle_in_transaction_session_timeout: 2 * minuteMs,
 };
 
+/** Temporary tables are looked for last: one that was planted on a connection must not stand in for a table of ours. */
+export const searchPathOption = '-c search_path=public,pg_temp';
+
 export function connectDatabase(options: DatabaseOptions): Database {
   const connection = {
     connectionString: options.url,
     application_name: 'holdfast',
     keepAlive: true,
+    options: searchPathOption,
     ...connectionLimits,
   };
   const pool = new pg.Pool({

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { organizations } from '../../modules/organizations/tables.ts';
 import { asOwner } from '../../testing/people.ts';
@@ -74,6 +75,76 @@ test('the organization of a transaction does not outlive it on the pooled connec
   );
   expect(new Set(settings.map(([row]) => row?.value ?? ''))).toEqual(new Set(['']));
 });
+
+test('temporary tables and functions that somebody planted on a connection stand in for none of ours', async () => {
+  const { database, ids } = app.platform;
+  const seen = await database.tenant('org_A', async ({ client }) => {
+    await client.query(`create temp table organizations on commit drop as select 'org_PLANTED' as id`);
+    await client.query(
+      `create function pg_temp.current_setting(text, boolean) returns text language sql as $$ select 'org_B' $$`,
+    );
+    return (await client.query('select id from organizations')).rows;
+  });
+  expect(seen).toEqual([{ id: 'org_A' }]);
+  const planted = `
+    create temp table service_accounts (id text, organization_id text, key_hash text, email text, permissions jsonb,
+      previous_key_hash text, previous_key_valid_until timestamptz, last_used_at timestamptz);
+    insert into service_accounts values ('${ids.next('sa')}', 'org_B', 'planted', 'x', '[]');`;
+  await asLogin(async (client) => {
+    await client.query(planted);
+    const { rows } = await client.query(`select * from holdfast_identify_key('planted', now())`);
+    expect(rows).toEqual([]);
+  });
+  const paths = await asOwner(app.databaseUrl, (client) =>
+    client.query(
+      `select proname from pg_proc where pronamespace = 'public'::regnamespace and proname like 'holdfast%'
+         and not coalesce(array_to_string(proconfig, ',') ~ 'search_path=.*pg_temp$', false)`,
+    ),
+  );
+  expect(paths.rows).toEqual([]);
+});
+
+test('a tenant adds jobs of its own to the queue and does nothing else there; the bare login does nothing at all', async () => {
+  const { database } = app.platform;
+  const add = (organizationId: string) =>
+    `insert into pgboss.job_common (name, data) values ('send-mail', '{"organizationId":"${organizationId}"}') returning id`;
+  const asTenant = (text: string) =>
+    database.tenant('org_A', async ({ client }) => (await client.query(text)).rowCount);
+  expect(await asTenant(add('org_A'))).toBe(1);
+  await database.system(({ client }) => client.query(add('org_B')));
+  expect(await asTenant('select id from pgboss.job_common')).toBe(1);
+  const refused = [
+    add('org_B'),
+    'select data from pgboss.job_common',
+    'select * from pgboss.job',
+    'update pgboss.job_common set priority = 9',
+    'delete from pgboss.job_common',
+    'update pgboss.queue set retry_limit = 0',
+    'select * from pgboss.queue',
+    `select pgboss.delete_queue('send-mail')`,
+  ];
+  for (const text of refused)
+    await expect(asTenant(text), text).rejects.toThrow(/permission denied|row-level security/);
+  await asLogin(async (client) => {
+    for (const text of [add('org_A'), ...refused])
+      await expect(client.query(text), text).rejects.toThrow(/permission denied/);
+  });
+  await database.system(({ client }) => client.query(`delete from pgboss.job where name = 'send-mail'`));
+});
+
+/** As the service logs in, without any of the roles it puts on. */
+async function asLogin(work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const url = new URL(app.databaseUrl);
+  url.username = `holdfast_login_${url.pathname.slice(1)}`;
+  url.password = app.platform.keyring.derive('database login').toString('base64url');
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
 
 test('every table has row-level security with a policy, and the login neither owns nor bypasses anything', async () => {
   const found = await asOwner(app.databaseUrl, async (client) => ({

@@ -6,11 +6,14 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { queueGrants, queueRole } from './queue-grants.ts';
 
 /** Serialises the start of several processes on one database. */
 const migrationLock = 0x48f0;
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
 const oldestVersion = 140_000;
+/** What the login puts on: a tenant's work, work across tenants, and the queue's own. */
+const groupRoles = ['holdfast_tenant', 'holdfast_system', queueRole];
 const migrationLimits = { lock: '60s', statement: '30min' };
 
 export interface MigrationOptions {
@@ -64,6 +67,7 @@ async function fingerprintOf(options: MigrationOptions): Promise<string> {
   const parts = [
     journal,
     grant.toString(),
+    queueGrants.toString(),
     options.appUrl ?? '',
     options.appPassword,
     ...options.functions,
@@ -99,7 +103,7 @@ async function requireVersion(client: pg.Client): Promise<void> {
 
 /** Roles belong to the whole server, so another database's start may make them at the same moment. */
 async function ensureGroupRoles(client: pg.Client): Promise<void> {
-  for (const role of ['holdfast_tenant', 'holdfast_system']) await ensureRole(client, role, 'nologin nobypassrls');
+  for (const role of groupRoles) await ensureRole(client, role, 'nologin nobypassrls');
 }
 
 async function ensureRole(client: pg.Client, role: string, attributes: string): Promise<void> {
@@ -122,7 +126,7 @@ async function ensureLoginRole(client: pg.Client, options: MigrationOptions): Pr
   await ensureRole(client, role, 'login noinherit nobypassrls');
   const password = pg.escapeLiteral(options.appPassword);
   await client.query(`alter role ${pg.escapeIdentifier(role)} login noinherit password ${password}`);
-  await client.query(`grant holdfast_tenant, holdfast_system to ${pg.escapeIdentifier(role)}`);
+  await client.query(`grant ${groupRoles.join(', ')} to ${pg.escapeIdentifier(role)}`);
   return loginUrl(client, options);
 }
 
@@ -155,15 +159,11 @@ async function grant(client: pg.Client, login: string): Promise<void> {
       ...(tenant ? [`grant ${tenantRights} on ${table} to holdfast_tenant`] : []),
     ];
   });
-  const queueUsers = `holdfast_tenant, holdfast_system, ${pg.escapeIdentifier(login)}`;
   statements.push(
     'grant usage on schema public to holdfast_tenant, holdfast_system',
     `grant usage on schema public to ${pg.escapeIdentifier(login)}`,
-    `grant usage on schema pgboss to ${queueUsers}`,
-    `grant select, insert, update, delete on all tables in schema pgboss to ${queueUsers}`,
-    `grant usage on all sequences in schema pgboss to ${queueUsers}`,
-    `grant execute on all functions in schema pgboss to ${queueUsers}`,
     `grant execute on all functions in schema public to ${pg.escapeIdentifier(login)}`,
+    ...(await queueGrants(client, login)),
   );
   await client.query(statements.join(';\n'));
 }

@@ -14,7 +14,8 @@ export class Notices {
 
   constructor(config: pg.ClientConfig, log: Logger) {
     this.#connection = new DedicatedConnection({
-      config,
+      // Several subscribe, or wait to be ready, at once.
+      config: { ...config, pipeline: true } as pg.ClientConfig,
       log,
       purpose: 'notices',
       onConnect: (client) => this.#listenOn(client),
