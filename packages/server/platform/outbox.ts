@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Transaction } from './database/database.ts';
 import { outboxEvents } from './database/tables.ts';
+import { notify } from './database/transaction-statements.ts';
 import type { EventPayload } from './event-payload.ts';
 import type { Ids } from './ids.ts';
 
@@ -39,7 +40,7 @@ export class Outbox {
     const createdAt = this.#clock.now();
     const rows = events.map((event) => ({ id: this.#ids.next('evt'), ...event, createdAt }));
     await transaction.orm.insert(outboxEvents).values(rows);
-    await transaction.client.query(`notify ${outboxChannel}`);
+    await notify(transaction, outboxChannel);
     for (const listener of this.#listeners) await listener(transaction, events);
     return rows.map(({ id }) => id);
   }

@@ -7,7 +7,7 @@ import { removeOldDeliveries } from './log/retention.ts';
 import { WebhookSecrets } from './requests/webhook-secrets.ts';
 import { webhookHandlers } from './routes.ts';
 import { AfterSending } from './sending/after-sending.ts';
-import { DeliveryQueue } from './sending/delivery-queue.ts';
+import { DeliveryQueue } from './sending/delivery-queue-store.ts';
 import { deliveriesChannel } from './sending/dispatch-store.ts';
 import { Dispatcher } from './sending/dispatcher.ts';
 import { finalEventHandler, finalEventJob } from './sending/final-event.job.ts';

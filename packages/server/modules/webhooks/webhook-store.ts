@@ -33,6 +33,13 @@ export const webhookStore = {
     return (await orm.select().from(webhooks).where(is(organizationId, id)).for('update'))[0];
   },
 
+  async enabledOf({ orm }: Transaction, organizationId: string): Promise<WebhookRow[]> {
+    return orm
+      .select()
+      .from(webhooks)
+      .where(and(eq(webhooks.organizationId, organizationId), eq(webhooks.enabled, true)));
+  },
+
   async update({ orm }: Transaction, row: WebhookRow, change: Partial<NewWebhook>): Promise<WebhookRow> {
     const [updated] = await orm
       .update(webhooks)

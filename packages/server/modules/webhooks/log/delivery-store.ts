@@ -116,6 +116,26 @@ export const deliveryStore = {
     await orm.insert(webhookDeliveries).values(delivery);
     await orm.insert(webhookAttempts).values(attempt);
   },
+
+  /** Removes so many old deliveries at most, and tells how many; works across organizations. */
+  async removeBefore({ client }: Transaction, cut: Date, limit: number): Promise<number> {
+    const removed = await client.query(
+      'delete from webhook_deliveries where id in (select id from webhook_deliveries where created_at < $1 limit $2)',
+      [cut, limit],
+    );
+    return removed.rowCount ?? 0;
+  },
+
+  /** The same for events. An event outlives its deliveries, because retries read it. */
+  async removeEventsBefore({ client }: Transaction, cut: Date, limit: number): Promise<number> {
+    const removed = await client.query(
+      `delete from outbox_events where id in (
+         select id from outbox_events e where created_at < $1 and dispatched_at is not null
+            and not exists (select 1 from webhook_deliveries d where d.event_id = e.id) limit $2)`,
+      [cut, limit],
+    );
+    return removed.rowCount ?? 0;
+  },
 };
 
 function is(organizationId: string, webhookId: string, id: string) {

@@ -1,5 +1,5 @@
 import { auditEntry, type Caller, type WebhooksContext } from '../context.ts';
-import { deliveriesChannel } from '../sending/dispatch-store.ts';
+import { announceDeliveries } from '../sending/dispatch-store.ts';
 import { webhookStore } from '../webhook-store.ts';
 import { type DeliveryRow, deliveryStore } from './delivery-store.ts';
 
@@ -15,7 +15,7 @@ export async function retryDelivery(
     await webhookStore.get(transaction, organizationId, webhookId);
     const now = platform.clock.now();
     const row = await deliveryStore.makeDue(transaction, organizationId, webhookId, deliveryId, now);
-    await transaction.client.query(`notify ${deliveriesChannel}`);
+    await announceDeliveries(transaction);
     await audit.write(transaction, auditEntry(caller, 'webhook.delivery_retried', webhookId, { deliveryId }));
     return row;
   });
@@ -32,7 +32,7 @@ export async function recoverDeliveries(
   return platform.database.tenant(organizationId, async (transaction) => {
     await webhookStore.get(transaction, organizationId, webhookId);
     const recovered = await deliveryStore.recover(transaction, organizationId, webhookId, since, platform.clock.now());
-    await transaction.client.query(`notify ${deliveriesChannel}`);
+    await announceDeliveries(transaction);
     const details = { since: since.toISOString(), recovered };
     await audit.write(transaction, auditEntry(caller, 'webhook.recovered', webhookId, details));
     return recovered;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asOwner, foundOrganization } from '../../../testing/people.ts';
 import { removeOldDeliveries } from '../log/retention.ts';
 import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
-import { DeliveryQueue, type FinishedAttempt } from './delivery-queue.ts';
+import { DeliveryQueue, type FinishedAttempt } from './delivery-queue-store.ts';
 
 /** A service that dispatches and delivers nothing, so that the queue is the test's alone. */
 let house: WebhookHouse;

@@ -1,9 +1,17 @@
+import { and, eq, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { outboxEvents } from '../../../platform/database/tables.ts';
+import { notify } from '../../../platform/database/transaction-statements.ts';
 import type { EventPayload } from '../../../platform/event-payload.ts';
+import type { EventRow } from '../log/delivery-store.ts';
 import type { Subscriber } from './subscription.ts';
 
 /** Wakes the senders of all processes as soon as there is something to send. */
 export const deliveriesChannel = 'holdfast_deliveries';
+
+export async function announceDeliveries(transaction: Transaction): Promise<void> {
+  await notify(transaction, deliveriesChannel);
+}
 
 /** An event that waits, held by the transaction that asked for it. */
 export interface WaitingEvent {
@@ -109,9 +117,9 @@ export const dispatchStore = {
     return rows;
   },
 
-  async insert({ client }: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
-    await client.query(insertStatement, [JSON.stringify(deliveries)]);
-    await client.query(`notify ${deliveriesChannel}`);
+  async insert(transaction: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
+    await transaction.client.query(insertStatement, [JSON.stringify(deliveries)]);
+    await announceDeliveries(transaction);
   },
 
   async markDispatched({ client }: Transaction, eventIds: readonly string[], now: Date): Promise<void> {
@@ -120,5 +128,20 @@ export const dispatchStore = {
 
   async setAside({ client }: Transaction, eventId: string, until: Date): Promise<void> {
     await client.query('update outbox_events set set_aside_until = $2 where id = $1', [eventId, until]);
+  },
+
+  /** The event that tells of the end of the organization, if it has not been dispatched. */
+  async finalEvent({ orm }: Transaction, organizationId: string): Promise<EventRow | undefined> {
+    const [event] = await orm
+      .select()
+      .from(outboxEvents)
+      .where(
+        and(
+          eq(outboxEvents.organizationId, organizationId),
+          isNull(outboxEvents.dispatchedAt),
+          eq(outboxEvents.type, 'organization.deleted'),
+        ),
+      );
+    return event;
   },
 };

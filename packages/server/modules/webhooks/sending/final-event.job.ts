@@ -1,13 +1,12 @@
-import { and, eq, isNull } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { outboxEvents } from '../../../platform/database/tables.ts';
 import type { EventPayload } from '../../../platform/event-payload.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { defineJob, type JobHandler } from '../../../platform/queue.ts';
 import { type RequestFacts, renderRequest } from '../requests/render-request.ts';
 import { WebhookSecrets } from '../requests/webhook-secrets.ts';
-import { webhooks } from '../tables.ts';
+import { webhookStore } from '../webhook-store.ts';
+import { dispatchStore } from './dispatch-store.ts';
 import { post } from './post.ts';
 import { automaticAttempts } from './retry-policy.ts';
 import { wants } from './subscription.ts';
@@ -37,15 +36,9 @@ interface FinalEvent {
 export function sendFinalEvents({ keyring, clock, ids, queue }: Platform) {
   const secrets = new WebhookSecrets(keyring);
   return async (transaction: Transaction, organizationId: string): Promise<void> => {
-    const { orm } = transaction;
-    const ofOrganization = and(eq(outboxEvents.organizationId, organizationId), isNull(outboxEvents.dispatchedAt));
-    const [event] = await orm
-      .select()
-      .from(outboxEvents)
-      .where(and(ofOrganization, eq(outboxEvents.type, 'organization.deleted')));
+    const event = await dispatchStore.finalEvent(transaction, organizationId);
     if (!event) return;
-    const mine = and(eq(webhooks.organizationId, organizationId), eq(webhooks.enabled, true));
-    for (const row of await orm.select().from(webhooks).where(mine)) {
+    for (const row of await webhookStore.enabledOf(transaction, organizationId)) {
       if (!wants(row, event.type, event.payload)) continue;
       const { id, type, createdAt, payload } = event;
       const finalEvent: FinalEvent = {

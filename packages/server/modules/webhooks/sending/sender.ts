@@ -5,7 +5,12 @@ import type { Logger } from '../../../platform/log.ts';
 import { Wake } from '../../../platform/wake.ts';
 import { type RenderedRequest, renderRequest } from '../requests/render-request.ts';
 import type { WebhookSecrets } from '../requests/webhook-secrets.ts';
-import { type ClaimedDelivery, type DeliveryQueue, type FinishedAttempt, leaseRenewalMs } from './delivery-queue.ts';
+import {
+  type ClaimedDelivery,
+  type DeliveryQueue,
+  type FinishedAttempt,
+  leaseRenewalMs,
+} from './delivery-queue-store.ts';
 import { type Outcome, post } from './post.ts';
 import { nextAttempt, parseRetryAfter } from './retry-policy.ts';
 import { Slots } from './slots.ts';

@@ -2,6 +2,7 @@ import { inArray } from 'drizzle-orm';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import type { EventPayload } from '../../../platform/event-payload.ts';
+import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { webhooks } from '../tables.ts';
 import { perOrganizationMax, perWebhookInitial } from './slots.ts';
 
@@ -43,8 +44,8 @@ export const leaseRenewalMs = 5000;
 /**
  * Visits each webhook that has something pending by skipping through the index, so that its cost follows the number
  * of such webhooks and not of deliveries, and takes from each no more than it has room for. Organizations take turns, and
- * none gets more than its room: a long backlog of one cannot push aside another. What happened before an organization was deleted is still told; retries, except those of
- * its last event, wait for its recovery.
+ * none gets more than its room: a long backlog of one cannot push aside another. What happened before an organization
+ * was deleted is still told; retries, except those of its last event, wait for its recovery.
  */
 const claimStatement = `
   with recursive busy (webhook_id) as (
@@ -54,11 +55,10 @@ const claimStatement = `
              where d.status = 'pending' and d.webhook_id > busy.webhook_id order by d.webhook_id limit 1)
       from busy where busy.webhook_id is not null
   ), room as (
-    select w.id, w.organization_id, o.deleted_at, coalesce(own.free, ${perWebhookInitial}) as free,
+    select w.id, w.organization_id, ${isActiveOrganizationSql('w.organization_id')} as is_active, coalesce(own.free, ${perWebhookInitial}) as free,
            coalesce(shared.free, ${perOrganizationMax}) as free_of_organization
       from busy
       join webhooks w on w.id = busy.webhook_id
-      join organizations o on o.id = w.organization_id
       left join unnest($3::text[], $4::int[]) as own (id, free) on own.id = w.id
       left join unnest($5::text[], $6::int[]) as shared (id, free) on shared.id = w.organization_id
   ), due as (
@@ -68,7 +68,7 @@ const claimStatement = `
       select d.id, d.next_attempt_at from webhook_deliveries d
        where d.webhook_id = room.id and d.status = 'pending' and d.next_attempt_at <= $1
          and (d.lease_until is null or d.lease_until < now())
-         and (room.deleted_at is null or d.attempts = 0 or d.event_type = 'organization.deleted')
+         and (room.is_active or d.attempts = 0 or d.event_type = 'organization.deleted')
        order by d.next_attempt_at limit least(room.free, room.free_of_organization)
          for update skip locked
     ) due
