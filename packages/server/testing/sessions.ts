@@ -1,4 +1,4 @@
-import { issueExchangeCode } from '../modules/auth/sign-in/one-time-codes.ts';
+import { issueExchangeCode } from '../modules/auth/sign-in/one-time-code-store.ts';
 import { AccessTokens } from '../modules/auth/tokens/access-tokens.ts';
 import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/tokens/signing-keys.ts';
 import type { TestApp } from './test-app.ts';

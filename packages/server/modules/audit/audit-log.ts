@@ -2,7 +2,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Caller, Principal, RequestOrigin } from '../../platform/principal.ts';
-import { type AuditContent, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
+import { appendRow } from './audit-store.ts';
+import type { AuditContent } from './chain-hash.ts';
 import { storableDetails, storableLine } from './storable.ts';
 
 export interface AuditEntry {
@@ -37,21 +38,6 @@ export function actorOf(principal: Principal): AuditActor {
   return { type: 'anonymous', id: null, email: null };
 }
 
-/** One round trip: the chain's end moves under its row lock, and the row takes its place behind it. */
-const writeStatement = `
-  with chain as (
-    insert into audit_chains as chain (organization_id, position, previous_hash, hash)
-    values ($1, 1, '${chainStart}', ${chainHashSql(`'${chainStart}'`, `'1'`, '$2::text')})
-    on conflict (organization_id) do update set
-      position = chain.position + 1,
-      previous_hash = chain.hash,
-      hash = ${chainHashSql('chain.hash', '(chain.position + 1)::text', '$2::text')}
-    returning position, previous_hash, hash
-  )
-  insert into audit_logs (organization_id, id, timestamp, action, actor_type, actor_id, actor_email, resource_type,
-    resource_id, ip, user_agent, location, request_id, details, position, previous_hash, hash)
-  select $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb, position, previous_hash, hash from chain`;
-
 /**
  * Writes audit rows in the transaction of the change they tell of. Each row's hash covers its content and the hash
  * before it, so a changed, removed or inserted row breaks the chain of its organization.
@@ -81,28 +67,7 @@ export class AuditLog {
   }
 
   async write(transaction: Transaction, entry: AuditEntry): Promise<void> {
-    const row = this.#content(entry);
-    await transaction.client.query({
-      name: 'holdfast_audit_write',
-      text: writeStatement,
-      values: [
-        row.organizationId,
-        contentHash(row),
-        row.id,
-        row.timestamp,
-        row.action,
-        row.actorType,
-        row.actorId,
-        row.actorEmail,
-        row.resourceType,
-        row.resourceId,
-        row.ip,
-        row.userAgent,
-        row.location,
-        row.requestId,
-        JSON.stringify(row.details),
-      ],
-    });
+    await appendRow(transaction, this.#content(entry));
   }
 
   #content(entry: AuditEntry): AuditContent {

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, gte, lt, type SQL } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
-import type { AuditRow } from './chain-hash.ts';
+import { type AuditContent, type AuditRow, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
 import { auditCheckpoints, auditLogs } from './tables.ts';
 
 export interface AuditFilters {
@@ -13,6 +13,46 @@ export interface AuditFilters {
 }
 
 export type Checkpoint = typeof auditCheckpoints.$inferSelect;
+
+/** One round trip: the chain's end moves under its row lock, and the row takes its place behind it. */
+const appendStatement = `
+  with chain as (
+    insert into audit_chains as chain (organization_id, position, previous_hash, hash)
+    values ($1, 1, '${chainStart}', ${chainHashSql(`'${chainStart}'`, `'1'`, '$2::text')})
+    on conflict (organization_id) do update set
+      position = chain.position + 1,
+      previous_hash = chain.hash,
+      hash = ${chainHashSql('chain.hash', '(chain.position + 1)::text', '$2::text')}
+    returning position, previous_hash, hash
+  )
+  insert into audit_logs (organization_id, id, timestamp, action, actor_type, actor_id, actor_email, resource_type,
+    resource_id, ip, user_agent, location, request_id, details, position, previous_hash, hash)
+  select $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb, position, previous_hash, hash from chain`;
+
+/** Puts a row behind the end of its chain. */
+export async function appendRow({ client }: Transaction, row: AuditContent): Promise<void> {
+  await client.query({
+    name: 'holdfast_audit_append',
+    text: appendStatement,
+    values: [
+      row.organizationId,
+      contentHash(row),
+      row.id,
+      row.timestamp,
+      row.action,
+      row.actorType,
+      row.actorId,
+      row.actorEmail,
+      row.resourceType,
+      row.resourceId,
+      row.ip,
+      row.userAgent,
+      row.location,
+      row.requestId,
+      JSON.stringify(row.details),
+    ],
+  });
+}
 
 /** Newest first, from below `belowPosition` on. */
 export function newestRows(
@@ -86,4 +126,51 @@ export async function chainEnds({ client }: Transaction, organizationId: string,
 export async function checkpointOf({ orm }: Transaction, organizationId: string): Promise<Checkpoint | undefined> {
   const [found] = await orm.select().from(auditCheckpoints).where(eq(auditCheckpoints.organizationId, organizationId));
   return found;
+}
+
+export async function keepCheckpoint({ orm }: Transaction, checkpoint: Checkpoint): Promise<void> {
+  await orm
+    .insert(auditCheckpoints)
+    .values(checkpoint)
+    .onConflictDoUpdate({ target: auditCheckpoints.organizationId, set: checkpoint });
+}
+
+/** In the order of their ids, from behind `after` on; needs a system transaction. */
+export async function organizationsWithRows({ client }: Transaction, after: string, limit: number): Promise<string[]> {
+  const { rows } = await client.query<{ organization_id: string }>(
+    'select organization_id from audit_chains where organization_id > $1 order by organization_id limit $2',
+    [after, limit],
+  );
+  return rows.map((row) => row.organization_id);
+}
+
+export interface RemovedRows {
+  count: number;
+  /** Of the last one. */
+  position: number;
+  hash: string;
+}
+
+/** Only an unbroken run from the beginning may go, so the run ends before the first row that is young enough to stay. */
+export async function removeOldest(
+  { client }: Transaction,
+  organizationId: string,
+  before: Date,
+  limit: number,
+): Promise<RemovedRows | undefined> {
+  const { rows } = await client.query<RemovedRows>(
+    `with first_kept as (
+       select min(position) as position from audit_logs where organization_id = $1 and timestamp >= $2
+     ), oldest as (
+       select l.position from audit_logs l, first_kept f
+        where l.organization_id = $1 and (f.position is null or l.position < f.position)
+        order by l.position limit $3
+     ), removed as (
+       delete from audit_logs l using oldest o
+        where l.organization_id = $1 and l.position = o.position returning l.position, l.hash
+     )
+     select count(*) over ()::int as count, position::float8 as position, hash from removed order by position desc limit 1`,
+    [organizationId, before, limit],
+  );
+  return rows[0];
 }

@@ -1,6 +1,6 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
 import type { Membership } from './memberships.ts';
-import type { SessionRow } from './sessions/sessions.ts';
+import type { SessionRow } from './sessions/session-store.ts';
 import type { UserRow } from './user-store.ts';
 
 export function presentUser(user: UserRow, organizations: Membership[]): DataOf<Operations['getMe']> {

@@ -1,5 +1,6 @@
 import { asc, eq, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { holdLock } from '../../platform/database/transaction-statements.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ProviderIdentity } from './sign-in/provider-identity.ts';
@@ -8,8 +9,6 @@ import { users } from './tables.ts';
 export type UserRow = typeof users.$inferSelect;
 
 export const localOwner = { email: 'owner@holdfast.local', name: 'Owner' } as const;
-const localOwnerLock = 0x48f3;
-const signUpLock = 0x48f4;
 
 export async function findUser({ orm }: Transaction, userId: string): Promise<UserRow | undefined> {
   const [row] = await orm.select().from(users).where(eq(users.id, userId));
@@ -26,8 +25,8 @@ export async function usersExist({ orm }: Transaction): Promise<boolean> {
 }
 
 /** Two people who come first at the same time come one after another. */
-export async function lockSignUps({ client }: Transaction): Promise<void> {
-  await client.query('select pg_advisory_xact_lock($1)', [signUpLock]);
+export async function lockSignUps(transaction: Transaction): Promise<void> {
+  await holdLock(transaction, 'sign-up');
 }
 
 /** The person behind an identity, made on first sight. The e-mail address never decides who somebody is. */
@@ -59,8 +58,9 @@ export async function keepUser(
 }
 
 /** The one person of the local sign-in link, whom no identity provider knows. */
-export async function keepLocalOwner({ orm, client }: Transaction, now: Date, ids: Ids): Promise<UserRow> {
-  await client.query('select pg_advisory_xact_lock($1)', [localOwnerLock]);
+export async function keepLocalOwner(transaction: Transaction, now: Date, ids: Ids): Promise<UserRow> {
+  const { orm } = transaction;
+  await holdLock(transaction, 'local owner');
   const [kept] = await orm
     .select()
     .from(users)

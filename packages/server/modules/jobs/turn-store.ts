@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { holdLock } from '../../platform/database/transaction-statements.ts';
 
 /** A record that waits for its turn, or has had it and is not ended. */
 export interface JobRecord {
@@ -79,6 +80,6 @@ export async function markAdmitted(
 }
 
 /** Only one process at a time lets records of a kind in. */
-export async function lockTurns({ client }: Transaction, name: string): Promise<void> {
-  await client.query(`select pg_advisory_xact_lock(hashtext('holdfast admission'), hashtext($1))`, [name]);
+export async function lockTurns(transaction: Transaction, name: string): Promise<void> {
+  await holdLock(transaction, 'admission', name);
 }

@@ -1,3 +1,4 @@
+import { readOneSnapshot } from '../../platform/database/transaction-statements.ts';
 import { organizationNotFound } from './authorize-change.ts';
 import type { OrganizationsContext } from './context.ts';
 import { findOwner } from './members/member-store.ts';
@@ -7,7 +8,7 @@ import { organizationEtag, presentOrganization } from './present-organization.ts
 /** The organization with its owner and with statistics counted in the same snapshot. */
 export async function getOrganization(context: OrganizationsContext, organizationId: string) {
   return context.database.tenant(organizationId, async (transaction) => {
-    await transaction.client.query('set transaction isolation level repeatable read');
+    await readOneSnapshot(transaction);
     const row = await findOrganization(transaction, organizationId);
     if (!row) throw organizationNotFound();
     const owner = await findOwner(transaction, organizationId);

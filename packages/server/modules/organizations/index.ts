@@ -16,19 +16,15 @@ import { organizationHandlers, teamHandlers } from './routes.ts';
 export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
 export { isInvited } from './invitations/invitation-store.ts';
 export type { OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
+export { activeOrganization, defaultStorage, isActive, recipientsOf, roleUnderLock } from './organization-queries.ts';
 export {
-  activeOrganization,
   activeOrganizations,
-  defaultStorage,
-  isActive,
+  isActiveOrganizationSql,
+  isTaken,
   membershipsOf,
   organizationsExist,
   planOf,
-  recipientsOf,
-  roleUnderLock,
-} from './organization-queries.ts';
-
-export { isActiveOrganizationSql, isTaken } from './organization-store.ts';
+} from './organization-store.ts';
 
 const mailsAtOnce = 2;
 /** After they have expired. */

@@ -1,4 +1,5 @@
-import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
+import type { Plan } from '@holdfast/contract';
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { memberships, organizations, purgedOrganizations, type Role } from './tables.ts';
 
@@ -149,4 +150,57 @@ export async function withoutRecoveryKit({ orm }: Transaction, limit: number): P
     .from(organizations)
     .where(and(isNull(organizations.deletedAt), isNull(organizations.recoveryKitTakenAt)))
     .limit(limit);
+}
+
+/** Also of an organization that can still be recovered; undefined once it is purged. */
+export async function planOf({ orm }: Transaction, organizationId: string): Promise<Plan | undefined> {
+  const [row] = await orm
+    .select({ plan: organizations.plan })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId));
+  return row?.plan;
+}
+
+/**
+ * One person's organizations in the order of their ids; needs a system transaction. With `hold` none of them can be
+ * purged before the transaction ends, so rows written for them belong to something.
+ */
+export async function membershipsOf(
+  { orm }: Transaction,
+  userId: string,
+  options: { hold: boolean },
+): Promise<{ id: string; name: string; role: Role }[]> {
+  const query = orm
+    .select({ id: organizations.id, name: organizations.name, role: memberships.role })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(and(eq(memberships.userId, userId), isNull(organizations.deletedAt)))
+    .orderBy(asc(organizations.id));
+  return options.hold ? query.for('key share', { of: organizations }) : query;
+}
+
+/** Whether the installation has any, deleted ones included; needs a system transaction. */
+export async function organizationsExist({ orm }: Transaction): Promise<boolean> {
+  return (await orm.select({ id: organizations.id }).from(organizations).limit(1)).length > 0;
+}
+
+/** Those of the organizations that are not deleted; the transaction may span them. */
+export async function activeOrganizations({ orm }: Transaction, ids: readonly string[]) {
+  const { id, name, timezone, defaultStorageId } = organizations;
+  const rows = await orm
+    .select({ id, name, timezone, defaultStorageId })
+    .from(organizations)
+    .where(and(inArray(organizations.id, [...ids]), isNull(organizations.deletedAt)));
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Whether backups of some organization go to one of these destinations when they name none. */
+export async function isDefaultStorage({ orm }: Transaction, destinationIds: readonly string[]): Promise<boolean> {
+  if (destinationIds.length === 0) return false;
+  const rows = await orm
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(inArray(organizations.defaultStorageId, [...destinationIds]), isNull(organizations.deletedAt)))
+    .limit(1);
+  return rows.length > 0;
 }

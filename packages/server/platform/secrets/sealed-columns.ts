@@ -1,4 +1,5 @@
 import { mailPurpose } from '../mail.ts';
+import { installationSecretPurpose } from './installation-secret.ts';
 
 /** A text column whose values are sealed under the master key, registered so that a rotation of that key reaches it. */
 export interface SealedColumn {
@@ -17,6 +18,6 @@ export const platformSealedColumns: readonly SealedColumn[] = [
     table: 'installation_secrets',
     column: 'sealed',
     identifiedBy: 'name',
-    purpose: (name) => `installation_secrets:${name}`,
+    purpose: installationSecretPurpose,
   },
 ];

@@ -1,12 +1,11 @@
-import { eq } from 'drizzle-orm';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import type { RequestOrigin } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { MembershipsOf } from '../memberships.ts';
-import { refreshTokens, sessions, users } from '../tables.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
+import { endSession, extendSession, lockRefreshToken, markRefreshTokenUsed } from './session-store.ts';
 import type { Holder, Sessions, TokenPair } from './sessions.ts';
 
 /** Two tabs may refresh at once, and an answer may get lost: so long a used token still leads to the same successor. */
@@ -55,7 +54,7 @@ async function renew(
   origin: RequestOrigin,
 ): Promise<Renewal | undefined> {
   const hash = hashSecretToken(token);
-  const found = await lockToken(transaction, hash);
+  const found = await lockRefreshToken(transaction, hash);
   if (!found || found.session.revokedAt || found.session.expiresAt <= arrivedAt) return undefined;
   const { row, session, holder } = found;
   if (row.usedAt === null && row.expiresAt <= arrivedAt) return undefined;
@@ -70,18 +69,6 @@ async function renew(
   return { holder, sessionId: session.id, refreshToken, organizations: memberships.map(({ id }) => id) };
 }
 
-/** The token's row lock puts those who refresh with it in order: the first one rotates, the others find its successor. */
-async function lockToken({ orm }: Transaction, hash: string) {
-  const [found] = await orm
-    .select({ row: refreshTokens, session: sessions, holder: { id: users.id, email: users.email, name: users.name } })
-    .from(refreshTokens)
-    .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
-    .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(refreshTokens.hash, hash))
-    .for('update', { of: refreshTokens });
-  return found;
-}
-
 async function rotate(
   { clock, keyring, sessions: family }: RefreshOptions,
   transaction: Transaction,
@@ -90,15 +77,10 @@ async function rotate(
 ): Promise<string> {
   const now = clock.now();
   const successor = createSecretToken(tokenPrefixes.refresh);
-  await transaction.orm
-    .update(refreshTokens)
-    .set({ usedAt: now, successor: keyring.seal(successor, successorPurpose(hash)) })
-    .where(eq(refreshTokens.hash, hash));
+  const sealed = keyring.seal(successor, successorPurpose(hash));
+  await markRefreshTokenUsed(transaction, hash, { now, successor: sealed });
   await family.addRefreshToken(transaction, sessionId, successor, now);
-  await transaction.orm
-    .update(sessions)
-    .set({ lastUsedAt: now, expiresAt: family.sessionEnd(now) })
-    .where(eq(sessions.id, sessionId));
+  await extendSession(transaction, sessionId, { now, expiresAt: family.sessionEnd(now) });
   return successor;
 }
 
@@ -109,7 +91,7 @@ async function endFamily(
   holder: Holder,
   origin: RequestOrigin,
 ): Promise<void> {
-  await transaction.orm.update(sessions).set({ revokedAt: options.clock.now() }).where(eq(sessions.id, sessionId));
+  await endSession(transaction, sessionId, options.clock.now());
   await options.sessions.tellOrganizations(transaction, holder, origin, 'auth.refresh_reused', sessionId);
 }
 

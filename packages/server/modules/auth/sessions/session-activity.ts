@@ -1,6 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/database/database.ts';
 import type { Logger } from '../../../platform/log.ts';
+import { noteSessionUse } from './session-store.ts';
 
 /** Notes when a session was last used, at most once a minute and without making the call wait. */
 export class SessionActivity {
@@ -20,9 +21,7 @@ export class SessionActivity {
     this.#underWay.add(sessionId);
     const now = this.#clock.now();
     this.#database
-      .system(({ client }) =>
-        client.query('update sessions set last_used_at = $2 where id = $1 and last_used_at < $2', [sessionId, now]),
-      )
+      .system((transaction) => noteSessionUse(transaction, sessionId, now))
       .catch((error: unknown) => this.#log.debug({ err: error }, 'the use of a session could not be noted'))
       .finally(() => this.#underWay.delete(sessionId));
   }

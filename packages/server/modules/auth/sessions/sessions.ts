@@ -1,13 +1,12 @@
-import { and, desc, eq, gt, isNull, lt } from 'drizzle-orm';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { RequestOrigin } from '../../../platform/principal.ts';
 import type { AuditLog } from '../../audit/index.ts';
 import type { MembershipsOf } from '../memberships.ts';
-import { refreshTokens, sessions } from '../tables.ts';
 import type { AccessTokens } from '../tokens/access-tokens.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
+import { endSessionOf, insertRefreshToken, insertSession, listSessions, type SessionRow } from './session-store.ts';
 
 export interface TokenPair {
   accessToken: string;
@@ -29,7 +28,6 @@ export interface Holder {
 }
 
 export type SignInMethod = 'provider' | 'code' | 'local';
-export type SessionRow = typeof sessions.$inferSelect;
 
 export interface SessionsOptions {
   database: Database;
@@ -55,8 +53,7 @@ export class Sessions {
     const sessionId = ids.next('ses');
     const refreshToken = createSecretToken(tokenPrefixes.refresh);
     const organizations = await database.system(async (transaction) => {
-      const { orm } = transaction;
-      await orm.insert(sessions).values({
+      await insertSession(transaction, {
         id: sessionId,
         userId: holder.id,
         ip: origin.ip,
@@ -76,12 +73,7 @@ export class Sessions {
     const { database, clock } = this.#options;
     const now = clock.now();
     return database.system(async (transaction) => {
-      const ended = await transaction.orm
-        .update(sessions)
-        .set({ revokedAt: now })
-        .where(and(eq(sessions.id, sessionId), eq(sessions.userId, holder.id), stillGood(now)))
-        .returning({ id: sessions.id });
-      if (ended.length === 0) return false;
+      if (!(await endSessionOf(transaction, holder.id, sessionId, now))) return false;
       await this.tellOrganizations(transaction, holder, origin, action, sessionId);
       return true;
     });
@@ -90,20 +82,7 @@ export class Sessions {
   /** Newest first, from below the given id on. */
   list(userId: string, belowId: string | undefined, limit: number): Promise<SessionRow[]> {
     const now = this.#options.clock.now();
-    return this.#options.database.system(({ orm }) =>
-      orm
-        .select()
-        .from(sessions)
-        .where(
-          and(
-            eq(sessions.userId, userId),
-            stillGood(now),
-            belowId === undefined ? undefined : lt(sessions.id, belowId),
-          ),
-        )
-        .orderBy(desc(sessions.id))
-        .limit(limit),
-    );
+    return this.#options.database.system((transaction) => listSessions(transaction, userId, { now, belowId, limit }));
   }
 
   async sign(holder: Holder, sessionId: string, organizations: string[]): Promise<Omit<TokenPair, 'refreshToken'>> {
@@ -118,9 +97,9 @@ export class Sessions {
     return { accessToken: await tokens.sign(claims, ids.next('ses')), expiresIn: tokens.lifetimeSeconds };
   }
 
-  async addRefreshToken({ orm }: Transaction, sessionId: string, token: string, now: Date): Promise<void> {
+  async addRefreshToken(transaction: Transaction, sessionId: string, token: string, now: Date): Promise<void> {
     const expiresAt = new Date(now.getTime() + this.#options.refreshLifetimeMs);
-    await orm.insert(refreshTokens).values({ hash: hashSecretToken(token), sessionId, createdAt: now, expiresAt });
+    await insertRefreshToken(transaction, { hash: hashSecretToken(token), sessionId, createdAt: now, expiresAt });
   }
 
   /** A session outlives its newest tokens, of whichever kind. */
@@ -151,8 +130,4 @@ export class Sessions {
     }
     return memberships.map(({ id }) => id);
   }
-}
-
-function stillGood(now: Date) {
-  return and(isNull(sessions.revokedAt), gt(sessions.expiresAt, now));
 }

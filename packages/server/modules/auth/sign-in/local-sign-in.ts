@@ -5,7 +5,7 @@ import type { Person, RequestOrigin } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { Holder, Sessions, TokenPair } from '../sessions/sessions.ts';
 import { keepLocalOwner, localOwner } from '../user-store.ts';
-import { dropLocalCodes, issueLocalCode, redeemCode } from './one-time-codes.ts';
+import { dropLocalCodes, issueLocalCode, redeemCode } from './one-time-code-store.ts';
 
 export interface LocalSignInOptions {
   database: Database;

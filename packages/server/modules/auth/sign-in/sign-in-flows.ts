@@ -1,14 +1,14 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { and, eq, gt } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/database/database.ts';
+import { minuteMs } from '../../../platform/durations.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
-import { signInFlows } from '../tables.ts';
 import { hashSecretToken } from '../tokens/secret-tokens.ts';
 import type { FlowSecrets } from './identity-provider.ts';
+import { insertFlow, lockFlow, removeFlow } from './sign-in-flow-store.ts';
 
-export const flowMs = 10 * 60_000;
+export const flowMs = 10 * minuteMs;
 
 const contents = z.object({
   nonce: z.string(),
@@ -42,8 +42,8 @@ export class SignInFlows {
     const text = JSON.stringify({ nonce, codeVerifier, redirectUri, browserHash: hashSecretToken(browser) });
     const sealed = this.#keyring.seal(text, flowPurpose(stateHash));
     const expiresAt = new Date(now.getTime() + flowMs);
-    await this.#database.system(({ orm }) =>
-      orm.insert(signInFlows).values({ stateHash, sealed, createdAt: now, expiresAt }),
+    await this.#database.system((transaction) =>
+      insertFlow(transaction, { stateHash, sealed, createdAt: now, expiresAt }),
     );
     return secrets;
   }
@@ -51,16 +51,12 @@ export class SignInFlows {
   /** Undefined when the flow is unknown, over, answered already, or was begun by another browser; that one may still end it. */
   take(state: string, browser: string | undefined): Promise<SignInFlow | undefined> {
     const stateHash = hashSecretToken(state);
-    return this.#database.system(async ({ orm }) => {
-      const [row] = await orm
-        .select()
-        .from(signInFlows)
-        .where(and(eq(signInFlows.stateHash, stateHash), gt(signInFlows.expiresAt, this.#clock.now())))
-        .for('update');
+    return this.#database.system(async (transaction) => {
+      const row = await lockFlow(transaction, stateHash, this.#clock.now());
       if (!row || browser === undefined) return undefined;
       const flow = contents.parse(JSON.parse(this.#keyring.openText(row.sealed, flowPurpose(stateHash))));
       if (!timingSafeEqual(Buffer.from(flow.browserHash), Buffer.from(hashSecretToken(browser)))) return undefined;
-      await orm.delete(signInFlows).where(eq(signInFlows.stateHash, stateHash));
+      await removeFlow(transaction, stateHash);
       return { state, nonce: flow.nonce, codeVerifier: flow.codeVerifier, redirectUri: flow.redirectUri };
     });
   }

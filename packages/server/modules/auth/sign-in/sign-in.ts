@@ -8,7 +8,7 @@ import type { Sessions, TokenPair } from '../sessions/sessions.ts';
 import { tokenPrefixes } from '../tokens/secret-tokens.ts';
 import { findUser, isKnown, keepUser, type UserRow } from '../user-store.ts';
 import type { IdentityProvider } from './identity-provider.ts';
-import { issueExchangeCode, redeemCode } from './one-time-codes.ts';
+import { issueExchangeCode, redeemCode } from './one-time-code-store.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 import { random, type SignInFlows } from './sign-in-flows.ts';
 import { requireSignUp, type SignUpPolicy } from './sign-up-policy.ts';

@@ -1,11 +1,18 @@
-import { and, desc, isNotNull, isNull, lt } from 'drizzle-orm';
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
+import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { Problem } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
-import { signingKeys } from '../tables.ts';
+import {
+  allSigningKeys,
+  insertSigningKey,
+  lockCurrentKey,
+  removeRetiredKeys,
+  retireCurrentKey,
+  type SigningKeyRow,
+} from './signing-key-store.ts';
 
 export interface SigningKey {
   id: string | undefined;
@@ -49,10 +56,9 @@ export class SharedSecretKeys implements SigningKeys {
   }
 }
 
-const lock = 0x48f2;
-const reloadMs = 60_000;
+const reloadMs = minuteMs;
 /** The longest ACCESS_TOKEN_TTL. */
-const tokenLifetimeMsMax = 86_400_000;
+const tokenLifetimeMsMax = dayMs;
 
 interface KeptKey {
   id: string;
@@ -110,7 +116,7 @@ export class KeptKeyPairs implements SigningKeys {
 
   async rotateIfOlderThan(before: Date): Promise<void> {
     const rotated = await this.#database.system(async (transaction) => {
-      const [current] = await lockCurrent(transaction);
+      const current = await lockCurrentKey(transaction);
       if (!current || current.createdAt >= before) return false;
       await this.#replace(transaction);
       return true;
@@ -119,11 +125,8 @@ export class KeptKeyPairs implements SigningKeys {
   }
 
   async #replace(transaction: Transaction): Promise<void> {
-    await lockCurrent(transaction);
-    await transaction.orm
-      .update(signingKeys)
-      .set({ retiredAt: this.#clock.now(), privateJwk: null })
-      .where(isNull(signingKeys.retiredAt));
+    await lockCurrentKey(transaction);
+    await retireCurrentKey(transaction, this.#clock.now());
     await this.#make(transaction);
   }
 
@@ -141,9 +144,9 @@ export class KeptKeyPairs implements SigningKeys {
 
   async #read(): Promise<KeptKey[]> {
     this.#kept = await this.#database.system(async (transaction) => {
-      const [current] = await lockCurrent(transaction);
+      const current = await lockCurrentKey(transaction);
       if (!current) await this.#make(transaction);
-      const rows = await transaction.orm.select().from(signingKeys).orderBy(desc(signingKeys.createdAt));
+      const rows = await allSigningKeys(transaction);
       return Promise.all(rows.map((row) => this.#import(row)));
     });
     this.#loadedAtMs = performance.now();
@@ -159,10 +162,10 @@ export class KeptKeyPairs implements SigningKeys {
     const id = this.#ids.next('key');
     const publicJwk = JSON.stringify({ ...(await exportJWK(pair.publicKey)), kid: id, alg: 'RS256', use: 'sig' });
     const privateJwk = this.#keyring.seal(JSON.stringify(await exportJWK(pair.privateKey)), `signing_keys:${id}`);
-    await transaction.orm.insert(signingKeys).values({ id, publicJwk, privateJwk, createdAt: this.#clock.now() });
+    await insertSigningKey(transaction, { id, publicJwk, privateJwk, createdAt: this.#clock.now() });
   }
 
-  async #import(row: typeof signingKeys.$inferSelect): Promise<KeptKey> {
+  async #import(row: SigningKeyRow): Promise<KeptKey> {
     const publicJwk = JSON.parse(row.publicJwk) as JWK;
     const privateJwk = row.privateJwk
       ? (JSON.parse(this.#keyring.openText(row.privateJwk, `signing_keys:${row.id}`)) as JWK)
@@ -179,17 +182,6 @@ export class KeptKeyPairs implements SigningKeys {
   /** Retired keys that nothing has to be checked with any more. Other processes may sign with a retired key until they look again. */
   async removeExpired(before: Date): Promise<void> {
     const retiredBefore = new Date(before.getTime() - 2 * reloadMs);
-    await this.#database.system(({ orm }) =>
-      orm.delete(signingKeys).where(and(isNotNull(signingKeys.retiredAt), lt(signingKeys.retiredAt, retiredBefore))),
-    );
+    await this.#database.system((transaction) => removeRetiredKeys(transaction, retiredBefore));
   }
-}
-
-/** One process at a time makes or replaces the key that signs. */
-async function lockCurrent(transaction: Transaction) {
-  await transaction.client.query('select pg_advisory_xact_lock($1)', [lock]);
-  return transaction.orm
-    .select({ createdAt: signingKeys.createdAt })
-    .from(signingKeys)
-    .where(isNull(signingKeys.retiredAt));
 }

@@ -1,8 +1,9 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { tenantTables } from '../../../platform/database/tenant-tables.ts';
+import { minuteMs } from '../../../platform/durations.ts';
 import type { PeriodicTask } from '../../../platform/periodic.ts';
 import type { OrganizationsContext } from '../context.ts';
 import { listExpired, lockForPurge, rememberPurged } from '../organization-store.ts';
+import { removeEverything, removeWaitingJobs } from './purge-store.ts';
 
 const purgedPerRunMax = 50;
 
@@ -17,18 +18,9 @@ export async function purgeOrganization(
   reason: string,
 ): Promise<void> {
   if (!(await lockForPurge(transaction, organizationId))) return;
-  const { client } = transaction;
-  await client.query(`delete from pgboss.job where data->>'organizationId' = $1 and state < 'active'`, [
-    organizationId,
-  ]);
+  await removeWaitingJobs(transaction, organizationId);
   for (const hook of context.later.purgeHooks) await hook(transaction, organizationId);
-  const removed: Record<string, number> = {};
-  for (const table of await tenantTables(client)) {
-    const { rowCount } = await client.query(`delete from ${table} where organization_id = $1`, [organizationId]);
-    if (rowCount) removed[table] = rowCount;
-  }
-  await client.query('delete from idempotency_keys where scope = $1', [organizationId]);
-  await client.query('delete from organizations where id = $1', [organizationId]);
+  const removed = await removeEverything(transaction, organizationId);
   await rememberPurged(transaction, organizationId, context.clock.now());
   transaction.onCommit(() =>
     context.log.info({ organizationId, reason, removed }, 'an organization was purged and its keys destroyed'),
@@ -39,7 +31,7 @@ export async function purgeOrganization(
 export function purgeTask(context: OrganizationsContext): PeriodicTask {
   return {
     name: 'purge organizations',
-    everyMs: 60_000,
+    everyMs: minuteMs,
     run: async (signal) => {
       const expired = await context.database.system((transaction) =>
         listExpired(transaction, context.clock.now(), purgedPerRunMax),

@@ -2,8 +2,12 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/database/database.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { type ActivityNotes, activityMs } from '../../auth/index.ts';
+import { noteUse } from '../service-account/service-account-store.ts';
+import { noteActivity } from './member-store.ts';
 
 const writesAtOnceMax = 4;
+
+type WriteNote = typeof noteActivity;
 
 /**
  * Notes who was active, beside the call and never in its way: at most once a minute for each person and key, one write
@@ -22,21 +26,11 @@ export class DatabaseActivityNotes implements ActivityNotes {
   }
 
   personActive(organizationId: string, userId: string): void {
-    this.#note(
-      organizationId,
-      userId,
-      `update memberships set last_active_at = $1 where ctid in (
-         select ctid from memberships where organization_id = $2 and user_id = $3 and last_active_at <= $4 for update skip locked)`,
-    );
+    this.#note(organizationId, userId, noteActivity);
   }
 
   keyUsed(organizationId: string, serviceAccountId: string): void {
-    this.#note(
-      organizationId,
-      serviceAccountId,
-      `update service_accounts set last_used_at = $1 where ctid in (
-         select ctid from service_accounts where organization_id = $2 and id = $3 and (last_used_at is null or last_used_at <= $4) for update skip locked)`,
-    );
+    this.#note(organizationId, serviceAccountId, noteUse);
   }
 
   /** Waits for the notes under way. */
@@ -44,20 +38,20 @@ export class DatabaseActivityNotes implements ActivityNotes {
     await Promise.all(this.#writing.values());
   }
 
-  #note(organizationId: string, id: string, statement: string): void {
+  #note(organizationId: string, id: string, writeNote: WriteNote): void {
     const mark = `${organizationId} ${id}`;
     if (this.#writing.has(mark) || this.#writing.size >= writesAtOnceMax) return;
-    const write = this.#write(organizationId, id, statement)
+    const write = this.#write(organizationId, id, writeNote)
       .catch((error: unknown) => this.#log.debug({ err: error }, 'an activity note was left out'))
       .finally(() => this.#writing.delete(mark));
     this.#writing.set(mark, write);
   }
 
-  async #write(organizationId: string, id: string, statement: string): Promise<void> {
+  async #write(organizationId: string, id: string, writeNote: WriteNote): Promise<void> {
     const now = this.#clock.now();
     const before = new Date(now.getTime() - activityMs);
-    await this.#database.tenant(organizationId, ({ client }) =>
-      client.query(statement, [now, organizationId, id, before]),
+    await this.#database.tenant(organizationId, (transaction) =>
+      writeNote(transaction, organizationId, id, { now, before }),
     );
   }
 }

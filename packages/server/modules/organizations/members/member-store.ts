@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { holdLock } from '../../../platform/database/transaction-statements.ts';
 import { users } from '../../auth/index.ts';
 import { memberships, type Role } from '../tables.ts';
 
@@ -127,7 +128,21 @@ export async function deleteMember({ orm }: Transaction, organizationId: string,
 }
 
 /** Organizations a person owns, deleted ones that can be recovered included. Further ones of the same person wait until the transaction ends. */
-export async function countOwned({ orm, client }: Transaction, userId: string): Promise<number> {
-  await client.query(`select pg_advisory_xact_lock(hashtext('holdfast founder'), hashtext($1))`, [userId]);
-  return orm.$count(memberships, and(eq(memberships.userId, userId), eq(memberships.role, 'owner')));
+export async function countOwned(transaction: Transaction, userId: string): Promise<number> {
+  await holdLock(transaction, 'founder', userId);
+  return transaction.orm.$count(memberships, and(eq(memberships.userId, userId), eq(memberships.role, 'owner')));
+}
+
+/** A row noted since `before`, or locked by somebody, is left as it is. */
+export async function noteActivity(
+  { client }: Transaction,
+  organizationId: string,
+  userId: string,
+  { now, before }: { now: Date; before: Date },
+): Promise<void> {
+  await client.query(
+    `update memberships set last_active_at = $1 where ctid in (
+       select ctid from memberships where organization_id = $2 and user_id = $3 and last_active_at <= $4 for update skip locked)`,
+    [now, organizationId, userId, before],
+  );
 }

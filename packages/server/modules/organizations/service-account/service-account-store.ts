@@ -33,3 +33,17 @@ export async function changeServiceAccount(
 export async function removeServiceAccount({ orm }: Transaction, organizationId: string): Promise<void> {
   await orm.delete(serviceAccounts).where(eq(serviceAccounts.organizationId, organizationId));
 }
+
+/** A row noted since `before`, or locked by somebody, is left as it is. */
+export async function noteUse(
+  { client }: Transaction,
+  organizationId: string,
+  id: string,
+  { now, before }: { now: Date; before: Date },
+): Promise<void> {
+  await client.query(
+    `update service_accounts set last_used_at = $1 where ctid in (
+       select ctid from service_accounts where organization_id = $2 and id = $3 and (last_used_at is null or last_used_at <= $4) for update skip locked)`,
+    [now, organizationId, id, before],
+  );
+}

@@ -1,11 +1,12 @@
 import { and, eq, gt, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { oneTimeCodes } from '../tables.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
 
-export const exchangeCodeMs = 60_000;
+export const exchangeCodeMs = minuteMs;
 /** The local link waits for an operator to come back to the terminal. */
-export const localLinkMs = 7 * 86_400_000;
+export const localLinkMs = 7 * dayMs;
 
 /** A code that opens a session for this person once. */
 export async function issueExchangeCode({ orm }: Transaction, userId: string, now: Date): Promise<string> {
