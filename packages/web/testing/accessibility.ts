@@ -10,10 +10,14 @@ interface Finding {
   nodes: { html: string; failureSummary: string }[];
 }
 
-/** What axe finds on the page as it is now, one line each. The policy of the page forbids scripts; the debugger's are none of its. */
-export async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(`(() => { const module = undefined; ${source} })()`);
-  const violations = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as Finding[];
+/**
+ * What axe finds on the page as it is now, one line each; with a rule, what that rule alone finds.
+ * The policy of the page forbids scripts; the debugger's are none of its.
+ */
+export async function findings(page: Page, rule?: string): Promise<string[]> {
+  await page.evaluate(`(() => { const module = undefined; if (!globalThis.axe) { ${source} } })()`);
+  const options = JSON.stringify(rule ? { runOnly: [rule] } : {});
+  const violations = (await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`)) as Finding[];
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.slice(0, 4).map((node) => `${id}: ${help}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 220)}`),
   );

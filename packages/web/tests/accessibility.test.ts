@@ -56,14 +56,10 @@ describe.skipIf(!hasChromium)('every page', () => {
     await shop.close();
   });
 
-  test.for([
-    { name: 'a desk in the light', viewport: desktop, colorScheme: 'light' as const },
-    { name: 'a desk in the dark', viewport: desktop, colorScheme: 'dark' as const },
-    { name: 'a phone in the light', viewport: phone, colorScheme: 'light' as const },
-    { name: 'a phone in the dark', viewport: phone, colorScheme: 'dark' as const },
-  ])('can be used without a mouse or without sight: $name', { timeout: 240_000 }, async ({ viewport, colorScheme }) => {
-    const { page } = await dashboard.visit(shop.as.token, viewport);
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  test('can be used without a mouse or without sight, on a desk and on a phone, in the light and in the dark', {
+    timeout: 240_000,
+  }, async () => {
+    const { page } = await dashboard.visit(shop.as.token, desktop);
     const found: string[] = [];
     for (const path of [
       ...paths.map((path) => `/o/${shop.slug}${path}`),
@@ -71,13 +67,23 @@ describe.skipIf(!hasChromium)('every page', () => {
       '/sign-in',
       '/organizations/new',
     ]) {
+      await page.setViewportSize(desktop);
+      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
       await page.goto(path);
       await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
       await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
       await page.waitForTimeout(200);
-      found.push(...(await findings(page)).map((finding) => `${path}: ${finding}`));
-      const overflow = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
-      if (overflow > 1) found.push(`${path}: is ${overflow} px wider than the screen`);
+      for (const [screen, viewport] of Object.entries({ desk: desktop, phone })) {
+        await page.setViewportSize(viewport);
+        await page.emulateMedia({ colorScheme: 'light' });
+        const note = (finding: string) => found.push(`${path} on a ${screen}: ${finding}`);
+        for (const finding of await findings(page)) note(finding);
+        const overflow = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number;
+        if (overflow > 1) note(`is ${overflow} px wider than the screen`);
+        // In the dark the page is the same but for its colours.
+        await page.emulateMedia({ colorScheme: 'dark' });
+        for (const finding of await findings(page, 'color-contrast')) note(`in the dark: ${finding}`);
+      }
     }
     expect(found).toEqual([]);
   });
