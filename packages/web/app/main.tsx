@@ -7,6 +7,7 @@ import { whenSignedOut } from './api/client.ts';
 import { TooltipProvider } from './components/tooltip.tsx';
 import { rememberNext } from './pages/sign-in/next.ts';
 import { router } from './router.tsx';
+import { followSystemTheme } from './shell/theme.ts';
 import './styles.css';
 
 const queries = new QueryClient({
@@ -22,6 +23,8 @@ const queries = new QueryClient({
 
 /** Pages that belong to nobody yet. */
 const isOpenToAll = (path: string) => /^\/(sign-in|auth\/|invitations\/)/.test(path);
+
+followSystemTheme();
 
 whenSignedOut(() => {
   const { pathname, search } = window.location;

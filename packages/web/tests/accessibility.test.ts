@@ -82,6 +82,7 @@ describe.skipIf(!hasChromium)('every page', () => {
         if (overflow > 1) note(`is ${overflow} px wider than the screen`);
         // In the dark the page is the same but for its colours.
         await page.emulateMedia({ colorScheme: 'dark' });
+        await page.locator('html.dark').waitFor({ state: 'attached' });
         for (const finding of await findings(page, 'color-contrast')) note(`in the dark: ${finding}`);
       }
     }

@@ -5,15 +5,15 @@ import type { ResultField, ResultRow, Statement } from './statement.ts';
 const lanesMax = 4;
 /** A lane with more reads than this under way gets company. */
 const busyReads = 16;
-const wearTenant = {
-  name: 'holdfast_wear_tenant',
+const assumeTenantRole = {
+  name: 'holdfast_assume_tenant_role',
   text: `select set_config('role', 'holdfast_tenant', true), set_config('holdfast.organization_id', $1, true)`,
 };
 
 /**
  * Reads of one statement, in one round trip each. A lane is a connection that many callers share: reads travel behind
  * each other without waiting for answers, and all that is asked in one go leaves in one write.
- * Each read is a transaction of its own: it puts on the tenant's role and organization, reads, and takes them off again.
+ * Each read is a transaction of its own: it assumes the tenant's role and organization, reads, and gives them up at its end.
  */
 export class ReadLanes {
   readonly #config: pg.ClientConfig;
@@ -26,7 +26,7 @@ export class ReadLanes {
     this.#onBroken = onBroken;
   }
 
-  /** With an organization the read wears its role; without one it wears none and reaches functions only. */
+  /** With an organization the read assumes its role; without one it assumes none and reaches functions only. */
   async read<Values, Row>(
     organizationId: string | null,
     statement: Statement<Values, Row>,
@@ -76,7 +76,7 @@ class Lane {
 
   async #open(): Promise<void> {
     await this.#client.connect();
-    await this.#client.query({ ...wearTenant, values: [''] });
+    await this.#client.query({ ...assumeTenantRole, values: [''] });
     this.isOpen = true;
   }
 
@@ -125,7 +125,7 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   readonly #resolve: (rows: Row[]) => void;
   readonly #reject: (error: Error) => void;
   readonly #rows: Row[] = [];
-  #isDressing: boolean;
+  #isAssumingRole: boolean;
   #failure: Error | undefined;
 
   constructor(
@@ -144,13 +144,13 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
     this.#values = values.map(asText);
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#isDressing = organizationId !== null;
+    this.#isAssumingRole = organizationId !== null;
   }
 
   submit(wire: Wire): null {
     corkUntilDone(wire.stream);
     if (this.#organizationId !== null) {
-      wire.bind({ portal: '', statement: wearTenant.name, values: [this.#organizationId] });
+      wire.bind({ portal: '', statement: assumeTenantRole.name, values: [this.#organizationId] });
       wire.execute({ portal: '' });
     }
     if (!(this.name in wire.parsedStatements) && !(this.name in wire.submittedNamedStatements)) {
@@ -169,7 +169,7 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   }
 
   handleDataRow({ fields }: { fields: ResultRow }): void {
-    if (this.#isDressing || this.#failure) return;
+    if (this.#isAssumingRole || this.#failure) return;
     try {
       this.#rows.push(rowReaders.get(this.#statement)!(fields));
     } catch (error) {
@@ -178,7 +178,7 @@ class PipelinedRead<Values, Row> extends (pg.Query as unknown as new (config: { 
   }
 
   handleCommandComplete(): void {
-    this.#isDressing = false;
+    this.#isAssumingRole = false;
   }
 
   handleReadyForQuery(): void {

@@ -7,15 +7,34 @@ export function isDark(): boolean {
   return document.documentElement.classList.contains('dark');
 }
 
+function show(dark: boolean): void {
+  document.documentElement.classList.toggle('dark', dark);
+  for (const listener of listeners) listener();
+}
+
 export function toggleTheme(): void {
   const dark = !isDark();
-  document.documentElement.classList.toggle('dark', dark);
   try {
     localStorage.setItem(key, dark ? 'dark' : 'light');
   } catch {
     // It lasts as long as the page.
   }
-  for (const listener of listeners) listener();
+  show(dark);
+}
+
+function isChosen(): boolean {
+  try {
+    return localStorage.getItem(key) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Who has chosen nothing sees what their system shows, also when that changes at dusk. */
+export function followSystemTheme(): void {
+  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', ({ matches }) => {
+    if (!isChosen()) show(matches);
+  });
 }
 
 export function useIsDark(): boolean {
