@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Tests that drive a whole service wait for databases and sockets more than they compute. */
@@ -12,7 +13,11 @@ const workersMax = Math.max(2, availableParallelism());
 export default defineConfig({
   test: {
     // Google's clients would ask the network whether this is a machine of theirs; tests stay on this one.
-    env: { METADATA_SERVER_DETECTION: 'none' },
+    env: {
+      METADATA_SERVER_DETECTION: 'none',
+      // Services and command lines that tests start as processes load in half the time from the second one on.
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)),
+    },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
