@@ -190,7 +190,7 @@ export const errors = {
     details: sourceDetails,
     job: {
       retryable: false,
-      advice: 'Reconnect the project with POST /api/v1/projects/{projectId}/reconnect, then start again.',
+      advice: 'Reconnect the project (holdfast project reconnect, or its page in the dashboard), then start again.',
     },
   },
   SOURCE_QUOTA_EXCEEDED: {
@@ -219,7 +219,7 @@ export const errors = {
     job: {
       retryable: true,
       advice:
-        'Run POST /api/v1/storage-destinations/{storageDestinationId}/test, mend the step that fails, then start again.',
+        'Test the destination (holdfast storage test, or its page in the dashboard), mend the step that fails, then start again.',
     },
   },
   STORAGE_UNAVAILABLE: {
@@ -238,7 +238,7 @@ export const errors = {
     job: {
       retryable: false,
       advice:
-        'Give the credentials the right to read, write, list and delete in the bucket, or set new ones with PATCH /api/v1/storage-destinations/{storageDestinationId}.',
+        'Give the credentials the right to read, write, list and delete in the bucket, or set new ones (holdfast storage update, or its page in the dashboard).',
     },
   },
   STORAGE_CREDENTIALS_MISSING: {
@@ -296,7 +296,7 @@ export const errors = {
     description: 'The key that opens this backup is not available.',
     job: {
       retryable: false,
-      advice: 'Supply the key the backup was made with through PUT /api/v1/organizations/current/encryption-key.',
+      advice: 'Supply the key the backup was made with again: Settings, Encryption key in the dashboard.',
     },
   },
   POINT_IN_TIME_UNAVAILABLE: {

@@ -19,7 +19,7 @@ const error = {
   message: 'The source project refused our credentials.',
   details: {
     retryable: false,
-    advice: 'Reconnect the project with POST /api/v1/projects/{projectId}/reconnect, then start again.',
+    advice: 'Reconnect the project (holdfast project reconnect, or its page in the dashboard), then start again.',
   },
 } as const;
 

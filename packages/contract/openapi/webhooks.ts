@@ -57,6 +57,12 @@ const headersByFormat: Readonly<Record<EventFormat, object[]>> = {
       maxLength: 64,
     }),
     header('X-Webhook-Signature', false, 'HMAC-SHA256 with the secret over the body; only with a secret.', signature),
+    header(
+      'X-Webhook-Signature-Previous',
+      false,
+      'The same with the old secret, for 24 hours after a rotation.',
+      signature,
+    ),
   ],
 };
 

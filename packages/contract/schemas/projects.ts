@@ -87,8 +87,10 @@ export const project = z
       backupCount: count(),
       storageUsed: bytes(),
       documentCount: count().nullable().describe('Documents in the newest completed backup.'),
-      lastBackupAt: timestamp().nullable(),
-      lastBackupStatus: z.enum(jobStatuses).nullable(),
+      lastBackupAt: timestamp()
+        .nullable()
+        .describe('When the newest good backup was completed; a failed one after it changes nothing here.'),
+      lastBackupStatus: z.enum(jobStatuses).nullable().describe('How the newest attempt went, or stands.'),
     }),
     retentionFrozen: retentionFreeze.nullable().describe('Set while nothing is removed after an anomaly.'),
     createdAt: timestamp(),

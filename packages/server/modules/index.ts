@@ -188,7 +188,7 @@ export function composeModules(platform: Platform): Composition {
     platform,
     audit: audit.log,
     stores,
-    defaults: defaultStorage,
+    defaults: { ...defaultStorage, set: organizations.setDefaultStorage },
     dependents: {
       usage: storageUsage,
       users: async (transaction, organizationId, destinationId) => [

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorDefinition, type JobErrorCode, jobErrorCodes } from '@holdfast/contract';
 import { EngineError } from '@holdfast/engine';
+import { defined } from '../platform/defined.ts';
 import { Problem } from '../platform/problem.ts';
 
 /** Why a job ended before its aim, as it is kept and shown. */
@@ -20,6 +21,24 @@ const nearest: Partial<Record<string, JobErrorCode>> = {
   VALIDATION_ERROR: 'INTERNAL_ERROR',
 };
 
+const chooseRegion = 'Set the region that the bucket lies in (holdfast storage update, or its page in the dashboard).';
+const renewKey = 'Give the destination a key that works (holdfast storage update, or its page in the dashboard).';
+const makeRoom =
+  'Make room where the folder lies, delete backups that nobody needs, or keep them elsewhere; then start again.';
+
+/** Where the other side said precisely what is wrong, the advice is as precise. */
+const adviceByCause: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'Check the name of the bucket and its endpoint, or create the bucket: Holdfast creates none.',
+  AuthorizationHeaderMalformed: chooseRegion,
+  PermanentRedirect: chooseRegion,
+  IllegalLocationConstraintException: chooseRegion,
+  InvalidAccessKeyId: renewKey,
+  SignatureDoesNotMatch: renewKey,
+  ENOSPC: makeRoom,
+  EDQUOT: makeRoom,
+  ADDRESS_REFUSED: 'Use a public address, or ask the operator of this service to open the subnet.',
+};
+
 /** Whatever ended a job, as the record tells it: a code of the catalogue, whether trying again can help, and how to mend it. */
 export function toJobError(error: unknown, details: Record<string, unknown> = {}): StoredError {
   const code = jobErrorCode(error);
@@ -30,8 +49,17 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
     message: (told ? error.message : 'Something failed that should not.').slice(0, 2000),
     details: { ...(told ? error.details : {}), ...details },
     retryable: error instanceof EngineError && code !== 'INTERNAL_ERROR' ? error.retryable : (job?.retryable ?? false),
-    advice: (job?.advice ?? 'Try again.').slice(0, 1000),
+    advice: (adviceOf(error) ?? job?.advice ?? 'Try again.').slice(0, 1000),
   };
+}
+
+function adviceOf(error: unknown): string | undefined {
+  if (!(error instanceof EngineError)) return undefined;
+  const { missing, code } = error.details;
+  const next = error.code === 'RESTORE_PERMISSION_DENIED' ? 'resume the restore' : 'start again';
+  if (typeof missing === 'string')
+    return `Grant the role ${missing} to the account that the project is connected with, then ${next}.`;
+  return adviceByCause[String(code)];
 }
 
 function jobErrorCode(error: unknown): JobErrorCode {
@@ -48,7 +76,7 @@ export function toProblem(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error;
   const stored = toJobError(error);
   return new Problem(stored.code as ErrorCode, stored.message, {
-    details: { reason: error.message.slice(0, 2000) },
+    details: { reason: error.message.slice(0, 2000), ...defined({ missing: error.details.missing }) },
     cause: error,
   });
 }

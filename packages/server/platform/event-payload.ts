@@ -5,7 +5,7 @@ export interface EventPayload {
   /** The `data` of the simple format; absent for events that do not exist in it. */
   simple?: Record<string, unknown>;
   /** What the standard envelope's `metadata` says of the event itself; the delivery adds the rest. */
-  metadata?: { trigger?: string; scheduleId?: string };
+  metadata?: { trigger?: string; scheduleId?: string | null };
   /** What the filters of webhooks look at. */
   filter?: { projectId?: string; trigger?: string };
 }

@@ -20,13 +20,18 @@ const secretFields = [
   'privateKey',
   'private_key',
   'key',
-  'code',
   'codeVerifier',
   'clientSecret',
   'connectionString',
 ];
 
-const paths = secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`, `req.headers["${field}"]`]);
+/** The code of a sign-in is a secret; the code of an error is what one looks for in a log. */
+const signInCodes = ['query.code', 'body.code', '*.query.code', '*.body.code'];
+
+const paths = [
+  ...secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`, `req.headers["${field}"]`]),
+  ...signInCodes,
+];
 
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options = {

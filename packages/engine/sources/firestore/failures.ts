@@ -25,8 +25,20 @@ const targetCodes: Readonly<Record<number, EngineErrorCode>> = {
   [grpcCode.RESOURCE_EXHAUSTED]: 'RESTORE_QUOTA_EXCEEDED',
 };
 
+/** The least that Google's access control must grant, by what was asked for. */
+const roles = {
+  read: 'Cloud Datastore Viewer (roles/datastore.viewer)',
+  write: 'Cloud Datastore User (roles/datastore.user)',
+  accounts: 'Firebase Authentication Admin (roles/firebaseauth.admin)',
+};
+
 export function sourceFailure(error: unknown): unknown {
-  return translate(error, sourceCodes);
+  return translate(error, sourceCodes, roles.read);
+}
+
+/** The same from the service that keeps the accounts of people. */
+export function accountsFailure(error: unknown): unknown {
+  return translate(error, sourceCodes, roles.accounts);
 }
 
 /** What a read says that failed for another reason than its age. */
@@ -37,13 +49,16 @@ export function sourceFailureOfYoungRead(error: unknown): unknown {
 }
 
 export function targetFailure(error: unknown): unknown {
-  return translate(error, targetCodes);
+  return translate(error, targetCodes, roles.write);
 }
 
-function translate(error: unknown, codes: Readonly<Record<number, EngineErrorCode>>): unknown {
+function translate(error: unknown, codes: Readonly<Record<number, EngineErrorCode>>, role: string): unknown {
   if (!(error instanceof GrpcError)) return error;
   const details = { grpcCode: grpcCodeName(error.code) };
-  return new EngineError(codeOf(error, codes), error.message, { details, cause: error });
+  const code = codeOf(error, codes);
+  if (error.code !== grpcCode.PERMISSION_DENIED) return new EngineError(code, error.message, { details, cause: error });
+  const message = `${error.message} The account that the project is connected with needs the role ${role}.`;
+  return new EngineError(code, message, { details: { ...details, missing: role }, cause: error });
 }
 
 function codeOf(error: GrpcError, codes: Readonly<Record<number, EngineErrorCode>>): EngineErrorCode {

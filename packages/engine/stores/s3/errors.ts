@@ -1,5 +1,6 @@
 import { EngineError } from '../../ports/index.ts';
 import { AttemptError, conflict, notFound } from '../attempt.ts';
+import { networkFailure } from '../network-errors.ts';
 
 interface ServiceError extends Error {
   $metadata?: { httpStatusCode?: number; requestId?: string };
@@ -18,6 +19,16 @@ const damagedUpload = [
 ];
 /** The service asks to try again: a racing writer, or a clock that the client has by now corrected. */
 const passing = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeTooSkewed'];
+
+/** The bucket is there, and elsewhere than the destination says. */
+const wrongRegion = ['AuthorizationHeaderMalformed', 'PermanentRedirect', 'IllegalLocationConstraintException'];
+
+/** What a person would look at first, before the service's own words. */
+const refusals: Readonly<Record<string, string>> = {
+  InvalidAccessKeyId: 'The storage does not know this access key.',
+  SignatureDoesNotMatch: 'The secret of the access key is wrong.',
+  ExpiredToken: 'The credentials have expired.',
+};
 
 /** Says in the port's words what the service or the network said in theirs. */
 export function s3Error(error: unknown, location: string, key: string): Error {
@@ -49,11 +60,21 @@ export function s3Error(error: unknown, location: string, key: string): Error {
   if (passing.includes(code))
     return new AttemptError('STORAGE_UNAVAILABLE', `${at}, try again.`, { ...options, retry: true });
   if (status === 404 && code === 'NoSuchBucket')
-    return new AttemptError('STORAGE_NOT_FOUND', `${at}, there is no such bucket.`, options);
+    return new AttemptError('STORAGE_NOT_FOUND', `There is no bucket at ${location} (${code}).`, options);
+  if (wrongRegion.includes(code))
+    return new AttemptError(
+      'STORAGE_UNAVAILABLE',
+      `${location} does not lie in the region that was given (${code}): ${error.message}`,
+      options,
+    );
   if (status === 404) return notFound(location, key, error, code);
   if (status === 412) return conflict(location, key, error);
   if (status === 401 || status === 403)
-    return new AttemptError('STORAGE_PERMISSION_DENIED', `${at}: ${error.message}`, options);
+    return new AttemptError(
+      'STORAGE_PERMISSION_DENIED',
+      `${refusals[code] ?? 'The storage refused us.'} ${at}: ${error.message}`,
+      options,
+    );
   if (status !== undefined && status >= 300 && status < 400)
     return new AttemptError(
       'STORAGE_UNAVAILABLE',
@@ -63,6 +84,14 @@ export function s3Error(error: unknown, location: string, key: string): Error {
   // A refusal that the service could explain; asking again would be refused again.
   if (status !== undefined && status >= 400 && status < 500)
     return new AttemptError('VALIDATION_ERROR', `${at}: ${error.message}`, options);
+  const failure = networkFailure(error);
+  if (failure)
+    return new AttemptError('STORAGE_UNAVAILABLE', `${location}: ${failure.sentence}`, {
+      cause: error,
+      details: { ...details, code: failure.code },
+      retry: !failure.isRefused,
+      mayHaveHappened: !failure.isRefused,
+    });
   return new AttemptError('STORAGE_UNAVAILABLE', `${at}: ${error.message}`, {
     ...options,
     retry: true,

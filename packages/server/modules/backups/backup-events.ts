@@ -31,7 +31,7 @@ export async function emitBackupEvent(
     payload: {
       data: standardData(type, facts, progress),
       ...(type === 'backup.progress' ? {} : { simple: simpleData(type, facts) }),
-      metadata: { trigger: row.trigger, ...(row.scheduleId ? { scheduleId: row.scheduleId } : {}) },
+      metadata: metadataOf(row),
       filter: { projectId: row.projectId, trigger: row.trigger },
     },
   });
@@ -50,10 +50,14 @@ export async function emitAnomaly(
     type: 'backup.anomaly',
     payload: {
       data: { ...standardData('backup.completed', facts, undefined), ...anomaly },
-      metadata: { trigger: row.trigger, ...(row.scheduleId ? { scheduleId: row.scheduleId } : {}) },
+      metadata: metadataOf(row),
       filter: { projectId: row.projectId, trigger: row.trigger },
     },
   });
+}
+
+function metadataOf({ trigger, scheduleId }: BackupRow) {
+  return { trigger, scheduleId };
 }
 
 /** Fields that are not known yet are absent. */

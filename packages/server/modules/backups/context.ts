@@ -51,7 +51,7 @@ export interface BackupsContext {
   audit: AuditLog;
   organizations: ActiveOrganizations;
   keys: BackupKeys;
-  projects: Pick<ProjectsModule, 'markBroken' | 'adopt'>;
+  projects: Pick<ProjectsModule, 'markBroken' | 'markWorking' | 'adopt'>;
   sources: SourceOpener;
   stores: StoreOpener;
   engine: EngineResources;

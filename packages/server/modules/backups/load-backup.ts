@@ -3,9 +3,9 @@ import type { BlobStore } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, later } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
-import { toJobError } from '../job-error.ts';
+import { type StoredError, toJobError } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
-import { type DestinationRow, storageStore } from '../storage/index.ts';
+import { type DestinationRow, recordUse, storageStore } from '../storage/index.ts';
 import type { BackupInEvent } from './backup-events.ts';
 import { type BackupRow, backupStore, type CopyRow } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
@@ -52,9 +52,11 @@ export async function openCopies(context: BackupsContext, loaded: LoadedBackup):
   const { row } = loaded;
   const markFailed = async (storageDestinationId: string, error: unknown) => {
     const change = { status: 'failed' as const, error: toJobError(error, { storageDestinationId }) };
-    await database.tenant(row.organizationId, (transaction) =>
-      backupStore.updateCopy(transaction, row.organizationId, row.id, storageDestinationId, change),
-    );
+    await database.tenant(row.organizationId, async (transaction) => {
+      await backupStore.updateCopy(transaction, row.organizationId, row.id, storageDestinationId, change);
+      const destination = { organizationId: row.organizationId, id: storageDestinationId };
+      if (isStorageFault(change.error)) await recordUse(context.platform, transaction, destination, change.error);
+    });
   };
   const copies: Copy[] = [];
   let failure: unknown;
@@ -76,6 +78,11 @@ export async function openCopies(context: BackupsContext, loaded: LoadedBackup):
     }
   }
   return new CopiesStore(copies, markFailed, failure ?? failureBefore(loaded.copies));
+}
+
+/** The destination is to blame, not what was to be written. */
+function isStorageFault({ code }: StoredError): boolean {
+  return code.startsWith('STORAGE_');
 }
 
 /** Why a destination was left behind by an earlier piece of the same backup. */

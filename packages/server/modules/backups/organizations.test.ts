@@ -73,6 +73,17 @@ describe('a project', () => {
 
     const moved = await bench.app.request('PATCH', path, { ...bench.as, body: { organizationId: other } });
     expect(moved.status, moved.text).toBe(200);
+    const told = await asOwner(bench.app.databaseUrl, (client) =>
+      client.query(
+        `select organization_id as at, type from outbox_events
+          where type in ('project.created', 'project.deleted') and payload->'data'->'project'->>'id' = $1 order by position`,
+        [bench.shop.projectId],
+      ),
+    );
+    expect(told.rows.slice(-2)).toEqual([
+      { at: bench.as.organizationId, type: 'project.deleted' },
+      { at: other, type: 'project.created' },
+    ]);
     expect((await bench.app.request('GET', `/api/v1/backups/${id}`, bench.as)).status).toBe(404);
     const backup = (await bench.app.request('GET', `/api/v1/backups/${id}`, there)).body.data;
     expect(backup).toMatchObject({ status: 'completed', projectId: bench.shop.projectId });

@@ -1,6 +1,8 @@
+import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, hourMs, later } from '../../platform/durations.ts';
 import { createMailWorker, MailOutbox, sendMailJob } from '../../platform/mail.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Caller } from '../../platform/principal.ts';
 import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { InvitationsContext, LaterModules } from './context.ts';
@@ -12,6 +14,7 @@ import { purgeTask } from './lifecycle/purge-organization.ts';
 import { DatabaseActivityNotes } from './members/activity-notes.ts';
 import { isActive } from './organization-queries.ts';
 import { organizationHandlers, teamHandlers } from './routes.ts';
+import { setDefaultStorage } from './set-default-storage.ts';
 
 export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
 export { isInvited } from './invitations/invitation-store.ts';
@@ -35,6 +38,7 @@ export interface OrganizationsModule extends Module {
   readonly activity: DatabaseActivityNotes;
   /** False for one that is deleted, softly or for good: nothing runs for it then. */
   isActive(organizationId: string): Promise<boolean>;
+  setDefaultStorage(transaction: Transaction, caller: Caller, destinationId: string | null): Promise<void>;
   /** Says in the log which owners have not taken their recovery kit yet. */
   remindOfKits(): Promise<void>;
   /** The organization a person starts with; the caller of the local sign-in link gets one this way. */
@@ -69,6 +73,7 @@ export function createOrganizationsModule(
     organizationKeys: new OrganizationKeys(platform),
     activity: new DatabaseActivityNotes(platform),
     isActive: isActiveNow,
+    setDefaultStorage: (transaction, caller, id) => setDefaultStorage(context, transaction, caller, id),
     remindOfKits: () => remindOfKits(context),
     create: (founder, name) => createOrganization(context, founder, { name }),
   };

@@ -1,7 +1,7 @@
 import { notificationEvents, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { emailsOfAdmins, findMember } from './members/member-store.ts';
-import { changeOrganization, findOrganization, isDefaultStorage, lockOrganization } from './organization-store.ts';
+import { findOrganization, isDefaultStorage, lockOrganization } from './organization-store.ts';
 
 /** What other modules ask about organizations. */
 
@@ -23,14 +23,6 @@ export async function isActive(transaction: Transaction, organizationId: string)
 export const defaultStorage = {
   get: async (transaction: Transaction, organizationId: string): Promise<string | null> =>
     (await findOrganization(transaction, organizationId))?.defaultStorageId ?? null,
-  set: async (
-    transaction: Transaction,
-    organizationId: string,
-    destinationId: string | null,
-    now: Date,
-  ): Promise<void> => {
-    await changeOrganization(transaction, organizationId, now, { defaultStorageId: destinationId });
-  },
   isAny: isDefaultStorage,
 };
 

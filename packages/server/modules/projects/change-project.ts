@@ -52,6 +52,13 @@ async function moveProject(
       organizationId: toId,
       updatedAt: now,
     });
+    for (const [organizationId, type] of [
+      [organization.id, 'project.deleted'],
+      [toId, 'project.created'],
+    ] as const) {
+      const payload = { data: { project: presentProjectSummary(moved) }, filter: { projectId } };
+      await context.platform.outbox.emit(transaction, { organizationId, type, payload });
+    }
     await context.audit.noteCaller(transaction, caller, noteOf('project.moved', projectId, { to: toId }));
     const there = { ...caller, organization: { ...organization, id: toId } };
     const arrival = noteOf('project.moved', projectId, { from: organization.id });

@@ -23,6 +23,8 @@ export interface ProjectsModule extends Module {
   consentGiven(userId: string, email: string): Promise<void>;
   /** A job found the connection broken; the next look at the project shows it. */
   markBroken(transaction: Transaction, project: ProjectRow, error: StoredError): Promise<void>;
+  /** A job read the whole database: whatever was wrong with the connection is over. */
+  markWorking(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** The project of a database that backups were found of; made anew, without a connection, if it is not known. */
   adopt(transaction: Transaction, organizationId: string, database: string): Promise<ProjectRow>;
 }
@@ -33,6 +35,16 @@ export function createProjectsModule(context: ProjectsContext): ProjectsModule {
     answer: (row) => answerProject(context, row),
     consentGiven: (userId, email) => renewConsent(context, userId, email),
     adopt: (transaction, organizationId, database) => adoptProject(context, transaction, organizationId, database),
+    markWorking: async (transaction, project) => {
+      if (project.connectionStatus === 'connected') return;
+      const now = context.platform.clock.now();
+      await projectStore.update(transaction, project, {
+        connectionStatus: 'connected',
+        connectionError: null,
+        connectionCheckedAt: now,
+        updatedAt: now,
+      });
+    },
     markBroken: async (transaction, project, error) => {
       const connectionStatus = error.code === 'SOURCE_AUTH_ERROR' ? 'unauthorized' : 'error';
       const now = context.platform.clock.now();

@@ -1,4 +1,5 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
@@ -26,9 +27,8 @@ export async function createStorage(
   return database.tenant(organizationId, async (transaction) => {
     await storageStore.insert(transaction, { ...draft, ...check });
     const row = await storageStore.get(transaction, organizationId, draft.id);
-    if (request.isDefault ?? (await context.defaults.get(transaction, organizationId)) === null) {
-      await context.defaults.set(transaction, organizationId, row.id, clock.now());
-    }
+    if (await becomesDefault(context, transaction, row, request.isDefault))
+      await context.defaults.set(transaction, caller, row.id);
     await emitStorageState(context.platform.outbox, transaction, row);
     if (row.status === 'connected') await context.dependents.connected(transaction, row);
     await context.audit.noteCaller(transaction, caller, {
@@ -44,6 +44,17 @@ export async function createStorage(
     });
     return row;
   });
+}
+
+/** The first one that works does, unless the caller says otherwise. One that does not work never does, so that no backup is sent there. */
+async function becomesDefault(
+  { defaults }: StorageContext,
+  transaction: Transaction,
+  row: DestinationRow,
+  wanted: boolean | undefined,
+): Promise<boolean> {
+  if (row.status !== 'connected') return false;
+  return wanted ?? (await defaults.get(transaction, row.organizationId)) === null;
 }
 
 function newDestination(context: StorageContext, organizationId: string, request: CreateRequest): DestinationRow {
@@ -118,9 +129,9 @@ export async function updateStorage(
     const row = await storageStore.lock(transaction, organizationId, id);
     caller.requireMatch(destinationEtag(row));
     if (!request.credentials) requireSamePlace(row, change);
-    if (request.isDefault === true) await context.defaults.set(transaction, organizationId, id, clock.now());
+    if (request.isDefault === true) await context.defaults.set(transaction, caller, id);
     if (request.isDefault === false && (await context.defaults.get(transaction, organizationId)) === id)
-      await context.defaults.set(transaction, organizationId, null, clock.now());
+      await context.defaults.set(transaction, caller, null);
     const updated = await storageStore.update(transaction, row, { ...change, placeId, updatedAt: clock.now() });
     const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
     if (request.credentials && row.status === 'error' && checked.status === 'connected')
@@ -180,7 +191,7 @@ export async function deleteStorage(context: StorageContext, caller: VersionedCa
         details: { usedBy: usedBy.slice(0, 100) },
       });
     if ((await context.defaults.get(transaction, organizationId)) === id)
-      await context.defaults.set(transaction, organizationId, null, clock.now());
+      await context.defaults.set(transaction, caller, null);
     await storageStore.update(transaction, row, { deletedAt: clock.now(), credentials: null });
     await context.audit.noteCaller(transaction, caller, {
       action: 'storage.deleted',

@@ -2,8 +2,9 @@ import type { DataOf, Operations } from '@holdfast/contract';
 import { type BlobStore, EngineError, probeStore } from '@holdfast/engine';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
+import { defined } from '../../platform/defined.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { toJobError } from '../job-error.ts';
+import { type StoredError, toJobError } from '../job-error.ts';
 import type { StorageContext } from './context.ts';
 import type { StoreFields, StoreOpener } from './open-store.ts';
 import { presentStorageSummary } from './present-storage.ts';
@@ -22,7 +23,8 @@ export async function checkStorage(stores: StoreOpener, destination: StoreFields
   const test = { ok: failure === undefined, steps };
   const lastCheckedAt = clock.now();
   if (failure === undefined) return { status: 'connected', error: null, lastCheckedAt, test };
-  return { status: 'error', error: toJobError(failure), lastCheckedAt, test };
+  const step = steps.find(({ ok }) => !ok)?.name;
+  return { status: 'error', error: toJobError(failure, defined({ step })), lastCheckedAt, test };
 }
 
 async function probe(
@@ -69,6 +71,21 @@ export async function recordCheck(
   if (row.status !== status) await emitStorageState(context.platform.outbox, transaction, updated);
   if (status === 'connected') await context.dependents.connected(transaction, updated);
   return updated;
+}
+
+/** A backup met the destination before any check did: what it found is what the record says from then on. */
+export async function recordUse(
+  { outbox, clock }: Pick<Platform, 'outbox' | 'clock'>,
+  transaction: Transaction,
+  { organizationId, id }: Pick<DestinationRow, 'organizationId' | 'id'>,
+  error: StoredError | null,
+): Promise<void> {
+  const status = error ? 'error' : 'connected';
+  const row = await storageStore.find(transaction, organizationId, id);
+  if (!row || (row.status === status && !error)) return;
+  const locked = await storageStore.lock(transaction, organizationId, id);
+  const updated = await storageStore.update(transaction, locked, { status, error, lastCheckedAt: clock.now() });
+  if (locked.status !== status) await emitStorageState(outbox, transaction, updated);
 }
 
 export async function emitStorageState(

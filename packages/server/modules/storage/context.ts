@@ -1,6 +1,7 @@
 import type { BlobStore } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Caller } from '../../platform/principal.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { StoreOpener } from './open-store.ts';
 import type { StorageUsage } from './present-storage.ts';
@@ -59,7 +60,7 @@ export interface StorageDependents {
 /** The default destination stands in the organization's settings. */
 export interface DefaultStorage {
   get(transaction: Transaction, organizationId: string): Promise<string | null>;
-  set(transaction: Transaction, organizationId: string, destinationId: string | null, now: Date): Promise<void>;
+  set(transaction: Transaction, caller: Caller, destinationId: string | null): Promise<void>;
   /** Whether one of these is the default of an organization that is not deleted. */
   isAny(transaction: Transaction, destinationIds: readonly string[]): Promise<boolean>;
 }

@@ -7,7 +7,7 @@ import { storageHandlers } from './routes.ts';
 import { runStorageTask } from './run-storage-task.job.ts';
 import { requeueTask } from './task-admission.ts';
 
-export { checkStorage, emitStorageState, recordCheck } from './check-storage.ts';
+export { checkStorage, recordUse } from './check-storage.ts';
 export type { DefaultStorage, OrphanObject, StorageContext, StorageDependents, TaskRun } from './context.ts';
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';

@@ -10,6 +10,7 @@ import {
   type StoreNetwork,
 } from '@holdfast/engine';
 import type { Config } from '../../config.ts';
+import { privateAddressReason } from '../../platform/outbound/address-guard.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { createResolver } from '../../platform/outbound/resolve.ts';
 import { invalid } from '../../platform/problem.ts';
@@ -131,18 +132,20 @@ export class StoreOpener {
     if (protocol === 'http:') {
       const dialled = addresses.filter((address) => guard.allows(address));
       if (dialled.length > 0 && dialled.every((address) => guard.opens(address))) return;
-      throw new EngineError('STORAGE_UNAVAILABLE', 'The endpoint must be https, or lie in a subnet that was opened.');
+      throw new EngineError(
+        'STORAGE_UNAVAILABLE',
+        'The endpoint must be https, or lie in a subnet that the operator opened (OUTBOUND_ALLOWED_SUBNETS).',
+      );
     }
     if (addresses.some((address) => !guard.allows(address)))
-      throw new EngineError('STORAGE_UNAVAILABLE', 'The endpoint lies in a private or reserved network.');
+      throw new EngineError('STORAGE_UNAVAILABLE', `The endpoint ${privateAddressReason}.`);
   }
 
   /** Refuses at once what can be seen at once; what a name resolves to is checked when it is dialled. */
   checkEndpoint(endpoint: string | null | undefined): void {
     if (!endpoint) return;
     const url = new URL(endpoint);
-    if (this.#outbound.guard.refusesHost(url.hostname))
-      throw invalid('endpoint', 'must not be a private or reserved address');
+    if (this.#outbound.guard.refusesHost(url.hostname)) throw invalid('endpoint', privateAddressReason);
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const isOpened =
       isIP(host) === 0 ? this.#config.OUTBOUND_ALLOWED_SUBNETS.length > 0 : this.#outbound.guard.opens(host);

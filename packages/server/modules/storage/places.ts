@@ -5,6 +5,8 @@ import type { StorageContext } from './context.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 const probeTimeoutMs = 30_000;
+/** Somebody waits; a record that stays silent counts as another place. */
+const identifyTimeoutMs = 8000;
 const recordsComparedMax = 50;
 
 /** Two records may spell one place in two ways; only what is written into it tells. */
@@ -25,10 +27,15 @@ export async function requireOtherPlace(
     });
 }
 
-async function isPlaceOf(stores: StorageContext['stores'], store: BlobStore, other: DestinationRow): Promise<boolean> {
+async function isPlaceOf(
+  stores: StorageContext['stores'],
+  store: BlobStore,
+  other: DestinationRow,
+  signal = AbortSignal.timeout(probeTimeoutMs),
+): Promise<boolean> {
   const opened = await stores.open(other, { attemptsMax: 4 });
   try {
-    return await isSamePlace(store, opened, { signal: AbortSignal.timeout(probeTimeoutMs) });
+    return await isSamePlace(store, opened, { signal });
   } finally {
     await opened.close();
   }
@@ -46,10 +53,11 @@ export async function identifyPlace(context: StorageContext, row: DestinationRow
     .filter((other) => other.id !== row.id && (other.type === 'local') === (row.type === 'local'))
     .toSorted((left, right) => (left.id < right.id ? -1 : 1))
     .slice(0, recordsComparedMax);
+  const signal = AbortSignal.timeout(identifyTimeoutMs);
   const store = comparable.length === 0 ? undefined : await context.stores.open(row, { attemptsMax: 2 });
   try {
     for (const other of store ? comparable : []) {
-      const isSame = await isPlaceOf(context.stores, store as BlobStore, other).catch((error: unknown) => {
+      const isSame = await isPlaceOf(context.stores, store as BlobStore, other, signal).catch((error: unknown) => {
         if (!isEngineError(error)) throw error;
         return false;
       });

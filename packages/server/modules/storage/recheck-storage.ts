@@ -17,7 +17,7 @@ const brokenMax = 1000;
 const lookTimeoutMs = 30 * secondMs;
 
 /** An organization's default destination that does not work: its backups will fail until somebody mends it. */
-export async function defaultsWork(database: Database, defaults: DefaultStorage): Promise<boolean> {
+export async function defaultsWork(database: Database, defaults: Pick<DefaultStorage, 'isAny'>): Promise<boolean> {
   return database.system(async (transaction) => {
     const broken = await storageStore.broken(transaction, brokenMax);
     return !(await defaults.isAny(transaction, broken));

@@ -11,7 +11,7 @@ import { type DestinationRow, destinationEtag, storageStore } from './storage-st
 import { taskHandlers } from './task-routes.ts';
 
 /** A person waits in front of the form. */
-const listTimeoutMs = 10_000;
+const listTimeoutMs = 8000;
 
 export function storageHandlers(context: StorageContext): Handlers {
   const { database, cursors, clock } = context.platform;

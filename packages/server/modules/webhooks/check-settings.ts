@@ -1,5 +1,5 @@
 import { allowedEvents, type EventFormat, invalidSubscriptions } from '@holdfast/contract';
-import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import { type AddressGuard, privateAddressReason } from '../../platform/outbound/address-guard.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 
 /** Refuses at once what can be seen to be unreachable. What a name resolves to is checked when it is dialled. */
@@ -8,7 +8,7 @@ export function checkUrl(guard: AddressGuard, text: string): void {
   if (url?.protocol !== 'https:') throw invalid('url', 'must be a valid HTTPS URL');
   if (url.username !== '' || url.password !== '')
     throw invalid('url', 'must not hold credentials; send them in headers');
-  if (guard.refusesHost(url.hostname)) throw invalid('url', 'must not lead into a private or reserved network');
+  if (guard.refusesHost(url.hostname)) throw invalid('url', privateAddressReason);
 }
 
 export function checkSubscriptions(format: EventFormat, events: readonly string[]): void {

@@ -4,6 +4,7 @@ import { checkTestEvent } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { deliveryStore } from './log/delivery-store.ts';
 import { type RenderedRequest, renderRequest } from './requests/render-request.ts';
+import { disableGone } from './sending/after-sending.ts';
 import { type Outcome, post } from './sending/post.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
@@ -50,7 +51,7 @@ function samplePayload(name: string, { organization }: Caller): EventPayload {
   return {
     data,
     ...(simple ? { simple: { ...simple.sample } } : {}),
-    ...(name.startsWith('backup.') ? { metadata: { trigger: 'manual' } } : {}),
+    ...(name.startsWith('backup.') ? { metadata: { trigger: 'manual', scheduleId: null } } : {}),
   };
 }
 
@@ -100,6 +101,7 @@ async function record(
       },
     );
     await webhookStore.touch(transaction, [{ id: current.id, at: event.createdAt }]);
+    if (statusCode === 410) await disableGone({ platform, audit }, transaction, current);
     await audit.write(transaction, auditEntry(caller, 'webhook.tested', current.id, { event: event.type, success }));
   });
 }

@@ -7,13 +7,17 @@ type Subnet = [Address, number];
 /** Global unicast; everything IPv6 that is routed on the internet lies in it. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
+/** Whoever runs the service can open chosen subnets, so the setting is named wherever an address is refused. */
+export const privateAddressReason =
+  'lies in a private or reserved network, which only the operator of this service can open (OUTBOUND_ALLOWED_SUBNETS)';
+
 /** An address that the service does not dial for a customer. Does not name the address: what a name resolves to inside our network is nobody's business. */
 export class AddressRefused extends Error {
   override name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
 
   constructor() {
-    super('the address lies in a private or reserved network');
+    super(`The address ${privateAddressReason}.`);
   }
 }
 

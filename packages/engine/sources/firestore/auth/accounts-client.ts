@@ -1,7 +1,7 @@
 /** The few Identity Toolkit calls that user accounts need, with the same patience as the database calls. */
 
 import { EngineError } from '../../../ports/index.ts';
-import { sourceFailure } from '../failures.ts';
+import { accountsFailure } from '../failures.ts';
 import { Retrier, type RetryOptions } from '../retry.ts';
 import type { Credentials } from '../transport/credentials.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
@@ -55,7 +55,7 @@ export class AccountsClient {
         return await this.#attempt(method, path, body, signal);
       } catch (error) {
         await retrier.afterFailure(error).catch((final: unknown) => {
-          throw final instanceof EngineError ? final : sourceFailure(final);
+          throw final instanceof EngineError ? final : accountsFailure(final);
         });
       }
     }

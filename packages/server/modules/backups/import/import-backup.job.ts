@@ -65,7 +65,7 @@ async function convert(
       );
     }),
   );
-  return { written };
+  return { written, change: { warnings: [...loaded.row.warnings, ...written.body.warnings] } };
 }
 
 /** The backup and those it builds on: brought to their place if they lie elsewhere, found whole, and registered. */

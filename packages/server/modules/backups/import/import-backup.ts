@@ -83,7 +83,7 @@ async function inspect(
         const keys = await BackupKeyRing.load(context, destination.organizationId);
         const reader = await openLocated(store, located, keys, context.engine.codec, signal);
         const imported = { path, source, inPlace: located.folder === '' };
-        return { id: located.backupId, imported, facts: factsOf(reader, project) };
+        return { id: located.backupId, imported, facts: factsOf(reader, project, metadata.type) };
       }
       const { modifiedAt } = await inspectForeign(store, path, source, {
         codec: context.engine.codec,
@@ -92,7 +92,8 @@ async function inspect(
       });
       const createdAt = metadata.createdAt ?? modifiedAt?.toISOString();
       const imported = { path, source, ...(createdAt ? { createdAt } : {}) };
-      return { id: context.platform.ids.next('bkp'), imported, facts: {} };
+      const facts = metadata.type === 'incremental' ? { warnings: [becameFull] } : {};
+      return { id: context.platform.ids.next('bkp'), imported, facts };
     } finally {
       await store.close();
     }
@@ -101,7 +102,9 @@ async function inspect(
   }
 }
 
-function factsOf({ body }: BackupReader, project: ProjectRow): Partial<NewBackup> {
+const becameFull = warning('BECAME_FULL', 'What was imported holds every document, so it is a full backup.');
+
+function factsOf({ body }: BackupReader, project: ProjectRow, said: 'full' | 'incremental'): Partial<NewBackup> {
   const foreign = warning(
     'FOREIGN_DATABASE',
     `The backup is of ${body.database}, not of the database of this project.`,
@@ -109,7 +112,10 @@ function factsOf({ body }: BackupReader, project: ProjectRow): Partial<NewBackup
   return {
     ...manifestColumns(body),
     createdAt: new Date(body.createdAt),
-    warnings: body.database === databaseName(project) ? [] : [foreign],
+    warnings: [
+      ...(body.database === databaseName(project) ? [] : [foreign]),
+      ...(said === 'incremental' && body.type !== 'incremental' ? [becameFull] : []),
+    ],
   };
 }
 

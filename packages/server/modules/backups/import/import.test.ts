@@ -128,12 +128,16 @@ describe('a foreign file', () => {
     await mkdir(folder('v1'), { recursive: true });
     const content = { users: { ada: { name: 'Ada', age: 36, __collections__: { orders: { 7: { total: 12.5 } } } } } };
     await writeFile(folder('v1', 'backup.json'), JSON.stringify(content));
-    const imported = await importIt('v1/backup.json', 'json', { createdAt: '2020-05-06T07:08:09Z' });
+    const imported = await importIt('v1/backup.json', 'json', {
+      createdAt: '2020-05-06T07:08:09Z',
+      type: 'incremental',
+    });
     expect(imported).toMatchObject({
       status: 'completed',
       type: 'full',
       documentCount: 2,
       snapshotTime: '2020-05-06T07:08:09.000Z',
+      warnings: [{ code: 'BECAME_FULL' }],
     });
     const ada = await bench.get(`/backups/${imported.id}/documents/users/ada`);
     expect(ada).toMatchObject({

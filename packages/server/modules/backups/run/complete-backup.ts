@@ -1,5 +1,6 @@
 import type { ManifestBody, WrittenManifest } from '@holdfast/engine';
 import { dayMs, later } from '../../../platform/durations.ts';
+import { recordUse } from '../../storage/index.ts';
 import { emitBackupEvent } from '../backup-events.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { snapshotShares } from '../contents/manifest-columns.ts';
@@ -34,8 +35,11 @@ export async function completeBackup(
     if (!loaded || row?.status !== 'running') return;
     const change = completedColumns({ ...loaded, row }, completion, clock.now());
     const completed = await backupStore.update(transaction, organizationId, backupId, change);
-    for (const id of goodCopies)
+    for (const id of goodCopies) {
       await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'completed', error: null });
+      await recordUse(context.platform, transaction, { organizationId, id }, null);
+    }
+    if (completion.ranges && !loaded.project.deletedAt) await context.projects.markWorking(transaction, loaded.project);
     await rangeStore.clear(transaction, organizationId, backupId);
     const destination = loaded.destinations.get(completed.storageDestinationId);
     const ended = { ...loaded, row: completed, destination };

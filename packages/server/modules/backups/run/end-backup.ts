@@ -9,6 +9,7 @@ import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts'
 import type { BackupsContext } from '../context.ts';
 import { removeObjectsJob } from '../jobs.ts';
 import { loadBackup } from '../load-backup.ts';
+import { copyStore } from '../storage/copy-store.ts';
 import { rangeStore } from './range-store.ts';
 
 /** Long enough for the workers of a backup that was ended to notice and stop writing. */
@@ -74,6 +75,7 @@ async function endRow(
     envelope: null,
   });
   await rangeStore.clear(transaction, organizationId, backupId);
+  await copyStore.failAll(transaction, organizationId, backupId, change.error ?? null);
   const startAfter = later(now, settleMs);
   await queue.enqueue(
     transaction,

@@ -37,8 +37,9 @@ async function addBucket(bucket: string, credentials: object): Promise<string> {
 }
 
 /** Ended as failed with this code, its advice, and whether trying again can help. */
-function expectFailed(backup: { status: string; error: object | null }, code: JobErrorCode) {
-  const { retryable, advice } = errorDefinition(code).job!;
+function expectFailed(backup: { status: string; error: object | null }, code: JobErrorCode, mend?: RegExp) {
+  const { retryable, advice: usual } = errorDefinition(code).job!;
+  const advice = mend ? expect.stringMatching(mend) : usual;
   expect(backup).toMatchObject({ status: 'failed', documentCount: null, error: { code, retryable, advice } });
 }
 
@@ -53,7 +54,9 @@ describe('a source', () => {
   test('that refuses us fails the backup at once, names the call that mends it, and shows on the project', async () => {
     bench.sandbox.control.deny({ access: 'read' });
     const failed = await bench.run();
-    expectFailed(failed, 'SOURCE_AUTH_ERROR');
+    expectFailed(failed, 'SOURCE_AUTH_ERROR', /^Grant the role .*roles\/datastore\.viewer/);
+    expect(failed.error.details.missing).toContain('roles/datastore.viewer');
+    expect(failed.copies).toMatchObject([{ status: 'failed', error: { code: 'SOURCE_AUTH_ERROR' } }]);
     const reconnect = `POST /api/v1/projects/${bench.shop.projectId}/reconnect`;
     expect(failed.error.details).toMatchObject({ reconnect, projectId: bench.shop.projectId });
     const project = await bench.get(`/projects/${bench.shop.projectId}`);
@@ -61,11 +64,35 @@ describe('a source', () => {
       status: 'unauthorized',
       error: { code: 'SOURCE_AUTH_ERROR', details: { reconnect } },
     });
-    expectFailed(await bench.run(), 'SOURCE_AUTH_ERROR');
+    expectFailed(await bench.run(), 'SOURCE_AUTH_ERROR', /^Grant the role/);
     bench.sandbox.control.clearAccess();
     const mended = await bench.app.request('POST', `/api/v1/projects/${bench.shop.projectId}/reconnect`, bench.as);
     expect(mended.body.data.connection, mended.text).toMatchObject({ status: 'connected', error: null });
     expect((await bench.run()).status).toBe('completed');
+  });
+
+  test('that lets us in again is connected as soon as a backup worked; the last good backup stays the last good one', async () => {
+    const shown = () => bench.get(`/projects/${bench.shop.projectId}`);
+    const good = await bench.run();
+    bench.sandbox.control.deny({ access: 'read' });
+    await bench.run();
+    const broken = await shown();
+    expect(broken.connection.status).toBe('unauthorized');
+    expect(broken.statistics).toMatchObject({ lastBackupAt: good.completedAt, lastBackupStatus: 'failed' });
+    bench.sandbox.control.clearAccess();
+    const next = await bench.run();
+    expect(await shown()).toMatchObject({
+      connection: { status: 'connected', error: null },
+      statistics: { lastBackupAt: next.completedAt, lastBackupStatus: 'completed' },
+    });
+    const events = await asOwner(bench.app.databaseUrl, (client) =>
+      client.query(
+        `select payload->'metadata' as metadata from outbox_events where type like 'backup.%' and organization_id = $1`,
+        [bench.as.organizationId],
+      ),
+    );
+    expect(events.rows.length).toBeGreaterThan(3);
+    for (const { metadata } of events.rows) expect(metadata).toEqual({ trigger: 'manual', scheduleId: null });
   });
 
   test('whose quota is used up is SOURCE_QUOTA_EXCEEDED', async () => {
@@ -108,7 +135,7 @@ describe('a storage destination', () => {
       status: 'error',
       error: { code: 'STORAGE_PERMISSION_DENIED' },
     });
-    expectFailed(await bench.run({ storageDestinationId: id }), 'STORAGE_PERMISSION_DENIED');
+    expectFailed(await bench.run({ storageDestinationId: id }), 'STORAGE_PERMISSION_DENIED', /holdfast storage update/);
     const patched = await bench.app.request('PATCH', `/api/v1/storage-destinations/${id}`, {
       ...bench.as,
       body: { credentials: sandboxS3Credential },

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import type { StoredError } from '../../job-error.ts';
 import type { DestinationRow } from '../../storage/index.ts';
 import type { ImportRequest, JobStatus } from '../tables.ts';
 
@@ -24,6 +25,20 @@ export const copyStore = {
       [backupId],
     );
     return rows[0];
+  },
+
+  /** A backup that has ended without a result has no copies; those that failed by themselves keep their reason. */
+  async failAll(
+    { client }: Transaction,
+    organizationId: string,
+    backupId: string,
+    error: StoredError | null,
+  ): Promise<void> {
+    await client.query(
+      `update backup_copies set status = 'failed', error = $3
+        where organization_id = $1 and backup_id = $2 and status <> 'failed'`,
+      [organizationId, backupId, error],
+    );
   },
 
   /** Completed backups with a good copy in a destination, oldest first: what builds on another comes after it. */

@@ -154,4 +154,15 @@ describe('the test call', () => {
     });
     expect(JSON.parse(only(house.receiver.to(path)).body).event).toBe('backup.completed');
   });
+
+  test('that is answered with 410 disables the webhook, as any delivery would', async () => {
+    const path = freshPath();
+    house.receiver.answer(path, (_request, response) => response.writeHead(410).end());
+    const { id } = await house.create(path);
+    expect((await house.call('POST', `/webhooks/${id}/test`)).body.data).toMatchObject({
+      success: false,
+      statusCode: 410,
+    });
+    expect((await house.call('GET', `/webhooks/${id}`)).body.data.enabled).toBe(false);
+  });
 });

@@ -51,15 +51,15 @@ deliveries whose timestamp is more than 300 seconds off. Standard deliveries als
 from base64, and of any other secret its UTF-8 bytes.
 
 Without a secret of your own a standard webhook gets one, shown once. \`POST …/rotate-secret\` gives a new one; for 24 hours \`webhook-signature\`
-lists a signature of each, \`X-Service-Signature\` is of the new one and \`X-Service-Signature-Previous\` of the old one. A secret that you set
-yourself replaces the old one at once.
+lists a signature of each, \`X-Service-Signature\` is of the new one and \`X-Service-Signature-Previous\` of the old one; in the simple format
+\`X-Webhook-Signature\` and \`X-Webhook-Signature-Previous\`. A secret that you set yourself replaces the old one at once.
 
 ## Delivery
 
 - At least once: after a crash a delivery may come again. Its id (\`X-Service-Delivery-Id\`, \`metadata.deliveryId\`) is the same on every
   attempt; use it to tell duplicates. Deliveries are not ordered.
 - Any 2xx within \`timeout\` (1–60 s, default 30 s, the whole answer included) is success. Redirects are failures and are not followed. \`410\`
-  disables the webhook. \`Retry-After\` makes the next attempt later, never earlier, and by a day at most.
+  disables the webhook, as the answer to a test too. \`Retry-After\` makes the next attempt later, never earlier, and by two hours at most.
 - \`metadata.attempt\` counts attempts. Events named \`*.failed\` also say \`maxAttempts\` and \`willRetry\`: whether another attempt follows if this one fails.
 - \`retryEnabled: false\` means one attempt. While a webhook is disabled it gets nothing, and what happened meanwhile is not sent later; a retry
   that falls due then ends as failed.

@@ -94,6 +94,18 @@ describe('the standard format', () => {
     expect(after?.headers).not.toHaveProperty('x-service-signature-previous');
   });
 
+  test('the simple format signs with both secrets for that day too', async () => {
+    const path = freshPath();
+    const old = 'the one before';
+    const { id } = await house.create(path, { format: 'simple', secret: old, events: ['backup.completed'] });
+    const fresh = (await house.call('POST', `/webhooks/${id}/rotate-secret`)).body.data.secret as string;
+    await house.emit('backup.completed', completed);
+    const { headers, body } = only(await house.receiver.arrivals(path, 1));
+    const sign = (secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+    expect(headers['x-webhook-signature']).toBe(sign(fresh));
+    expect(headers['x-webhook-signature-previous']).toBe(sign(old));
+  });
+
   test('failed events say whether another attempt would follow', async () => {
     const path = freshPath();
     await house.create(path, { events: ['backup.failed'] });

@@ -83,5 +83,8 @@ function simpleHeaders({ event, webhook }: RequestFacts, body: string): Record<s
     'X-Webhook-Timestamp': event.createdAt.toISOString(),
     'X-Webhook-Id': webhook.id,
     ...(webhook.secret === null ? {} : { 'X-Webhook-Signature': hexSignature(webhook.secret, body) }),
+    ...(webhook.previousSecret === null
+      ? {}
+      : { 'X-Webhook-Signature-Previous': hexSignature(webhook.previousSecret, body) }),
   };
 }

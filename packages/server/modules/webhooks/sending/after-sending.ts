@@ -1,6 +1,7 @@
+import type { Transaction } from '../../../platform/database/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type AuditLog, systemActor } from '../../audit/index.ts';
-import { webhookStore } from '../webhook-store.ts';
+import { type WebhookRow, webhookStore } from '../webhook-store.ts';
 import type { SentAttempt } from './sender.ts';
 
 /** `lastTriggeredAt` of a busy webhook is written at most once in this time. */
@@ -38,21 +39,29 @@ export class AfterSending {
     for (const { id, at } of touches) this.#touchedMs.set(id, at.getTime());
   }
 
-  /** An endpoint that answers 410 says that it will never come back. */
-  async #disable(organizationId: string, webhookId: string): Promise<void> {
-    const { database, clock } = this.#platform;
-    await database.tenant(organizationId, async (transaction) => {
-      const row = await webhookStore.lockIfPresent(transaction, organizationId, webhookId);
-      if (!row?.enabled) return;
-      await webhookStore.update(transaction, row, { enabled: false, updatedAt: clock.now() });
-      await this.#audit.write(transaction, {
-        organizationId,
-        action: 'webhook.disabled',
-        actor: systemActor,
-        resource: { type: 'webhook', id: webhookId },
-        origin: null,
-        details: { name: row.name, reason: 'The endpoint answered 410.' },
-      });
-    });
+  async #disable(organizationId: string, id: string): Promise<void> {
+    const context = { platform: this.#platform, audit: this.#audit };
+    await this.#platform.database.tenant(organizationId, (transaction) =>
+      disableGone(context, transaction, { organizationId, id }),
+    );
   }
+}
+
+/** An endpoint that answers 410 says that it will never come back. */
+export async function disableGone(
+  { platform, audit }: { platform: Platform; audit: AuditLog },
+  transaction: Transaction,
+  { organizationId, id }: Pick<WebhookRow, 'organizationId' | 'id'>,
+): Promise<void> {
+  const row = await webhookStore.lockIfPresent(transaction, organizationId, id);
+  if (!row?.enabled) return;
+  await webhookStore.update(transaction, row, { enabled: false, updatedAt: platform.clock.now() });
+  await audit.write(transaction, {
+    organizationId,
+    action: 'webhook.disabled',
+    actor: systemActor,
+    resource: { type: 'webhook', id },
+    origin: null,
+    details: { name: row.name, reason: 'The endpoint answered 410.' },
+  });
 }

@@ -108,7 +108,7 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 function describe(failure: unknown): string {
-  if (failure instanceof AddressRefused) return 'The address lies in a private or reserved network.';
+  if (failure instanceof AddressRefused) return failure.message;
   const code = (failure as NodeJS.ErrnoException).code ?? 'unknown';
   if (sentences[code]) return sentences[code];
   return /CERT|SIGNED|ISSUER|LEAF|TLS/.test(code)

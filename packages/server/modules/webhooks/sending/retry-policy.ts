@@ -2,8 +2,8 @@
 export const attemptsMax = 5;
 const minuteMs = 60_000;
 const delaysMs = [0, minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs];
-/** An endpoint may ask for more patience, but not for so much that its retries outlive the log. */
-const retryAfterMaxMs = 24 * 60 * minuteMs;
+/** An endpoint may ask for more patience, up to the longest delay there is. */
+const retryAfterMaxMs = 120 * minuteMs;
 
 export interface RetryRules {
   format: 'standard' | 'simple';

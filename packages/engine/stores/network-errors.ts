@@ -1,0 +1,37 @@
+const sentences: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The endpoint refused the connection.',
+  ECONNRESET: 'The connection to the endpoint broke.',
+  EPIPE: 'The connection to the endpoint broke.',
+  EHOSTUNREACH: 'The endpoint cannot be reached.',
+  ENETUNREACH: 'The endpoint cannot be reached.',
+  ETIMEDOUT: 'The endpoint did not answer in time.',
+  TimeoutError: 'The endpoint did not answer in time.',
+  ENOTFOUND: 'The name of the endpoint could not be resolved.',
+  ENODATA: 'The name of the endpoint could not be resolved.',
+  ESERVFAIL: 'The name of the endpoint could not be resolved.',
+  ETIMEOUT: 'The name of the endpoint could not be resolved in time.',
+};
+
+export interface NetworkFailure {
+  code: string;
+  sentence: string;
+  /** Nobody dialled, because whoever runs this does not allow the address: trying again changes nothing. */
+  isRefused: boolean;
+}
+
+/** Why a request got no answer, in words for a person; undefined when the network was not to blame. */
+export function networkFailure(error: unknown): NetworkFailure | undefined {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
+    const code = (current as NodeJS.ErrnoException).code ?? current.name;
+    if (code === 'ADDRESS_REFUSED') return { code, sentence: current.message, isRefused: true };
+    const sentence = sentences[code] ?? certificateSentence(code);
+    if (sentence !== undefined) return { code, sentence, isRefused: false };
+  }
+  return undefined;
+}
+
+function certificateSentence(code: string): string | undefined {
+  return /CERT|SIGNED|_ISSUER|LEAF_SIGNATURE|ALTNAME/.test(code)
+    ? `The certificate of the endpoint is not trusted (${code}).`
+    : undefined;
+}

@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Firestore } from '@google-cloud/firestore';
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { foundOrganization, signUp } from '../../testing/people.ts';
+import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+let app: TestApp;
+let s3: S3Sandbox;
+let shop: ProtectedProject;
+let closedPort: number;
+let as: { token: string; organizationId: string };
+
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['first'], region: 'eu-central-1' });
+  closedPort = await portNobodyListensOn();
+  const resolve = async (name: string) => (name === 'intranet.example.com' ? ['10.1.2.3'] : ['127.0.0.1']);
+  app = await startTestApp(
+    { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2', JOB_ATTEMPTS: '1' },
+    { outbound: { resolve } },
+  );
+  shop = await protectProject(app);
+  await newOrganization();
+});
+afterAll(async () => {
+  await app.close();
+  await Promise.all([s3.stop(), shop.close()]);
+});
+
+async function portNobodyListensOn(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function newOrganization(): Promise<void> {
+  const owner = await signUp(app, `owner-${app.platform.ids.next('usr')}@example.com`);
+  as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
+}
+
+const add = (more: object = {}) =>
+  app.request('POST', '/api/v1/storage-destinations', {
+    ...as,
+    body: {
+      name: 'Bucket',
+      type: 's3',
+      bucket: 'first',
+      region: 'eu-central-1',
+      endpoint: s3.endpoint,
+      forcePathStyle: true,
+      credentials: sandboxS3Credential,
+      ...more,
+    },
+  });
+
+describe('what is wrong with a destination is told so that a person can mend it', () => {
+  const { accessKeyId, secretAccessKey } = sandboxS3Credential;
+  test.each([
+    [
+      'an endpoint that is not there',
+      () => ({ endpoint: `http://127.0.0.1:${closedPort}` }),
+      'STORAGE_UNAVAILABLE',
+      /refused the connection/,
+      /endpoint/,
+    ],
+    [
+      'a name that leads into a private network',
+      () => ({ endpoint: 'https://intranet.example.com' }),
+      'STORAGE_UNAVAILABLE',
+      /OUTBOUND_ALLOWED_SUBNETS/,
+      /operator/,
+    ],
+    [
+      'another region',
+      () => ({ region: 'us-west-2' }),
+      'STORAGE_UNAVAILABLE',
+      /region/,
+      /region .* \(holdfast storage update/,
+    ],
+    [
+      'a bucket that does not exist',
+      () => ({ bucket: 'nowhere' }),
+      'STORAGE_UNAVAILABLE',
+      /no bucket at s3:\/\/nowhere/,
+      /create the bucket/,
+    ],
+    [
+      'an unknown key',
+      () => ({ credentials: { accessKeyId: 'other', secretAccessKey } }),
+      'STORAGE_PERMISSION_DENIED',
+      /does not know this access key/,
+      /holdfast storage update/,
+    ],
+    [
+      'a wrong secret',
+      () => ({ credentials: { accessKeyId, secretAccessKey: 'no' } }),
+      'STORAGE_PERMISSION_DENIED',
+      /secret of the access key is wrong/,
+      /holdfast storage update/,
+    ],
+  ] as const)('%s', async (_name, more, code, message, advice) => {
+    const startedAtMs = performance.now();
+    const answer = await add(more());
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+    expect(answer.status, answer.text).toBe(201);
+    const { status, isDefault, error } = answer.body.data;
+    expect({ status, isDefault }).toEqual({ status: 'error', isDefault: false });
+    expect(error).toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+      advice: expect.stringMatching(advice),
+      details: { step: expect.stringMatching(/^(connect|write)$/) },
+    });
+    expect(error.advice).not.toContain('/api/v1');
+  });
+
+  test('a private address names the setting that opens it', async () => {
+    const answer = await add({ endpoint: 'https://10.0.0.7' });
+    expect(answer.body.error).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      details: { field: 'endpoint', reason: expect.stringContaining('OUTBOUND_ALLOWED_SUBNETS') },
+    });
+  });
+
+  test('the code of an error stands in the log, the code of a sign-in does not', () => {
+    app.platform.log.warn({ err: { code: 'STORAGE_UNAVAILABLE' }, query: { code: 'one-time' } }, 'looked for');
+    const line = app
+      .logged()
+      .split('\n')
+      .find((text) => text.includes('looked for'));
+    expect(line).toContain('"code":"STORAGE_UNAVAILABLE"');
+    expect(line).not.toContain('one-time');
+  });
+});
+
+describe('the default destination', () => {
+  const current = async () =>
+    (await app.request('GET', '/api/v1/organizations/current', as)).body.data.settings.defaultStorageId;
+
+  test('is the first that works, unless the caller says otherwise, and its change is told', async () => {
+    await newOrganization();
+    const body = { name: 'Listener', url: 'https://example.com/hook', events: ['organization.updated'] };
+    const hook = await app.request('POST', '/api/v1/webhooks', { ...as, body });
+    expect((await add({ bucket: 'nowhere' })).body.data.isDefault).toBe(false);
+    expect((await add({ bucket: 'nowhere', isDefault: true })).body.data.isDefault).toBe(false);
+    expect((await add({ isDefault: false })).body.data.isDefault).toBe(false);
+    expect(await current()).toBeNull();
+    const { id, isDefault } = (await add()).body.data;
+    expect([isDefault, await current()]).toEqual([true, id]);
+    expect((await add()).body.data.isDefault).toBe(false);
+    const path = `/api/v1/storage-destinations/${id}`;
+    expect((await app.request('PATCH', path, { ...as, body: { isDefault: false } })).body.data.isDefault).toBe(false);
+    expect(await current()).toBeNull();
+    const told = async () =>
+      (await app.request('GET', `/api/v1/webhooks/${hook.body.data.id}/deliveries`, as)).body.data.deliveries.length;
+    await expect.poll(told, { timeout: 10_000 }).toBe(2);
+  });
+});
+
+/** A disk of a megabyte; undefined where mounting is not allowed. */
+function mountSmallDisk(folder: string): (() => void) | undefined {
+  mkdirSync(folder, { recursive: true });
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' });
+    return () => void execFileSync('umount', [folder]);
+  } catch {
+    return undefined;
+  }
+}
+
+test('a disk that runs full is told by backup, copies and destination; with room again all is well', async (context) => {
+  as = { token: shop.owner.token, organizationId: shop.organizationId };
+  const unmount = mountSmallDisk(join(app.folder, 'storage', as.organizationId, 'small'));
+  if (!unmount) return context.skip('this process may not mount a small disk');
+  try {
+    const created = await app.request('POST', '/api/v1/storage-destinations', {
+      ...as,
+      body: { name: 'Small disk', type: 'local', path: 'small' },
+    });
+    expect(created.body.data, created.text).toMatchObject({ status: 'connected' });
+    const { id } = created.body.data;
+    const firestore = new Firestore({ projectId: 'shop', host: shop.firestore.address, ssl: false });
+    const fill = async (content: () => unknown) => {
+      for (let index = 0; index < 5; index++) await firestore.doc(`blobs/${index}`).set({ content: content() });
+    };
+    await fill(() => randomBytes(500_000));
+    const backUp = async () => {
+      const body = { projectId: shop.projectId, storageDestinationId: id };
+      const started = await app.request('POST', '/api/v1/backups', { ...as, body });
+      return untilEnded(app, started.headers.get('location') as string, as);
+    };
+    const destination = async () => (await app.request('GET', `/api/v1/storage-destinations/${id}`, as)).body.data;
+    const failed = await backUp();
+    const noRoom = { code: 'STORAGE_UPLOAD_ERROR', message: expect.stringContaining('no room') };
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: { ...noRoom, advice: expect.stringMatching(/Make room/) },
+    });
+    expect(failed.copies).toMatchObject([{ status: 'failed', error: noRoom }]);
+    expect(await destination()).toMatchObject({ status: 'error', error: noRoom });
+    await fill(() => 'small');
+    const freed = async () => (await backUp()).status;
+    await expect.poll(freed, { timeout: 30_000, interval: 1000 }).toBe('completed');
+    expect(await destination()).toMatchObject({ status: 'connected', error: null });
+    await firestore.terminate();
+  } finally {
+    unmount();
+  }
+}, 60_000);
