@@ -15,6 +15,8 @@ export interface Tenant {
 /** A kind of job as an organization asks for it. `index` spreads the jobs over projects, backups and destinations. */
 export interface Kind {
   name: string;
+  /** Makes what as many jobs of this kind work on; answers with the tenant that has it. */
+  prepare?(tenant: Tenant, count: number): Promise<Tenant>;
   /** Starts one; answers with what asks whether it has ended. */
   start(tenant: Tenant, index: number): Promise<() => Promise<boolean>>;
 }
@@ -22,7 +24,32 @@ export interface Kind {
 const pick = (all: readonly string[], index: number) => all[index % all.length] as string;
 const isOver = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
 
-/** Every kind but plain backups, which have a measurement of their own, and imports, which need files of others. */
+/** Where the file for the imports lies, in the bucket of everybody. */
+export const importPath = 'foreign/backup.json';
+/** A collection with a single document. */
+export const tinyCollection = 'tiny';
+
+const atOnce = 20;
+
+/** Small backups, some at a time, to be removed. */
+async function tinyBackups(tenant: Tenant, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const some = Math.min(atOnce, count - ids.length);
+    const first = ids.length;
+    ids.push(...(await Promise.all(Array.from({ length: some }, (_, index) => tinyBackup(tenant, first + index)))));
+  }
+  return ids;
+}
+
+async function tinyBackup({ client, projectIds }: Tenant, index: number): Promise<string> {
+  const body = { projectId: pick(projectIds, index), collections: [tinyCollection] };
+  const { id: backupId } = await client.createBackup({ body });
+  while (!isOver(await client.getBackup({ params: { backupId } }))) await pause(50);
+  return backupId;
+}
+
+/** Every kind but plain backups, which have a measurement of their own. */
 export const kinds: readonly Kind[] = [
   {
     name: 'merge',
@@ -30,6 +57,29 @@ export const kinds: readonly Kind[] = [
       const started = await client.createBackup({ body: { projectId: pick(projectIds, index), type: 'synthetic' } });
       if ('dryRun' in started) throw new Error('a merge was not started');
       return async () => isOver(await client.getBackup({ params: { backupId: started.id } }));
+    },
+  },
+  {
+    name: 'import',
+    start: async ({ client, projectIds, destinationIds }, index) => {
+      const body = {
+        projectId: pick(projectIds, index),
+        storageDestinationId: pick(destinationIds, index),
+        path: importPath,
+        metadata: { source: 'json' as const },
+      };
+      const { id: backupId } = await client.importBackup({ body });
+      return async () => isOver(await client.getBackup({ params: { backupId } }));
+    },
+  },
+  {
+    name: 'removal',
+    prepare: async (tenant, count) => ({ ...tenant, backupIds: await tinyBackups(tenant, count) }),
+    start: async ({ client, backupIds }, index) => {
+      const backupId = pick(backupIds, index);
+      await client.deleteBackup({ params: { backupId } });
+      const query = { action: 'backup.objects_removed', resourceId: backupId };
+      return async () => (await client.listAuditLogs({ query })).data.length > 0;
     },
   },
   {
@@ -85,16 +135,17 @@ export interface KindResult {
 
 /** One tenant asks for many, then the other for one. */
 export async function raceKind(kind: Kind, many: Tenant, one: Tenant, queued: number): Promise<KindResult> {
-  const aloneMs = await timed(kind, one);
-  const asked = await Promise.all(Array.from({ length: queued }, (_, index) => kind.start(many, index)));
-  const besideMs = await timed(kind, one);
+  const [those, single] = kind.prepare ? [await kind.prepare(many, queued), await kind.prepare(one, 3)] : [many, one];
+  const aloneMs = await timed(kind, single, 0);
+  const asked = await Promise.all(Array.from({ length: queued }, (_, index) => kind.start(those, index)));
+  const besideMs = await timed(kind, single, 1);
   const over = await Promise.all(asked.map((hasEnded) => hasEnded()));
   return { kind: kind.name, queued, endedBefore: over.filter(Boolean).length, aloneMs, besideMs };
 }
 
-async function timed(kind: Kind, tenant: Tenant): Promise<number> {
+async function timed(kind: Kind, tenant: Tenant, index: number): Promise<number> {
   const startedMs = performance.now();
-  const hasEnded = await kind.start(tenant, 0);
+  const hasEnded = await kind.start(tenant, index);
   while (!(await hasEnded())) await pause(20);
   return Math.round(performance.now() - startedMs);
 }

@@ -5,6 +5,7 @@ export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
 /** In the unit the queue wants. */
+export const hourSeconds = hourMs / secondMs;
 export const daySeconds = dayMs / secondMs;
 
 export function later(instant: Date, milliseconds: number): Date {

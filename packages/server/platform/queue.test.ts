@@ -42,7 +42,13 @@ const namedJob = defineJob({
   name: 'named',
   schema: z.object({ backupId: z.string(), secret: z.string() }),
 });
-const jobs = [countJob, onceJob, namedJob];
+const sharedJob = defineJob({
+  ...countJob,
+  name: 'shared',
+  schema: z.object({ organizationId: z.string() }),
+  perOrganizationMax: 2,
+});
+const jobs = [countJob, onceJob, namedJob, sharedJob];
 
 let drop: () => Promise<void>;
 let database: Database;
@@ -100,6 +106,33 @@ test('many waiting jobs are worked one after the other without waiting out a pol
   await queue.work(countJob, 2, async () => void done++);
   await until(() => done === 40);
   expect(performance.now() - startedMs).toBeLessThan(8000);
+  await queue.close(1000);
+});
+
+test('many jobs of one organization that do not end leave a place to the single one of another', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  const begun: string[] = [];
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const add = (organizationId: string) =>
+    database.system((transaction) => queue.enqueue(transaction, sharedJob, { organizationId }));
+  await queue.work(sharedJob, 3, async ({ data }) => {
+    begun.push(data.organizationId);
+    if (data.organizationId === 'many') await ended;
+  });
+  for (const count of [1, 2]) {
+    await add('many');
+    await until(() => begun.length === count);
+  }
+  for (let n = 0; n < 60; n++) await add('many');
+  await add('single');
+  await until(() => begun.length === 3);
+  expect(begun).toEqual(['many', 'many', 'single']);
+  end();
+  await until(() => begun.length > 50);
   await queue.close(1000);
 });
 

@@ -15,6 +15,12 @@ export interface JobSettings {
   readonly timeoutSeconds: number;
   /** At most one queued or running job per key of this kind. */
   readonly exclusive?: boolean;
+  /**
+   * For jobs that begin without an admission: how many of one organization run at once, in all processes together. With more
+   * places than that, many waiting jobs of one organization leave some to others. Places that are all idle when a burst comes
+   * may be taken once by one organization, and are given back as those jobs end.
+   */
+  readonly perOrganizationMax?: number;
 }
 
 /** A kind of job, apart from the code that runs it: whoever enqueues need not know who works. */
@@ -30,6 +36,8 @@ export interface EnqueueOptions {
   key?: string;
   startAfter?: Date;
   priority?: number;
+  /** Whose the job is, where its data do not say so. */
+  organizationId?: string;
 }
 
 export interface RunningJob<Data> {
@@ -151,7 +159,9 @@ export class Queue {
     data: Data,
     options: EnqueueOptions = {},
   ): Promise<string | null> {
-    return this.#boss.send(job.name, job.schema.parse(data), {
+    const checked = job.schema.parse(data);
+    return this.#boss.send(job.name, checked, {
+      ...(job.perOrganizationMax === undefined ? {} : { group: { id: organizationOf(checked, options) } }),
       ...(options.key === undefined ? {} : { singletonKey: options.key }),
       ...(options.startAfter === undefined ? {} : { startAfter: options.startAfter }),
       ...(options.priority === undefined ? {} : { priority: options.priority }),
@@ -176,6 +186,7 @@ export class Queue {
       heartbeatRefreshSeconds: 3,
       batchSize: 1,
       includeMetadata: true,
+      ...(job.perOrganizationMax === undefined ? {} : { groupConcurrency: job.perOrganizationMax }),
     } as const;
     let workerId = '';
     workerId = await this.#boss.work(job.name, options, async ([claimed]: JobWithMetadata<Data>[]) => {
@@ -213,4 +224,10 @@ export class Queue {
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
     this.#jobLog.stopped();
   }
+}
+
+function organizationOf(data: object, { organizationId }: EnqueueOptions): string {
+  const id = organizationId ?? ('organizationId' in data ? data.organizationId : undefined);
+  if (typeof id !== 'string') throw new Error('a job that organizations share says whose it is');
+  return id;
 }

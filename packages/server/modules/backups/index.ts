@@ -61,6 +61,8 @@ const requeueEveryMs = 5 * secondMs;
 const leftoversEveryMs = hourMs;
 /** Verifications, merges and imports that one process works on at once. */
 const readersAtOnce = 2;
+/** Removals, key copies and re-wrapped manifests, each; one organization gets half of it. */
+const sideWorkAtOnce = 4;
 
 export interface BackupsModule extends Module {
   /** A backup as the calls answer with it. */
@@ -81,13 +83,13 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(planBackupJob, 2, (job) => runPlan(context, job)),
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
-      worker(removeObjectsJob, 2, (job) => removeObjects(context, job)),
-      worker(keyCopyJob, 2, (job) => copyKeys(context, job)),
-      worker(purgeObjectsJob, 1, (job) => purgeObjects(context, job)),
+      worker(removeObjectsJob, sideWorkAtOnce, (job) => removeObjects(context, job)),
+      worker(keyCopyJob, sideWorkAtOnce, (job) => copyKeys(context, job)),
+      worker(purgeObjectsJob, 2, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, readersAtOnce, (job) => runVerification(context, job)),
       worker(mergeBackupJob, readersAtOnce, (job) => runMerge(context, job)),
       worker(importBackupJob, readersAtOnce, (job) => runImport(context, job)),
-      worker(rewrapManifestJob, 2, (job) => rewrapManifest(context, job)),
+      worker(rewrapManifestJob, sideWorkAtOnce, (job) => rewrapManifest(context, job)),
     ],
     tasks: [
       { name: 'requeue lost backups', everyMs: requeueEveryMs, run: () => requeueLostBackups(context) },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { daySeconds } from '../../platform/durations.ts';
+import { daySeconds, hourSeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
 const ofBackup = z.object({ organizationId: z.string(), backupId: z.string() });
@@ -10,6 +10,8 @@ const retryLimit = 1000;
 /** The queue's most; a range that takes longer goes on from its checkpoint. */
 const timeoutSeconds = daySeconds;
 const common = { schema: ofBackup, retryLimit, retryDelaySeconds: 1, timeoutSeconds, exclusive: true };
+/** Work that nobody waits for: it waits for no admission, takes half of the places at most, and goes on later when it takes too long. */
+const sideWork = { perOrganizationMax: 2, timeoutSeconds: 6 * hourSeconds };
 const admitted = { ...common, schema: ofAdmission };
 
 export type BackupJobData = z.infer<typeof ofAdmission>;
@@ -21,7 +23,13 @@ export const runRangeJob = defineJob({ ...common, name: 'backup-range', schema: 
 /** Writes the manifest once every range is complete. */
 export const finishBackupJob = defineJob({ ...common, name: 'backup-finish' });
 /** Removes what a backup left in its destinations: after a failure, a cancellation or a deletion. */
-export const removeObjectsJob = defineJob({ ...common, name: 'backup-remove', retryLimit: 100, retryDelaySeconds: 10 });
+export const removeObjectsJob = defineJob({
+  ...common,
+  ...sideWork,
+  name: 'backup-remove',
+  retryLimit: 100,
+  retryDelaySeconds: 10,
+});
 export const verifyBackupJob = defineJob({ ...admitted, name: 'backup-verify' });
 /** Merges a chain into a full backup without reading the source. */
 export const mergeBackupJob = defineJob({ ...admitted, name: 'backup-merge' });
@@ -32,6 +40,7 @@ export type MovedFrom = z.infer<typeof movedFrom>;
 /** Writes the newly wrapped key into the manifests of a backup's copies. */
 export const rewrapManifestJob = defineJob({
   ...common,
+  ...sideWork,
   name: 'backup-rewrap',
   schema: ofBackup.extend({ movedFrom: movedFrom.optional() }),
   retryLimit: 100,

@@ -25,8 +25,8 @@ export function createPitrModule(context: PitrContext): Module {
   return {
     handlers: pitrHandlers(context),
     workers: [
-      worker(removeLogJob, 1, (job) => removeLog(context, job)),
-      worker(reconcileJob, 1, (job) => runReconciliation(context, job)),
+      worker(removeLogJob, 2, (job) => removeLog(context, job)),
+      worker(reconcileJob, 2, (job) => runReconciliation(context, job)),
     ],
     tasks: [
       { name: 'pitr upkeep', everyMs: 20 * secondMs, run: () => startUpkeep(context) },

@@ -9,8 +9,9 @@ export const removeLogJob = defineJob({
   schema: z.strictObject({ organizationId: z.string(), storageDestinationId: z.string(), logId: z.string() }),
   retryLimit: 1000,
   retryDelaySeconds: 10,
-  timeoutSeconds: 24 * 3600,
+  timeoutSeconds: 6 * 3600,
   exclusive: true,
+  perOrganizationMax: 1,
 });
 
 /** Compares base and log with the database at one instant. */
@@ -21,6 +22,7 @@ export const reconcileJob = defineJob({
   retryDelaySeconds: 30,
   timeoutSeconds: 12 * 3600,
   exclusive: true,
+  perOrganizationMax: 1,
 });
 
 export const pitrJobs = [removeLogJob, reconcileJob];

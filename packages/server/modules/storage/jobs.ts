@@ -20,6 +20,7 @@ export const checkStorageJob = defineJob({
   retryDelaySeconds: 5,
   timeoutSeconds: 300,
   exclusive: true,
+  perOrganizationMax: 2,
 });
 
 export const storageJobs: readonly JobSettings[] = [storageTaskJob, checkStorageJob];

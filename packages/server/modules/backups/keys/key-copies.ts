@@ -13,6 +13,7 @@ export const keyCopyJob = defineJob({
   retryDelaySeconds: 10,
   timeoutSeconds: 300,
   exclusive: true,
+  perOrganizationMax: 2,
 });
 
 /** Enqueued in the transaction that changed the keys: every destination follows. */

@@ -23,6 +23,7 @@ export const purgeObjectsJob = defineJob({
   retryLimit: 1000,
   retryDelaySeconds: 10,
   timeoutSeconds: daySeconds,
+  perOrganizationMax: 1,
 });
 type PurgeObjects = z.infer<typeof purgeObjectsJob.schema>;
 
@@ -35,11 +36,9 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
     for (const destination of await storageStore.openable(transaction, organizationId, [...ids])) {
       const backupIds = copies.get(destination.id) ?? [];
       for (let start = 0; start === 0 || start < backupIds.length; start += backupsPerJob) {
-        await queue.enqueue(transaction, purgeObjectsJob, {
-          purgedOrganizationId: organizationId,
-          destination,
-          backupIds: backupIds.slice(start, start + backupsPerJob),
-        });
+        const ofJob = backupIds.slice(start, start + backupsPerJob);
+        const data = { purgedOrganizationId: organizationId, destination, backupIds: ofJob };
+        await queue.enqueue(transaction, purgeObjectsJob, data, { organizationId });
       }
     }
   };
