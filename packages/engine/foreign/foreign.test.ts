@@ -13,8 +13,8 @@ import {
 import { writeViewAsBackup } from '../pipeline/backup/write-view.ts';
 import { readRecords } from '../pipeline/segments/read-records.ts';
 import type { View } from '../pipeline/view/view.ts';
+import { crc32c } from '../stores/crc32c.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
-import { crc32c } from './crc32c.ts';
 import { type ForeignFormat, openForeignView } from './foreign-view.ts';
 
 const harness = new BackupHarness();

@@ -1,6 +1,6 @@
 import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError } from '../ports/errors.ts';
-import { maskedCrc32c } from './crc32c.ts';
+import { maskedCrc32c } from '../stores/crc32c.ts';
 
 /**
  * A LevelDB log: blocks of 32 KiB; in each block fragments of `crc (u32) | length (u16) | type (u8) | payload`; a record

@@ -73,9 +73,21 @@ export function damagedInTransit(location: string, key: string, cause?: unknown)
   });
 }
 
+/** Names outside of what was asked for belong to somebody else, or are made up. */
+export function notAskedFor(location: string, prefix: string): AttemptError {
+  return new AttemptError('STORAGE_UNAVAILABLE', `${location}: the listing of ${prefix} holds names not asked for.`);
+}
+
 /** Whoever goes on from the last name would go on for ever. */
 export function standsStill(location: string, prefix: string): AttemptError {
   return new AttemptError('STORAGE_UNAVAILABLE', `${location}: the listing of ${prefix} does not advance.`);
+}
+
+export function notInTime(location: string, timeoutMs: number): AttemptError {
+  return new AttemptError('STORAGE_UNAVAILABLE', `${location} did not answer within ${timeoutMs} ms.`, {
+    retry: true,
+    mayHaveHappened: true,
+  });
 }
 
 export function locked(location: string, keys: readonly string[], cause?: unknown): AttemptError {

@@ -1,7 +1,8 @@
 export { AttemptError, type AttemptStore } from './attempt.ts';
 export { createGcsStore, createS3Store, listGcsBuckets, listS3Buckets } from './cloud.ts';
+export type { GcsConnection } from './gcs/client.ts';
 export { type GcsCredentials, parseGcsKeyFile } from './gcs/credentials.ts';
-export type { GcsConnection, GcsStoreOptions } from './gcs/gcs-store.ts';
+export type { GcsStoreOptions } from './gcs/gcs-store.ts';
 export { createLocalStore, type LocalStoreOptions } from './local/local-store.ts';
 export { createMemoryStore, type MemoryStoreOptions, memoryAttempts } from './memory/memory-store.ts';
 export { createStoreNetwork, type NetworkOptions, type StoreNetwork } from './network.ts';

@@ -1,6 +1,6 @@
 import type { BlobInfo, BlobStore, CallOptions, ListOptions, PutOptions } from '../ports/index.ts';
 import { isEngineError } from '../ports/index.ts';
-import { AttemptError, type AttemptStore, standsStill } from './attempt.ts';
+import { AttemptError, type AttemptStore, notAskedFor, standsStill } from './attempt.ts';
 import { checkKey, checkPrefix, checkRange } from './keys.ts';
 import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
@@ -104,6 +104,7 @@ async function* listing(
       });
       if (next.done) return;
       const { key } = next.value;
+      if (!key.startsWith(prefix)) throw notAskedFor(store.location, prefix);
       if (startAfter !== undefined && !isBehind(key, startAfter)) throw standsStill(store.location, prefix);
       startAfter = key;
       yield next.value;

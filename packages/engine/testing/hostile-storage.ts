@@ -1,24 +1,42 @@
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { type Answer, answers, type Mischief } from './hostile-answers.ts';
 
-export type Mischief = 'redirect' | 'endless' | 'silent' | 'trickle' | 'standing still' | 'rubbish' | 'false length';
+export { type Mischief, mischiefs } from './hostile-answers.ts';
 
 export interface HostileStorage {
   readonly endpoint: string;
-  mischief: Mischief;
-  /** How many requests came, and how many bytes went out. */
+  /** What it does to every request, or to the one that is asked about. */
+  mischief: Mischief | 'honest' | ((request: IncomingMessage) => Mischief | 'honest');
+  /** How many requests came, how many bytes went out, and who followed a redirect. */
   readonly seen: { requests: number; bytes: number; redirected: number };
   stop(): Promise<void>;
 }
 
-/** A server that a tenant might name as storage, and that means no good. */
-export async function startHostileStorage(mischief: Mischief): Promise<HostileStorage> {
+/** A server that a tenant might name as storage, and that means no good. Where it is honest, `behind` answers for it. */
+export async function startHostileStorage(
+  mischief: HostileStorage['mischief'],
+  behind?: string,
+): Promise<HostileStorage> {
   const seen = { requests: 0, bytes: 0, redirected: 0 };
-  const server = createServer((request, response) => {
-    request.resume();
+  const sockets = new Set<Socket>();
+  const server = createServer((incoming, response) => {
+    // Whoever goes away in the middle is no concern of ours.
+    incoming.on('error', () => {});
+    response.on('error', () => {});
     seen.requests++;
-    if (request.url?.startsWith('/elsewhere')) seen.redirected++;
-    answers[storage.mischief](response, seen);
+    if (incoming.url?.startsWith('/elsewhere')) seen.redirected++;
+    const { mischief: chosen } = storage;
+    const done = typeof chosen === 'function' ? chosen(incoming) : chosen;
+    if (done === 'honest') return forward(incoming, response, behind ?? '');
+    incoming.resume();
+    const answer: Answer = answers[done];
+    answer({ response, seen, isGoogle: /^\/(upload\/)?storage\/v1/.test(incoming.url ?? '') });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const storage: HostileStorage = {
@@ -28,38 +46,20 @@ export async function startHostileStorage(mischief: Mischief): Promise<HostileSt
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        for (const socket of sockets) socket.destroy();
       }),
   };
   return storage;
 }
 
-type Answer = (response: ServerResponse, seen: HostileStorage['seen']) => void;
-
-const answers: Record<Mischief, Answer> = {
-  redirect: (response) => response.writeHead(307, { location: '/elsewhere' }).end(),
-  endless: (response, seen) => {
-    response.writeHead(200, { 'content-type': 'application/xml' });
-    const piece = Buffer.alloc(256 * 1024, '<a>');
-    const more = () => {
-      while (!response.destroyed) {
-        seen.bytes += piece.length;
-        if (!response.write(piece)) return void response.once('drain', more);
-      }
-    };
-    more();
-  },
-  silent: () => {},
-  trickle: (response) => {
-    response.writeHead(200, { 'content-length': '100000' });
-    const timer = setInterval(() => response.write('x'), 20);
-    response.once('close', () => clearInterval(timer));
-  },
-  'standing still': (response) =>
-    response.writeHead(200, { 'content-type': 'application/xml' }).end(
-      `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>
-       <Contents><Key>backups/a</Key><Size>1</Size></Contents></ListBucketResult>`,
-    ),
-  rubbish: (response) => response.writeHead(200, { 'content-type': 'application/xml' }).end('{"items":[{}]}'),
-  'false length': (response) => response.writeHead(200, { 'content-length': String(2 ** 40) }).end('x'),
-};
+/** The very same request, its host header too: signatures cover it. */
+function forward(incoming: IncomingMessage, response: ServerResponse, behind: string): void {
+  const { hostname, port } = new URL(behind);
+  const { method, url, headers } = incoming;
+  const onward = request({ hostname, port, method, path: url, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 500, answer.headers);
+    answer.pipe(response);
+  });
+  onward.on('error', () => response.destroy());
+  incoming.pipe(onward);
+}

@@ -1,5 +1,6 @@
 /** From settings to a connected database: the one place that knows how the parts of this folder fit together. */
 
+import { googleOauthOrigin, type ServiceAccountKey } from '../../google/assertion.ts';
 import { FirestoreTarget } from './apply/target.ts';
 import { AccountsClient } from './auth/accounts-client.ts';
 import { FirestoreAuthUsers } from './auth/auth-users.ts';
@@ -12,10 +13,8 @@ import {
   accessTokenCredentials,
   type Credentials,
   emulatorCredentials,
-  googleOauthOrigin,
   type RefreshTokenGrant,
   refreshTokenCredentials,
-  type ServiceAccountKey,
   serviceAccountCredentials,
 } from './transport/credentials.ts';
 

@@ -1,3 +1,4 @@
+export type { ServiceAccountKey } from '../../google/assertion.ts';
 export { documentContent } from './apply/document-content.ts';
 export { FirestoreTarget } from './apply/target.ts';
 export { FirestoreAuthUsers } from './auth/auth-users.ts';
@@ -18,5 +19,4 @@ export {
   type Credentials,
   type RefreshTokenGrant,
   refreshTokenCredentials,
-  type ServiceAccountKey,
 } from './transport/credentials.ts';

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { type Bucket, CRC32C, type File, type FileMetadata, Storage } from '@google-cloud/storage';
 import type {
   BlobInfo,
   BlobStore,
@@ -13,164 +11,152 @@ import type {
   Removal,
 } from '../../ports/index.ts';
 import { EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
-import { abortable } from '../abortable.ts';
-import { type AttemptStore, damagedInTransit, endsBefore, locked, tooLarge } from '../attempt.ts';
+import {
+  type AttemptStore,
+  damagedInTransit,
+  endsBefore,
+  locked,
+  notAskedFor,
+  notInTime,
+  standsStill,
+  tooLarge,
+} from '../attempt.ts';
 import { collect } from '../collect.ts';
+import { crc32c } from '../crc32c.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
+import { PageCount } from '../pages.ts';
 import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
-import { authClientOf } from './auth-client.ts';
-import type { GcsCredentials } from './credentials.ts';
-import { gcsError, statusOf } from './errors.ts';
-
-export interface GcsConnection {
-  credentials: GcsCredentials;
-  /** Needed to list buckets; taken from a service account's key when absent. */
-  projectId?: string;
-  /** Replaces Google's address; chosen by the operator, never by a tenant. */
-  endpoint?: string;
-  tokenUrl?: string;
-}
+import { bucketPath, GcsClient, type GcsConnection } from './client.ts';
+import { gcsError, isMissingBucket, statusOf } from './errors.ts';
+import { type ObjectResource, objectFields, readObject, readPage } from './resources.ts';
 
 export interface GcsStoreOptions extends GcsConnection {
   bucket: string;
   /** Keys lie below this folder of the bucket. */
   prefix?: string;
   retry?: Partial<RetryPolicy>;
+  /** From the request to the last byte of the answer: one that trickles in ends too. */
+  callTimeoutMs?: number;
 }
 
-const callTimeoutMs = 120_000;
+const callTimeoutMsDefault = 120_000;
 const callsInFlight = 16;
+const pageObjectsMax = 1000;
+/** Of one object; ours are written once and seldom again. */
+const versionsMax = 100_000;
 
 export function createGcsStore(options: GcsStoreOptions): BlobStore {
   return withRetries(new GcsAttempts(options), options.retry);
 }
 
-/** A client that tries once: repeating is the business of `withRetries`, which knows what a lost answer means. */
-export function createGcsClient(connection: GcsConnection): Storage {
-  const { credentials, endpoint } = connection;
-  const projectId = connection.projectId ?? ('projectId' in credentials ? credentials.projectId : undefined);
-  return new Storage({
-    authClient: authClientOf(credentials, connection.tokenUrl),
-    ...(projectId !== undefined && { projectId }),
-    ...(endpoint !== undefined && { apiEndpoint: endpoint, useAuthWithCustomEndpoint: true }),
-    retryOptions: { autoRetry: false },
-    timeout: callTimeoutMs,
-  });
-}
-
 export class GcsAttempts implements AttemptStore {
   readonly location: string;
-  readonly #bucket: Bucket;
+  readonly #client: GcsClient;
+  readonly #bucketPath: string;
   readonly #prefix: string;
   readonly #retryPolicy: RetryPolicy;
+  readonly #callTimeoutMs: number;
 
   constructor(options: GcsStoreOptions) {
-    this.#bucket = createGcsClient(options).bucket(options.bucket);
+    this.#bucketPath = bucketPath(options.bucket);
     this.#prefix = folderPrefix(options.prefix);
+    this.#client = new GcsClient(options);
     this.#retryPolicy = { ...retryDefault, ...options.retry };
+    this.#callTimeoutMs = options.callTimeoutMs ?? callTimeoutMsDefault;
     this.location = `gs://${options.bucket}/${this.#prefix}`;
   }
 
   async put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo> {
-    return this.#attempt(key, options?.signal, async () => {
-      const file = this.#file(key);
-      const stream = file.createWriteStream({
-        // One request, whole or not at all: our objects are some MiB, and a repeated request is simpler than a session.
-        resumable: false,
-        validation: false,
-        timeout: callTimeoutMs,
-        metadata: {
-          contentType: 'application/octet-stream',
-          md5Hash: md5Of(bytes),
-          ...retentionOf(options),
-        } as FileMetadata,
-        preconditionOpts: conditionsOf(options),
-      });
-      const finished = once(stream, 'finish');
-      stream.end(bytes);
-      await abortable(finished, options?.signal, () => stream.destroy());
-      return this.#info(key, file.metadata);
+    return this.#attempt(key, options?.signal, async (signal) => {
+      const metadata = { contentType: 'application/octet-stream', md5Hash: md5Of(bytes), ...retentionOf(options) };
+      const query = { name: this.#prefix + key, ...conditionsOf(options), fields: objectFields };
+      const stored = await this.#client.upload(`${this.#bucketPath}/o`, metadata, bytes, { query, signal });
+      return this.#info(key, readObject(stored));
     });
   }
 
   async get(key: string, options?: GetOptions): Promise<Uint8Array> {
     const bytesMax = options?.bytesMax ?? bytesMaxDefault;
-    return this.#attempt(key, options?.signal, async () => {
-      const { bytes, hashes } = await this.#download(key, options?.signal, (size) => {
+    return this.#attempt(key, options?.signal, async (signal) => {
+      const answer = await this.#client.download(this.#path(key), { method: 'GET', signal });
+      try {
+        const size = lengthOf(answer.headers['content-length']);
+        if (size === undefined) throw damagedInTransit(this.location, key);
         if (size > bytesMax) throw tooLarge(this.location, key, size, bytesMax);
-        return size;
-      });
-      const isRight = hashes.md5 !== undefined ? md5Of(bytes) === hashes.md5 : crc32cOf(bytes) === hashes.crc32c;
-      if (!isRight) throw damagedInTransit(this.location, key);
-      return bytes;
+        const bytes = await collect(answer, size, signal);
+        const { md5, crc32c: crc } = parseHashes(answer.headers['x-goog-hash']);
+        const isRight = bytes && (md5 !== undefined ? md5Of(bytes) === md5 : crc32cOf(bytes) === crc);
+        if (!isRight) throw damagedInTransit(this.location, key);
+        return bytes;
+      } finally {
+        if (!answer.complete) answer.destroy();
+      }
     });
   }
 
   async getRange(key: string, offset: number, length: number, options?: CallOptions): Promise<Uint8Array> {
-    const range = { start: offset, end: offset + length - 1 };
-    return this.#attempt(key, options?.signal, async () => {
-      const check = (_: number, total: number | undefined) => {
-        if (total !== undefined && total < offset + length) throw endsBefore(this.location, key, offset, length);
-        return length;
-      };
-      const { bytes } = await this.#download(key, options?.signal, check, range).catch((error) => {
+    const headers = { range: `bytes=${offset}-${offset + length - 1}` };
+    return this.#attempt(key, options?.signal, async (signal) => {
+      const call = this.#client.download(this.#path(key), { method: 'GET', headers, signal });
+      const answer = await call.catch((error) => {
         throw statusOf(error) === 416 ? endsBefore(this.location, key, offset, length) : error;
       });
-      return bytes;
+      try {
+        const total = lengthOf(answer.headers['content-range']?.split('/')[1]);
+        if (total !== undefined && total < offset + length) throw endsBefore(this.location, key, offset, length);
+        if (answer.statusCode !== 206) throw damagedInTransit(this.location, key);
+        const bytes = await collect(answer, length, signal);
+        if (!bytes) throw damagedInTransit(this.location, key);
+        return bytes;
+      } finally {
+        if (!answer.complete) answer.destroy();
+      }
     });
   }
 
   async head(key: string, options?: CallOptions): Promise<BlobInfo | undefined> {
-    const metadata = await this.#describe(key, options);
-    return metadata && this.#info(key, metadata);
+    const object = await this.#describe(key, options);
+    return object && this.#info(key, object);
   }
 
   async *list(prefix: string, options?: ListOptions): AsyncGenerator<BlobInfo> {
     const after = options?.startAfter;
-    let query: object | null = {
-      prefix: this.#prefix + prefix,
-      autoPaginate: false,
-      maxResults: 1000,
+    for await (const object of this.#objects(this.#prefix + prefix, options?.signal, {
       ...(after !== undefined && { startOffset: this.#prefix + after }),
-    };
-    while (query) {
-      const page: object = query;
-      const [files, next] = await this.#attempt(prefix, options?.signal, () =>
-        abortable(this.#bucket.getFiles(page), options?.signal),
-      );
-      for (const file of files) {
-        throwIfCancelled(options?.signal);
-        const key = file.name.slice(this.#prefix.length);
-        if (key !== after) yield this.#info(key, file.metadata);
-      }
-      query = next;
+    })) {
+      throwIfCancelled(options?.signal);
+      if (!object.name.startsWith(this.#prefix)) throw notAskedFor(this.location, prefix);
+      const key = object.name.slice(this.#prefix.length);
+      if (key !== after) yield this.#info(key, object);
     }
   }
 
   async delete(keys: readonly string[], options: DeleteOptions = {}): Promise<Removal> {
     const { signal, purge = false } = options;
     const keepsVersions = await this.#keepsVersions(signal);
-    const kept: string[] = [];
+    const kept = new Set<string>();
     await forEach(keys, async (key) => {
-      if (!(await this.#remove(this.#file(key), key, signal))) kept.push(key);
+      if (!(await this.#remove(key, undefined, signal))) kept.add(key);
       else if (keepsVersions && purge)
-        for (const version of await this.#versionsOf(key, signal))
-          if (!(await this.#remove(version, key, signal))) kept.push(key);
+        for (const generation of await this.#versionsOf(key, signal))
+          if (!(await this.#remove(key, generation, signal))) kept.add(key);
     });
-    if (kept.length > 0) throw locked(this.location, [...new Set(kept)].sort());
+    if (kept.size > 0) throw locked(this.location, [...kept].sort());
     return { versionsKept: keepsVersions && !purge };
   }
 
   async extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
-    const signal = options?.signal;
     const refused: string[] = [];
     await forEach(keys, async (key) => {
-      const until = retainedUntil(await this.#describe(key, options));
+      const until = (await this.#describe(key, options))?.retainedUntil;
       if (until !== undefined && until >= lock.retainUntil) return;
+      const body = [Buffer.from(JSON.stringify(retentionOf({ lock })))];
+      const headers = { 'content-type': 'application/json' };
       try {
-        const change = retentionOf({ lock }) as FileMetadata;
-        await this.#attempt(key, signal, () => abortable(this.#file(key).setMetadata(change), signal));
+        await this.#attempt(key, options?.signal, (signal) =>
+          this.#client.run(this.#path(key), { method: 'PATCH', headers, body, signal }),
+        );
       } catch (error) {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
         refused.push(key);
@@ -180,26 +166,50 @@ export class GcsAttempts implements AttemptStore {
   }
 
   async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {
-    const metadata = await this.#describe(key, options);
-    if (!metadata || Number(metadata.size) !== bytes.length || metadata.md5Hash !== md5Of(bytes)) return undefined;
+    const object = await this.#describe(key, options);
+    if (!object || object.size !== bytes.length || object.md5Hash !== md5Of(bytes)) return undefined;
     const until = options?.lock?.retainUntil;
-    const actual = retainedUntil(metadata);
-    if (until && !(actual !== undefined && actual >= until)) return undefined;
-    return this.#info(key, metadata);
+    if (until && !(object.retainedUntil !== undefined && object.retainedUntil >= until)) return undefined;
+    return this.#info(key, object);
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#client.close();
+  }
 
-  #file(key: string): File {
-    return this.#bucket.file(this.#prefix + key);
+  #path(key: string): string {
+    return `${this.#bucketPath}/o/${encodeURIComponent(this.#prefix + key)}`;
+  }
+
+  /** Pages of objects whose names begin so. One that goes on for ever without a name ends. */
+  async *#objects(
+    prefix: string,
+    signal: AbortSignal | undefined,
+    more: { startOffset?: string; versions?: string },
+  ): AsyncGenerator<ObjectResource> {
+    const fields = `items(${objectFields}),nextPageToken`;
+    const question = { prefix, maxResults: pageObjectsMax, fields, ...more };
+    let pageToken: string | undefined;
+    const pages = new PageCount(this.location, prefix);
+    do {
+      const query = { ...question, pageToken };
+      const page = await this.#attempt(prefix, signal, async (late) =>
+        readPage(await this.#client.json(`${this.#bucketPath}/o`, { method: 'GET', query, signal: late })),
+      );
+      yield* page.objects;
+      if (page.nextPageToken !== undefined) pages.add(page.objects.length);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
   }
 
   /** False when the object is protected. Each is repeated on its own: there is no request that removes many. */
-  async #remove(file: File, key: string, signal: AbortSignal | undefined): Promise<boolean> {
+  async #remove(key: string, generation: string | undefined, signal: AbortSignal | undefined): Promise<boolean> {
+    const removal = (late: AbortSignal) =>
+      this.#client.run(this.#path(key), { method: 'DELETE', query: { generation }, signal: late }).catch((error) => {
+        if (statusOf(error) !== 404 || isMissingBucket(error)) throw error;
+      });
     try {
-      await retrying({ policy: this.#retryPolicy, signal }, () =>
-        this.#attempt(key, signal, () => abortable(file.delete({ ignoreNotFound: true }), signal)),
-      );
+      await retrying({ policy: this.#retryPolicy, signal }, () => this.#attempt(key, signal, removal));
       return true;
     } catch (error) {
       if (error instanceof EngineError && error.details.lockedKeys !== undefined) return false;
@@ -209,10 +219,12 @@ export class GcsAttempts implements AttemptStore {
 
   /** Versions, or the days in which Google itself keeps what was deleted. Credentials that may not ask learn nothing. */
   async #keepsVersions(signal: AbortSignal | undefined): Promise<boolean> {
+    const query = { fields: 'versioning,softDeletePolicy' };
     try {
-      const [{ versioning, softDeletePolicy }] = await this.#attempt('', signal, () =>
-        abortable(this.#bucket.getMetadata(), signal),
+      const bucket = await this.#attempt('', signal, (late) =>
+        this.#client.json(this.#bucketPath, { method: 'GET', query, signal: late }),
       );
+      const { versioning, softDeletePolicy } = Object(bucket);
       return versioning?.enabled === true || Number(softDeletePolicy?.retentionDurationSeconds ?? 0) > 0;
     } catch (error) {
       if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
@@ -220,62 +232,47 @@ export class GcsAttempts implements AttemptStore {
     }
   }
 
-  async #versionsOf(key: string, signal: AbortSignal | undefined): Promise<File[]> {
+  async #versionsOf(key: string, signal: AbortSignal | undefined): Promise<string[]> {
     const name = this.#prefix + key;
-    const [files] = await this.#attempt(key, signal, () =>
-      abortable(this.#bucket.getFiles({ prefix: name, versions: true }), signal),
-    );
-    const versions = files.filter((file) => file.name === name);
-    return versions.map((file) => this.#bucket.file(name, { generation: file.metadata.generation ?? '' }));
+    const generations: string[] = [];
+    for await (const object of this.#objects(name, signal, { versions: 'true' })) {
+      // Names come in order: the first one behind ends the search.
+      if (object.name !== name) break;
+      generations.push(object.generation);
+      if (generations.length > versionsMax) throw standsStill(this.location, key);
+    }
+    return generations;
   }
 
-  async #describe(key: string, options: CallOptions | undefined): Promise<FileMetadata | undefined> {
-    return this.#attempt(key, options?.signal, async () => {
+  async #describe(key: string, options: CallOptions | undefined): Promise<ObjectResource | undefined> {
+    return this.#attempt(key, options?.signal, async (signal) => {
       try {
-        return (await abortable(this.#file(key).getMetadata(), options?.signal))[0];
+        const query = { fields: objectFields };
+        return readObject(await this.#client.json(this.#path(key), { method: 'GET', query, signal }));
       } catch (error) {
-        if (statusOf(error) === 404 && !/bucket does not exist/i.test(String(error))) return undefined;
+        if (statusOf(error) === 404 && !isMissingBucket(error)) return undefined;
         throw error;
       }
     });
   }
 
-  /** `plan` sees the size that comes and the whole object's, and says how many bytes to expect, or throws. */
-  async #download(
+  #info(key: string, { size, generation, updated }: ObjectResource): BlobInfo {
+    return { key, size, etag: generation, modifiedAt: updated };
+  }
+
+  /** One request, its errors in the port's words. */
+  async #attempt<Result>(
     key: string,
     signal: AbortSignal | undefined,
-    plan: (size: number, total: number | undefined) => number,
-    range: { start?: number; end?: number } = {},
-  ): Promise<{ bytes: Uint8Array; hashes: { md5?: string; crc32c?: string } }> {
-    const stream = this.#file(key).createReadStream({ validation: false, decompress: false, ...range });
-    try {
-      const answered = once(stream, 'response') as Promise<[{ headers: Record<string, string | undefined> }]>;
-      // The client sends the request when somebody begins to read.
-      stream.read(0);
-      const [{ headers }] = await abortable(answered, signal);
-      const total = headers['content-range']?.split('/')[1] ?? headers['x-goog-stored-content-length'];
-      const size = plan(Number(headers['content-length']), total === undefined ? undefined : Number(total));
-      const bytes = await collect(stream, size, signal);
-      if (!bytes) throw damagedInTransit(this.location, key);
-      return { bytes, hashes: parseHashes(headers['x-goog-hash']) };
-    } finally {
-      stream.on('error', () => {});
-      stream.destroy();
-    }
-  }
-
-  #info(key: string, metadata: FileMetadata): BlobInfo {
-    const { size, generation, updated } = metadata;
-    return { key, size: Number(size), etag: String(generation), modifiedAt: new Date(updated ?? 0) };
-  }
-
-  async #attempt<Result>(key: string, signal: AbortSignal | undefined, run: () => Promise<Result>): Promise<Result> {
+    run: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     throwIfCancelled(signal);
+    const late = AbortSignal.timeout(this.#callTimeoutMs);
     try {
-      return await run();
+      return await run(signal ? AbortSignal.any([signal, late]) : late);
     } catch (error) {
       throwIfCancelled(signal);
-      throw gcsError(error, this.location, key);
+      throw late.aborted ? notInTime(this.location, this.#callTimeoutMs) : gcsError(error, this.location, key);
     }
   }
 }
@@ -286,14 +283,19 @@ function md5Of(bytes: Uint8Array): string {
 
 /** Slow, and only for objects that were composed by others: those have no MD5. */
 function crc32cOf(bytes: Uint8Array): string {
-  const crc32c = new CRC32C();
-  crc32c.update(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  return crc32c.toString();
+  const digest = Buffer.alloc(4);
+  digest.writeUInt32BE(crc32c(bytes));
+  return digest.toString('base64');
 }
 
-function parseHashes(header: string | undefined): { md5?: string; crc32c?: string } {
+function lengthOf(text: string | undefined): number | undefined {
+  const length = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return length;
+}
+
+function parseHashes(header: string | string[] | undefined): { md5?: string; crc32c?: string } {
   const hashes: Record<string, string> = {};
-  for (const pair of (header ?? '').split(',')) {
+  for (const pair of String(header ?? '').split(',')) {
     const equals = pair.indexOf('=');
     if (equals > 0) hashes[pair.slice(0, equals).trim()] = pair.slice(equals + 1);
   }
@@ -310,11 +312,6 @@ function retentionOf(options: PutOptions | undefined): object {
   if (!options?.lock) return {};
   const mode = options.lock.mode === 'compliance' ? 'Locked' : 'Unlocked';
   return { retention: { mode, retainUntilTime: options.lock.retainUntil.toISOString() } };
-}
-
-function retainedUntil(metadata: FileMetadata | undefined): Date | undefined {
-  const time = (metadata as { retention?: { retainUntilTime?: string } } | undefined)?.retention?.retainUntilTime;
-  return time === undefined ? undefined : new Date(time);
 }
 
 async function forEach(keys: readonly string[], run: (key: string) => Promise<void>): Promise<void> {

@@ -4,7 +4,10 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { AttemptError } from '../attempt.ts';
 
 /** A page of a thousand of the longest names, written as wastefully as can be, is smaller. */
-const documentBytesMax = 8 * 1024 * 1024;
+const documentBytesMax = 4 * 1024 * 1024;
+/** Ten thousand buckets have fewer. The parser takes its time for each, and all calls of the process wait for it. */
+const tagsMax = 100_000;
+const tagStart = 0x3c;
 
 interface Answer {
   statusCode: number;
@@ -31,11 +34,14 @@ export function boundAnswers(client: S3Client): void {
 
 function bounded(body: Readable): Readable {
   let length = 0;
+  let tags = 0;
   const counter = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       length += chunk.length;
-      if (length <= documentBytesMax) return done(null, chunk);
-      const message = `The storage answered with a document of more than ${documentBytesMax} bytes.`;
+      for (const byte of chunk) if (byte === tagStart) tags++;
+      if (length <= documentBytesMax && tags <= tagsMax) return done(null, chunk);
+      const most = tags > tagsMax ? `${tagsMax} tags` : `${documentBytesMax} bytes`;
+      const message = `The storage answered with a document of more than ${most}.`;
       done(new AttemptError('STORAGE_UNAVAILABLE', message));
     },
   });

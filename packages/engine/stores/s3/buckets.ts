@@ -4,6 +4,7 @@ import { createS3Client, type S3Connection } from './client.ts';
 import { s3Error } from './errors.ts';
 
 const bucketsMax = 10_000;
+const pagesMax = 100;
 
 /** The buckets that the credentials can see, by name, for a form that offers them. */
 export async function listS3Buckets(
@@ -16,6 +17,7 @@ export async function listS3Buckets(
   const names: string[] = [];
   try {
     let ContinuationToken: string | undefined;
+    let pages = 0;
     do {
       const page = await retrying({ policy, signal: options.signal }, () =>
         client.send(new ListBucketsCommand({ ContinuationToken }), call).catch((error) => {
@@ -24,7 +26,8 @@ export async function listS3Buckets(
       );
       for (const { Name } of page.Buckets ?? []) if (Name !== undefined) names.push(Name);
       ContinuationToken = page.ContinuationToken;
-    } while (ContinuationToken !== undefined && names.length < bucketsMax);
+      pages++;
+    } while (ContinuationToken !== undefined && names.length < bucketsMax && pages < pagesMax);
     return names.sort();
   } finally {
     client.destroy();

@@ -5,13 +5,12 @@ import {
   type ObjectIdentifier,
 } from '@aws-sdk/client-s3';
 import { type DeleteOptions, isEngineError, type Removal } from '../../ports/index.ts';
-import { AttemptError, locked } from '../attempt.ts';
+import { AttemptError, locked, standsStill } from '../attempt.ts';
+import { PageCount } from '../pages.ts';
 import type { S3Bucket } from './bucket.ts';
 import { lockedAmong } from './locks.ts';
 
 const batchKeysMax = 1000;
-/** Of one batch; ours are written once and seldom again. */
-const versionsMax = 1_000_000;
 
 /**
  * Where the bucket keeps versions a plain delete hides the object behind a marker and would say nothing of locks, so
@@ -66,6 +65,7 @@ async function versionsOf(
   const found: ObjectIdentifier[] = [];
   let markers: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {};
   const Prefix = commonPrefix(first, last);
+  const pages = new PageCount(store.location, Prefix);
   while (markers) {
     const page = await store.attempt(keys[0]!, signal, (call) =>
       store.client.send(new ListObjectVersionsCommand({ Bucket: store.bucket, Prefix, ...markers }), call),
@@ -75,8 +75,8 @@ async function versionsOf(
     const isPast = (page.NextKeyMarker ?? '') > last;
     const next = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
     const isStuck = next.KeyMarker === markers.KeyMarker && next.VersionIdMarker === markers.VersionIdMarker;
-    if (page.IsTruncated && (isStuck || found.length > versionsMax))
-      throw new AttemptError('STORAGE_UNAVAILABLE', `${store.location}: the listing of versions does not end.`);
+    if (page.IsTruncated && isStuck) throw standsStill(store.location, Prefix);
+    if (page.IsTruncated) pages.add((page.Versions?.length ?? 0) + (page.DeleteMarkers?.length ?? 0));
     markers = page.IsTruncated && !isPast ? next : undefined;
   }
   return found;

@@ -26,12 +26,14 @@ import {
   conflict,
   damagedInTransit,
   endsBefore,
-  standsStill,
+  notAskedFor,
+  notInTime,
   tooLarge,
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
 import type { StoreNetwork } from '../network.ts';
+import { PageCount } from '../pages.ts';
 import { type RetryPolicy, retryDefault } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
 import { createS3Client, type S3Connection } from './client.ts';
@@ -56,8 +58,6 @@ export interface S3StoreOptions extends S3Connection {
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
 const partBytesDefault = 16 * 1024 * 1024;
 const callTimeoutMsDefault = 120_000;
-/** A service may answer with pages of nothing for a while, but not for ever. */
-const emptyPagesMax = 1000;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';
 
@@ -177,7 +177,7 @@ export class S3Attempts implements AttemptStore {
 
   async *list(prefix: string, options?: ListOptions): AsyncGenerator<BlobInfo> {
     let ContinuationToken: string | undefined;
-    let emptyPages = 0;
+    const pages = new PageCount(this.location, prefix);
     const StartAfter = options?.startAfter === undefined ? undefined : this.#prefix + options.startAfter;
     const Prefix = this.#prefix + prefix;
     do {
@@ -187,12 +187,12 @@ export class S3Attempts implements AttemptStore {
       );
       for (const { Key = '', Size, ETag, LastModified } of page.Contents ?? []) {
         throwIfCancelled(options?.signal);
+        if (!Key.startsWith(this.#prefix)) throw notAskedFor(this.location, prefix);
         const key = Key.slice(this.#prefix.length);
         yield { key, size: Size ?? 0, etag: ETag ?? '', modifiedAt: LastModified ?? new Date(0) };
       }
-      emptyPages = page.Contents?.length ? 0 : emptyPages + 1;
-      if (emptyPages > emptyPagesMax) throw standsStill(this.location, prefix);
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
+      if (ContinuationToken !== undefined) pages.add(page.Contents?.length ?? 0);
     } while (ContinuationToken !== undefined);
   }
 
@@ -283,13 +283,6 @@ function lockOf(options: PutOptions | undefined) {
     ObjectLockMode: options.lock.mode === 'compliance' ? ('COMPLIANCE' as const) : ('GOVERNANCE' as const),
     ObjectLockRetainUntilDate: options.lock.retainUntil,
   };
-}
-
-function notInTime(location: string, timeoutMs: number): AttemptError {
-  return new AttemptError('STORAGE_UNAVAILABLE', `${location} did not answer within ${timeoutMs} ms.`, {
-    retry: true,
-    mayHaveHappened: true,
-  });
 }
 
 /** The protocol carries whole seconds. */

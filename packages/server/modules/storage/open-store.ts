@@ -112,13 +112,14 @@ export class StoreOpener {
     };
   }
 
-  /** Google's client takes no guarded connection, so only the operator may turn it elsewhere. */
+  /** Only the operator may turn it elsewhere, and may then mean any address; a key file has no say in it. */
   gcsConnection(credentials: GoogleKey) {
     const { storage, oauth2 } = this.#config.GOOGLE_API_ENDPOINTS;
     return {
       credentials: parseGcsKeyFile(credentials.serviceAccountKey),
       ...(storage ? { endpoint: storage } : {}),
       ...(oauth2 ? { tokenUrl: `${oauth2}/token` } : {}),
+      ...(storage || oauth2 ? {} : { network: this.#network() }),
     };
   }
 

@@ -1,9 +1,6 @@
-/**
- * Bearer tokens for Google's APIs. Google's own library cannot be pointed at another token endpoint for service
- * accounts, and a key's `token_uri` must not be trusted (whoever supplies a key would choose whom we call).
- */
+/** Bearer tokens for Google's APIs. */
 
-import { sign } from 'node:crypto';
+import { assertionGrant, googleOauthOrigin, type ServiceAccountKey, signAssertion } from '../../../google/assertion.ts';
 import { GrpcError, grpcCode } from './status.ts';
 
 export interface Credentials {
@@ -13,19 +10,10 @@ export interface Credentials {
   invalidate(): void;
 }
 
-export const googleOauthOrigin = 'https://oauth2.googleapis.com';
 const scope = 'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore';
-const jwtSeconds = 3600;
 /** A token is renewed before it ends, so that none expires on its way. */
 const expiryMarginMs = 120_000;
 const tokenTimeoutMs = 20_000;
-
-export interface ServiceAccountKey {
-  readonly client_email: string;
-  readonly private_key: string;
-  readonly private_key_id?: string;
-  readonly project_id?: string;
-}
 
 /** Emulators take this token for the owner of everything. */
 export function emulatorCredentials(): Credentials {
@@ -34,8 +22,8 @@ export function emulatorCredentials(): Credentials {
 
 export function serviceAccountCredentials(key: ServiceAccountKey, oauthOrigin = googleOauthOrigin): Credentials {
   return new TokenCredentials(oauthOrigin, () => ({
-    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-    assertion: signAssertion(key, oauthOrigin),
+    grant_type: assertionGrant,
+    assertion: assertionOf(key, oauthOrigin),
   }));
 }
 
@@ -120,20 +108,9 @@ function parseObject(text: string): Record<string, unknown> {
   }
 }
 
-function signAssertion(key: ServiceAccountKey, oauthOrigin: string): string {
-  const issuedSeconds = Math.floor(Date.now() / 1000);
-  const header = { alg: 'RS256', typ: 'JWT', ...(key.private_key_id ? { kid: key.private_key_id } : {}) };
-  const claims = {
-    iss: key.client_email,
-    scope: scope,
-    aud: `${oauthOrigin}/token`,
-    iat: issuedSeconds,
-    exp: issuedSeconds + jwtSeconds,
-  };
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const signed = `${part(header)}.${part(claims)}`;
+function assertionOf(key: ServiceAccountKey, oauthOrigin: string): string {
   try {
-    return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key.private_key).toString('base64url')}`;
+    return signAssertion(key, { audience: `${oauthOrigin}/token`, scope });
   } catch (error) {
     throw new GrpcError(grpcCode.UNAUTHENTICATED, 'the service account key cannot sign', { cause: error });
   }

@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), which Node does not offer; LevelDB logs are guarded with it. */
+/** CRC-32C (Castagnoli), which Node does not offer; LevelDB logs are guarded with it, and Cloud Storage's composed objects. */
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
   for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1;

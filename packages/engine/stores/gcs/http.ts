@@ -1,0 +1,73 @@
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { AttemptError } from '../attempt.ts';
+import type { StoreNetwork } from '../network.ts';
+
+const connectTimeoutMs = 10_000;
+const idleTimeoutMs = 60_000;
+
+export interface HttpCall {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  origin: URL;
+  /** Path and query as they go over the wire: an address that is parsed again could fold `..`. */
+  path: string;
+  headers: OutgoingHttpHeaders;
+  body?: readonly Uint8Array[];
+  signal: AbortSignal;
+}
+
+/** One request over the guarded connections. Redirects are answers like any other: nobody follows them. */
+export function send(network: StoreNetwork, call: HttpCall): Promise<IncomingMessage> {
+  const { origin, method, path, headers, body = [], signal } = call;
+  const isSecure = origin.protocol === 'https:';
+  return new Promise((resolve, reject) => {
+    const request = (isSecure ? httpsRequest : httpRequest)({
+      method,
+      path,
+      signal,
+      hostname: origin.hostname.replace(/^\[(.*)\]$/, '$1'),
+      ...(origin.port === '' ? {} : { port: Number(origin.port) }),
+      headers: { ...headers, ...(method === 'GET' ? {} : { 'content-length': bytesOf(body) }) },
+      agent: isSecure ? network.httpsAgent : network.httpAgent,
+      timeout: idleTimeoutMs,
+    });
+    request.on('response', resolve);
+    request.on('error', reject);
+    request.on('timeout', () => request.destroy(new Error(`no byte for ${idleTimeoutMs} ms`)));
+    request.on('socket', (socket) => {
+      if (!socket.connecting) return;
+      const late = setTimeout(() => request.destroy(new Error('no connection in time')), connectTimeoutMs);
+      const isDone = () => clearTimeout(late);
+      socket.once('connect', isDone).once('close', isDone);
+    });
+    for (const piece of body) request.write(piece);
+    request.end();
+  });
+}
+
+function bytesOf(body: readonly Uint8Array[]): number {
+  return body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** A page of a thousand of the longest names, written as wastefully as can be, is smaller. */
+const documentBytesMax = 4 * 1024 * 1024;
+
+/** A document to its end, which may not be far away. */
+export async function readDocument(answer: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const piece of answer as AsyncIterable<Buffer>) {
+      length += piece.length;
+      if (length > documentBytesMax)
+        throw new AttemptError(
+          'STORAGE_UNAVAILABLE',
+          `The storage answered with a document of more than ${documentBytesMax} bytes.`,
+        );
+      pieces.push(piece);
+    }
+  } finally {
+    if (!answer.complete) answer.destroy();
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BlobStore, type EngineError, isEngineError } from '../ports/index.ts';
+import { type HostileStorage, type Mischief, mischiefs, startHostileStorage } from '../testing/hostile-storage.ts';
+import { createGcsStore } from './gcs/gcs-store.ts';
+import { createS3Store } from './s3/s3-store.ts';
+
+const callTimeoutMs = 120;
+const options = {
+  bucket: 'things',
+  retry: { attemptsMax: 2, delayMsMin: 1, delayMsMax: 2 },
+  callTimeoutMs,
+};
+const openers: Record<string, (endpoint: string) => BlobStore> = {
+  s3: (endpoint) =>
+    createS3Store({
+      ...options,
+      endpoint,
+      kind: 's3',
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'someone', secretAccessKey: 'secret' },
+    }),
+  gcs: (endpoint) =>
+    createGcsStore({ ...options, endpoint, credentials: { type: 'access_token', accessToken: async () => 'token' } }),
+};
+/** What a call may end with. Least of all with CANCELLED: nobody has. */
+const codes = [
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_NOT_FOUND',
+  'STORAGE_CONFLICT',
+  'STORAGE_UPLOAD_ERROR',
+  'INTEGRITY_ERROR',
+  'VALIDATION_ERROR',
+];
+
+function callsTo(store: BlobStore): [string, () => Promise<unknown>][] {
+  return [
+    ['put', () => store.put('key', new Uint8Array(10))],
+    ['get', () => store.get('key')],
+    ['getRange', () => store.getRange('key', 0, 10)],
+    ['head', () => store.head('key')],
+    ['list', () => listed(store)],
+    ['delete', () => store.delete(['key'], { purge: true })],
+    ['extendLock', () => store.extendLock(['key'], { mode: 'governance', retainUntil: new Date(2e12) })],
+  ];
+}
+
+async function listed(store: BlobStore): Promise<number> {
+  let names = 0;
+  for await (const _ of store.list('backups/')) names++;
+  return names;
+}
+
+describe.each(Object.keys(openers))('%s storage that means no good', (kind) => {
+  let storage: HostileStorage;
+  let store: BlobStore;
+  beforeAll(async () => {
+    storage = await startHostileStorage('rubbish');
+    store = openers[kind]!(storage.endpoint);
+  });
+  afterAll(async () => {
+    await store.close();
+    await storage.stop();
+  });
+
+  const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+  async function failureOf(work: Promise<unknown>): Promise<EngineError> {
+    const error = await outcomeOf(work);
+    expect(isEngineError(error), String(error)).toBe(true);
+    return error as EngineError;
+  }
+
+  const calls = callsTo({} as BlobStore).map(([name]) => name);
+  const call = (name: string) => callsTo(store).find(([one]) => one === name)![1]();
+  const list = () => call('list');
+
+  test.each(calls)('a redirect in answer to %s is not followed, and says so', async (name) => {
+    storage.mischief = 'redirect';
+    const error = await failureOf(call(name));
+    expect([error.code, error.message]).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('not followed')]);
+    expect(storage.seen.redirected).toBe(0);
+  });
+
+  test.each(calls)('%s ends in time when no answer comes', async (name) => {
+    storage.mischief = 'silent';
+    const startedAtMs = performance.now();
+    const error = await failureOf(call(name));
+    expect([error.code, error.message]).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('did not answer')]);
+    expect(performance.now() - startedAtMs).toBeLessThan(callTimeoutMs * 5 + 3000);
+  });
+
+  test('a body that trickles in ends in time too', async () => {
+    storage.mischief = 'trickle';
+    expect((await failureOf(store.get('key'))).code).toBe('STORAGE_UNAVAILABLE');
+  });
+
+  test('a listing that never advances ends with a clear error', async () => {
+    for (const mischief of ['standing still', 'going backwards'] as const) {
+      storage.mischief = mischief;
+      const error = await failureOf(list());
+      expect([error.code, error.message]).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('does not advance')]);
+    }
+  });
+
+  test('names that nobody asked for are not handed on', async () => {
+    storage.mischief = 'foreign names';
+    const error = await failureOf(list());
+    expect([error.code, error.message]).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('not asked for')]);
+  });
+
+  test('an endless document is cut, and a length that nobody can hold is not believed', async () => {
+    storage.mischief = 'endless';
+    storage.seen.bytes = 0;
+    const error = await failureOf(list());
+    expect(error.code).toBe('STORAGE_UNAVAILABLE');
+    expect(storage.seen.bytes).toBeLessThan(40 * 1024 * 1024);
+    storage.mischief = 'false length';
+    expect((await failureOf(store.get('key'))).message).toContain('larger than');
+    expect((await failureOf(store.getRange('key', 0, 10))).code).toBe('INTEGRITY_ERROR');
+  });
+
+  test('whatever it answers, every call ends, and ends with a code of the port', async () => {
+    const outcomes = await Promise.all(mischiefs.map((mischief) => outcomesOf(mischief)));
+    for (const [name, error] of outcomes.flat())
+      if (error !== undefined) expect(codes, `${name}: ${error}`).toContain(isEngineError(error) ? error.code : error);
+  });
+
+  async function outcomesOf(mischief: Mischief): Promise<[string, unknown][]> {
+    const server = await startHostileStorage(mischief);
+    const asked = openers[kind]!(server.endpoint);
+    const outcomes: [string, unknown][] = [];
+    // Those go on as long as they are allowed to; how long that is is tested by itself.
+    const isLong = ['never ending', 'one name a page', 'empty pages'].includes(mischief);
+    await Promise.all(
+      callsTo(asked)
+        .filter(([name]) => name !== 'list' || !isLong)
+        .map(async ([name, call]) => outcomes.push([`${name}, ${mischief}`, await outcomeOf(call())])),
+    );
+    await asked.close();
+    await server.stop();
+    return outcomes;
+  }
+});
