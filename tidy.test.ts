@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
 const engineFolders = (...names: string[]) => names.map((name) => `packages/engine/${name}`);
-const pipelineBase = ['format', 'crypto', 'memory', 'ports'];
+const pipelineBase = ['format', 'crypto', 'memory', 'ports', 'time'];
 /** Writing, restoring and showing backups all read views; none of them needs another. */
 const pipelineReading = ['pipeline/view', 'pipeline/segments', ...pipelineBase];
 
@@ -17,16 +17,17 @@ const layers: Record<string, readonly string[]> = {
   'packages/engine/ports': ['packages/engine/ports'],
   'packages/engine/google': ['packages/engine/google'],
   'packages/engine/memory': ['packages/engine/memory'],
+  'packages/engine/time': ['packages/engine/time'],
   'packages/engine/crypto': engineFolders('crypto', 'memory', 'ports'),
   'packages/engine/format': engineFolders('format', 'crypto', 'memory', 'ports'),
-  'packages/engine/stores': engineFolders('stores', 'google', 'ports'),
+  'packages/engine/stores': engineFolders('stores', 'google', 'ports', 'time'),
   'packages/engine/pipeline/segments': engineFolders('pipeline/segments', ...pipelineBase),
   'packages/engine/pipeline/view': engineFolders('pipeline/view', 'pipeline/segments', ...pipelineBase),
   'packages/engine/pipeline/backup': engineFolders('pipeline/backup', ...pipelineReading),
   'packages/engine/pipeline/contents': engineFolders('pipeline/contents', ...pipelineReading),
   'packages/engine/pipeline/restore': engineFolders('pipeline/restore', ...pipelineReading),
   'packages/engine/pipeline/log': engineFolders('pipeline/log', ...pipelineReading),
-  'packages/engine/sources': engineFolders('sources', 'format', 'google', 'ports'),
+  'packages/engine/sources': engineFolders('sources', 'format', 'google', 'ports', 'time'),
   'packages/engine': ['packages/engine'],
   'packages/sandbox': ['packages/sandbox'],
   'packages/web': ['packages/web', 'packages/contract'],
@@ -220,6 +221,19 @@ test('only the clock reads the time in the service', () => {
   const offences = production
     .filter((path) => path.startsWith('packages/server/') && !path.endsWith('platform/clock.ts'))
     .filter((path) => /\bDate\.now\(\)|\bnew Date\(\)/.test(readFileSync(path, 'utf8')));
+  expect(offences).toEqual([]);
+});
+
+/** Each side of a wall has one place for them; the sandbox imports nothing and says its own. */
+test('a minute, an hour and a day are named and not counted in zeros', () => {
+  const offences = production
+    .filter((path) => /^packages\/(contract|engine|server|web|cli)\//.test(path) && !path.endsWith('/durations.ts'))
+    .filter((path) => !/^packages\/contract\/(events\/samples|examples)\.ts$/.test(path))
+    .filter((path) =>
+      /\b(86_?400_?000|3_?600_?000|60_000)\b|\b24 \* (60|3_?600)\b|\b60 \* 60\b|\b60 \* 1000\b|\b(minute|hour|day)Ms = /.test(
+        readFileSync(path, 'utf8'),
+      ),
+    );
   expect(offences).toEqual([]);
 });
 

@@ -5,6 +5,7 @@ import type { RetryOptions } from './client/retry.ts';
 import { defaultRetry, delayBefore, isRetried, wait } from './client/retry.ts';
 import { HoldfastStream } from './client/streams.ts';
 import type { Client, Page } from './client/types.ts';
+import { minuteMs } from './durations.ts';
 import type { Operation } from './operation.ts';
 import { allOperations, operations } from './operations/index.ts';
 
@@ -30,7 +31,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
 }
 
-const defaultTimeoutMs = 60_000;
+const defaultTimeoutMs = minuteMs;
 
 interface RawAnswer {
   result: unknown;

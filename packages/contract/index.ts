@@ -1,4 +1,5 @@
 export * from './access.ts';
+export * from './durations.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export { requestExamples } from './examples.ts';

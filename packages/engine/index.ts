@@ -48,3 +48,4 @@ export * from './ports/index.ts';
 export * from './sources/firestore/index.ts';
 export * from './stores/index.ts';
 export * from './stores/local/scratch.ts';
+export { Wake } from './time/wake.ts';

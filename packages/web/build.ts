@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 const contract = fileURLToPath(new URL('../contract', import.meta.url));
 const stampFile = join(dashboardFolder, '.built-from');
 const lockFolder = join(root, '.building');
-const lockAgeMaxMs = 3 * 60_000;
+const lockAgeMaxMs = 180_000;
 const compressed = new Set(['.js', '.css', '.html', '.svg', '.json']);
 const skipped = new Set(['dist', 'dist.next', 'node_modules', 'tests', 'testing', '.building', 'openapi.json']);
 

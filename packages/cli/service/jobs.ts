@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backup, Restore } from '@holdfast/contract';
+import { type Backup, minuteMs, type Restore } from '@holdfast/contract';
 import { HoldfastError } from '@holdfast/contract/client';
 import { wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
@@ -10,7 +10,7 @@ import { ProgressBoard } from './progress-board.ts';
 import type { Service } from './session.ts';
 
 /** So long a service may be away before waiting for its job is given up. */
-const patienceMs = 120_000;
+const patienceMs = 2 * minuteMs;
 const retryMs = 500;
 /** A stream that has told nothing for so long is opened again: its connection may be dead. */
 const quietMsMax = 30_000;

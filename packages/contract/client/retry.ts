@@ -1,3 +1,5 @@
+import { minuteMs } from '../durations.ts';
+
 /** How long a client waits for a service that asks for patience. */
 export interface RetryOptions {
   /** Attempts in all; 1 switches retries off. */
@@ -8,7 +10,7 @@ export interface RetryOptions {
   readonly delayMsMax: number;
 }
 
-export const defaultRetry: RetryOptions = { attemptsMax: 4, delayMs: 500, delayMsMax: 60_000 };
+export const defaultRetry: RetryOptions = { attemptsMax: 4, delayMs: 500, delayMsMax: minuteMs };
 
 const retriedStatuses = new Set([429, 503]);
 

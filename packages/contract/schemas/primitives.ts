@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dayMs } from '../durations.ts';
 
 /**
  * The words all other schemas are written with. Every string is bounded and well formed: control characters, null
@@ -82,7 +83,6 @@ export const firestoreTime = () => z.iso.datetime().max(40);
 
 const earliestMs = 0;
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-const dayMs = 86_400_000;
 
 /** Times outside of these years are typing errors, and databases differ in how they take them. */
 function isSensible(value: string): boolean {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minuteMs } from '../durations.ts';
 import { eventFormats } from '../events/names.ts';
 import { count, identifier, instant, integer, milliseconds, name, pageQuery, text, timestamp } from './primitives.ts';
 
@@ -71,7 +72,7 @@ const filters = z
   })
   .meta({ id: 'WebhookFilters', description: 'Narrows down which events are sent.' });
 
-const timeout = integer({ min: 1000, max: 60_000 }).describe('Milliseconds for the whole request.');
+const timeout = integer({ min: 1000, max: minuteMs }).describe('Milliseconds for the whole request.');
 
 export const webhook = z
   .object({

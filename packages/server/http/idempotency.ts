@@ -3,11 +3,12 @@ import { and, eq } from 'drizzle-orm';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { idempotencyKeys } from '../platform/database/tables.ts';
+import { dayMs, minuteMs } from '../platform/durations.ts';
 import { invalid, Problem } from '../platform/problem.ts';
 
-const keptMs = 24 * 3600 * 1000;
+const keptMs = dayMs;
 /** A call that has not ended by then died with its process; the key may be used again. */
-const inFlightMs = 120_000;
+const inFlightMs = 2 * minuteMs;
 
 export interface StoredAnswer {
   status: number;

@@ -7,6 +7,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { minuteMs } from '../platform/durations.ts';
 import type { Ids } from '../platform/ids.ts';
 import { lazyChild } from '../platform/log.ts';
 import { Problem } from '../platform/problem.ts';
@@ -33,7 +34,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     genReqId: (request) => requestId(request.headers['x-request-id'], options.ids),
     routerOptions: { maxParamLength: 8192, ignoreTrailingSlash: true },
     http: { maxHeaderSize: headerBytesMax },
-    requestTimeout: 120_000,
+    requestTimeout: 2 * minuteMs,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
       setStandardHeaders(request, reply, options.publicOrigin());

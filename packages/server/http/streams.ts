@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { minuteMs } from '../platform/durations.ts';
 import { Problem } from '../platform/problem.ts';
 
 export interface StreamLimits {
@@ -9,7 +10,7 @@ export interface StreamLimits {
   readonly unreadMsMax: number;
 }
 
-export const usualStreamLimits: StreamLimits = { perOrganizationMax: 16, totalMax: 512, unreadMsMax: 60_000 };
+export const usualStreamLimits: StreamLimits = { perOrganizationMax: 16, totalMax: 512, unreadMsMax: minuteMs };
 
 /** Answers that go on for long: counted, and ended when nobody reads them. */
 export class OpenStreams {

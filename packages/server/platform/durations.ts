@@ -1,8 +1,6 @@
-/** Lengths of time in milliseconds. Nobody counts the zeros of a day twice. */
-export const secondMs = 1000;
-export const minuteMs = 60 * secondMs;
-export const hourMs = 60 * minuteMs;
-export const dayMs = 24 * hourMs;
+import { dayMs, secondMs } from '@holdfast/contract';
+
+export { dayMs, hourMs, minuteMs, secondMs } from '@holdfast/contract';
 
 /** In the unit the queue wants. */
 export const hourSeconds = hourMs / secondMs;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Clock } from './clock.ts';
 import type { Database, Transaction } from './database/database.ts';
 import { outgoingMails } from './database/tables.ts';
+import { dayMs, minuteMs } from './durations.ts';
 import type { Logger } from './log.ts';
 import { defineJob, type JobHandler, type Queue } from './queue.ts';
 import type { Keyring } from './secrets/keyring.ts';
@@ -17,11 +18,10 @@ export interface Mail {
   link: string;
 }
 
-const dayMinutes = 24 * 60;
 /** The queue waits up to five minutes between two tries, so this outlasts a week without a mail server. */
-const retryLimit = (7 * dayMinutes) / 5;
+const retryLimit = (7 * dayMs) / (5 * minuteMs);
 const connectTimeoutMs = 15_000;
-const silenceTimeoutMs = 60_000;
+const silenceTimeoutMs = minuteMs;
 
 export const sendMailJob = defineJob({
   name: 'send-mail',

@@ -2,6 +2,7 @@ import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import type { z } from 'zod';
 import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
 import { queueRole } from './database/queue-grants.ts';
+import { daySeconds } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
 
@@ -103,7 +104,7 @@ async function prepareJobQueue(boss: PgBoss, job: JobSettings, exists: boolean):
     expireInSeconds: job.timeoutSeconds,
     heartbeatSeconds,
     notify: true,
-    deleteAfterSeconds: 24 * 3600,
+    deleteAfterSeconds: daySeconds,
   };
   if (exists) await boss.updateQueue(job.name, settings);
   else await boss.createQueue(job.name, { ...settings, policy: job.exclusive ? 'exclusive' : 'standard' });

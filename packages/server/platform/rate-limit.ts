@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { minuteMs } from './durations.ts';
 
 export interface RateLimitState {
   allowed: boolean;
@@ -12,7 +13,7 @@ export interface RateLimiter {
   take(key: string, limit: number): Promise<RateLimitState> | RateLimitState;
 }
 
-export const windowMs = 60_000;
+export const windowMs = minuteMs;
 const keysMax = 100_000;
 
 /** For one process. Bounded: when too many keys are remembered, those whose window is over are dropped, then the oldest. */

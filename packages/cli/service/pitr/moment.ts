@@ -1,10 +1,11 @@
+import { dayMs, hourMs, minuteMs } from '@holdfast/contract';
 import { InvalidArgumentError } from 'commander';
 
 const unitMs: Readonly<Record<string, number>> = {
   second: 1000,
-  minute: 60_000,
-  hour: 3_600_000,
-  day: 86_400_000,
+  minute: minuteMs,
+  hour: hourMs,
+  day: dayMs,
 };
 
 /** `2026-03-01T12:00:00Z`, `2 hours ago`, `90 seconds ago`, `an hour ago`. */

@@ -1,12 +1,13 @@
 /** One database at the other end of a channel: how it is addressed, how calls are retried, what they have cost. */
 
 import type { SourceUsage } from '../../ports/index.ts';
+import { minuteMs } from '../../time/durations.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { Retrier, type RetryOptions, retryDefaults } from './retry.ts';
 import type { GrpcChannel } from './transport/channel.ts';
 import { GrpcError } from './transport/status.ts';
 
-const unaryTimeoutMs = 60_000;
+const unaryTimeoutMs = minuteMs;
 
 export interface ClientOptions {
   readonly channel: GrpcChannel;

@@ -10,13 +10,13 @@ import {
   toMicroseconds,
   toWholeMinute,
 } from '../../ports/index.ts';
+import { hourMs } from '../../time/durations.ts';
 import { FirestoreClient } from './client.ts';
 import { sourceFailure } from './failures.ts';
 import { messages, methods } from './protos.ts';
 import { structuredQuery } from './scan/query.ts';
 import { GrpcError, grpcCode } from './transport/status.ts';
 
-const hourMs = 3_600_000;
 const probeTimeoutMs = 15_000;
 const probeAttemptsMax = 3;
 

@@ -1,3 +1,4 @@
+import { minuteMs } from '../../time/durations.ts';
 import { createHash } from 'node:crypto';
 import type {
   BlobInfo,
@@ -40,7 +41,7 @@ export interface GcsStoreOptions extends GcsConnection {
   callTimeoutMs?: number;
 }
 
-const callTimeoutMsDefault = 120_000;
+const callTimeoutMsDefault = 2 * minuteMs;
 const callsInFlight = 16;
 const pageObjectsMax = 1000;
 /** Of one object; ours are written once and seldom again. */

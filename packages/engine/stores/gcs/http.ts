@@ -1,10 +1,11 @@
+import { minuteMs } from '../../time/durations.ts';
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { AttemptError } from '../attempt.ts';
 import type { StoreNetwork } from '../network.ts';
 
 const connectTimeoutMs = 10_000;
-const idleTimeoutMs = 60_000;
+const idleTimeoutMs = minuteMs;
 
 export interface HttpCall {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

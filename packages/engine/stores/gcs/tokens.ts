@@ -1,3 +1,4 @@
+import { minuteMs } from '../../time/durations.ts';
 import { assertionGrant, googleOauthOrigin, signAssertion } from '../../google/assertion.ts';
 import { AttemptError } from '../attempt.ts';
 import type { StoreNetwork } from '../network.ts';
@@ -7,12 +8,12 @@ import { readDocument, send } from './http.ts';
 
 const scope = 'https://www.googleapis.com/auth/devstorage.full_control';
 /** How long a token from outside is used before it is asked for again. */
-const outsideTokenMs = 60_000;
+const outsideTokenMs = minuteMs;
 /** A token is renewed before it ends, so that none expires on its way. */
-const expiryMarginMs = 120_000;
+const expiryMarginMs = 2 * minuteMs;
 const lifetimeSecondsMax = 86_400;
 /** One that is refused so soon is not better the next time. */
-const youngMs = 60_000;
+const youngMs = minuteMs;
 const tokenPattern = /^[\x21-\x7e]{1,16384}$/;
 
 interface Token {

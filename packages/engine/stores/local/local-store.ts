@@ -4,6 +4,7 @@ import { type FileHandle, lstat, mkdir, open, realpath, unlink } from 'node:fs/p
 import { dirname, join, relative, sep } from 'node:path';
 import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
+import { dayMs } from '../../time/durations.ts';
 import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
 import { bytesMaxDefault } from '../keys.ts';
 import type { RetryPolicy } from '../retry.ts';
@@ -32,7 +33,7 @@ export interface LocalStoreOptions {
 }
 
 /** No put takes this long; an unfinished file that is older belongs to nobody. */
-const abandonedMs = 24 * 3600 * 1000;
+const abandonedMs = dayMs;
 
 /** A folder as a store: each key is a file, written beside, flushed, and put in place in one step. */
 export async function createLocalStore(options: LocalStoreOptions): Promise<BlobStore> {

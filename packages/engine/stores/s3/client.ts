@@ -1,5 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { EngineError } from '../../ports/index.ts';
+import { minuteMs } from '../../time/durations.ts';
 import { createStoreNetwork, type StoreNetwork } from '../network.ts';
 import { boundAnswers } from './bounded-answers.ts';
 
@@ -14,7 +15,7 @@ export interface S3Connection {
 }
 
 const connectTimeoutMs = 10_000;
-const idleTimeoutMs = 60_000;
+const idleTimeoutMs = minuteMs;
 const region = /^[a-z0-9-]{1,40}$/;
 
 /** A client that tries once: repeating is the business of `withRetries`, which knows what a lost answer means. */

@@ -1,3 +1,4 @@
+import { minuteMs } from '../../time/durations.ts';
 import { createHash } from 'node:crypto';
 import {
   GetObjectCommand,
@@ -57,7 +58,7 @@ export interface S3StoreOptions extends S3Connection {
 
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
 const partBytesDefault = 16 * 1024 * 1024;
-const callTimeoutMsDefault = 120_000;
+const callTimeoutMsDefault = 2 * minuteMs;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';
 

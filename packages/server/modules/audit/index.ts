@@ -1,5 +1,6 @@
 import type { Plan } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
+import { hourMs } from '../../platform/durations.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Module } from '../module.ts';
 import { AuditLog } from './audit-log.ts';
@@ -12,7 +13,7 @@ import { auditHandlers } from './routes.ts';
 export { type AuditActor, type AuditEntry, AuditLog, type AuditNote, actorOf, systemActor } from './audit-log.ts';
 export { type AuditRow, chainStart, hashRow } from './chain-hash.ts';
 
-const retentionEveryMs = 3_600_000;
+const retentionEveryMs = hourMs;
 
 export interface AuditDependencies {
   /** The plan decides how long rows are kept; undefined for an organization that is gone. */

@@ -4,6 +4,7 @@ import type { Authenticator, Identity } from '../../http/authentication.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { functionCall } from '../../platform/database/statement.ts';
+import { minuteMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './tokens/api-key.ts';
@@ -37,7 +38,7 @@ const personCall = functionCall<[string, string, string | null, Date], PersonRow
 const keyCall = functionCall<[string, Date], KeyRow>('select * from holdfast_identify_key($1, $2)');
 
 /** How stale `lastActiveAt` and `lastUsedAt` may get before a call writes them again. */
-export const activityMs = 60_000;
+export const activityMs = minuteMs;
 
 /** Told of a use that is worth noting; they return at once and never fail. */
 export interface ActivityNotes {

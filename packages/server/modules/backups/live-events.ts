@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { followJob } from '../../platform/follow-job.ts';
+import { followJob } from '../jobs/index.ts';
 import { backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import { presentProgress } from './present-backup.ts';

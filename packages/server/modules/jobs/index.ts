@@ -1,4 +1,5 @@
 export { admissionOf, admit, type JobKind, jobKey, openPerOrganizationMax, requeueLostWork } from './admission.ts';
+export { followJob } from './follow-job.ts';
 export { isTransient, reasonOf, Superseded } from './job-ending.ts';
 export { type JobOutcome, type JobRun, runJob } from './run-job.ts';
 export { type JobRecord, openRecords, type TurnTable } from './turn-store.ts';

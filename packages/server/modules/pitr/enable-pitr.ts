@@ -1,5 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { type ConnectedFirestore, newDataKey } from '@holdfast/engine';
+import { dayMs } from '../../platform/durations.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { admitBackups, backupStore, destinationsOf } from '../backups/index.ts';
@@ -11,7 +12,7 @@ import { type LogRow, pitrStore } from './pitr-store.ts';
 
 type Request = NonNullable<BodyOf<Operations['enablePitr']>>;
 
-const nightMs = 24 * 3_600_000;
+const nightMs = dayMs;
 
 /** Capture begins with now; a base backup is made beside it, and from its snapshot on every instant can be reached. */
 export async function enablePitr(

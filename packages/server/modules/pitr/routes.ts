@@ -1,5 +1,6 @@
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
+import { dayMs } from '../../platform/durations.ts';
 import type { DiffPosition } from '../backups/index.ts';
 import { collectionsOf, diffView, presentCollections, presentDocument, readDocuments } from '../backups/index.ts';
 import { toProblem } from '../job-error.ts';
@@ -14,7 +15,6 @@ import { pitrStore } from './pitr-store.ts';
 import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
 
 const figuresDays = 7;
-const dayMs = 86_400_000;
 
 export function pitrHandlers(context: PitrContext): Handlers {
   const { database, clock, cursors } = context.backups.platform;

@@ -1,7 +1,7 @@
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
-import { followJob } from '../../platform/follow-job.ts';
 import { backupStore } from '../backups/index.ts';
+import { followJob } from '../jobs/index.ts';
 import { cancelRestore, resumeRestore } from './change-restore.ts';
 import type { RestoresContext } from './context.ts';
 import { drillStore } from './drills/drill-store.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hourMs } from '../../platform/durations.ts';
 import { outboxChannel } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
@@ -15,7 +16,7 @@ import { Sender } from './sending/sender.ts';
 
 export { finalEventJob, sendFinalEvents } from './sending/final-event.job.ts';
 
-const retentionEveryMs = 3_600_000;
+const retentionEveryMs = hourMs;
 /** Idle connections are kept this long for the next delivery to the same endpoint. */
 const keepAliveMs = 15_000;
 

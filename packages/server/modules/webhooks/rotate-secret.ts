@@ -1,8 +1,9 @@
+import { dayMs } from '../../platform/durations.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { generateSecret } from './requests/signing.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
-const graceMs = 24 * 3600 * 1000;
+const graceMs = dayMs;
 
 /** Gives the webhook a new secret; the one before signs beside it for a day, so that receivers can change over. */
 export async function rotateSecret(

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { minuteMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
 import { reachableFolder, reachablePrograms, type UnprivilegedUser, unprivilegedUser } from './unprivileged.ts';
 
@@ -14,7 +15,7 @@ const superuser = 'holdfast';
 const databaseName = 'holdfast';
 /** Held by the one Holdfast process that uses this cluster; dies with its connection, so it is never stale. */
 const instanceLock = 0x48f1;
-const startTimeoutMs = 60_000;
+const startTimeoutMs = minuteMs;
 const stopTimeoutMs = 30_000;
 
 export interface EmbeddedPostgres {

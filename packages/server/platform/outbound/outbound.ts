@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, type AgentOptions as SecureAgentOptions } from 'no
 import type { Duplex } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
+import { minuteMs } from '../durations.ts';
 import { AddressGuard, AddressRefused } from './address-guard.ts';
 import { guardedLookup } from './guarded-lookup.ts';
 import { createResolver, type Resolve } from './resolve.ts';
@@ -37,7 +38,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       // Callers bring their own overall deadline, so a connection attempt needs none of its own below a minute.
       // One context for all connections: by default each of them would load the certificate store anew.
       const secureContext = createSecureContext(trust);
-      const connect = buildConnector({ secureContext, lookup, allowH2: false, timeout: 60_000 });
+      const connect = buildConnector({ secureContext, lookup, allowH2: false, timeout: minuteMs });
       return new Agent({
         connect: (target, callback) => {
           // No look-up happens for an address, so it is checked here.

@@ -1,3 +1,4 @@
+import { dayMs, hourMs, minuteMs } from '@holdfast/contract';
 import { formatDuration } from './numbers.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -50,7 +51,7 @@ export function formatWeekday(moment: Moment, zone: string): string {
 export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()): string {
   const day = formatDate(moment, zone);
   if (day === formatDate(nowMs, zone)) return 'Today';
-  if (day === formatDate(nowMs + 86_400_000, zone)) return 'Tomorrow';
+  if (day === formatDate(nowMs + dayMs, zone)) return 'Tomorrow';
   return `${formatWeekday(moment, zone)} ${formatDay(moment, zone, nowMs)}`;
 }
 
@@ -58,25 +59,25 @@ export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()):
 export function formatAge(moment: Moment, zone: string, nowMs = Date.now()): string {
   const ageMs = nowMs - asDate(moment).getTime();
   if (ageMs < 0) return formatIn(moment, zone, nowMs);
-  if (ageMs < 60_000) return 'just now';
-  if (ageMs > 7 * 86_400_000) return formatDay(moment, zone, nowMs);
+  if (ageMs < minuteMs) return 'just now';
+  if (ageMs > 7 * dayMs) return formatDay(moment, zone, nowMs);
   return `${roughly(ageMs)} ago`;
 }
 
 export function formatIn(moment: Moment, zone: string, nowMs = Date.now()): string {
   const aheadMs = asDate(moment).getTime() - nowMs;
-  if (aheadMs < 60_000) return 'in a moment';
-  if (aheadMs > 7 * 86_400_000) return formatDay(moment, zone, nowMs);
+  if (aheadMs < minuteMs) return 'in a moment';
+  if (aheadMs > 7 * dayMs) return formatDay(moment, zone, nowMs);
   return `in ${roughly(aheadMs)}`;
 }
 
 /** Minutes matter only within hours, hours only within days. */
 function roughly(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
+  const minutes = Math.floor(ms / minuteMs);
   if (minutes < 60) return `${minutes} min`;
-  if (minutes < 6 * 60) return formatDuration(minutes * 60_000);
+  if (minutes < 6 * 60) return formatDuration(minutes * minuteMs);
   if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h`;
-  return formatDuration(Math.floor(minutes / 60) * 3_600_000);
+  return formatDuration(Math.floor(minutes / 60) * hourMs);
 }
 
 /** The instant that a wall clock in this zone shows; one inside a gap is moved behind it. */

@@ -1,3 +1,4 @@
+import { minuteMs } from '@holdfast/contract';
 import { Outlet } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { useAll, useRead } from '../api/calls.ts';
@@ -10,8 +11,8 @@ import { rememberSlug } from './last-organization.ts';
 /** Everything below knows which organization it works in and who the person is there. */
 export function OrganizationGate() {
   const slug = useParam('slug');
-  const me = useRead('getMe', {}, { everyMs: 60_000 });
-  const organizations = useAll('listOrganizations', {}, { everyMs: 60_000 });
+  const me = useRead('getMe', {}, { everyMs: minuteMs });
+  const organizations = useAll('listOrganizations', {}, { everyMs: minuteMs });
   const organization = organizations.rows?.find((candidate) => candidate.slug === slug);
   useEffect(() => {
     if (organization) rememberSlug(organization.slug);
@@ -35,7 +36,7 @@ export function OrganizationGate() {
 /** Times are told in the organization's zone, which the organization itself knows. */
 function ZoneGate({ children }: { children: ReactNode }) {
   const workplace = useWorkplace();
-  const organization = useRead('getOrganization', {}, { everyMs: 60_000 });
+  const organization = useRead('getOrganization', {}, { everyMs: minuteMs });
   if (organization.error && !organization.data)
     return <Problem error={organization.error} onRetry={() => void organization.refetch()} />;
   if (!organization.data) return <Skeleton />;

@@ -1,3 +1,4 @@
+import { minuteMs } from '@holdfast/contract';
 import { LifeBuoy } from 'lucide-react';
 import { useAct, useRead } from '../api/calls.ts';
 import { useCan } from '../api/organization.tsx';
@@ -9,7 +10,7 @@ import { t } from '../texts/index.ts';
 /** A quiet reminder for the owner, until the recovery kit has been taken. */
 export function RecoveryKitBar() {
   const isOwner = useCan('owner');
-  const organization = useRead('getOrganization', {}, { everyMs: 60_000 });
+  const organization = useRead('getOrganization', {}, { everyMs: minuteMs });
   const take = useAct('takeRecoveryKit', {
     onDone: (kit) => saveFile('holdfast-recovery-kit.txt', String(kit), 'text/plain'),
   });

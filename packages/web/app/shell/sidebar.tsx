@@ -1,4 +1,4 @@
-import { type ItemOf, type Operations, roleAtLeast } from '@holdfast/contract';
+import { type ItemOf, minuteMs, type Operations, roleAtLeast } from '@holdfast/contract';
 import { Link } from '@tanstack/react-router';
 import { Check, ChevronsUpDown, KeyRound, LogOut, Moon, Plus, Sun, UserRound } from 'lucide-react';
 import { useAct, useAll } from '../api/calls.ts';
@@ -65,7 +65,7 @@ export function Navigation({ badges, onFollow }: { badges: SidebarProps['badges'
 
 export function OrganizationSwitcher() {
   const { organization } = useWorkplace();
-  const organizations = useAll('listOrganizations', {}, { everyMs: 60_000 });
+  const organizations = useAll('listOrganizations', {}, { everyMs: minuteMs });
   const others = (organizations.rows ?? []) as ItemOf<Operations['listOrganizations']>[];
   return (
     <Menu

@@ -1,10 +1,11 @@
 /** How fast to write: a ceiling that ramps up as Firestore asks for, and less of everything while it pushes back. */
 
+import { minuteMs } from '../../../time/durations.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 
 const rampStartPerSecond = 500;
 const rampFactor = 1.5;
-const rampStepMs = 5 * 60_000;
+const rampStepMs = 5 * minuteMs;
 const rateMinPerSecond = 50;
 const inFlightMax = 16;
 const bytesInFlightMax = 40 * 1024 * 1024;

@@ -1,6 +1,7 @@
 /** Sends one batch until each of its writes is settled: done, skipped, left to a conflict, or failed for good. */
 
 import type { Version } from '../../../ports/index.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
 import { methods } from '../protos.ts';
 import { backoffMs, pause, throwIfAborted } from '../retry.ts';
@@ -10,7 +11,7 @@ import { fail, type SendContext, skip, succeed } from './outcomes.ts';
 import type { WriteBatch } from './write-batch.ts';
 import { readFailures, readVersions, type WriteFailure } from './write-statuses.ts';
 
-const requestTimeoutMs = 60_000;
+const requestTimeoutMs = minuteMs;
 
 /** Throws only what is fatal for the whole work. */
 export async function sendBatch(context: SendContext, batch: WriteBatch): Promise<void> {

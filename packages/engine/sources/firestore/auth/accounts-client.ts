@@ -1,6 +1,7 @@
 /** The few Identity Toolkit calls that user accounts need, with the same patience as the database calls. */
 
 import { EngineError } from '../../../ports/index.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import { accountsFailure } from '../failures.ts';
 import { Retrier, type RetryOptions } from '../retry.ts';
 import type { Credentials } from '../transport/credentials.ts';
@@ -15,7 +16,7 @@ export interface AccountsClientOptions {
 
 export type JsonObject = { readonly [field: string]: unknown };
 
-const timeoutMs = 60_000;
+const timeoutMs = minuteMs;
 
 const codeOfStatus: Readonly<Record<number, number>> = {
   400: grpcCode.INVALID_ARGUMENT,

@@ -8,6 +8,7 @@ import {
   recordKind,
   type Scope,
 } from '../../../ports/index.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -25,7 +26,7 @@ const parentsPerRound = 20;
 const countsAtOnce = 8;
 /** While something changes, proofs may cost a read per second; while nothing does, far less. */
 const msPerRead = 1_000;
-const quietProofMs = 10 * 60_000;
+const quietProofMs = 10 * minuteMs;
 
 export interface NewGroup {
   readonly id: string;

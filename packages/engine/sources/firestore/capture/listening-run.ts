@@ -1,6 +1,7 @@
 /** One connection attempt: resume, check that nothing was kept back, then hand over stretch after stretch. */
 
 import { type CaptureGap, type ChangeBatch, type Instant, type ReadOptions, recordKind } from '../../../ports/index.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import { mapLimited } from '../map-limited.ts';
 import { countGroup } from '../scan/count.ts';
 import { isInScope } from '../scan/scope.ts';
@@ -14,9 +15,9 @@ import { changesKeptBack, type ResumedGroup } from './resume-check.ts';
 /** So many full batches may wait for a snapshot; a scan copes better with more than that. */
 const pendingFactor = 16;
 /** Resuming from further back runs, and bills, the whole query: a scan of names costs the same and is bounded. */
-const resumeMsMax = 25 * 60_000;
+const resumeMsMax = 25 * minuteMs;
 const countsAtOnce = 8;
-const quietLookMsMax = 10 * 60_000;
+const quietLookMsMax = 10 * minuteMs;
 
 export interface RunLimits {
   readonly targetsPerStream: number;
@@ -101,7 +102,7 @@ export class ListeningRun {
     const { source, groups, covered } = this.#parts;
     const now = await source.snapshotTime(this.#call);
     const ageMs = Date.parse(now) - Date.parse(covered.through);
-    if (ageMs > resumeMsMax) throw new CatchUpNeeded(`nothing was heard for ${Math.round(ageMs / 60_000)} minutes`);
+    if (ageMs > resumeMsMax) throw new CatchUpNeeded(`nothing was heard for ${Math.round(ageMs / minuteMs)} minutes`);
     this.#interruptedSince = covered.through;
     const late = new Set(covered.lateGroups);
     const resumed = groups.ids.filter((id) => !late.has(id));

@@ -1,10 +1,10 @@
 /** All Listen streams of one connection attempt: changes gather, and the oldest of their snapshots is what is covered. */
 
 import { type Instant, isEngineError, type SourceCallOptions } from '../../../ports/index.ts';
+import { Wake } from '../../../time/wake.ts';
 import type { FirestoreClient } from '../client.ts';
 import { sourceFailure } from '../failures.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
-import { Bell } from './bell.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 import { PendingChanges } from './changes.ts';
 import { ListenStream, type StartPoint } from './listen-stream.ts';
@@ -25,7 +25,7 @@ export class Listening {
   readonly #client: FirestoreClient;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #bell = new Bell();
+  readonly #wake = new Wake();
   readonly #streams: ListenStream[] = [];
   readonly #limits: ListeningLimits;
   #marks: Instant[] = [];
@@ -79,7 +79,7 @@ export class Listening {
 
   /** Waits for news; throws when a stream has ended. */
   async wait(timeoutMs: number): Promise<void> {
-    if (this.#error === undefined) await this.#bell.wait(timeoutMs);
+    if (this.#error === undefined) await this.#wake.sleep(timeoutMs);
     if (this.#error !== undefined) throw this.#error;
   }
 
@@ -94,15 +94,15 @@ export class Listening {
     const stream = new ListenStream(this.#client, {
       onChange: (change) => {
         this.pending.add(change);
-        if (this.pending.bytes >= this.#limits.wakeBytes) this.#bell.ring();
+        if (this.pending.bytes >= this.#limits.wakeBytes) this.#wake.wake();
       },
       onSnapshot: () => {
         this.#noteMark();
-        this.#bell.ring();
+        this.#wake.wake();
       },
       onEnd: (error) => {
         this.#error ??= error;
-        this.#bell.ring();
+        this.#wake.wake();
       },
     });
     await stream.open(this.#signal);

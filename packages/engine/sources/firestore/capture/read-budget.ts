@@ -1,8 +1,8 @@
 /** What scans and repeated listening may read within an hour. Every try is billed, so a loop of them must end. */
 
+import { hourMs } from '../../../time/durations.ts';
 import { pause } from '../retry.ts';
 
-const hourMs = 3_600_000;
 const lookAgainMs = 10_000;
 
 export class ReadBudget {

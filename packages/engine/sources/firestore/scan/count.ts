@@ -8,6 +8,7 @@ import {
   rangeContains,
   type ScopedReadOptions,
 } from '../../../ports/index.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
 import { mapLimited } from '../map-limited.ts';
 import { collectionIdOf, parentOf } from '../names.ts';
@@ -19,7 +20,7 @@ import { parentName, structuredQuery, timestampMessage } from './query.ts';
 import { scanRange } from './scan.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
-const timeoutMs = 120_000;
+const timeoutMs = 2 * minuteMs;
 /** Pieces a group's count is cut into when the whole takes the database too long. */
 const pieces = 64;
 const piecesAtOnce = 4;

@@ -3,6 +3,7 @@
 import { encodeGoneDocument } from '../../../ports/gone-document.ts';
 import { type ReadOptions, type RecordBatch, recordKind } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
 import { messages, methods } from '../protos.ts';
 import { readFailure } from '../read-failure.ts';
@@ -16,7 +17,7 @@ const groupNamesFirst = 64;
 /** Groups shrink when documents are large, so that an answer stays about this size. */
 const groupBytesTarget = 4 * 1024 * 1024;
 const groupsAtOnce = 4;
-const idleTimeoutMs = 60_000;
+const idleTimeoutMs = minuteMs;
 const foundTag = 0x0a;
 const missingTag = 0x12;
 

@@ -5,6 +5,7 @@
 
 import { type RecordBatch, recordKind } from '../../../ports/index.ts';
 import { endOfVarint, readLength, readTag, skipField } from '../../../ports/wire.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import type { FirestoreClient } from '../client.ts';
 import { methods } from '../protos.ts';
 import type { GrpcCall } from '../transport/call.ts';
@@ -15,7 +16,7 @@ const documentTag = 0x0a;
 /** Batches that lie ready before the stream is paused. */
 const readyMax = 2;
 /** Servers end long queries themselves; a silent one is given up and continued elsewhere. */
-const idleTimeoutMs = 60_000;
+const idleTimeoutMs = minuteMs;
 
 export class QueryStream {
   readonly #client: FirestoreClient;

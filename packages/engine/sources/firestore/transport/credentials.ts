@@ -1,5 +1,6 @@
 /** Bearer tokens for Google's APIs. */
 
+import { minuteMs } from '../../../time/durations.ts';
 import { assertionGrant, googleOauthOrigin, type ServiceAccountKey, signAssertion } from '../../../google/assertion.ts';
 import { GrpcError, grpcCode } from './status.ts';
 
@@ -12,7 +13,7 @@ export interface Credentials {
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/datastore';
 /** A token is renewed before it ends, so that none expires on its way. */
-const expiryMarginMs = 120_000;
+const expiryMarginMs = 2 * minuteMs;
 const tokenTimeoutMs = 20_000;
 
 /** Emulators take this token for the owner of everything. */

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client';
 import type { Clock } from '../../../platform/clock.ts';
+import { hourMs } from '../../../platform/durations.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { type ProviderIdentity, readIdentity } from './provider-identity.ts';
@@ -26,7 +27,7 @@ const projectScopes = [
   'https://www.googleapis.com/auth/datastore',
 ];
 const timeoutSeconds = 10;
-const discoveryKeptMs = 3_600_000;
+const discoveryKeptMs = hourMs;
 const discoveryAttempts = 3;
 const refused = 'The identity provider did not accept the sign-in. Start again.';
 

@@ -12,6 +12,7 @@ import {
   viewOfChain,
   wholeDatabase,
 } from '@holdfast/engine';
+import { minuteMs } from '../../../platform/durations.ts';
 import { projectStore } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
@@ -49,7 +50,7 @@ export interface DiffPage {
 const pageMs = 20_000;
 const pageBytesMax = 8 * 1024 * 1024;
 /** The live database is read as of one instant on all pages while it can be reached: for somewhat less than an hour. */
-const readTimeAgeMsMax = 50 * 60_000;
+const readTimeAgeMsMax = 50 * minuteMs;
 
 /** What a view is compared with. */
 export interface OtherSide {

@@ -1,5 +1,6 @@
 import { operations, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { authorizeChange, requireRole } from '../authorize-change.ts';
 import type { Caller, InvitationsContext } from '../context.ts';
@@ -10,7 +11,7 @@ import { changeInvitation, findPendingByEmail, type InvitationRow, insertInvitat
 import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
 import { countInvitationMail } from './mail-limit-store.ts';
 
-export const invitationMs = 7 * 86_400_000;
+export const invitationMs = 7 * dayMs;
 const { role: least } = operations.createInvitation.access;
 
 /** The invitation, its mail, its event and its audit row stand or fall together. */

@@ -1,5 +1,6 @@
 import { type DataOf, type Operations, operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs } from '../../../platform/durations.ts';
 import { invalid } from '../../../platform/problem.ts';
 import { authorizeChange } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
@@ -7,7 +8,7 @@ import { audit, emit } from '../events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from '../organization-store.ts';
 import { purgeOrganization } from './purge-organization.ts';
 
-export const recoveryMs = 30 * 86_400_000;
+export const recoveryMs = 30 * dayMs;
 const { role } = operations.deleteOrganization.access;
 type Deleted = DataOf<Operations['deleteOrganization']>;
 

@@ -1,4 +1,5 @@
 import type { ChangeBatch, LogSegment } from '@holdfast/engine';
+import { minuteMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -9,10 +10,10 @@ import { tellMassDeletion } from '../upkeep/mass-deletion.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 
 /** An event at most this often for one project. */
-const eventEveryMs = 60_000;
+const eventEveryMs = minuteMs;
 const collectionsToldMax = 100;
 /** After a gap the log is compared with the database soon. */
-const reconcileAfterGapMs = 5 * 60_000;
+const reconcileAfterGapMs = 5 * minuteMs;
 
 export interface Appender {
   readonly organizationId: string;

@@ -11,6 +11,7 @@ import {
   wholeDatabase,
   writeLogManifest,
 } from '@holdfast/engine';
+import { dayMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -148,6 +149,6 @@ async function writeManifestOnce(context: PitrContext, row: LogRow, log: OpenedL
 }
 
 function lockOf(context: PitrContext, lock: NonNullable<OpenedLog['lock']>) {
-  const retainUntil = new Date(context.backups.platform.clock.now().getTime() + lock.days * 86_400_000);
+  const retainUntil = new Date(context.backups.platform.clock.now().getTime() + lock.days * dayMs);
   return { mode: lock.mode, retainUntil };
 }

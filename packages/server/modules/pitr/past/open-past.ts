@@ -1,4 +1,5 @@
 import { type BackupReader, everything, openScratch, parseInstant, type View, viewAt } from '@holdfast/engine';
+import { minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { type DiffPosition, type OtherSide, openBackup } from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
@@ -147,7 +148,7 @@ export async function otherSide(
 }
 
 /** All pages read the live database as of one instant while it can be reached: for somewhat less than an hour. */
-const readTimeAgeMsMax = 50 * 60_000;
+const readTimeAgeMsMax = 50 * minuteMs;
 
 async function liveSide(
   context: PitrContext,

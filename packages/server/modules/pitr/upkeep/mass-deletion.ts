@@ -1,5 +1,6 @@
 import type { LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { hourMs, minuteMs } from '../../../platform/durations.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog } from '../coverage.ts';
@@ -10,9 +11,9 @@ import { type LogRow, pitrStore } from '../pitr-store.ts';
 const deletesMin = 50;
 /** So many within the window are told even when they are a small share. */
 const deletesAlways = 100_000;
-const windowMs = 60_000;
+const windowMs = minuteMs;
 /** One accident is told once, not with every segment of it. */
-const quietMs = 3_600_000;
+const quietMs = hourMs;
 
 /** Many documents deleted within a minute: told by event and mail, with the instant just before as the one to go back to. */
 export async function tellMassDeletion(

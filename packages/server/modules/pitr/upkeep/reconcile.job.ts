@@ -1,4 +1,5 @@
 import { instantFromDate, LogWriter, reconcile, wholeDatabase } from '@holdfast/engine';
+import { dayMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { admitBackups } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
@@ -8,7 +9,7 @@ import { openLog } from '../log-access.ts';
 import { openPast } from '../past/open-past.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
-const nightMs = 24 * 3_600_000;
+const nightMs = dayMs;
 
 /** Base and log against the database at one instant: equal proves the log; what differs is repaired, recorded and shown. */
 export async function runReconciliation(

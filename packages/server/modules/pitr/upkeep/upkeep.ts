@@ -1,5 +1,6 @@
 import { instantFromDate } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { admitBackups, type BackupRow, backupStore, removeRow, requireRemovable } from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
@@ -10,7 +11,6 @@ import { reconcileJob } from '../jobs.ts';
 import { openLog } from '../log-access.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
 
-const dayMs = 86_400_000;
 const dueAtOnce = 20;
 const segmentsAtOnce = 500;
 /** A log with fewer changes than this is followed quickly enough from its old base. */

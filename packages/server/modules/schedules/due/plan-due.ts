@@ -1,10 +1,10 @@
-import { minuteMs } from '../../../platform/durations.ts';
+import { hourMs, minuteMs } from '../../../platform/durations.ts';
 import { type CronExpression, parseCron } from '../cron/cron-expression.ts';
 import { nextRun } from '../cron/next-run.ts';
 
 /** Of an outage so many missed runs are told one by one. */
 export const missedToldMax = 10;
-const windowStartMs = 3_600_000;
+const windowStartMs = hourMs;
 
 export interface DueSchedule {
   cron: string;

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Wake } from '@holdfast/engine';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import { later, minuteMs } from '../../../platform/durations.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { Wake } from '../../../platform/wake.ts';
 import { dispatchStore, type EnabledWebhook, type PieceLimits, type WaitingEvent } from './dispatch-store.ts';
 import { wants } from './subscription.ts';
 

@@ -1,6 +1,7 @@
+import { minuteMs } from '../../../platform/durations.ts';
+
 /** Attempts of a delivery in the standard format, and how long each waits after the end of the one before. */
 export const attemptsMax = 5;
-const minuteMs = 60_000;
 const delaysMs = [0, minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs];
 /** An endpoint may ask for more patience, up to the longest delay there is. */
 const retryAfterMaxMs = 120 * minuteMs;

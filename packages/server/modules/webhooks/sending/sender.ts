@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Wake } from '@holdfast/engine';
 import type { Agent } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { Wake } from '../../../platform/wake.ts';
 import { type RenderedRequest, renderRequest } from '../requests/render-request.ts';
 import type { WebhookSecrets } from '../requests/webhook-secrets.ts';
 import {

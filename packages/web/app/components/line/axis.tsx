@@ -1,10 +1,9 @@
+import { dayMs } from '@holdfast/contract';
 import { useZone } from '../../api/organization.tsx';
 import { formatDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useWidth } from './line.tsx';
 import { scaleOf } from './scale.ts';
-
-const dayMs = 86_400_000;
 
 /** The days above the lines of a table. */
 export function LineAxis({ days, nowMs }: { days: number; nowMs: number }) {

@@ -1,3 +1,4 @@
+import { dayMs } from '@holdfast/contract';
 /** Where a moment stands on a line that ends a little after now. */
 export interface Scale {
   readonly fromMs: number;
@@ -7,7 +8,6 @@ export interface Scale {
   x(ms: number): number;
 }
 
-const dayMs = 86_400_000;
 /** The part of the line that lies ahead. */
 const aheadShare = 0.07;
 

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '@holdfast/contract';
+import { type AuditEntry, dayMs, hourMs } from '@holdfast/contract';
 import { Ban, Bot, ChevronDown, ChevronRight, Download, ScrollText, Server } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll, useList } from '../../api/calls.ts';
@@ -36,13 +36,11 @@ export function Page() {
   );
 }
 
-const dayMs = 86_400_000;
-
 function useFilters() {
   const [search, setSearch] = useSearch();
   const days = search.days ?? '7';
   // Rounded to the hour, so that the key of the query rests.
-  const fromMs = Math.floor(Date.now() / 3_600_000) * 3_600_000 - Number(days) * dayMs;
+  const fromMs = Math.floor(Date.now() / hourMs) * hourMs - Number(days) * dayMs;
   const query = {
     ...(days === 'all' ? {} : { from: new Date(fromMs).toISOString() }),
     ...(search.action ? { action: search.action } : {}),

@@ -1,4 +1,4 @@
-import type { Backup } from '@holdfast/contract';
+import { type Backup, minuteMs } from '@holdfast/contract';
 import { useQuery } from '@tanstack/react-query';
 import { clientFor } from '../../api/client.ts';
 import { useWorkplace } from '../../api/organization.tsx';
@@ -19,7 +19,7 @@ function useParents(backup: Backup): readonly Backup[] {
   const walk = useQuery({
     queryKey: [organization.id, 'chain', backup.id],
     enabled: backup.parentId !== null,
-    staleTime: 60_000,
+    staleTime: minuteMs,
     queryFn: async ({ signal }) => {
       const parents: Backup[] = [];
       for (let next = backup.parentId; next !== null && parents.length < lengthMax; ) {

@@ -1,4 +1,4 @@
-import type { Backup } from '@holdfast/contract';
+import { type Backup, minuteMs } from '@holdfast/contract';
 import { HoldfastError } from '@holdfast/contract/client';
 import { useQuery } from '@tanstack/react-query';
 import { clientFor } from '../../api/client.ts';
@@ -24,7 +24,7 @@ export function useVersions(projectId: string, path: string) {
   const { organization } = useWorkplace();
   return useQuery<{ versions: Version[]; lookedInto: number }, HoldfastError>({
     queryKey: [organization.id, 'versions', projectId, path],
-    staleTime: 60_000,
+    staleTime: minuteMs,
     queryFn: async ({ signal }) => {
       const client = clientFor(organization.id);
       const { data: backups } = await client.listBackups({

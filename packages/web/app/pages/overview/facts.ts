@@ -1,4 +1,4 @@
-import type { Backup, Overview } from '@holdfast/contract';
+import { type Backup, dayMs, hourMs, type Overview } from '@holdfast/contract';
 import { isUnserved, useAll, useRead } from '../../api/calls.ts';
 import type { LineBand, LinePoint } from '../../components/line/line.tsx';
 import type { Verdict } from '../../components/status.tsx';
@@ -31,7 +31,7 @@ export const lineDays = 14;
 export function useOverview(nowMs: number) {
   const overview = useRead('getOverview', {});
   const projects = useAll('listProjects', {});
-  const from = new Date(Math.floor(nowMs / 3_600_000) * 3_600_000 - lineDays * 86_400_000).toISOString();
+  const from = new Date(Math.floor(nowMs / hourMs) * hourMs - lineDays * dayMs).toISOString();
   const backups = useAll('listBackups', { query: { from } });
   const schedules = useAll('listSchedules', { query: { enabled: true } });
   const judgedOf = (id: string) => overview.data?.projects.find((one) => one.id === id);

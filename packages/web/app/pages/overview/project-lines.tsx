@@ -1,4 +1,4 @@
-import type { Overview } from '@holdfast/contract';
+import { dayMs, type Overview } from '@holdfast/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useZone } from '../../api/organization.tsx';
@@ -123,8 +123,6 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
     </tr>
   );
 }
-
-const dayMs = 86_400_000;
 
 function intervalWords(row: ProjectRow): string {
   const schedule = row.judged?.schedule;

@@ -1,3 +1,4 @@
+import { dayMs } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
@@ -7,8 +8,6 @@ import { Field, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-
-const dayMs = 86_400_000;
 
 /** After the receiver is mended: everything that failed since a time is sent again. */
 export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClose: () => void }) {

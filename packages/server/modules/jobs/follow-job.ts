@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Changes } from './changes.ts';
-import { secondMs } from './durations.ts';
-import { Wake } from './wake.ts';
+import { Wake } from '@holdfast/engine';
+import type { Changes } from '../../platform/changes.ts';
+import { secondMs } from '../../platform/durations.ts';
 
 /** Keeps proxies from closing a quiet stream; also how soon a change is seen whose notice was lost. */
 const heartbeatMs = 15 * secondMs;
