@@ -237,6 +237,112 @@ test('a minute, an hour and a day are named and not counted in zeros', () => {
   expect(offences).toEqual([]);
 });
 
+interface Names {
+  /** Declared here. */
+  own: Set<string>;
+  /** Handed on from another file, and what it is called there. */
+  passed: Map<string, { target: string; name: string }>;
+  /** Files of which everything is handed on. */
+  stars: string[];
+  /** What this file takes from others; `*` is everything. */
+  taken: { target: string; name: string }[];
+}
+
+/** Package entries by what an import calls them, such as `@holdfast/contract/client`. */
+const entries = files
+  .filter((path) => /^packages\/\w+\/package\.json$/.test(path))
+  .flatMap((path) => {
+    const { name, exports = {} } = JSON.parse(readFileSync(path, 'utf8')) as {
+      name: string;
+      exports?: Record<string, string>;
+    };
+    return Object.entries(exports).map(([key, file]) => ({
+      specifier: join(name, key),
+      file: join(dirname(path), file),
+    }));
+  });
+
+function fileOf(path: string, specifier: string): string {
+  if (specifier.startsWith('.')) return normalize(join(dirname(path), specifier));
+  const [start = ''] = specifier.split('*');
+  const found = entries.find((entry) =>
+    entry.specifier.endsWith('*') ? start.startsWith(entry.specifier.slice(0, -1)) : entry.specifier === specifier,
+  );
+  return found?.file.replace('*', specifier.slice(found.specifier.length - 1)) ?? '';
+}
+
+function namesOf(path: string): Names {
+  const text = readFileSync(path, 'utf8');
+  const all = (pattern: RegExp) => [...text.matchAll(pattern)];
+  const list = (names = '') =>
+    names.split(',').flatMap((part) => {
+      const [name = '', alias = name] = part
+        .trim()
+        .replace(/^type /, '')
+        .split(/\s+as\s+/);
+      return name === '' ? [] : [{ name, alias }];
+    });
+  const own = all(/^export (?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm);
+  const lists = all(/^export (?:type )?\{([^}]*)\}(?: from '([^']+)')?/gm);
+  const imports = all(/^import (?:type )?(\w+)?(?:, )?(?:\{([^}]*)\})?(\* as \w+)? from '([^']+)'/gm);
+  const dynamic = all(/\bimport\(\s*'([^']+)'\s*\)/g);
+  return {
+    own: new Set([
+      ...own.map((match) => match[1] as string),
+      ...lists.flatMap((match) => (match[2] ? [] : list(match[1]).map(({ alias }) => alias))),
+    ]),
+    passed: new Map(
+      lists.flatMap(([, names, from]) =>
+        from ? list(names).map(({ name, alias }) => [alias, { target: fileOf(path, from), name }] as const) : [],
+      ),
+    ),
+    stars: all(/^export (?:type )?\* from '([^']+)'/gm).map((match) => fileOf(path, match[1] as string)),
+    taken: [
+      ...imports.flatMap(([, , names, everything, from = '']) => {
+        const target = fileOf(path, from);
+        return [...list(names).map(({ name }) => ({ target, name })), ...(everything ? [{ target, name: '*' }] : [])];
+      }),
+      ...dynamic.map((match) => ({ target: fileOf(path, match[1] as string), name: '*' })),
+    ],
+  };
+}
+
+test('what is exported is imported somewhere', () => {
+  const modules = new Map(sources.map((path) => [path, namesOf(path)]));
+  const used = new Set<string>();
+  const use = (path: string, name: string): void => {
+    const module = modules.get(path);
+    if (!module || used.has(`${path} ${name}`)) return;
+    used.add(`${path} ${name}`);
+    const names = name === '*' ? [...module.own, ...module.passed.keys()] : [];
+    for (const each of names) use(path, each);
+    const passed = module.passed.get(name);
+    if (passed) use(passed.target, passed.name);
+    else if (!module.own.has(name)) for (const star of module.stars) use(star, name);
+  };
+  for (const { taken } of modules.values()) for (const { target, name } of taken) use(target, name);
+  // The contract is published, and so is what a package names in its entries.
+  for (const { file } of entries) {
+    if (file.startsWith('packages/contract/')) use(file, '*');
+    for (const path of [file, ...(modules.get(file)?.stars ?? [])])
+      for (const name of modules.get(path)?.passed.keys() ?? []) use(path, name);
+  }
+  const offences = production
+    .filter((path) => path.startsWith('packages/') && !path.endsWith('tables.ts'))
+    .flatMap((path) => {
+      const { own, passed } = modules.get(path) as Names;
+      const text = readFileSync(path, 'utf8');
+      // A type may be named for the sake of whoever calls what stands beside it.
+      const serves = (name: string) =>
+        new RegExp(`^export (interface|type) ${name}\\b`, 'm').test(text) &&
+        [...text.matchAll(new RegExp(`\\b${name}\\b`, 'g'))].length > 1;
+      return [...own, ...passed.keys()]
+        .filter((name) => !used.has(`${path} ${name}`) && !serves(name))
+        .map((name) => `${path} exports ${name}`);
+    });
+  expect(offences).toEqual([]);
+});
+
 test('private members are private to the language too', () => {
   const offences = sources.filter((path) =>
     /^\s+(private|protected) (?!constructor)/m.test(readFileSync(path, 'utf8')),

@@ -26,7 +26,6 @@ const attempts = (usual: number) => z.coerce.number().int().min(1).max(100).defa
 const url = z.url();
 const key32 = z.string().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 const roleNames = ['api', 'worker', 'scheduler'] as const;
-export type RoleName = (typeof roleNames)[number];
 
 const json = z.string().transform((text, context) => {
   try {
@@ -325,7 +324,7 @@ function hostOf(address: string): string {
   return URL.canParse(address) ? new URL(address).hostname : '';
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 

@@ -6,7 +6,7 @@ import { StartFailure } from './platform/start-failure.ts';
 import { folderSentence } from './start-failure.ts';
 
 /** Whether anything of this configuration lies on the disk. */
-export function needsDataFolder(config: Config): boolean {
+function needsDataFolder(config: Config): boolean {
   return !config.DATABASE_URL || !config.MASTER_KEY || config.ALLOW_LOCAL_STORAGE;
 }
 

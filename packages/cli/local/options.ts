@@ -1,6 +1,5 @@
 import type { Scope } from '@holdfast/engine';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { DatabaseOptions } from './open-database.ts';
 import type { SecretOptions } from './secrets.ts';
 
 /** Options that several commands share, declared once. */
@@ -31,8 +30,6 @@ export function withDatabase(command: Command): Command {
     .option('--emulator <host:port>', 'a database without credentials (FIRESTORE_EMULATOR_HOST)')
     .option('--credentials <file>', 'service account key (GOOGLE_APPLICATION_CREDENTIALS)');
 }
-
-export type { DatabaseOptions };
 
 export interface ScopeOptions {
   readonly collections?: string[];

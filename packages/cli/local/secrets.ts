@@ -81,7 +81,7 @@ async function readSecretFile(path: string): Promise<Buffer> {
 }
 
 /** 32 raw bytes, or their base64 or hexadecimal text. */
-export function parseKey(content: Buffer): Uint8Array {
+function parseKey(content: Buffer): Uint8Array {
   if (content.length === 32) return new Uint8Array(content);
   const text = content.toString('utf8').trim();
   if (/^[0-9a-fA-F]{64}$/.test(text)) return new Uint8Array(Buffer.from(text, 'hex'));

@@ -94,7 +94,7 @@ export function isApiKey(token: string): boolean {
 }
 
 /** A key belongs to one organization; a person may belong to several and has to choose then. */
-export async function onlyOrganization(client: Client, { token }: { token: string }): Promise<string | undefined> {
+async function onlyOrganization(client: Client, { token }: { token: string }): Promise<string | undefined> {
   if (isApiKey(token)) return undefined;
   const { organizations } = await client.getMe();
   if (organizations.length === 1) return organizations[0]!.id;

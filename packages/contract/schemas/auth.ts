@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { roles } from '../access.ts';
 import { email, identifier, integer, link, text, timestamp } from './primitives.ts';
 
-export const tokenLifetimeSeconds = integer({ min: 1, max: 31_536_000 }).describe(
-  'Seconds until the access token expires.',
-);
+const tokenLifetimeSeconds = integer({ min: 1, max: 31_536_000 }).describe('Seconds until the access token expires.');
 
 const accessToken = z.jwt().max(8192).describe('A JWT for `Authorization: Bearer`.');
 const refreshToken = text({ min: 1, max: 512 }).describe('Opaque; exchanged once for the next pair of tokens.');

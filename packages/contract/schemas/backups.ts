@@ -65,7 +65,7 @@ const verificationError = z
   })
   .meta({ id: 'VerificationError', description: 'One fault that a verification has found.' });
 
-export const verification = z
+const verification = z
   .object({
     status: z.enum(['running', 'passed', 'failed']),
     segments: count().describe('Segments that were read and checked.'),

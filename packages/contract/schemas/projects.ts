@@ -17,7 +17,7 @@ import {
 
 export const connectionTypes = ['oauth', 'service_account', 'emulator'] as const;
 
-export const connection = z
+const connection = z
   .object({
     type: z.enum(connectionTypes),
     status: z.enum(['connected', 'unauthorized', 'error']),
@@ -28,7 +28,7 @@ export const connection = z
   })
   .meta({ id: 'ProjectConnection', description: 'How the service reaches the database, and whether it can.' });
 
-export const captureGap = z
+const captureGap = z
   .object({
     from: timestamp(),
     to: timestamp(),
@@ -66,7 +66,7 @@ const settingFields = {
     .describe('A backup that would read more stops with READ_BUDGET_EXCEEDED; null: no budget.'),
 };
 
-export const projectSettings = z
+const projectSettings = z
   .object(settingFields)
   .meta({ id: 'ProjectSettings', description: 'How a project is backed up and restored.' });
 

@@ -36,7 +36,7 @@ const documentFailure = z
   .object({ path: firestoreName({ max: 6144 }), code: text({ max: 100 }), message: text({ max: 2000 }) })
   .meta({ id: 'DocumentFailure', description: 'A document that could not be written.' });
 
-export const restorePreview = z
+const restorePreview = z
   .object({
     create: count(),
     replace: count(),
@@ -231,7 +231,7 @@ export const listRestoresQuery = pageQuery.extend({
   to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });
 
-export const drillReport = z
+const drillReport = z
   .object({
     documentsExpected: count(),
     documentsRestored: count(),

@@ -15,7 +15,7 @@ import {
 } from './primitives.ts';
 
 /** Five fields; what each may hold is checked where the next run is computed. */
-export const cron = () =>
+const cron = () =>
   z
     .string()
     .min(9)
@@ -24,7 +24,7 @@ export const cron = () =>
 
 const retention = integer({ min: 1, max: 36_500 }).describe('Days since completion.');
 const policyCount = integer({ min: 0, max: 10_000 });
-export const retentionPolicy = z
+const retentionPolicy = z
   .strictObject({
     last: policyCount,
     daily: policyCount,

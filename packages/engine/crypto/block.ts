@@ -15,7 +15,7 @@ export function isCodec(value: number): value is Codec {
 }
 
 /** No block of ours is larger; a header that claims more is not believed. */
-export const blockPlainBytesMax = 64 * 1024 * 1024;
+const blockPlainBytesMax = 64 * 1024 * 1024;
 
 /**
  * Level 1 with a window and a table that stay in a core's own cache: on documents a fifth faster than plain level 1 for a

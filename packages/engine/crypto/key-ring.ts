@@ -6,7 +6,7 @@ import { type Envelope, envelopeAad, parseEnvelope } from './envelope.ts';
 
 const pbkdf2Async = promisify(pbkdf2);
 
-export const passphraseIterations = 600_000;
+const passphraseIterations = 600_000;
 const saltBytes = 16;
 const wrapSaltBytes = 32;
 

@@ -3,7 +3,7 @@ import { utf8 } from './path-bytes.ts';
 const slash = 0x2f;
 
 // More distinct shapes than this are a database modelled by mistake; the rest is counted together.
-export const collectionsMax = 2000;
+const collectionsMax = 2000;
 export const otherCollections = '…';
 
 // Counts documents per collection shape (`users/*/orders`) while paths stream by in order.

@@ -172,7 +172,7 @@ function writeTimestamp(writer: ProtobufWriter, field: number, text: string): vo
   });
 }
 
-export function writeValue(writer: ProtobufWriter, value: JsonValue): void {
+function writeValue(writer: ProtobufWriter, value: JsonValue): void {
   if ('nullValue' in value) writer.varint(11, 0);
   else if ('booleanValue' in value) writer.varint(1, value.booleanValue ? 1 : 0);
   else if ('integerValue' in value) writer.varint(2, BigInt(value.integerValue));

@@ -2,7 +2,7 @@ import type { Instant } from '../ports/instant.ts';
 
 /** Where everything lies below a destination's prefix. The only place that spells object keys. */
 export const backupsPrefix = 'backups/';
-export const logsPrefix = 'logs/';
+const logsPrefix = 'logs/';
 /** The organization's keys, sealed under the service's master key. */
 export const keysPrefix = 'keys/';
 

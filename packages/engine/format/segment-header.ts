@@ -5,7 +5,7 @@ export const segmentContent = { documents: 1, authUsers: 2, log: 3 } as const;
 export type SegmentContent = (typeof segmentContent)[keyof typeof segmentContent];
 
 export const segmentHeaderBytes = 56;
-export const annexBytesMax = 64 * 1024;
+const annexBytesMax = 64 * 1024;
 export const formatVersion = 1;
 const segmentMagic = 0x47534648; // "HFSG" read as u32 LE
 

@@ -51,7 +51,7 @@ const rates = [
 const amounts = ['seed', 'delayMsMin', 'delayMsMax', 'harmedMax'] as const;
 
 /** A small seeded generator (mulberry32): good enough to choose victims, and the same everywhere. */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

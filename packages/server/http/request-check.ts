@@ -65,7 +65,7 @@ interface Fault {
   reason: string;
 }
 
-export function validationProblem(issues: readonly z.core.$ZodIssue[]): Problem {
+function validationProblem(issues: readonly z.core.$ZodIssue[]): Problem {
   const faults = issues.flatMap(faultsOf);
   const first = faults[0] ?? { field: 'body', reason: 'is not valid' };
   const details: Record<string, unknown> = { ...first, ...eventDetails(issues[0]) };

@@ -30,7 +30,7 @@ export function textLines(write: (text: string) => void): Writable {
 }
 
 /** One line of JSON as a person reads it. A stack is shown only for what nobody foresaw. */
-export function textLine(line: string): string {
+function textLine(line: string): string {
   const { time, level, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown> & { err?: LoggedError };
   const at = new Date(Number(time)).toISOString().slice(0, 19).replace('T', ' ');
   const parts = [at, (words[Number(level)] ?? String(level)).padEnd(5), String(msg ?? '')];

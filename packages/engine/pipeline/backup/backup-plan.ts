@@ -80,7 +80,7 @@ function isSameScope(left: Scope, right: Scope): boolean {
 }
 
 /** The bounds of ranges and segments, thinned out: where an even number of ranges could be cut next time. */
-export function cutsOf(body: ManifestBody): string[] {
+function cutsOf(body: ManifestBody): string[] {
   const starts = [...body.ranges.map(({ start }) => start), ...body.segments.map(({ firstPath }) => firstPath)];
   const shardStarts = body.shards.map(({ firstPath }) => firstPath);
   return [...new Set([...starts, ...shardStarts])].filter((cut): cut is string => cut !== null);

@@ -8,7 +8,7 @@ import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import { EngineError } from '../../ports/errors.ts';
 import { assertOrdered } from '../view/backup-reader.ts';
 
-export const segmentsPerShard = 1024;
+const segmentsPerShard = 1024;
 
 export interface WriteManifestOptions {
   readonly store: BlobStore;

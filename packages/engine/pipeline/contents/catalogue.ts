@@ -136,9 +136,3 @@ export async function deleteBackup(
 }
 
 const deleteBatch = 500;
-
-/** The newest backup that an increment of this database could build on. */
-export function newestOf(entries: readonly CatalogueEntry[], database: string): CatalogueEntry | undefined {
-  const usable = entries.filter(({ body }) => body?.database === database);
-  return usable.toSorted((left, right) => (left.body!.snapshotTime < right.body!.snapshotTime ? 1 : -1))[0];
-}

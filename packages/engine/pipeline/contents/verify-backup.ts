@@ -19,7 +19,7 @@ export interface VerifyResult {
   readonly errorCount: number;
 }
 
-export const verifyErrorsMax = 100;
+const verifyErrorsMax = 100;
 const readsAhead = 2;
 
 export interface VerifyOptions {

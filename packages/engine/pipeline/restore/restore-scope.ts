@@ -45,7 +45,7 @@ function requireCovered(backup: Scope, collections: readonly string[]): void {
 }
 
 /** Whether a backup of this scope knows everything that the collection held. */
-export function coversCollection(backup: Scope, collection: string): boolean {
+function coversCollection(backup: Scope, collection: string): boolean {
   if (backup.documents !== undefined) return false;
   if (backup.excludeCollections.some((hole) => collection === hole || collection.startsWith(`${hole}/`))) return false;
   if (backup.collections === 'all') return true;

@@ -1,6 +1,6 @@
 import { type RecordBatch, type RecordKind, recordHeaderBytes, writeRecordHeader } from '../../ports/record.ts';
 
-export const batchBytesTarget = 512 * 1024;
+const batchBytesTarget = 512 * 1024;
 
 /** Collects records into batches of a bounded size. */
 export class RecordBatchBuilder {

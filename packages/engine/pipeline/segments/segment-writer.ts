@@ -155,7 +155,7 @@ export class SegmentWriter {
 }
 
 /** Cuts encoded records into runs of at most `bytesMax`, except that one record is never cut. */
-export function* splitRecords(bytes: Uint8Array, bytesMax: number): Generator<Uint8Array> {
+function* splitRecords(bytes: Uint8Array, bytesMax: number): Generator<Uint8Array> {
   const location: RecordLocation = { kind: 1, start: 0, bodyStart: 0, end: 0 };
   let start = 0;
   let end = 0;

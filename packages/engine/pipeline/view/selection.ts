@@ -40,7 +40,7 @@ export function mayHold(selection: Selection, firstPath: string, lastPath: strin
 }
 
 /** Everything of a collection, its subcollections too, lies in one stretch of the order. */
-export function collectionRange(collection: string): PathRange {
+function collectionRange(collection: string): PathRange {
   return { start: `${collection}/`, end: `${collection}\0` };
 }
 

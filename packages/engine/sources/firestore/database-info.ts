@@ -59,7 +59,7 @@ interface Timestamp {
   readonly nanos?: number;
 }
 
-export function toInstant(timestamp: Timestamp): Instant {
+function toInstant(timestamp: Timestamp): Instant {
   return instantFromParts(timestamp.seconds ?? 0, timestamp.nanos ?? 0);
 }
 

@@ -12,7 +12,7 @@ export function errorCode(error: unknown): string {
 }
 
 /** A rename or a new name survives a power cut only when its folder was flushed too. */
-export async function flushFolder(path: string): Promise<void> {
+async function flushFolder(path: string): Promise<void> {
   const folder = await open(path, constants.O_RDONLY);
   try {
     await folder.sync();

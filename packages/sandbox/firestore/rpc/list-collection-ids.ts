@@ -46,7 +46,7 @@ export function listCollectionIdsMethod(sandbox: Sandbox): UnaryMethod {
  * Keys of the collections below a parent that hold a document at `time`, however deep: a collection whose documents are
  * all missing but have subcollections is listed too. Jumps from collection to collection.
  */
-export function collectionKeys(
+function collectionKeys(
   database: Database,
   parentKey: string,
   time: Micros,

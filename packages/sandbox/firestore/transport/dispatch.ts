@@ -4,7 +4,7 @@ import { MessageSplitter } from './framing.ts';
 import { asRpcError, invalid, RpcError } from './status.ts';
 
 /** Firestore's documented limit on one request. */
-export const requestBytesMax = 10 * 1024 * 1024;
+const requestBytesMax = 10 * 1024 * 1024;
 
 export interface UnaryMethod {
   readonly kind: 'unary';

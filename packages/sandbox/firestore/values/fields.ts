@@ -53,7 +53,7 @@ export function findField(bytes: Uint8Array, path: FieldPath, start = 0, end = b
 }
 
 /** The content of a map value, or null when the value is of another type. */
-export function mapContent(value: ValueRange): ValueRange | null {
+function mapContent(value: ValueRange): ValueRange | null {
   const reader = new WireReader(value.bytes, value.start, value.end);
   if (!reader.more || reader.uint32() !== valueTag.map) return null;
   return { bytes: value.bytes, start: reader.delimited(), end: reader.position };

@@ -5,7 +5,7 @@ import { type MapEntry, mapEntries, readEntry, textOf, valueTag } from './value.
 import { isGeoPoint, isText, isTimestamp, isUnderscored, isWellFormedIfVector } from './well-formed.ts';
 import { WireReader } from './wire.ts';
 
-export const documentBytesMax = 1_048_576;
+const documentBytesMax = 1_048_576;
 const depthMax = 20;
 const fieldNameBytesMax = 1500;
 const indexEntriesMax = 40_000;

@@ -4,7 +4,7 @@ import { invalid } from '../transport/status.ts';
 export const varint = 0;
 export const fixed64 = 1;
 export const lengthDelimited = 2;
-export const fixed32 = 5;
+const fixed32 = 5;
 
 const safeHigh = 0x200000;
 

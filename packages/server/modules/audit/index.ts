@@ -10,8 +10,8 @@ import { createLocator } from './location.ts';
 import { AuditRetention } from './retention.ts';
 import { auditHandlers } from './routes.ts';
 
-export { type AuditActor, type AuditEntry, AuditLog, type AuditNote, actorOf, systemActor } from './audit-log.ts';
-export { type AuditRow, chainStart, hashRow } from './chain-hash.ts';
+export { type AuditEntry, AuditLog, type AuditNote, actorOf, systemActor } from './audit-log.ts';
+export { chainStart, hashRow } from './chain-hash.ts';
 
 const retentionEveryMs = hourMs;
 

@@ -20,8 +20,6 @@ import { KeptKeyPairs, SharedSecretKeys, signReport } from './tokens/signing-key
 import { readProviderRefreshToken } from './user-store.ts';
 
 export { type ActivityNotes, activityMs } from './authenticator.ts';
-export type { Membership } from './memberships.ts';
-export type { Holder } from './sessions/sessions.ts';
 export { users } from './tables.ts';
 export { createApiKey, hashApiKey } from './tokens/api-key.ts';
 

@@ -87,7 +87,7 @@ function etaSeconds(row: BackupRow): number | null {
 }
 
 /** Firestore's instants have nanoseconds, the API's timestamps milliseconds. */
-export function toTimestamp(instant: string | null): string | null {
+function toTimestamp(instant: string | null): string | null {
   return instant === null ? null : new Date(instant).toISOString();
 }
 

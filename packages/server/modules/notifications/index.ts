@@ -7,7 +7,6 @@ import { troubleMail } from './trouble-mail.ts';
 import { type Trouble, troubleStore } from './trouble-store.ts';
 import { Troubles } from './troubles.ts';
 
-export type { TroubleKind, TroubleWords } from './tables.ts';
 export { Troubles } from './troubles.ts';
 
 /** What begins within this time after the first is told in the same mail. */

@@ -16,10 +16,10 @@ import { isActive } from './organization-queries.ts';
 import { organizationHandlers, teamHandlers } from './routes.ts';
 import { setDefaultStorage } from './set-default-storage.ts';
 
-export type { LaterModules, PurgeHook, Rewrap, RewrapKeys } from './context.ts';
+export type { PurgeHook, Rewrap } from './context.ts';
 export { isInvited } from './invitations/invitation-store.ts';
 export type { OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
-export { activeOrganization, defaultStorage, isActive, recipientsOf, roleUnderLock } from './organization-queries.ts';
+export { activeOrganization, defaultStorage, recipientsOf, roleUnderLock } from './organization-queries.ts';
 export {
   activeOrganizations,
   isActiveOrganizationSql,

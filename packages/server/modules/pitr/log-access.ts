@@ -35,9 +35,6 @@ export async function openLog(
   };
 }
 
-export async function sealOf(
-  row: Pick<LogRow, 'logId' | 'database' | 'envelope'>,
-  ring: KeyRing,
-): Promise<SealContext> {
+async function sealOf(row: Pick<LogRow, 'logId' | 'database' | 'envelope'>, ring: KeyRing): Promise<SealContext> {
   return { ownerId: row.logId, dataKey: await ring.unwrap(row.logId, row.envelope), database: row.database };
 }

@@ -9,7 +9,7 @@ export type SegmentRow = typeof pitrSegments.$inferSelect;
 export type NewSegment = typeof pitrSegments.$inferInsert;
 
 /** A heartbeat older than this means that the holder is dead. */
-export const leaseSeconds = 15;
+const leaseSeconds = 15;
 const gapsShownMax = 1000;
 
 /** All SQL on logs of changes and their segments. */

@@ -5,7 +5,7 @@ const pricePerRead = 0.06 / 100_000;
 const pricePerWrite = 0.18 / 100_000;
 const pricePerDelete = 0.02 / 100_000;
 /** Firestore charges aggregation one read per 1,000 index entries. */
-export const entriesPerAggregationRead = 1000;
+const entriesPerAggregationRead = 1000;
 /** Without a backup to learn from, documents are taken to have this size. */
 export const documentBytesGuess = 600;
 /** Measured rates of this service against a nearby database, rounded down. */

@@ -9,9 +9,7 @@ import { answerProject, projectHandlers } from './routes.ts';
 
 export { reconnectCall } from './connection/check-connection.ts';
 export { dropConsentOf } from './connection/drop-consent.ts';
-export { readCollections } from './connection/live-collections.ts';
-export { type ConsentLookup, credentialsPurpose, SourceOpener } from './connection/open-source.ts';
-export type { ProjectDependents, ProjectsContext } from './context.ts';
+export { SourceOpener } from './connection/open-source.ts';
 export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';
 export { backupTimeoutMinutesDefault, type ProjectStatistics, presentProjectSummary } from './present-project.ts';
 export { countProjects, type ProjectRow, projectStore } from './project-store.ts';

@@ -10,7 +10,7 @@ import { restoreHandlers } from './routes.ts';
 import { admitRestores, restoreKind } from './run/admission.ts';
 import { runRestore } from './run/run-restore.job.ts';
 
-export type { Moments, RestoresContext } from './context.ts';
+export type { Moments } from './context.ts';
 export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';

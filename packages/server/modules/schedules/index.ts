@@ -41,7 +41,7 @@ export function createSchedulesModule(context: SchedulesContext): Module {
 }
 
 /** Starts everything that is due, in batches. Costs one look at an index when nothing is. */
-export async function startDue(context: SchedulesContext, signal: AbortSignal): Promise<void> {
+async function startDue(context: SchedulesContext, signal: AbortSignal): Promise<void> {
   let taken = 0;
   for (let count = claimedAtOnce; count === claimedAtOnce && !signal.aborted; taken += count)
     count = await claimDue(context, claimedAtOnce);

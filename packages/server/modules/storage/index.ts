@@ -7,11 +7,11 @@ import { storageHandlers } from './routes.ts';
 import { runStorageTask } from './run-storage-task.job.ts';
 import { requeueTask } from './task-admission.ts';
 
-export { checkStorage, recordUse } from './check-storage.ts';
-export type { DefaultStorage, OrphanObject, StorageContext, StorageDependents, TaskRun } from './context.ts';
+export { recordUse } from './check-storage.ts';
+export type { OrphanObject, StorageDependents, TaskRun } from './context.ts';
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';
-export { isWithoutCredentials, type StoreFields, StoreOpener, storageCredentialsPurpose } from './open-store.ts';
+export { isWithoutCredentials, StoreOpener } from './open-store.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';
 export { defaultsWork } from './recheck-storage.ts';
 export { type DestinationRow, storageStore } from './storage-store.ts';

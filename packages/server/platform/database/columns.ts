@@ -6,10 +6,10 @@ import { type AnyPgColumn, integer, pgPolicy, pgRole, text, timestamp } from 'dr
  * each transaction puts on one of them, so a query outside such a transaction reaches no table at all.
  */
 export const tenantRole = pgRole('holdfast_tenant').existing();
-export const systemRole = pgRole('holdfast_system').existing();
+const systemRole = pgRole('holdfast_system').existing();
 
 /** The organization of the current transaction, as SQL. Null outside a tenant transaction, so nothing matches. */
-export const currentOrganization = sql`nullif(current_setting('holdfast.organization_id', true), '')`;
+const currentOrganization = sql`nullif(current_setting('holdfast.organization_id', true), '')`;
 
 /** Policies of a table whose rows belong to one organization. */
 export function tenantPolicies(organizationId: AnyPgColumn) {

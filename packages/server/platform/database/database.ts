@@ -161,7 +161,7 @@ async function repeatedly<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** The SQLSTATE of a failed statement, also when the query builder wrapped it. */
-export function databaseErrorCode(error: unknown): string | undefined {
+function databaseErrorCode(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     if (current instanceof pg.DatabaseError) return current.code;
   }

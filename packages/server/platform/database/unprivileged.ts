@@ -25,7 +25,7 @@ export async function unprivilegedUser(): Promise<UnprivilegedUser | undefined> 
 }
 
 /** Whether the user may walk to `path`: every folder above it grants search permission. */
-export async function isReachable(path: string, user: UnprivilegedUser): Promise<boolean> {
+async function isReachable(path: string, user: UnprivilegedUser): Promise<boolean> {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     const found = await stat(folder).catch(() => undefined);
     if (found && !grantsSearch(found, user)) return false;

@@ -23,7 +23,7 @@ export interface ReadOptions {
   everyMs?: number | false;
 }
 
-export const refetchMs = 15_000;
+const refetchMs = 15_000;
 
 /** Whether an answer says that this service does not know the call at all. Then a page says less. */
 export function isUnserved(error: HoldfastError | null): boolean {

@@ -10,7 +10,7 @@ import { CopyButton } from './copy.tsx';
 const quietMs = 300;
 
 /** True after a moment: what comes at once needs no placeholder. */
-export function useSlow(isWaiting: boolean): boolean {
+function useSlow(isWaiting: boolean): boolean {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     if (!isWaiting) return setSlow(false);

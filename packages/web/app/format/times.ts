@@ -24,7 +24,7 @@ export function formatDateTime(moment: Moment, zone: string): string {
   return `${formatDate(moment, zone)} ${formatClock(moment, zone)}`;
 }
 
-export function formatDate(moment: Moment, zone: string): string {
+function formatDate(moment: Moment, zone: string): string {
   return formatter(zone, dateParts).format(asDate(moment)).replace('Sept', 'Sep');
 }
 

@@ -57,12 +57,12 @@ export interface FieldRow {
 }
 
 /** What lies directly below a value. */
-export function childrenOf(value: FirestoreValue): [string, FirestoreValue][] {
+function childrenOf(value: FirestoreValue): [string, FirestoreValue][] {
   if (value.mapValue) return sortedEntries(value.mapValue.fields ?? {});
   return (value.arrayValue?.values ?? []).map((entry, index) => [String(index), entry]);
 }
 
-export function sortedEntries(fields: Fields): [string, FirestoreValue][] {
+function sortedEntries(fields: Fields): [string, FirestoreValue][] {
   return Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
@@ -80,7 +80,7 @@ export function rowsOf(fields: Fields, open: ReadonlySet<string>): FieldRow[] {
   return rows;
 }
 
-export function sameValue(a: FirestoreValue | undefined, b: FirestoreValue | undefined): boolean {
+function sameValue(a: FirestoreValue | undefined, b: FirestoreValue | undefined): boolean {
   return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
 }
 

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 const key = 'holdfast.theme';
 const listeners = new Set<() => void>();
 
-export function isDark(): boolean {
+function isDark(): boolean {
   return document.documentElement.classList.contains('dark');
 }
 

@@ -57,7 +57,7 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
 }
 
 /** Both kinds of work that somebody may be waiting for. */
-export function useRunning() {
+function useRunning() {
   const backups = useRead('listBackups', { query: { status: 'running', limit: 20 } }, { everyMs: 5000 });
   const restores = useRead('listRestores', { query: { status: 'running', limit: 20 } }, { everyMs: 5000 });
   return { backups: backups.data?.data ?? [], restores: restores.data?.data ?? [] };

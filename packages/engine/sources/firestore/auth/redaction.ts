@@ -3,7 +3,7 @@
 import type { AuthUser } from '../../../ports/index.ts';
 
 /** The word REDACTED in base64 stands where the hash would be. */
-export const redactedHash = 'UkVEQUNURUQ=';
+const redactedHash = 'UkVEQUNURUQ=';
 
 export function hasPasswordSignIn(user: AuthUser): boolean {
   if (typeof user.passwordHash === 'string' && user.passwordHash !== '') return true;

@@ -4,9 +4,9 @@ import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { oneTimeCodes } from '../tables.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';
 
-export const exchangeCodeMs = minuteMs;
+const exchangeCodeMs = minuteMs;
 /** The local link waits for an operator to come back to the terminal. */
-export const localLinkMs = 7 * dayMs;
+const localLinkMs = 7 * dayMs;
 
 /** A code that opens a session for this person once. */
 export async function issueExchangeCode({ orm }: Transaction, userId: string, now: Date): Promise<string> {

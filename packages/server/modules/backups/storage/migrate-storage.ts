@@ -53,7 +53,7 @@ export async function migrateStorage(context: BackupsContext, run: TaskRun): Pro
 }
 
 /** Moving what lies there onto itself and then removing it would leave nothing. */
-export function onePlace(): Problem {
+function onePlace(): Problem {
   return new Problem('INVALID_STATE', 'Both destinations are one place: what lies in the one lies in the other.');
 }
 

@@ -8,7 +8,7 @@ import { audit, emit } from '../events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from '../organization-store.ts';
 import { purgeOrganization } from './purge-organization.ts';
 
-export const recoveryMs = 30 * dayMs;
+const recoveryMs = 30 * dayMs;
 const { role } = operations.deleteOrganization.access;
 type Deleted = DataOf<Operations['deleteOrganization']>;
 

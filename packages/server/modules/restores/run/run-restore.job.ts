@@ -124,7 +124,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
   }
 }
 
-export function asRestoreError(error: unknown): never {
+function asRestoreError(error: unknown): never {
   if (isEngineError(error, 'SOURCE_AUTH_ERROR'))
     throw new EngineError('RESTORE_PERMISSION_DENIED', error.message, { cause: error, details: error.details });
   throw error;

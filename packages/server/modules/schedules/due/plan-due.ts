@@ -3,7 +3,7 @@ import { type CronExpression, parseCron } from '../cron/cron-expression.ts';
 import { nextRun } from '../cron/next-run.ts';
 
 /** Of an outage so many missed runs are told one by one. */
-export const missedToldMax = 10;
+const missedToldMax = 10;
 const windowStartMs = hourMs;
 
 export interface DueSchedule {

@@ -28,7 +28,7 @@ export function scheduledBackup(
 }
 
 /** The first run is full, and then every n-th after it. */
-export function typeOfRun({ type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>, number: number) {
+function typeOfRun({ type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>, number: number) {
   if (type === 'full') return 'full';
   return fullEvery !== null && (number - 1) % fullEvery === 0 ? 'full' : 'incremental';
 }

@@ -36,7 +36,7 @@ export async function detectAnomaly(
 }
 
 /** The collections kept with a backup are those above a thousand documents, so one that shrank below is gone from them. */
-export function compareCounts(before: Counted, after: Counted, shrinkPercent: number): StoredAnomaly | undefined {
+function compareCounts(before: Counted, after: Counted, shrinkPercent: number): StoredAnomaly | undefined {
   const shrank = (from: number, to: number) => from > 0 && to <= from * (1 - shrinkPercent / 100);
   const measure = ({ id }: Counted, documentCount: number, collection: string | null) => ({
     backupId: id,

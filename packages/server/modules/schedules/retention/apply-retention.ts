@@ -29,7 +29,7 @@ export async function applyRetention(context: SchedulesContext, signal: AbortSig
  * Judges and marks in one transaction that holds every backup of the project: nobody can put a hold on one, restore it,
  * or build on it in between. Objects and rows go afterwards, as jobs.
  */
-export async function applyToProject(
+async function applyToProject(
   context: SchedulesContext,
   { organizationId, projectId }: RetentionCheck,
 ): Promise<number> {

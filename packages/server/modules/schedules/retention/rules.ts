@@ -26,7 +26,7 @@ export interface Completed {
 
 export type RuleName = 'forever' | 'days' | keyof RetentionPolicy;
 
-export const periodNames = ['daily', 'weekly', 'monthly', 'yearly'] as const;
+const periodNames = ['daily', 'weekly', 'monthly', 'yearly'] as const;
 type PeriodName = (typeof periodNames)[number];
 
 /**

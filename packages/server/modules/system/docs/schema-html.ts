@@ -34,7 +34,7 @@ function bounds({ minimum, maximum, minLength, maxLength, minItems, maxItems, de
 const nestedMax = 4;
 
 /** The fields of an object with their meaning, those of unnamed objects below it included. */
-export function fieldsHtml(schema: Schema, depth = 0): string {
+function fieldsHtml(schema: Schema, depth = 0): string {
   const rows = fieldsOf(schema).map(({ name, field, isRequired }) => {
     const below = depth < nestedMax ? unnamedBelow(field) : undefined;
     const note = field.description ?? (field.$ref ? schemaOf(field).description : undefined);

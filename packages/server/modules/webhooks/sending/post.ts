@@ -3,7 +3,7 @@ import { AddressRefused } from '../../../platform/outbound/address-guard.ts';
 import type { RenderedRequest } from '../requests/render-request.ts';
 
 /** How much of an answer is kept. */
-export const responseBytesMax = 16 * 1024;
+const responseBytesMax = 16 * 1024;
 /** How much of an answer is read so that its connection can be used again; beyond it the connection is dropped. */
 const drainBytesMax = 256 * 1024;
 

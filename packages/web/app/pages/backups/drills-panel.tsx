@@ -45,7 +45,7 @@ export function DrillsPanel({ backup }: { backup: Backup }) {
   );
 }
 
-export function DrillRow({ drill }: { drill: Drill }) {
+function DrillRow({ drill }: { drill: Drill }) {
   const { report, signedReport } = drill;
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2.5 text-table last:border-b-0">

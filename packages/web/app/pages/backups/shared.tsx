@@ -1,5 +1,5 @@
 import type { Backup } from '@holdfast/contract';
-import { BadgeCheck, Check, Lock, X } from 'lucide-react';
+import { Check, Lock, X } from 'lucide-react';
 import { JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
@@ -33,14 +33,6 @@ export function Proof({ backup }: { backup: Backup }) {
   return (
     <span className="inline-flex items-center gap-1.5 text-ink2">
       <Check size={15} aria-hidden className="text-held" /> {t.backups.verified}
-    </span>
-  );
-}
-
-export function Drilled({ word }: { word: string }) {
-  return (
-    <span className="inline-flex items-center gap-1.5 text-ink2">
-      <BadgeCheck size={15} aria-hidden className="text-held" /> {word}
     </span>
   );
 }

@@ -10,7 +10,7 @@ import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 
 /** Whether a moment can be reached; if not, the two nearest that can. */
-export function reachOf(pitr: PitrWindow, atMs: number): { isReachable: boolean; inGap: boolean; nearest: number[] } {
+function reachOf(pitr: PitrWindow, atMs: number): { isReachable: boolean; inGap: boolean; nearest: number[] } {
   const [fromMs, toMs] = [Date.parse(pitr.coveredFrom ?? ''), Date.parse(pitr.coveredTo ?? '')];
   if (Number.isNaN(fromMs) || Number.isNaN(toMs)) return { isReachable: false, inGap: false, nearest: [] };
   const gap = pitr.gaps.find((one) => atMs > Date.parse(one.from) && atMs < Date.parse(one.to));
