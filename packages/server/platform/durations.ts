@@ -1,4 +1,4 @@
-import { dayMs, secondMs } from '@holdfast/contract';
+import { dayMs, hourMs, secondMs } from '@holdfast/contract';
 
 export { dayMs, hourMs, minuteMs, secondMs } from '@holdfast/contract';
 

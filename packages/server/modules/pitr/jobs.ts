@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { daySeconds } from '../../platform/durations.ts';
+import { hourSeconds } from '../../platform/durations.ts';
 import { defineJob } from '../../platform/queue.ts';
 
 const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
@@ -10,7 +10,7 @@ export const removeLogJob = defineJob({
   schema: z.strictObject({ organizationId: z.string(), storageDestinationId: z.string(), logId: z.string() }),
   retryLimit: 1000,
   retryDelaySeconds: 10,
-  timeoutSeconds: daySeconds / 4,
+  timeoutSeconds: 6 * hourSeconds,
   exclusive: true,
   perOrganizationMax: 1,
 });
@@ -21,7 +21,7 @@ export const reconcileJob = defineJob({
   schema: ofProject,
   retryLimit: 3,
   retryDelaySeconds: 30,
-  timeoutSeconds: daySeconds / 2,
+  timeoutSeconds: 12 * hourSeconds,
   exclusive: true,
   perOrganizationMax: 1,
 });
