@@ -1,4 +1,3 @@
-import { minuteMs } from '../../time/durations.ts';
 import { createHash } from 'node:crypto';
 import type {
   BlobInfo,
@@ -12,6 +11,7 @@ import type {
   Removal,
 } from '../../ports/index.ts';
 import { EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
+import { minuteMs } from '../../time/durations.ts';
 import {
   type AttemptStore,
   damagedInTransit,

@@ -1,6 +1,6 @@
-import { minuteMs } from '../../time/durations.ts';
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { minuteMs } from '../../time/durations.ts';
 import { AttemptError } from '../attempt.ts';
 import type { StoreNetwork } from '../network.ts';
 

@@ -1,5 +1,5 @@
-import { minuteMs } from '../../time/durations.ts';
 import { assertionGrant, googleOauthOrigin, signAssertion } from '../../google/assertion.ts';
+import { minuteMs } from '../../time/durations.ts';
 import { AttemptError } from '../attempt.ts';
 import type { StoreNetwork } from '../network.ts';
 import type { GcsCredentials } from './credentials.ts';

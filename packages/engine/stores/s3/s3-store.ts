@@ -1,4 +1,3 @@
-import { minuteMs } from '../../time/durations.ts';
 import { createHash } from 'node:crypto';
 import {
   GetObjectCommand,
@@ -21,6 +20,7 @@ import type {
   Removal,
 } from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
+import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
   type AttemptStore,

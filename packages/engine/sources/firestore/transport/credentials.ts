@@ -1,7 +1,7 @@
 /** Bearer tokens for Google's APIs. */
 
-import { minuteMs } from '../../../time/durations.ts';
 import { assertionGrant, googleOauthOrigin, type ServiceAccountKey, signAssertion } from '../../../google/assertion.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import { GrpcError, grpcCode } from './status.ts';
 
 export interface Credentials {
