@@ -24,6 +24,11 @@ const registry: Record<string, () => Promise<boolean>> = {
       runs: Number(values.runs ?? 10),
       documents: Number(values.documents),
     }),
+  drills: async () =>
+    (await import('./drills.ts')).chaosDrills({
+      runs: Number(values.runs ?? 10),
+      documents: Number(values.documents),
+    }),
   fairness: async () => (await import('./fairness.ts')).chaosFairness({ queued: Number(values.jobs) }),
   outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
   schedules: async () => (await import('./schedules.ts')).chaosSchedules({ dueTimes: Number(values.runs ?? 200) }),

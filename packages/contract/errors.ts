@@ -169,6 +169,10 @@ export const errors = {
     status: 409,
     description: 'The resource is in a state that does not allow this.',
     details: stateDetails,
+    job: {
+      retryable: false,
+      advice: 'Mend what the message names, such as a target of a drill that is not empty, then try again.',
+    },
   },
   CANNOT_REMOVE_OWNER: { status: 409, description: 'The owner cannot leave before ownership is transferred.' },
   GONE: { status: 410, description: 'The path belongs to version 1.x of the product.', details: goneDetails },

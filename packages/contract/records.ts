@@ -9,6 +9,7 @@ export type BackupDiff = DataOf<Operations['diffBackup']>;
 export type BackupDocument = DataOf<Operations['getBackupDocument']>;
 export type CostEstimate = DataOf<Operations['estimateProjectCost']>;
 export type Drill = DataOf<Operations['startDrill']>;
+export type DrillReport = NonNullable<Drill['report']>;
 export type Invitation = ItemOf<Operations['listInvitations']>;
 export type Member = ItemOf<Operations['listMembers']>;
 export type Organization = DataOf<Operations['getOrganization']>;

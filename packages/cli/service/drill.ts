@@ -22,7 +22,10 @@ export function drillCommand(): Command {
 function startDrill(): Command {
   return withWait(serviceCommand('start', 'restore a backup on trial, compare every document and measure the time'))
     .argument(...backupArgument)
-    .option('-t, --target <project>', 'into this project; absent: a scratch database')
+    .option(
+      '-t, --target <project>',
+      'into the empty database of this project, where it stays; absent: a scratch database',
+    )
     .action(
       async (reference: string, options: DrillOptions) =>
         await withService(options, async (service) => {
@@ -57,11 +60,14 @@ function showDrill(drill: Drill, options: DrillOptions): void {
     printLine(`${drill.id} ${drill.status}`);
     return;
   }
-  const { documentsMatched, documentsExpected, restoreDurationMs, mismatches } = report;
+  const { documentsMatched, documentsExpected, restoreDurationMs, differences, target } = report;
   printLine(
     `${passed ? 'Passed' : 'Not passed'}: ${formatCount(documentsMatched)} of ${formatCount(documentsExpected)} documents equal, restored in ${(restoreDurationMs / 1000).toFixed(1)} s.`,
   );
-  for (const path of mismatches) printLine(`  ${path}`);
+  for (const { path, kind } of differences.sample) printLine(`  ${path}: ${kind}`);
+  const untold = differences.count - differences.sample.length;
+  if (untold > 0) printLine(`  and ${formatCount(untold)} more`);
+  if (target.contents === 'left') printLine(`What was restored stays in ${target.database}.`);
 }
 
 function listDrills(): Command {

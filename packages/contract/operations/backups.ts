@@ -168,7 +168,7 @@ export const startDrill = operation({
   tag,
   summary: 'Drill a restore',
   description:
-    'Restores into a scratch database, or a named project, compares every document, measures the time and leaves a signed report.',
+    'Restores into a scratch database, or into a named project whose database is empty, compares every value of every document, measures the time and leaves a signed report. A named target that is not empty is refused. What the drill wrote there stays; a drill never overwrites or deletes anything.',
   access: restores,
   params,
   body: startDrillRequest,

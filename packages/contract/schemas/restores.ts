@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { backupTypes } from './backups.ts';
 import { collectionPaths, documentPath } from './firestore.ts';
 import { jobError, jobStatuses, progress, seconds } from './jobs.ts';
 import {
+  bytes,
   count,
   firestoreName,
+  firestoreTime,
   identifier,
   instant,
   milliseconds,
@@ -231,18 +234,66 @@ export const listRestoresQuery = pageQuery.extend({
   to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });
 
+const drillDifferences = ['missing', 'different', 'unexpected'] as const;
+
 const drillReport = z
   .object({
+    backup: z
+      .object({
+        type: z.enum(backupTypes),
+        snapshotTime: firestoreTime(),
+        database: text({ max: 500 }).describe('Where the documents come from.'),
+        scope: z
+          .enum(['everything', 'collections', 'documents'])
+          .describe('How much of the database the backup holds.'),
+        chain: z
+          .array(text({ max: 64 }))
+          .min(1)
+          .max(1000)
+          .describe('The backups that were read, the base first.'),
+        sha256: sha256().describe('Of the manifest that was read.'),
+      })
+      .describe('What was restored.'),
+    target: z
+      .object({
+        kind: z.enum(['scratch', 'project']).describe('`scratch`: a database that existed for the drill alone.'),
+        database: text({ max: 500 }),
+        foundEmptyAt: timestamp().nullable().describe('When a named target was found empty, before the first write.'),
+        contents: z
+          .enum(['discarded', 'left'])
+          .describe('What the drill wrote: `left` in a named target, where nothing is ever deleted.'),
+      })
+      .describe('Where it was restored.'),
+    engine: z.object({ name: text({ max: 50 }), version: text({ max: 50 }) }).describe('By what.'),
+    comparison: z
+      .literal('values')
+      .describe(
+        'How documents were compared: field by field, with values and types, whatever the order of map fields.',
+      ),
     documentsExpected: count(),
     documentsRestored: count(),
-    documentsMatched: count().describe('Equal byte for byte.'),
+    documentsMatched: count().describe('Equal in every value.'),
+    bytes: bytes().describe('Of the documents that were compared.'),
+    authUsers: z
+      .object({ expected: count(), read: count() })
+      .nullable()
+      .describe('Accounts are read and counted, and written nowhere. Null: the backup holds none.'),
+    differences: z.object({
+      count: count(),
+      sample: z
+        .array(z.object({ path: firestoreName({ max: 6144 }), kind: z.enum(drillDifferences) }))
+        .max(100)
+        .describe('Some of them, in the order of paths.'),
+    }),
     mismatches: z
       .array(firestoreName({ max: 6144 }))
       .max(100)
-      .describe('Paths of documents that differ or are missing; a sample.'),
-    sha256Expected: sha256(),
-    sha256Restored: sha256(),
+      .describe('The paths of the sample alone.'),
+    sha256Expected: sha256().describe('Over all documents of the backup in the order of their paths.'),
+    sha256Restored: sha256().describe('The same over what was read back.'),
+    startedAt: timestamp(),
     restoreDurationMs: milliseconds().describe('The measured time to restore.'),
+    compareDurationMs: milliseconds().describe('The measured time to read back and compare.'),
   })
   .meta({ id: 'DrillReport', description: 'What a trial restore has shown.' });
 
@@ -256,7 +307,7 @@ export const drill = z
     passed: z.boolean().nullable().describe('Whether every document came back equal; null while it runs.'),
     progress,
     report: drillReport.nullable(),
-    signedReport: text({ max: 100_000 })
+    signedReport: text({ max: 400_000 })
       .nullable()
       .describe('The report as a compact JWS, verifiable with the published keys.'),
     error: jobError.nullable(),
@@ -265,4 +316,10 @@ export const drill = z
   })
   .meta({ id: 'Drill', description: 'A trial restore that proves a backup.' });
 
-export const startDrillRequest = z.strictObject({ targetProjectId: reference().optional() });
+export const startDrillRequest = z.strictObject({
+  targetProjectId: reference()
+    .optional()
+    .describe(
+      'A project whose database is empty. The drill creates documents there and leaves them; it overwrites and deletes nothing. Absent: a scratch database.',
+    ),
+});

@@ -2,12 +2,17 @@ import { decodeDocument, type JsonFields, type JsonValue, stringifyLossless } fr
 
 /** Text in which equal values are equal: map keys sorted, references as `reference` tells them. */
 export function canonicalValue(value: JsonValue, reference: (name: string) => string = (name) => name): string {
-  if ('referenceValue' in value) return `ref:${reference(value.referenceValue)}`;
+  if ('referenceValue' in value) return `ref:${JSON.stringify(reference(value.referenceValue))}`;
   if ('arrayValue' in value)
     return `[${(value.arrayValue.values ?? []).map((element) => canonicalValue(element, reference)).join()}]`;
   if (!('mapValue' in value)) return stringifyLossless(value);
   const entries = Object.entries(value.mapValue.fields ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
   return `{${entries.map(([key, nested]) => `${JSON.stringify(key)}:${canonicalValue(nested, reference)}`).join()}}`;
+}
+
+/** The fields of a document as text in which equal documents are equal. */
+export function canonicalFields(document: Uint8Array): string {
+  return canonicalValue({ mapValue: { fields: decodeDocument(document).fields } });
 }
 
 /** Whether two documents have the same fields, in whatever order the database keeps them. */

@@ -1,5 +1,6 @@
 import type { DataOf, ItemOf, Operations } from '@holdfast/contract';
 import type { DrillRow } from './drills/drill-store.ts';
+import { isProven } from './drills/proof.ts';
 import type { RestoreRow } from './restore-store.ts';
 
 export type Restore = DataOf<Operations['getRestore']>;
@@ -86,9 +87,7 @@ export function presentDrill(row: DrillRow): Drill {
     projectId: row.projectId,
     targetProjectId: row.targetProjectId,
     status: row.status,
-    passed: report
-      ? report.documentsMatched === report.documentsExpected && report.sha256Expected === report.sha256Restored
-      : null,
+    passed: report && isProven(report),
     progress: {
       percent: row.percent,
       phase: row.status === 'completed' ? 'Completed' : 'Restoring',

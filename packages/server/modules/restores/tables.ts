@@ -1,3 +1,4 @@
+import type { DrillReport } from '@holdfast/contract';
 import type { Envelope, Scope } from '@holdfast/engine';
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, customType, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
@@ -145,15 +146,7 @@ export const restoreJournal = pgTable(
   ],
 ).enableRLS();
 
-export interface StoredDrillReport {
-  documentsExpected: number;
-  documentsRestored: number;
-  documentsMatched: number;
-  mismatches: string[];
-  sha256Expected: string;
-  sha256Restored: string;
-  restoreDurationMs: number;
-}
+export type StoredDrillReport = DrillReport;
 
 /** Trial restores that prove a backup. */
 export const drills = pgTable(
@@ -164,7 +157,7 @@ export const drills = pgTable(
     backupId: text('backup_id').notNull(),
     projectId: text('project_id').notNull(),
     targetProjectId: text('target_project_id'),
-    /** The named target was found empty; from then on what lies in it is this drill's. */
+    /** The named target was found empty, before the first write; a drill that is taken up again goes on there. */
     targetFoundEmptyAt: instant('target_found_empty_at'),
     status: text('status').$type<JobStatus>().notNull(),
     admittedAt: instant('admitted_at'),

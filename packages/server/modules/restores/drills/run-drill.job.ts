@@ -1,4 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { secondMs } from '../../../platform/durations.ts';
+import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { loadBackup } from '../../backups/index.ts';
 import { toJobError } from '../../job-error.ts';
@@ -7,12 +9,18 @@ import type { RestoresContext } from '../context.ts';
 import type { StoredDrillReport } from '../tables.ts';
 import { admitDrills } from './admission.ts';
 import { type DrillRow, drillStore } from './drill-store.ts';
+import { isProven } from './proof.ts';
 import { proveBackup } from './prove-backup.ts';
 
 type Job = RunningJob<{ organizationId: string; drillId: string; admission?: number | undefined }>;
 type Change = Parameters<typeof drillStore.update>[3];
 
-/** One drill from its beginning: what an attempt before restored into a scratch database is gone with its worker. */
+const saveEveryMs = secondMs;
+
+/**
+ * One drill from its beginning. What an attempt before restored into a scratch database is gone with its worker; in a named
+ * target it lies there, is not written again, and is compared like the rest.
+ */
 export async function runDrill(context: RestoresContext, job: Job): Promise<void> {
   const { platform } = context;
   const { organizationId, drillId } = job.data;
@@ -24,10 +32,20 @@ export async function runDrill(context: RestoresContext, job: Job): Promise<void
     stallAfterMs,
     record: { drillId },
     work: async (signal, watch) => {
-      const report = await proveBackup(context, row, signal, async (percent, documentsDone, bytesDone) => {
-        watch.beat();
-        if (!(await change(context, job, { percent, documentsDone, bytesDone })))
+      const save = async (fields: Change) => {
+        if (!(await change(context, job, fields)))
           throw new Superseded('the drill has ended or moved to another worker');
+      };
+      let savedMs = performance.now();
+      const report = await proveBackup(context, row, {
+        signal,
+        noteEmpty: (targetFoundEmptyAt) => save({ targetFoundEmptyAt }),
+        show: async (percent, documentsDone, bytesDone) => {
+          watch.beat();
+          if (performance.now() - savedMs < saveEveryMs) return;
+          savedMs = performance.now();
+          await save({ percent, documentsDone, bytesDone });
+        },
       });
       await complete(context, job, row, report);
     },
@@ -59,12 +77,15 @@ async function fail(context: RestoresContext, { data }: Job, row: DrillRow, reas
     if (locked?.status !== 'running' || admissionOf(locked) !== (data.admission ?? 0)) return;
     const fields = { status: 'failed' as const, error: toJobError(reason), completedAt: context.platform.clock.now() };
     await drillStore.update(transaction, organizationId, drillId, fields);
-    await reportUnproven(context, transaction, row);
+    // A target that may not be written to says nothing about the backup.
+    if (!(reason instanceof Problem && reason.code === 'INVALID_STATE'))
+      await reportUnproven(context, transaction, row);
+    await context.audit.noteSystem(transaction, organizationId, {
+      action: 'drill.failed',
+      resource: { type: 'drill', id: drillId },
+      details: { backupId: row.backupId, code: fields.error.code, reason: fields.error.message },
+    });
   });
-}
-
-function isProven(report: StoredDrillReport): boolean {
-  return report.documentsMatched === report.documentsExpected && report.sha256Expected === report.sha256Restored;
 }
 
 async function reportUnproven(context: RestoresContext, transaction: Transaction, row: DrillRow): Promise<void> {
@@ -75,18 +96,34 @@ async function reportUnproven(context: RestoresContext, transaction: Transaction
 async function complete(context: RestoresContext, job: Job, row: DrillRow, report: StoredDrillReport): Promise<void> {
   const { organizationId, id: drillId, backupId } = row;
   const completedAt = context.platform.clock.now();
-  const signed = { drillId, backupId, organizationId, completedAt: completedAt.toISOString(), ...report };
-  const signedReport = await context.sign(signed);
+  const { mismatches: _sampleAgain, ...told } = report;
+  const signedReport = await context.sign({
+    drillId,
+    backupId,
+    organizationId,
+    projectId: row.projectId,
+    targetProjectId: row.targetProjectId,
+    passed: isProven(report),
+    completedAt: completedAt.toISOString(),
+    ...told,
+  });
   await context.platform.database.tenant(organizationId, async (transaction) => {
     const locked = await drillStore.findLocked(transaction, organizationId, drillId);
     if (locked?.status !== 'running' || admissionOf(locked) !== (job.data.admission ?? 0)) return;
-    const fields = { status: 'completed' as const, percent: 100, report, signedReport, completedAt };
+    const done = { documentsDone: report.documentsRestored, bytesDone: report.bytes, percent: 100 };
+    const fields = { status: 'completed' as const, ...done, report, signedReport, completedAt };
     await drillStore.update(transaction, organizationId, drillId, fields);
     if (!isProven(report)) await reportUnproven(context, transaction, row);
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'drill.completed',
       resource: { type: 'drill', id: drillId },
-      details: { backupId, matched: report.documentsMatched, expected: report.documentsExpected },
+      details: {
+        backupId,
+        passed: isProven(report),
+        matched: report.documentsMatched,
+        expected: report.documentsExpected,
+        differences: report.differences.count,
+      },
     });
   });
 }

@@ -1,4 +1,6 @@
+import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { secondMs } from '../../../platform/durations.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { type BackupRow, backupStore } from '../../backups/index.ts';
@@ -6,6 +8,7 @@ import { projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { admitDrills } from './admission.ts';
 import { type DrillRow, drillStore } from './drill-store.ts';
+import { openNamed, requireEmpty } from './drill-target.ts';
 
 /** Starts a trial restore into a scratch database, or into a project that is named for it. */
 export async function startDrill(
@@ -16,20 +19,10 @@ export async function startDrill(
 ): Promise<DrillRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
+  if (targetProjectId !== undefined) await refuseFullTarget(context, organizationId, backupId, targetProjectId);
   const started = await database.tenant(organizationId, async (transaction) => {
-    const backup = await backupStore.get(transaction, organizationId, backupId);
-    if (backup.status !== 'completed')
-      throw new Problem('INVALID_STATE', `Only a completed backup can be drilled; this one is ${backup.status}.`, {
-        details: { status: backup.status },
-      });
-    const target =
-      targetProjectId === undefined ? undefined : await projectStore.get(transaction, organizationId, targetProjectId);
-    if (target?.id === backup.projectId)
-      throw new Problem(
-        'INVALID_STATE',
-        'A drill overwrites its target; name another project than the one the backup is of.',
-      );
-    const row = await requestDrill(context, transaction, backup, target?.id ?? null);
+    const backup = await requireAllowed(transaction, organizationId, backupId, targetProjectId);
+    const row = await requestDrill(context, transaction, backup, targetProjectId ?? null);
     await context.audit.noteCaller(transaction, caller, {
       action: 'drill.started',
       resource: { type: 'restore', id: row.id },
@@ -40,6 +33,52 @@ export async function startDrill(
   await admitDrills(context.platform);
   return started;
 }
+
+async function requireAllowed(
+  transaction: Transaction,
+  organizationId: string,
+  backupId: string,
+  targetProjectId: string | undefined,
+): Promise<BackupRow> {
+  const backup = await backupStore.get(transaction, organizationId, backupId);
+  if (backup.status !== 'completed')
+    throw new Problem('INVALID_STATE', `Only a completed backup can be drilled; this one is ${backup.status}.`, {
+      details: { status: backup.status },
+    });
+  if (targetProjectId === undefined) return backup;
+  const target = await projectStore.get(transaction, organizationId, targetProjectId);
+  if (target.id === backup.projectId)
+    throw new Problem(
+      'INVALID_STATE',
+      'A drill writes into its target; name another project than the one the backup is of.',
+    );
+  return backup;
+}
+
+/** Looked at before the answer, so that who names a wrong target hears it at once. The drill looks again before it writes. */
+async function refuseFullTarget(
+  context: RestoresContext,
+  organizationId: string,
+  backupId: string,
+  targetProjectId: string,
+): Promise<void> {
+  await context.platform.database.tenant(organizationId, (transaction) =>
+    requireAllowed(transaction, organizationId, backupId, targetProjectId),
+  );
+  try {
+    const named = await openNamed(context, { organizationId, targetProjectId });
+    try {
+      await requireEmpty(named, AbortSignal.timeout(lookMsMax));
+    } finally {
+      await named.firestore.close();
+    }
+  } catch (error) {
+    // A database that does not answer now may do so when the drill's turn comes; its record tells if not.
+    if (!(error instanceof EngineError)) throw error;
+  }
+}
+
+const lookMsMax = 8 * secondMs;
 
 /** Has a completed backup restored on trial when its turn comes, in the transaction that wants it. */
 export async function requestDrill(

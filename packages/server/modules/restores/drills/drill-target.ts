@@ -1,0 +1,68 @@
+import { type ConnectedFirestore, connectFirestore, type View } from '@holdfast/engine';
+import { startFirestoreSandbox } from '@holdfast/sandbox';
+import { Problem } from '../../../platform/problem.ts';
+import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import type { RestoresContext } from '../context.ts';
+import type { DrillRow } from './drill-store.ts';
+
+export interface Scratch {
+  firestore: ConnectedFirestore;
+  clear(): void;
+  close(): Promise<void>;
+}
+
+/** A Firestore that exists for this drill alone. */
+export async function openScratch(view: View): Promise<Scratch> {
+  const [, project = 'drill', , database = '(default)'] = view.database.split('/');
+  const sandbox = await startFirestoreSandbox();
+  const firestore = connectFirestore({
+    projectId: project,
+    databaseId: database,
+    connection: { type: 'emulator', host: sandbox.address },
+  });
+  return {
+    firestore,
+    clear: () => sandbox.control.clear({ project, database }),
+    close: async () => {
+      await firestore.close();
+      await sandbox.stop();
+    },
+  };
+}
+
+export interface NamedTarget {
+  project: ProjectRow;
+  firestore: ConnectedFirestore;
+}
+
+export async function openNamed(
+  context: RestoresContext,
+  { organizationId, targetProjectId }: Pick<DrillRow, 'organizationId'> & { targetProjectId: string },
+): Promise<NamedTarget> {
+  const project = await context.platform.database.tenant(organizationId, (transaction) =>
+    projectStore.get(transaction, organizationId, targetProjectId),
+  );
+  return { project, firestore: await context.sources.open(project) };
+}
+
+const collectionsToldMax = 5;
+
+/** A collection exists as long as a document lies in it or below it, so a database without collections is empty. */
+export async function requireEmpty(
+  { project, firestore: { source } }: NamedTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const readTime = await source.snapshotTime({ signal });
+  const found: string[] = [];
+  for await (const id of source.listCollectionIds('', { readTime, signal })) {
+    found.push(id);
+    if (found.length > collectionsToldMax) break;
+  }
+  if (found.length === 0) return;
+  const told = found.slice(0, collectionsToldMax).join(', ') + (found.length > collectionsToldMax ? ' and more' : '');
+  throw new Problem(
+    'INVALID_STATE',
+    `The database of ${project.name} (${source.database}) is not empty, so no drill may write into it: it holds documents in ${told}.`,
+    { details: { status: 'not_empty' } },
+  );
+}

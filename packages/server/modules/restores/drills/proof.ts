@@ -1,0 +1,19 @@
+import type { DrillReport } from '@holdfast/contract';
+import type { Comparison } from './compare-documents.ts';
+
+export type ShowProgress = (done: { restored: number; compared: number; bytes: number }) => Promise<void>;
+
+/** What came of restoring all documents somewhere and reading them back. */
+export interface Proof {
+  database: string;
+  comparison: Comparison;
+  restored: number;
+  restoreMs: number;
+  compareMs: number;
+}
+
+/** Every document came back with the same values, and nothing else did. */
+export function isProven(report: DrillReport): boolean {
+  const { documentsMatched, documentsExpected, differences, sha256Expected, sha256Restored } = report;
+  return documentsMatched === documentsExpected && differences.count === 0 && sha256Expected === sha256Restored;
+}

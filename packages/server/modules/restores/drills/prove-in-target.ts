@@ -1,0 +1,84 @@
+import { type DocumentSource, everything, restorePuts, type View, wholeDatabase } from '@holdfast/engine';
+import { minuteMs } from '../../../platform/durations.ts';
+import { Comparison, type Document, documentsOf } from './compare-documents.ts';
+import { type NamedTarget, requireEmpty } from './drill-target.ts';
+import type { Proof, ShowProgress } from './proof.ts';
+
+export interface TargetState {
+  foundEmptyAt: Date | null;
+  /** Keeps the moment; it is durable before anything is written. */
+  noteEmpty(): Promise<void>;
+}
+
+/**
+ * Restores into a database of the customer that was found empty, and reads it back. Documents are only ever created:
+ * whatever lies there when one is to be written stays, and is compared like the rest. Nothing is deleted. So a drill that
+ * is taken up again after a crash can simply begin anew.
+ */
+export async function proveInTarget(
+  view: View,
+  named: NamedTarget,
+  state: TargetState,
+  signal: AbortSignal,
+  show: ShowProgress,
+): Promise<Proof> {
+  const isTakenUpAgain = state.foundEmptyAt !== null;
+  if (!isTakenUpAgain) {
+    await requireEmpty(named, signal);
+    await state.noteEmpty();
+  }
+  const { source, target } = named.firestore;
+  const startedMs = performance.now();
+  const applied = await restorePuts({
+    view,
+    target,
+    mode: 'skip_existing',
+    rampUp: named.project.writeRampUp,
+    rewriteReferences: false,
+    signal,
+    onProgress: ({ written, skipped, bytes }) => show({ restored: written + skipped, compared: 0, bytes }),
+  });
+  const restored = applied.written + (isTakenUpAgain ? applied.skipped : 0);
+  const writtenMs = performance.now();
+  const comparison = new Comparison();
+  const expected = reporting(documentsOf(view.records({}, { signal }), view.database), (compared) =>
+    show({ restored, compared, bytes: comparison.bytes }),
+  );
+  await comparison.add(expected, readBack(source, signal));
+  const [restoreMs, compareMs] = [writtenMs - startedMs, performance.now() - writtenMs];
+  return { database: source.database, comparison, restored, restoreMs, compareMs };
+}
+
+/** A database without history of its own can be read as of an hour ago at most. */
+const readTimeMsMax = 30 * minuteMs;
+
+/** All documents in their order. Nobody but the drill should write there, so a long reading may go on at a later time. */
+async function* readBack(source: DocumentSource, signal: AbortSignal): AsyncGenerator<Document> {
+  let after: string | undefined;
+  for (let isDone = false; !isDone; ) {
+    const readTime = await source.snapshotTime({ signal });
+    const untilMs = performance.now() + readTimeMsMax;
+    const behind = after === undefined ? {} : { after };
+    const batches = source.scan(everything, { scope: wholeDatabase, readTime, signal, ...behind });
+    isDone = true;
+    for await (const document of documentsOf(batches, source.database)) {
+      yield document;
+      after = document.path;
+      isDone = performance.now() < untilMs;
+      if (!isDone) break;
+    }
+  }
+}
+
+const reportEvery = 1000;
+
+async function* reporting<Entry>(
+  entries: AsyncIterable<Entry>,
+  report: (count: number) => Promise<void>,
+): AsyncGenerator<Entry> {
+  let count = 0;
+  for await (const entry of entries) {
+    yield entry;
+    if (++count % reportEvery === 0) await report(count);
+  }
+}
