@@ -60,10 +60,11 @@ export class ProgressBoard {
 }
 
 function lineOf({ id, status, progress }: Job): string {
-  const { percent, phase, documents, bytes, etaSeconds } = progress;
+  const { percent, phase, documents, bytes, etaSeconds, waitingFor } = progress;
   const parts = [id, bar(percent / 100), status === 'running' ? phase : status];
   if (documents > 0) parts.push(`${formatCount(documents)} documents`);
   if (bytes > 0) parts.push(formatBytes(bytes));
   if (etaSeconds !== null && status === 'running') parts.push(`${formatCount(etaSeconds)} s left`);
+  if (waitingFor !== null && status === 'running') parts.push(waitingFor);
   return parts.join('  ');
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JobErrorCode } from '../errors.ts';
 import { jobErrorCodes } from '../errors.ts';
-import { bytes, count, integer, percent, planned, text } from './primitives.ts';
+import { bytes, count, integer, percent, text } from './primitives.ts';
 
 /** What backups, restores, drills and storage tasks have in common. */
 
@@ -26,7 +26,7 @@ export const progress = z
     documents: count().describe('Documents done so far.'),
     bytes: bytes().describe('Bytes done so far.'),
     etaSeconds: integer({ min: 0, max: 31_536_000 }).nullable().describe('Seconds left, when they can be told.'),
-    waitingFor: planned(text({ max: 500 }).nullable()).describe('What the job waits for at the moment, if anything.'),
+    waitingFor: text({ max: 500 }).nullable().describe('What the job waits for at the moment, if anything.'),
   })
   .meta({ id: 'Progress', description: 'How far a job has come.' });
 

@@ -11,7 +11,6 @@ import {
   instant,
   milliseconds,
   pageQuery,
-  planned,
   rangeEnd,
   rangeStart,
   reference,
@@ -46,7 +45,7 @@ const restorePreview = z
     merge: count(),
     skip: count(),
     delete: count(),
-    irreversible: planned(count()).describe('What no undo could bring back, such as password hashes nobody hands out.'),
+    irreversible: count().describe('What no undo could bring back, such as password hashes nobody hands out.'),
   })
   .meta({
     id: 'RestorePreview',
@@ -101,9 +100,10 @@ export const restore = z
     documentsDeleted: count().describe('By `deleteExtra`, or by an undo of what a restore created.'),
     collectionsRestored: count(),
     preview: restorePreview.nullable().describe('Set by a dry run.'),
-    irreversibleReasons: planned(z.array(z.object({ reason: text({ max: 500 }), count: count() })).max(20)).describe(
-      'What an undo could not bring back, and why.',
-    ),
+    irreversibleReasons: z
+      .array(z.object({ reason: text({ max: 500 }), count: count() }))
+      .max(20)
+      .describe('What an undo could not bring back, and why: foretold by a dry run, and told of what was done.'),
     errors: z
       .object({ count: count(), sample: z.array(documentFailure).max(100) })
       .describe('Failures of single documents.'),

@@ -10,3 +10,4 @@ export * from './instant.ts';
 export * from './path-order.ts';
 export * from './record.ts';
 export * from './scope.ts';
+export * from './waiting.ts';

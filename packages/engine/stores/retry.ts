@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { throwIfCancelled } from '../ports/index.ts';
+import { noteGoingOn, noteWaiting, throwIfCancelled } from '../ports/index.ts';
 import { AttemptError } from './attempt.ts';
 
 export interface RetryPolicy {
@@ -30,7 +30,9 @@ export async function retrying<Result>(
   for (let attemptNumber = 1; ; attemptNumber++) {
     throwIfCancelled(signal);
     try {
-      return await attempt(attemptNumber);
+      const result = await attempt(attemptNumber);
+      if (attemptNumber > 1) noteGoingOn();
+      return result;
     } catch (error) {
       throwIfCancelled(signal);
       if (!(error instanceof AttemptError) || !error.retry) throw error;
@@ -38,6 +40,7 @@ export async function retrying<Result>(
       const spentMs = performance.now() - startedAtMs;
       if (attemptNumber >= policy.attemptsMax || spentMs + delayMs > policy.budgetMs)
         throw givenUp(error, attemptNumber, Math.round(spentMs));
+      noteWaiting(error);
       await sleep(delayMs, undefined, signal && { signal }).catch(() => {});
     }
   }

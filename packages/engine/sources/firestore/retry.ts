@@ -1,7 +1,8 @@
 /** Patience with limits: exponential delays with full jitter, a number of attempts without progress, one token renewal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EngineError } from '../../ports/index.ts';
+import { EngineError, noteGoingOn, noteWaiting } from '../../ports/index.ts';
+import { sourceFailure } from './failures.ts';
 import { GrpcError, grpcCode, mayPass } from './transport/status.ts';
 
 export interface RetryOptions {
@@ -28,6 +29,7 @@ export class Retrier {
 
   /** Something arrived: the count of failures begins anew. */
   progress(): void {
+    if (this.#failures > 0) noteGoingOn();
     this.#failures = 0;
     this.#renewed = false;
   }
@@ -43,6 +45,7 @@ export class Retrier {
     if (!mayPass(error)) throw error;
     this.#failures += 1;
     if (this.#failures >= this.#options.attemptsMax) throw error;
+    noteWaiting(sourceFailure(error));
     const exhausted = error instanceof GrpcError && error.code === grpcCode.RESOURCE_EXHAUSTED;
     await pause(backoffMs(this.#options, this.#failures + (exhausted ? 2 : 0)), this.#signal);
   }

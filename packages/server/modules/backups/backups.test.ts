@@ -53,7 +53,7 @@ describe('a full backup', () => {
     const tenths = events.rows
       .filter(({ type }) => type === 'backup.progress')
       .map(({ payload }) => payload.data.progress.percent);
-    expect(tenths).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    expect(tenths).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
   });
 
   test('takes what it is asked for and nothing else', async () => {

@@ -76,12 +76,14 @@ export function presentProgress(row: BackupRow): Backup['progress'] {
     documents: row.documentsDone,
     bytes: row.bytesDone,
     etaSeconds: etaSeconds(row),
+    waitingFor: row.status === 'pending' ? 'Its turn.' : row.waitingFor,
   };
 }
 
 /** From the pace so far; unknown until some of it can be seen. */
 function etaSeconds(row: BackupRow): number | null {
-  if (row.status !== 'running' || !row.startedAt || row.percent < 2 || row.percent >= 100) return null;
+  if (row.status !== 'running' || row.waitingFor !== null || !row.startedAt || row.percent < 2 || row.percent >= 100)
+    return null;
   const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();
   return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
 }

@@ -102,6 +102,8 @@ export const backups = pgTable(
 
     phase: text('phase').notNull(),
     percent: integer('percent').notNull().default(0),
+    /** What it waits for at the moment, in words for a person. */
+    waitingFor: text('waiting_for'),
     /** The tenth of which the last progress event told. */
     percentTold: integer('percent_told').notNull().default(0),
     documentsExpected: count('documents_expected'),

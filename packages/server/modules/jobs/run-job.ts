@@ -1,7 +1,9 @@
+import { withWaitListener } from '@holdfast/engine';
 import { defined } from '../../platform/defined.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningJob } from '../../platform/queue.ts';
 import { isTransient, reasonOf, Superseded } from './job-ending.ts';
+import { sentenceOf, Waits } from './waits.ts';
 import { JobWatch } from './watch-job.ts';
 
 /** How the run of a job ended, when it did not leave the work to another attempt by throwing. */
@@ -12,8 +14,11 @@ export interface JobRun {
   job: Pick<RunningJob<unknown>, 'signal' | 'attempt'>;
   /** Names of the record, for the log, such as `{ backupId }`. */
   record: Record<string, unknown>;
-  /** Every second while the work runs: reports progress, and answers with the reason when the work is to stop. */
-  look?: () => Promise<Error | undefined>;
+  /**
+   * Every second while the work runs, and when it is left to another try: reports progress and what it waits for (null: for
+   * nothing any more), and answers with the reason when the work is to stop.
+   */
+  look?: (waitingFor: string | null | undefined) => Promise<Error | undefined>;
   /** Ends the work when its `watch` was given no sign of life for so long. Left out by work that has a deadline of its own. */
   stallAfterMs?: number;
   work(signal: AbortSignal, watch: JobWatch): Promise<void>;
@@ -34,10 +39,15 @@ export interface JobRun {
 export async function runJob(run: JobRun): Promise<JobOutcome> {
   const { platform, job, record } = run;
   const { look, stallAfterMs } = run;
-  const options = defined({ look, stallAfterMs });
+  const waits = new Waits();
+  const options = defined({ look: look && (() => look(waits.take())), stallAfterMs });
   const watch = new JobWatch({ log: platform.log, record, ...options });
   try {
-    await run.work(AbortSignal.any([job.signal, watch.signal]), watch);
+    const signal = AbortSignal.any([job.signal, watch.signal]);
+    await withWaitListener(
+      (reason) => waits.hear(reason),
+      () => run.work(signal, watch),
+    );
     return 'done';
   } catch (error) {
     const reason = watch.signal.aborted ? watch.signal.reason : reasonOf(error);
@@ -46,7 +56,10 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
     const failures = run.countFailure ? await run.countFailure() : job.attempt;
     const isFinal = !isTransient(reason) || failures >= platform.config.JOB_ATTEMPTS;
     platform.log.warn({ err: reason, failures, isFinal, ...record }, 'a job failed');
-    if (!isFinal) throw reason;
+    if (!isFinal) {
+      await look?.(sentenceOf(reason)).catch(() => undefined);
+      throw reason;
+    }
     await run.fail(reason);
     return 'failed';
   } finally {

@@ -47,7 +47,8 @@ export function presentRestore(row: RestoreRow): Restore {
     documentsRestored: row.documentsRestored,
     documentsDeleted: row.documentsDeleted,
     collectionsRestored: row.collectionsRestored,
-    preview: row.preview,
+    preview: row.preview && { irreversible: 0, ...row.preview },
+    irreversibleReasons: row.irreversibleReasons,
     errors: { count: row.errorCount, sample: row.errorSample },
     error: row.error as Restore['error'],
     duration: durationSeconds(row),
@@ -64,11 +65,13 @@ export function presentRestoreProgress(row: RestoreRow): Restore['progress'] {
     documents: row.documentsRestored + row.documentsSkipped + row.documentsDeleted,
     bytes: row.bytesDone,
     etaSeconds: etaSeconds(row),
+    waitingFor: row.status === 'pending' ? 'Its turn.' : row.waitingFor,
   };
 }
 
 function etaSeconds(row: RestoreRow): number | null {
-  if (row.status !== 'running' || !row.startedAt || row.percent < 2 || row.percent >= 100) return null;
+  if (row.status !== 'running' || row.waitingFor !== null || !row.startedAt || row.percent < 2 || row.percent >= 100)
+    return null;
   const elapsedMs = row.updatedAt.getTime() - row.startedAt.getTime();
   return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
 }
@@ -94,6 +97,7 @@ export function presentDrill(row: DrillRow): Drill {
       documents: row.documentsDone,
       bytes: row.bytesDone,
       etaSeconds: null,
+      waitingFor: row.status === 'pending' ? 'Its turn.' : null,
     },
     report,
     signedReport: row.signedReport,

@@ -27,6 +27,12 @@ export interface StoredPreview {
   irreversible?: number;
 }
 
+/** What an undo could not bring back, and how much of it. */
+export interface Irreversible {
+  reason: string;
+  count: number;
+}
+
 export interface DocumentFailure {
   path: string;
   code: string;
@@ -101,6 +107,9 @@ export const restores = pgTable(
     checkpoint: jsonb('checkpoint').$type<Checkpoint>().notNull(),
     percent: integer('percent').notNull().default(0),
     percentTold: integer('percent_told').notNull().default(0),
+    irreversibleReasons: jsonb('irreversible_reasons').$type<Irreversible[]>().notNull().default([]),
+    /** What it waits for at the moment, in words for a person. */
+    waitingFor: text('waiting_for'),
     documentsExpected: count('documents_expected'),
     documentsRestored: count('documents_restored').notNull().default(0),
     documentsSkipped: count('documents_skipped').notNull().default(0),

@@ -1,7 +1,8 @@
 import type { ManifestBody, WrittenManifest } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import { recordUse } from '../../storage/index.ts';
-import { emitBackupEvent } from '../backup-events.ts';
+import { type BackupInEvent, emitBackupEvent } from '../backup-events.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
@@ -43,6 +44,7 @@ export async function completeBackup(
     await rangeStore.clear(transaction, organizationId, backupId);
     const destination = loaded.destinations.get(completed.storageDestinationId);
     const ended = { ...loaded, row: completed, destination };
+    await tellTheRest(context, transaction, ended, row.percentTold);
     await emitBackupEvent(outbox, transaction, 'backup.completed', ended);
     await context.onEnded(transaction, ended);
     const { documents, plainBytes: bytes } = written.body.counts;
@@ -52,6 +54,18 @@ export async function completeBackup(
       details: { documents, bytes },
     });
   });
+}
+
+/** All ten steps of progress are told, however quick the backup was, and whatever it was made from. */
+async function tellTheRest(
+  { platform: { outbox } }: BackupsContext,
+  transaction: Transaction,
+  ended: BackupInEvent,
+  percentTold: number,
+): Promise<void> {
+  const { documentsDone: documents, bytesDone: bytes } = ended.row;
+  for (let percent = percentTold + 10; percent <= 100; percent += 10)
+    await emitBackupEvent(outbox, transaction, 'backup.progress', ended, { percent, documents, bytes });
 }
 
 function completedColumns(
@@ -67,6 +81,8 @@ function completedColumns(
     status: 'completed',
     phase: 'Completed',
     percent: 100,
+    percentTold: 100,
+    waitingFor: null,
     completedAt: now,
     updatedAt: now,
     storageDestinationId: isGood ? row.storageDestinationId : (goodCopies[0] ?? row.storageDestinationId),

@@ -69,6 +69,7 @@ async function endRow(
   const now = clock.now();
   const ended = await backupStore.update(transaction, organizationId, backupId, {
     ...change,
+    waitingFor: null,
     completedAt: now,
     updatedAt: now,
     plan: null,

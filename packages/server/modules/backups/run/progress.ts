@@ -25,7 +25,7 @@ const budgetSlackReads = 1000;
 export async function lookAfter(
   context: BackupsContext,
   before: Pick<BackupRow, 'organizationId' | 'id' | 'admittedAt'>,
-  figures?: Figures,
+  { figures, waitingFor }: { figures?: Figures | undefined; waitingFor?: string | null | undefined } = {},
 ): Promise<Error | undefined> {
   const { database, clock, outbox } = context.platform;
   const { organizationId, id: backupId } = before;
@@ -43,6 +43,7 @@ export async function lookAfter(
       percentTold,
       documentsDone: totals.documents,
       bytesDone: totals.bytes,
+      waitingFor: waitingFor === undefined ? stillWaiting(row, totals) : waitingFor,
       updatedAt: clock.now(),
     });
     const { documents, bytes } = totals;
@@ -54,6 +55,11 @@ export async function lookAfter(
     const isReading = (totals.open ?? 0) > 0;
     return isReading && isOverBudget(loaded.project.maxReadsPerBackup, totals.reads) ? overBudget() : undefined;
   });
+}
+
+/** Whatever moved waits no longer; a part that stands still says so itself. */
+function stillWaiting(row: BackupRow, { documents, bytes }: Figures): string | null {
+  return documents > row.documentsDone || bytes > row.bytesDone ? null : row.waitingFor;
 }
 
 function percentOf(documents: number, expected: number | null): number {

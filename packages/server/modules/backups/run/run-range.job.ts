@@ -44,9 +44,9 @@ async function runClaimed(context: BackupsContext, job: Job, { loaded, range }: 
     platform,
     job,
     record: { backupId: row.id, range: range.range },
-    look: async () => {
+    look: async (waitingFor) => {
       await meter.save({});
-      return lookAfter(context, row);
+      return lookAfter(context, row, { waitingFor });
     },
     work: (signal) => read(context, loaded, meter, signal),
     countFailure: async () => {

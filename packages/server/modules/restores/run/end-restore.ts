@@ -4,7 +4,7 @@ import { type StoredError, toJobError } from '../../job-error.ts';
 import type { RestoresContext } from '../context.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, restoreStore } from '../restore-store.ts';
-import type { DocumentFailure, StoredPreview } from '../tables.ts';
+import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
 import type { RestoreWork } from './restore-meter.ts';
 
 export interface CancelledRestore {
@@ -12,8 +12,8 @@ export interface CancelledRestore {
 }
 
 export type Ending =
-  | { users: { failed: number; errors: DocumentFailure[] } }
-  | { preview: StoredPreview }
+  | { users: { failed: number; errors: DocumentFailure[] }; reasons?: Irreversible[] }
+  | { preview: StoredPreview; reasons?: Irreversible[] }
   | { error: StoredError }
   | CancelledRestore;
 
@@ -49,9 +49,11 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
     if (!error && !row.dryRun) await emitTheRest(context, transaction, { ...work, row });
     const ended = await restoreStore.update(transaction, organizationId, id, {
       ...change,
+      ...('reasons' in ending ? { irreversibleReasons: ending.reasons } : {}),
       errorCount,
       errorSample,
       cancelRequestedAt: null,
+      waitingFor: null,
       completedAt: now,
       updatedAt: now,
     });
@@ -89,6 +91,9 @@ function partialFailure(count: number, sample: readonly DocumentFailure[]): Stor
   const message = `${count} ${count === 1 ? 'document was' : 'documents were'} not written; everything else was. The first: ${sample[0]?.path ?? ''}: ${sample[0]?.message ?? ''}`;
   if (codes.has('PERMISSION_DENIED')) return toJobError(new Problem('RESTORE_PERMISSION_DENIED', message));
   if (codes.has('RESOURCE_EXHAUSTED')) return toJobError(new Problem('RESTORE_QUOTA_EXCEEDED', message));
+  if (codes.has('NOT_FOUND')) return toJobError(new Problem('DOCUMENT_NOT_FOUND', message));
+  if (['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED'].some((code) => codes.has(code)))
+    return toJobError(new Problem('SOURCE_UNAVAILABLE', message));
   return {
     ...toJobError(new Problem('INTERNAL_ERROR', message)),
     advice: 'Look at the errors of the single documents, mend their causes, then resume the restore.',

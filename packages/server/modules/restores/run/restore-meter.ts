@@ -5,6 +5,7 @@ import {
   EngineError,
   instantToParts,
   type Mismatch,
+  recordKind,
   type SavedDocument,
   versionOfDocument,
   type WriteGuard,
@@ -31,6 +32,7 @@ const pendingMax = 50_000;
 /** How many documents a run that died may have written behind the last checkpoint: those waiting and those under way. */
 const repeatedRecords = pendingMax + 20_000;
 const samplesMax = 100;
+const collectionsMax = 10_000;
 const noCounts: ApplyCounts = { written: 0, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 0 };
 
 export interface StageStart {
@@ -57,6 +59,10 @@ export class RestoreMeter {
   #current: ApplyCounts = noCounts;
   #heard: WriteOutcome[] = [];
   #expected = 0;
+  #collectionsExpected = 0;
+  readonly #collectionsBefore: number;
+  /** Those that this run has written something into. */
+  readonly #collections = new Set<string>();
   #percentTold: number;
   #checkpoint: Checkpoint;
   #dirty = false;
@@ -66,6 +72,7 @@ export class RestoreMeter {
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
+  usersImported = 0;
   userFailures: { failed: number; errors: DocumentFailure[] } = { failed: 0, errors: [] };
 
   constructor(context: RestoresContext, work: RestoreWork) {
@@ -80,6 +87,7 @@ export class RestoreMeter {
       conflicts: row.conflicts,
       bytes: row.bytesDone,
     };
+    this.#collectionsBefore = row.collectionsRestored;
     this.#errors = [...row.errorSample];
     this.#conflicts = [...row.conflictSample];
     this.#percentTold = row.percentTold;
@@ -110,7 +118,8 @@ export class RestoreMeter {
 
   async expect(measured: { documents: number; collections: number }): Promise<void> {
     this.#expected = measured.documents;
-    await this.save({ documentsExpected: measured.documents, collectionsRestored: measured.collections });
+    this.#collectionsExpected = measured.collections;
+    await this.save({ documentsExpected: measured.documents });
   }
 
   /** The guard and the listener of one stage of writing. */
@@ -129,7 +138,10 @@ export class RestoreMeter {
         return decision;
       },
       onSettled: (outcomes) => {
-        for (const outcome of outcomes) this.#heard.push(outcome);
+        for (const outcome of outcomes) {
+          this.#heard.push(outcome);
+          this.#countCollection(outcome);
+        }
       },
     };
     const onProgress = async (progress: ApplyProgress) => {
@@ -141,6 +153,11 @@ export class RestoreMeter {
       if ((this.#journal?.pending ?? 0) > pendingMax) await this.flush();
     };
     return { guard, onProgress, stop: this.cancelled };
+  }
+
+  #countCollection({ path, kind, result }: WriteOutcome): void {
+    if (result !== 'written' || kind !== recordKind.put || this.#collections.size >= collectionsMax) return;
+    this.#collections.add(path.slice(0, path.lastIndexOf('/')));
   }
 
   /** What runs before this one saved of each path; read when it is first asked for. */
@@ -193,9 +210,16 @@ export class RestoreMeter {
   }
 
   /** Every second: shows how far it is; answers with the reason when it has to stop. */
-  async look(): Promise<Error | undefined> {
+  async look(waitingFor: string | null | undefined): Promise<Error | undefined> {
+    const { documentsRestored, documentsSkipped, documentsDeleted } = this.row;
     try {
       await this.flush();
+      const { row } = this;
+      const hasMoved =
+        row.documentsRestored + row.documentsSkipped + row.documentsDeleted >
+        documentsRestored + documentsSkipped + documentsDeleted;
+      const told = waitingFor === undefined && hasMoved ? null : waitingFor;
+      if (told !== undefined && told !== row.waitingFor) await this.save({ waitingFor: told });
     } catch (error) {
       if (error instanceof Superseded) return error;
       throw error;
@@ -222,6 +246,7 @@ export class RestoreMeter {
     return {
       checkpoint: this.#checkpoint,
       documentsRestored: all.written,
+      collectionsRestored: Math.min(this.#collectionsExpected, this.#collectionsBefore + this.#collections.size),
       documentsSkipped: all.skipped,
       documentsDeleted: all.deleted,
       conflicts: all.conflicts,

@@ -11,6 +11,7 @@ import type { RestoreSource } from '../restore-source.ts';
 import { restoreStore } from '../restore-store.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
+import { irreversibleReasons } from './irreversible.ts';
 import { measureRestore, requireIntact } from './measure-restore.ts';
 import { openRestoreSource } from './open-restore-source.ts';
 import { RestoreMeter, type RestoreWork } from './restore-meter.ts';
@@ -33,7 +34,7 @@ async function runClaimed(context: RestoresContext, job: Job, meter: RestoreMete
     platform: context.platform,
     job,
     record: { restoreId: meter.row.id },
-    look: () => meter.look(),
+    look: (waitingFor) => meter.look(waitingFor),
     work: (signal) => carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
     countFailure: async () => {
       const failures = meter.row.failures + 1;
@@ -117,7 +118,11 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     if (meter.cancelled.aborted) return await endRestore(context, meter.work, cancelled);
     await meter.setPhase('Finalizing');
     if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
-    await endRestore(context, meter.work, { users: meter.userFailures });
+    const reasons = irreversibleReasons(row, {
+      accounts: meter.usersImported,
+      overwritten: meter.row.documentsRestored + meter.row.documentsDeleted,
+    });
+    await endRestore(context, meter.work, { users: meter.userFailures, reasons });
   } finally {
     await source?.close();
     await firestore.close();
@@ -148,10 +153,13 @@ async function finishDryRun(
     deleteExtra: row.deleteExtra,
     ...(scope ? { scope } : {}),
   });
-  // Accounts are written over without being saved: nobody hands out their password hashes again.
-  const irreversible = row.includeAuthUsers ? (readers.at(-1)?.body.authUsers?.count ?? 0) : 0;
+  const reasons = irreversibleReasons(row, {
+    accounts: row.includeAuthUsers ? (readers.at(-1)?.body.authUsers?.count ?? 0) : 0,
+    overwritten: counts.replace + counts.merge + counts.delete,
+  });
+  const irreversible = reasons.reduce((sum, { count }) => sum + count, 0);
   for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
-  await endRestore(context, meter.work, { preview: { ...counts, irreversible } });
+  await endRestore(context, meter.work, { preview: { ...counts, irreversible }, reasons });
 }
 
 async function writeUsers(
@@ -169,6 +177,7 @@ async function writeUsers(
     mode,
     signal,
   });
+  meter.usersImported = result.imported;
   meter.userFailures = {
     failed: result.failed,
     errors: result.errors.map(({ localId, message }) => ({

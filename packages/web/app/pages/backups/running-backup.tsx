@@ -18,7 +18,7 @@ export function RunningBackup({ backup, projectName }: { backup: Backup; project
   const live = useBackupProgress(backup);
   const cancel = useAct('cancelBackup');
   const canCancel = useCan('member');
-  const { percent, documents, bytes, etaSeconds } = backup.progress;
+  const { percent, documents, bytes, etaSeconds, waitingFor } = backup.progress;
   const isWaiting = backup.status === 'pending';
   return (
     <section
@@ -45,6 +45,7 @@ export function RunningBackup({ backup, projectName }: { backup: Backup; project
           </span>
         </div>
         <ProgressBar percent={percent} label={t.backups.progressLabel(percent)} />
+        {waitingFor !== null && !isWaiting && <p className="mt-2 text-table text-ink2">{waitingFor}</p>}
         <FormProblem error={cancel.error} />
       </div>
       {canCancel && (

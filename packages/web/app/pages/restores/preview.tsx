@@ -123,7 +123,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
         {words.moment && <p className="pl-8 text-ink2">{sentence(words.which, words.target, words.moment)}</p>}
       </header>
       <PreviewCounts preview={preview} />
-      {job.irreversibleReasons && job.irreversibleReasons.length > 0 && (
+      {job.irreversibleReasons.length > 0 && (
         <Panel tone="risk" title={t.newRestore.irreversible}>
           <ul className="list-disc pl-5 text-table">
             {job.irreversibleReasons.map(({ reason, count }) => (

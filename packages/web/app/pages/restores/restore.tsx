@@ -46,7 +46,7 @@ function Shown({ restore }: { restore: Restore }) {
   const { phases, samples, awaySince } = useRestoreProgress(restore);
   const title = titleOf(restore, nameOf(restore.targetProjectId));
   const running = isRunning(restore);
-  const { percent, etaSeconds } = restore.progress;
+  const { percent, etaSeconds, waitingFor } = restore.progress;
   return (
     <PageFrame
       title={title}
@@ -60,7 +60,7 @@ function Shown({ restore }: { restore: Restore }) {
             <b className="mr-2 font-semibold text-ink">{percent} %</b>
             {awaySince === null ? (
               <>
-                {etaSeconds !== null && t.restore.left(formatDuration(etaSeconds * 1000))} {t.restore.close}
+                {etaSeconds === null ? waitingFor : t.restore.left(formatDuration(etaSeconds * 1000))} {t.restore.close}
               </>
             ) : (
               t.common.reconnecting(formatClock(awaySince, zone))
