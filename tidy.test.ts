@@ -66,6 +66,7 @@ const moduleOrder = [
   'schedules',
   'pitr',
   'webhooks',
+  'overview',
 ];
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {

@@ -14,6 +14,7 @@ import { Cursors } from './platform/cursor.ts';
 import { connectDatabase } from './platform/database/database.ts';
 import { startEmbeddedPostgres } from './platform/database/embedded-postgres.ts';
 import { prepareDatabase } from './platform/database/migrate.ts';
+import { secondMs } from './platform/durations.ts';
 import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
 import { createProcessLogger, type Logger } from './platform/log.ts';
@@ -29,6 +30,8 @@ import { loadKeyring } from './platform/secrets/master-key.ts';
 import { version } from './version.ts';
 
 export { loadConfig } from './config.ts';
+
+const closingConnectionsMs = 5 * secondMs;
 
 export interface AppOverrides {
   clock?: Clock;
@@ -207,9 +210,16 @@ export async function openDatabase(
   });
 }
 
+/** Calls under way are told and may finish; a connection that has asked for nothing yet would be waited for over a minute. */
+async function closeServer(http: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => http.server.closeAllConnections(), closingConnectionsMs);
+  await http.close();
+  clearTimeout(timer);
+}
+
 async function listen(http: FastifyInstance, config: Config, lifecycle: Lifecycle): Promise<string> {
   await http.listen({ port: config.PORT, host: config.HOST });
-  lifecycle.onClose('http server', () => http.close());
+  lifecycle.onClose('http server', () => closeServer(http));
   const { port } = http.server.address() as { port: number };
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   return `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`;

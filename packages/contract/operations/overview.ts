@@ -4,7 +4,6 @@ import { organizationChange, overview } from '../schemas/overview.ts';
 
 const tag = 'Overview';
 const access = member('viewer', 'organization:read');
-const available = false;
 
 export const getOverview = operation({
   id: 'getOverview',
@@ -15,7 +14,6 @@ export const getOverview = operation({
   description:
     'For every project whether it is protected and why not, its newest good backup against its schedule, its recovery window, its last drill and open anomalies; the next runs; stored bytes and reads by day.',
   access,
-  available,
   success: ok(overview),
   errors: [],
 });
@@ -29,7 +27,6 @@ export const streamOrganizationEvents = operation({
   description:
     'Server-sent events: what changed, by kind and id, of what the caller may see. A stream that nobody reads is ended.',
   access,
-  available,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: organizationChange },
   errors: [],
 });

@@ -38,6 +38,7 @@ import {
   planOf,
   roleUnderLock,
 } from './organizations/index.ts';
+import { createOverviewModule } from './overview/index.ts';
 import {
   capturedState,
   createPitrModule,
@@ -214,6 +215,11 @@ export function composeModules(platform: Platform): Composition {
       createSchedulesModule(schedulesContext),
       createPitrModule(pitrContext),
       createWebhooksModule(platform, audit.log),
+      createOverviewModule({
+        platform,
+        pitrOf: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
+        defaultStorageOf: defaultStorage.get,
+      }),
     ],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),

@@ -20,8 +20,7 @@ export type IdPrefix =
   | 'ses'
   | 'key'
   | 'req'
-  | 'tsk'
-  | 'run';
+  | 'tsk';
 
 /** Makes ids such as `bkp_01K9…`: 48 bits of milliseconds, then 80 random bits, so they sort by time and cannot be guessed. */
 export interface Ids {
@@ -35,6 +34,11 @@ let poolOffset = pool.length;
 
 export function createIds(clock: Clock): Ids {
   return { next: (prefix) => `${prefix}_${encodeTime(clock.now().getTime())}${encodeRandom()}` };
+}
+
+/** Every id made at this instant or later sorts behind it. */
+export function firstIdAt(prefix: IdPrefix, instant: Date): string {
+  return `${prefix}_${encodeTime(instant.getTime())}`;
 }
 
 function encodeTime(milliseconds: number): string {

@@ -41,6 +41,7 @@ export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './
 export { enqueueKeyCopy, keyCopyJob, renewKeyCopies } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
+export { type NewestBackups, newestBackups, readsBetween, suspiciousBackups } from './newest-store.ts';
 export { type RetentionCandidate, retentionStore } from './retention-store.ts';
 export { admitBackups } from './run/admission.ts';
 export { EngineResources } from './run/engine-resources.ts';

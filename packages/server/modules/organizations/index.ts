@@ -21,6 +21,7 @@ export { isInvited } from './invitations/invitation-store.ts';
 export type { OrganizationKey, OrganizationKeys } from './keys/organization-keys.ts';
 export { activeOrganization, defaultStorage, recipientsOf, roleUnderLock } from './organization-queries.ts';
 export {
+  activeIdsAfter,
   activeOrganizations,
   isActiveOrganizationSql,
   isTaken,

@@ -204,3 +204,14 @@ export async function isDefaultStorage({ orm }: Transaction, destinationIds: rea
     .limit(1);
   return rows.length > 0;
 }
+
+/** Ids of those that are not deleted, in their order; needs a system transaction. */
+export async function activeIdsAfter({ orm }: Transaction, after: string, limit: number): Promise<string[]> {
+  const rows = await orm
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(isNull(organizations.deletedAt), gt(organizations.id, after)))
+    .orderBy(organizations.id)
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}

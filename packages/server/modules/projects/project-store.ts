@@ -24,6 +24,15 @@ export const projectStore = {
 
   page: pagesOf(projects, { always: isNull(projects.deletedAt) }),
 
+  async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ProjectRow[]> {
+    return orm
+      .select()
+      .from(projects)
+      .where(and(eq(projects.organizationId, organizationId), isNull(projects.deletedAt)))
+      .orderBy(projects.id)
+      .limit(limit);
+  },
+
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {
     const [row] = await orm.select().from(projects).where(is(organizationId, id));
     return found(row);

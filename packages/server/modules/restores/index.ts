@@ -11,10 +11,12 @@ import { admitRestores, restoreKind } from './run/admission.ts';
 import { runRestore } from './run/run-restore.job.ts';
 
 export type { Moments } from './context.ts';
+export { drillStore } from './drills/drill-store.ts';
 export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
 export { backupsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
+export { presentDrill } from './present-restore.ts';
 
 const expireEveryMs = hourMs;
 const requeueEveryMs = 5 * secondMs;

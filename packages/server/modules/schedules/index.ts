@@ -14,10 +14,13 @@ import { scheduleStore } from './schedule-store.ts';
 
 export { afterBackup } from './after-backup.ts';
 export type { SchedulesContext } from './context.ts';
+export { parseCron } from './cron/cron-expression.ts';
+export { lastDueTimes } from './cron/due-times.ts';
+export { nextRun } from './cron/next-run.ts';
 export { deleteSchedulesOf } from './delete-schedule.ts';
 export { recordAnomaly } from './retention/anomalies.ts';
 export { checkRetention } from './retention/check-retention.ts';
-export { scheduleStore } from './schedule-store.ts';
+export { type ScheduleRow, scheduleStore } from './schedule-store.ts';
 
 /** Schedules taken in one transaction. */
 const claimedAtOnce = 250;

@@ -85,6 +85,16 @@ export const scheduleStore = {
     );
   },
 
+  /** All of an organization, those that run next first. */
+  async all({ orm }: Transaction, organizationId: string, limit: number): Promise<ScheduleRow[]> {
+    return orm
+      .select()
+      .from(schedules)
+      .where(eq(schedules.organizationId, organizationId))
+      .orderBy(sql`${schedules.nextRunAt} nulls last`, schedules.id)
+      .limit(limit);
+  },
+
   async usersOfDestination(
     { client }: Transaction,
     organizationId: string,

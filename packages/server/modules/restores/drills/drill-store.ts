@@ -29,6 +29,15 @@ export const drillStore = {
       .limit(limit);
   },
 
+  /** The newest one that ended, of every project. */
+  async newestOfProjects({ orm }: Transaction, organizationId: string): Promise<DrillRow[]> {
+    return orm
+      .selectDistinctOn([drills.projectId])
+      .from(drills)
+      .where(and(eq(drills.organizationId, organizationId), inArray(drills.status, ['completed', 'failed'])))
+      .orderBy(drills.projectId, desc(drills.id));
+  },
+
   async find({ orm }: Transaction, organizationId: string, id: string): Promise<DrillRow | undefined> {
     const [row] = await orm
       .select()

@@ -1,0 +1,102 @@
+import type { Transaction } from '../../platform/database/database.ts';
+import { firstIdAt } from '../../platform/ids.ts';
+import type { BackupRow } from './backup-store.ts';
+import type { StoredAnomaly } from './tables.ts';
+
+/** What the newest backups of a project say about it. */
+export interface NewestBackups {
+  projectId: string;
+  /** The newest good one that is no safety backup. */
+  newest:
+    | (Pick<BackupRow, 'id' | 'type'> & {
+        startedAt: Date;
+        completedAt: Date;
+        documentCount: number;
+        verifiedAt: Date | null;
+      })
+    | null;
+  /** How many in a row failed after it. */
+  failuresInRow: number;
+}
+
+interface Row {
+  projectId: string;
+  id: string | null;
+  type: BackupRow['type'];
+  startedAt: Date;
+  completedAt: Date;
+  documentCount: string;
+  verifiedAt: Date | null;
+  failures: number;
+}
+
+/** More failures in a row than this are not counted. */
+const failuresMax = 10;
+const isOfProject = `organization_id = $1 and project_id = p.id and deleted_at is null and trigger <> 'pre_restore'`;
+
+/** Read by index, a few rows for each project, however many backups there are. */
+export async function newestBackups(
+  { client }: Transaction,
+  organizationId: string,
+  projectIds: readonly string[],
+): Promise<Map<string, NewestBackups>> {
+  const { rows } = await client.query<Row>(
+    `select p.id as "projectId", good.*,
+            (select count(*)::int from (
+               select 1 from backups where ${isOfProject} and status = 'failed' and id > coalesce(good.id, '')
+                order by id desc limit ${failuresMax}) failed) as failures
+       from unnest($2::text[]) as p(id) left join lateral (
+         select id, type, coalesce(started_at, created_at) as "startedAt", completed_at as "completedAt",
+                document_count as "documentCount", verified_at as "verifiedAt"
+           from backups where ${isOfProject} and status = 'completed' order by id desc limit 1) good on true`,
+    [organizationId, [...projectIds]],
+  );
+  return new Map(
+    rows.map(({ projectId, id, failures, ...newest }) => [
+      projectId,
+      {
+        projectId,
+        newest: id === null ? null : { ...newest, id, documentCount: Number(newest.documentCount ?? 0) },
+        failuresInRow: failures,
+      },
+    ]),
+  );
+}
+
+export interface SuspiciousBackup {
+  id: string;
+  projectId: string;
+  anomaly: StoredAnomaly;
+  completedAt: Date;
+}
+
+/** Backups that were found suspicious, the newest first; a few for each project. */
+export async function suspiciousBackups(
+  { client }: Transaction,
+  organizationId: string,
+  projectIds: readonly string[],
+): Promise<SuspiciousBackup[]> {
+  if (projectIds.length === 0) return [];
+  const { rows } = await client.query<SuspiciousBackup>(
+    `select b.* from unnest($2::text[]) as p(id) cross join lateral (
+       select id, project_id as "projectId", anomaly, completed_at as "completedAt" from backups
+        where ${isOfProject} and status = 'completed' and anomaly is not null order by id desc limit 20) b`,
+    [organizationId, [...projectIds]],
+  );
+  return rows;
+}
+
+/** Documents that the backups begun in a stretch of time read of their sources. */
+export async function readsBetween(
+  { client }: Transaction,
+  organizationId: string,
+  from: Date,
+  to: Date,
+): Promise<number> {
+  const { rows } = await client.query<{ reads: number }>(
+    `select coalesce(sum(reads_used), 0)::float8 as reads from backups
+      where organization_id = $1 and id >= $4 and created_at >= $2 and created_at < $3`,
+    [organizationId, from, to, firstIdAt('bkp', from)],
+  );
+  return rows[0]!.reads;
+}

@@ -1,0 +1,16 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+type PitrSummary = DataOf<Operations['getOverview']>['projects'][number]['pitr'];
+
+export interface OverviewContext {
+  platform: Platform;
+  /** What can be reached between backups, of the projects that have it on. */
+  pitrOf(
+    transaction: Transaction,
+    organizationId: string,
+    projectIds: readonly string[],
+  ): Promise<ReadonlyMap<string, PitrSummary>>;
+  defaultStorageOf(transaction: Transaction, organizationId: string): Promise<string | null>;
+}

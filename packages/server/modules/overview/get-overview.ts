@@ -1,0 +1,177 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
+import { later, minuteMs } from '../../platform/durations.ts';
+import { type NewestBackups, newestBackups, suspiciousBackups } from '../backups/index.ts';
+import { type ProjectRow, projectStore } from '../projects/index.ts';
+import { drillStore, presentDrill } from '../restores/index.ts';
+import { lastDueTimes, nextRun, parseCron, type ScheduleRow, scheduleStore } from '../schedules/index.ts';
+import { type DestinationRow, storageStore } from '../storage/index.ts';
+import type { OverviewContext } from './context.ts';
+import { judge, type Rhythm } from './protection.ts';
+import { usageOf } from './usage.ts';
+
+type Overview = DataOf<Operations['getOverview']>;
+type OverviewProject = Overview['projects'][number];
+
+const projectsMax = 1000;
+const schedulesMax = 5000;
+const nextRunsMax = 100;
+const worstFirst: readonly OverviewProject['protection']['state'][] = ['unprotected', 'at_risk', 'protected', 'manual'];
+
+const notCaptured: OverviewProject['pitr'] = {
+  enabled: false,
+  status: 'stopped',
+  coveredFrom: null,
+  coveredTo: null,
+  gaps: [],
+};
+
+/** How everything is, in one snapshot. */
+export async function getOverview(context: OverviewContext, organizationId: string): Promise<Overview> {
+  const { database, clock } = context.platform;
+  const now = clock.now();
+  return database.tenant(organizationId, async (transaction) => {
+    const projects = await projectStore.all(transaction, organizationId, projectsMax);
+    const schedules = await scheduleStore.all(transaction, organizationId, schedulesMax);
+    const found = await findFacts(context, transaction, organizationId, projects);
+    const shown = projects.map((project) =>
+      presentProject(
+        project,
+        schedules.filter(({ projectId }) => projectId === project.id),
+        found,
+        now,
+      ),
+    );
+    return {
+      projects: shown.sort((a, b) => rank(a) - rank(b)),
+      nextRuns: schedules
+        .flatMap(({ id, name, projectId, nextRunAt }) =>
+          nextRunAt ? [{ scheduleId: id, name, projectId, at: nextRunAt.toISOString() }] : [],
+        )
+        .slice(0, nextRunsMax),
+      days: (await usageOf(transaction, organizationId, now)).map(({ day, storedBytes, readsUsed }) => ({
+        day,
+        storedBytes,
+        readsUsed,
+      })),
+    };
+  });
+}
+
+const rank = ({ protection }: OverviewProject) => worstFirst.indexOf(protection.state);
+
+interface Found {
+  newest: ReadonlyMap<string, NewestBackups>;
+  pitr: ReadonlyMap<string, OverviewProject['pitr']>;
+  drills: ReadonlyMap<string, ReturnType<typeof presentDrill>>;
+  anomalies: ReadonlyMap<string, OverviewProject['anomalies']>;
+  destinations: readonly DestinationRow[];
+  defaultStorageId: string | null;
+}
+
+async function findFacts(
+  context: OverviewContext,
+  transaction: Transaction,
+  organizationId: string,
+  projects: readonly ProjectRow[],
+): Promise<Found> {
+  const ids = projects.map(({ id }) => id);
+  // Somebody who let retention go on has had a look at everything before.
+  const frozen = projects.filter(({ retentionFrozen }) => retentionFrozen !== null).map(({ id }) => id);
+  const suspicious = await suspiciousBackups(transaction, organizationId, frozen);
+  const drills = await drillStore.newestOfProjects(transaction, organizationId);
+  return {
+    newest: await newestBackups(transaction, organizationId, ids),
+    pitr: await context.pitrOf(transaction, organizationId, ids),
+    drills: new Map(drills.map((row) => [row.projectId, presentDrill(row)])),
+    anomalies: Map.groupBy(
+      suspicious.map(({ id, projectId, anomaly, completedAt }) => ({
+        ...anomaly,
+        projectId,
+        backupId: id,
+        at: completedAt.toISOString(),
+      })),
+      ({ projectId }) => projectId,
+    ),
+    destinations: await storageStore.all(transaction, organizationId),
+    defaultStorageId: await context.defaultStorageOf(transaction, organizationId),
+  };
+}
+
+function presentProject(
+  project: ProjectRow,
+  schedules: readonly ScheduleRow[],
+  found: Found,
+  now: Date,
+): OverviewProject {
+  const { newest, failuresInRow } = found.newest.get(project.id) ?? { newest: null, failuresInRow: 0 };
+  const pitr = found.pitr.get(project.id) ?? notCaptured;
+  const drill = found.drills.get(project.id);
+  const anomalies = found.anomalies.get(project.id) ?? [];
+  const enabled = schedules.filter((schedule) => schedule.enabled && schedule.nextRunAt !== null);
+  const [often] = enabled
+    .map((schedule) => ({ schedule, rhythm: rhythmOf(schedule, now) }))
+    .sort((a, b) => a.rhythm.intervalMs - b.rhythm.intervalMs);
+  return {
+    id: project.id,
+    name: project.name,
+    protection: judge(
+      {
+        connection: project.connectionStatus,
+        scheduleCount: schedules.length,
+        rhythm: often?.rhythm ?? null,
+        newest,
+        failuresInRow,
+        isStorageBroken: isStorageBroken(enabled, found),
+        isCaptureBroken: pitr.enabled && (pitr.status === 'error' || pitr.status === 'stopped'),
+        hasAnomaly: project.retentionFrozen !== null,
+      },
+      now,
+    ),
+    newestBackup: newest && {
+      id: newest.id,
+      type: newest.type,
+      completedAt: newest.completedAt.toISOString(),
+      documentCount: newest.documentCount,
+      verifiedAt: newest.verifiedAt?.toISOString() ?? null,
+    },
+    schedule: often
+      ? {
+          id: often.schedule.id,
+          name: often.schedule.name,
+          intervalSeconds: Math.round(often.rhythm.intervalMs / 1000),
+          nextRunAt: often.schedule.nextRunAt!.toISOString(),
+        }
+      : null,
+    pitr,
+    lastDrill: drill?.completedAt
+      ? { id: drill.id, backupId: drill.backupId, passed: drill.passed === true, completedAt: drill.completedAt }
+      : null,
+    anomalies: anomalies.map(({ reason, before, after, backupId, at }) => ({ reason, before, after, backupId, at })),
+    retentionFrozen: project.retentionFrozen,
+  };
+}
+
+function rhythmOf({ cron, timezone, missedAfterMinutes, createdAt }: ScheduleRow, now: Date): Rhythm {
+  const expression = parseCron(cron);
+  const hadToBeginBy = later(now, -missedAfterMinutes * minuteMs);
+  const [lastDue, dueBefore] = lastDueTimes(expression, timezone, hadToBeginBy, 2);
+  const [previous] = lastDueTimes(expression, timezone, now, 1);
+  const next = nextRun(expression, timezone, now) ?? now;
+  return {
+    intervalMs: next.getTime() - (previous ?? createdAt).getTime(),
+    missedAfterMinutes,
+    // What was due before there was a schedule was not promised.
+    lastDue: lastDue && lastDue >= createdAt ? lastDue : null,
+    dueBefore: dueBefore ?? null,
+  };
+}
+
+function isStorageBroken(schedules: readonly ScheduleRow[], { destinations, defaultStorageId }: Found): boolean {
+  const used = new Set(
+    schedules.flatMap(({ storageDestinationIds }) =>
+      storageDestinationIds.length > 0 ? storageDestinationIds : defaultStorageId ? [defaultStorageId] : [],
+    ),
+  );
+  return destinations.some(({ id, status }) => used.has(id) && status === 'error');
+}

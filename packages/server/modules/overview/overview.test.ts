@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hourMs } from '../../platform/durations.ts';
+import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
+import { asOwner, type TestPerson } from '../../testing/people.ts';
+import { addMember, foundOrganization } from '../../testing/team.ts';
+import type { OverviewContext } from './context.ts';
+import { usageTask } from './usage.ts';
+
+let bench: BackupBench;
+let viewer: TestPerson;
+beforeAll(async () => {
+  bench = await startBackupBench(hasty);
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  viewer = await addMember(bench.app, bench.as.organizationId, 'viewer');
+});
+afterAll(() => bench.close());
+
+const call = (method: string, path: string, body?: object) =>
+  bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+const verdict = async () => {
+  const { protection } = (await bench.get('/overview')).projects[0];
+  return [protection.state, ...protection.reasons.map(({ code }: { code: string }) => code)];
+};
+
+test('a project goes from nothing to protected, and its verdict follows its own schedule as time passes', async () => {
+  expect(await verdict()).toEqual(['manual', 'never_backed_up', 'no_schedule']);
+  const created = await call('POST', '/schedules', {
+    projectId: bench.shop.projectId,
+    name: 'Nightly',
+    cron: '0 2 * * *',
+  });
+  const schedule = created.body.data;
+  expect(await verdict()).toEqual(['unprotected', 'never_backed_up']);
+  const backupId = await bench.backUp();
+  expect(await verdict()).toEqual(['protected']);
+  const overview = await bench.get('/overview');
+  expect(overview.projects[0]).toMatchObject({
+    id: bench.shop.projectId,
+    newestBackup: { id: backupId, type: 'full', documentCount: 1, verifiedAt: null },
+    schedule: { id: schedule.id, name: 'Nightly', intervalSeconds: 86_400, nextRunAt: schedule.nextRunAt },
+    lastDrill: null,
+    anomalies: [],
+    retentionFrozen: null,
+  });
+  expect(overview.nextRuns).toEqual([
+    { scheduleId: schedule.id, name: 'Nightly', projectId: bench.shop.projectId, at: schedule.nextRunAt },
+  ]);
+  expect(overview.days).toHaveLength(1);
+  expect(overview.days[0].storedBytes).toBeGreaterThan(0);
+  expect(overview.days[0].readsUsed).toBeGreaterThan(0);
+  // The schedule itself is not run meanwhile: the service is asked as if it had been away.
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query(`update schedules set next_run_at = now() + interval '1 year'`),
+  );
+  expect(await bench.inDays(2, verdict)).toEqual(['at_risk', 'late']);
+  expect(await bench.inDays(4, verdict)).toEqual(['unprotected', 'very_late']);
+  await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
+  expect(await verdict()).toEqual(['manual', 'schedule_disabled']);
+  await call('DELETE', `/schedules/${schedule.id}`);
+});
+
+test('what is wrong with the connection, the storage, the last backups and their contents is told in words', async () => {
+  const created = await call('POST', '/schedules', {
+    projectId: bench.shop.projectId,
+    name: 'Hourly',
+    cron: '0 * * * *',
+  });
+  for (let n = 0; n < 2; n++) {
+    bench.sandbox.control.addFault({ method: 'RunQuery', status: 'PERMISSION_DENIED' });
+    expect((await bench.run()).status).toBe('failed');
+  }
+  bench.sandbox.control.clearFaults();
+  expect(await verdict()).toEqual(['unprotected', 'unauthorized', 'failing']);
+  const { message } = (await bench.get('/overview')).projects[0].protection.reasons[0];
+  expect(message).toMatch(/connect it again/i);
+  await bench.backUp();
+  expect(await verdict()).toEqual(['protected']);
+  await asOwner(bench.app.databaseUrl, (client) => client.query(`update storage_destinations set status = 'error'`));
+  expect(await verdict()).toEqual(['at_risk', 'storage_error']);
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query(`update storage_destinations set status = 'connected'`),
+  );
+  for (let n = 0; n < 3; n++) await bench.firestore.doc(`users/u${n}`).set({ n });
+  await bench.backUp();
+  bench.clear();
+  const shrunken = await bench.backUp();
+  const [project] = (await bench.get('/overview')).projects;
+  expect(project.protection).toMatchObject({ state: 'at_risk', reasons: [{ code: 'anomaly' }] });
+  expect(project.anomalies).toMatchObject([{ backupId: shrunken, reason: 'documents_shrank' }]);
+  await call('POST', `/projects/${bench.shop.projectId}/retention/unfreeze`);
+  expect((await bench.get('/overview')).projects[0].anomalies).toEqual([]);
+  await call('DELETE', `/schedules/${created.body.data.id}`);
+});
+
+test('days that were measured stay when their backups are gone, and another organization sees none of it', async () => {
+  const { run } = usageTask({ platform: bench.app.platform } as OverviewContext);
+  const { signal } = new AbortController();
+  await run(signal);
+  const [today] = (await bench.get('/overview')).days;
+  await asOwner(bench.app.databaseUrl, (client) => client.query(`update backups set deleted_at = now()`));
+  bench.app.clock.advance(25 * hourMs);
+  await run(signal);
+  const days = await bench.inDays(0, async () => (await bench.get('/overview')).days);
+  expect(days).toMatchObject([today, { storedBytes: 0, readsUsed: 0 }]);
+  bench.app.clock.advance(-25 * hourMs);
+  const other = await foundOrganization(bench.app);
+  const seen = await bench.app.request('GET', '/api/v1/overview', {
+    token: other.owner.token,
+    organizationId: other.id,
+  });
+  expect(seen.body.data).toMatchObject({ projects: [], nextRuns: [], days: [{ storedBytes: 0, readsUsed: 0 }] });
+});
+
+/** Follows the organization until the test is done with it. */
+async function follow(token: string, work: (seen: { kind: string; id: string; change: string }[]) => Promise<void>) {
+  const stop = new AbortController();
+  const answer = await fetch(`${bench.app.address}/api/v1/organizations/current/events`, {
+    headers: { authorization: `Bearer ${token}`, 'x-organization-id': bench.as.organizationId },
+    signal: stop.signal,
+  });
+  expect(answer.headers.get('content-type')).toContain('text/event-stream');
+  const seen: { kind: string; id: string; change: string }[] = [];
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const piece of answer.body!) {
+      const lines = (rest + decoder.decode(piece as Uint8Array, { stream: true })).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) if (line.startsWith('data: ')) seen.push(JSON.parse(line.slice(6)));
+    }
+  })().catch(() => undefined);
+  await work(seen);
+  stop.abort();
+  await reading;
+}
+
+test('changes are told as they happen, by kind and id, to each what they may see', async () => {
+  await follow(bench.as.token, async (ofOwner) => {
+    await follow(viewer.token, async (ofViewer) => {
+      const invited = await call('POST', '/organizations/current/invites', { email: 'new@example.com' });
+      const created = await call('POST', '/schedules', {
+        projectId: bench.shop.projectId,
+        name: 'S',
+        cron: '0 3 * * *',
+      });
+      const { id } = created.body.data;
+      await expect.poll(() => ofViewer.some((change) => change.id === id && change.change === 'created')).toBe(true);
+      await expect.poll(() => ofOwner.some((change) => change.id === invited.body.data.id)).toBe(true);
+      await call('DELETE', `/schedules/${id}`);
+      await expect
+        .poll(() => ofViewer.find((change) => change.change === 'deleted'))
+        .toMatchObject({
+          kind: 'schedule',
+          id,
+          projectId: bench.shop.projectId,
+        });
+      expect(ofViewer.filter(({ kind }) => kind === 'invitation')).toEqual([]);
+    });
+  });
+});

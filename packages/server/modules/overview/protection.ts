@@ -1,0 +1,95 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { later, minuteMs } from '../../platform/durations.ts';
+
+export type Protection = DataOf<Operations['getOverview']>['projects'][number]['protection'];
+type Reason = Protection['reasons'][number];
+type Code = Reason['code'];
+
+/** What the verdict on a project rests on. */
+export interface ProjectFacts {
+  readonly connection: 'connected' | 'unauthorized' | 'error';
+  readonly scheduleCount: number;
+  /** Of the enabled schedule that runs most often; null without one. */
+  readonly rhythm: Rhythm | null;
+  /** The newest good backup. */
+  readonly newest: { readonly startedAt: Date; readonly completedAt: Date } | null;
+  /** How many of the newest backups failed in a row. */
+  readonly failuresInRow: number;
+  readonly isStorageBroken: boolean;
+  readonly isCaptureBroken: boolean;
+  readonly hasAnomaly: boolean;
+}
+
+export interface Rhythm {
+  readonly intervalMs: number;
+  readonly missedAfterMinutes: number;
+  /** The newest due time by which a run has to have begun, and the one before it; null where there was none yet. */
+  readonly lastDue: Date | null;
+  readonly dueBefore: Date | null;
+}
+
+const states: Record<Code, 'unprotected' | 'at_risk' | 'manual'> = {
+  never_backed_up: 'unprotected',
+  unauthorized: 'unprotected',
+  failing: 'unprotected',
+  very_late: 'unprotected',
+  late: 'at_risk',
+  storage_error: 'at_risk',
+  source_error: 'at_risk',
+  capture_stopped: 'at_risk',
+  anomaly: 'at_risk',
+  schedule_disabled: 'manual',
+  no_schedule: 'manual',
+};
+
+/** The worst first: whoever reads only one sentence reads that one. */
+const worstFirst = Object.keys(states) as Code[];
+
+const messages: Record<Code, string> = {
+  never_backed_up: 'There is no backup of it yet.',
+  unauthorized: 'Its database refuses the connection. Connect it again.',
+  failing: 'The last backups failed one after the other.',
+  very_late: 'The newest good backup is older than two intervals of its schedule.',
+  late: 'The newest good backup is older than its schedule promises.',
+  storage_error: 'A storage destination of its backups does not work.',
+  source_error: 'Its database could not be reached the last time.',
+  capture_stopped: 'Changes are not being captured at the moment.',
+  anomaly: 'A backup looks suspicious and nobody has looked at it yet.',
+  schedule_disabled: 'Its schedules are switched off, so it is backed up by hand only.',
+  no_schedule: 'It has no schedule, so it is backed up by hand only.',
+};
+
+/** Whether a project is protected, and everything that speaks against it. */
+export function judge(facts: ProjectFacts, now: Date): Protection {
+  const codes = new Set(reasonsOf(facts, now));
+  const reasons = worstFirst.filter((code) => codes.has(code)).map((code) => ({ code, message: messages[code] }));
+  // Without a schedule nothing was promised, so that nothing can be broken.
+  if (facts.rhythm === null) return { state: 'manual', reasons };
+  return { state: reasons[0] ? (states[reasons[0].code] as Protection['state']) : 'protected', reasons };
+}
+
+function* reasonsOf(facts: ProjectFacts, now: Date): Generator<Code> {
+  if (facts.newest === null) yield 'never_backed_up';
+  if (facts.connection === 'unauthorized') yield 'unauthorized';
+  if (facts.connection === 'error') yield 'source_error';
+  if (facts.failuresInRow >= 2) yield 'failing';
+  if (facts.isStorageBroken) yield 'storage_error';
+  if (facts.isCaptureBroken) yield 'capture_stopped';
+  if (facts.hasAnomaly) yield 'anomaly';
+  if (facts.rhythm === null) yield facts.scheduleCount > 0 ? 'schedule_disabled' : 'no_schedule';
+  else if (facts.newest) yield* latenessOf(facts.newest, facts.rhythm, now);
+}
+
+/**
+ * Measured against the schedule's own due times: on a Sunday, Friday's backup of a schedule for working days is in time.
+ * A backup that was begun at or after the last due time has kept the promise; one made by hand shortly before keeps it for an interval.
+ */
+function* latenessOf(newest: NonNullable<ProjectFacts['newest']>, rhythm: Rhythm, now: Date): Generator<Code> {
+  const { lastDue, dueBefore, missedAfterMinutes } = rhythm;
+  if (lastDue === null || newest.startedAt >= lastDue) return;
+  const intervalMs = dueBefore ? lastDue.getTime() - dueBefore.getTime() : rhythm.intervalMs;
+  const isOlderThan = (intervals: number) =>
+    newest.completedAt < later(now, -(intervals * intervalMs + missedAfterMinutes * minuteMs));
+  if (isOlderThan(2)) yield 'very_late';
+  else if (isOlderThan(1)) yield 'late';
+}
