@@ -146,6 +146,7 @@ function call(operation: Operation, caller: Caller, target: Target, idOf: (param
     ...(caller.token ? { token: caller.token } : {}),
     ...(organizationId ? { organizationId } : {}),
     ...(body === undefined ? {} : { body }),
+    headOnly: operation.success.kind === 'stream',
   });
 }
 

@@ -25,6 +25,8 @@ export interface RequestOptions {
   organizationId?: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** The call is hung up as soon as it is known how it is answered: some streams have no end. */
+  headOnly?: boolean;
 }
 
 export interface TestResponse {
@@ -108,6 +110,10 @@ async function request(
     redirect: 'manual',
     ...(body === undefined ? {} : { body }),
   });
+  if (options.headOnly && response.ok) {
+    await response.body?.cancel();
+    return { status: response.status, headers: response.headers, text: '', body: undefined };
+  }
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: parse(text) };
 }
