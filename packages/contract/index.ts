@@ -5,6 +5,7 @@ export * from './events.ts';
 export { requestExamples } from './examples.ts';
 export * from './operation.ts';
 export * from './operations/index.ts';
+export { pathOf } from './path.ts';
 export type * from './records.ts';
 export { auditExportFormats } from './schemas/audit.ts';
 export {

@@ -6,6 +6,7 @@ import { requestExamples } from './examples.ts';
 import type { Operation } from './operation.ts';
 import { commonErrors, errorsOf } from './operation.ts';
 import { allOperations, operations } from './operations/index.ts';
+import { pathOf } from './path.ts';
 
 const parametersIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 const title = (operation: Operation) => `${operation.method} ${operation.path}`;
@@ -199,6 +200,16 @@ describe('the table of permissions', () => {
     expect(access('startRestore')).toMatchObject({ scope: 'backups:restore' });
     expect(access('deleteBackup')).toMatchObject({ scope: 'backups:delete' });
     expect(access('releaseBackup')).toMatchObject({ scope: 'backups:write' });
+  });
+});
+
+describe('where an operation is called', () => {
+  test('is its path with the parameters filled in, each one segment', () => {
+    expect(pathOf('listBackups')).toBe('/api/v1/backups');
+    expect(pathOf('getDeliveryRequest', { webhookId: 'whk_1', deliveryId: 'a/b' })).toBe(
+      '/api/v1/webhooks/whk_1/deliveries/a%2Fb/request',
+    );
+    expect(() => pathOf('getBackup', { backupId: '..' })).toThrow('cannot be part of a path');
   });
 });
 

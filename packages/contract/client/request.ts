@@ -1,4 +1,5 @@
 import type { Operation } from '../operation.ts';
+import { fillPath } from '../path.ts';
 
 /** What a caller gives, whatever the operation; the client's types narrow it for each. */
 export interface AnyInput {
@@ -9,21 +10,6 @@ export interface AnyInput {
   readonly idempotencyKey?: string | undefined;
   readonly ifMatch?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A segment of dots would be resolved away, and the call would reach another path than the one that was meant. */
-function encodeSegment(segment: string): string {
-  if (segment === '' || segment === '.' || segment === '..')
-    throw new TypeError(`"${segment}" cannot be part of a path`);
-  return encodeURIComponent(segment);
-}
-
-function fillPath(operation: Operation, params: Readonly<Record<string, string>>): string {
-  return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = params[name];
-    if (value === undefined) throw new TypeError(`${operation.id} needs the parameter ${name}`);
-    return name === operation.restParameter ? value.split('/').map(encodeSegment).join('/') : encodeSegment(value);
-  });
 }
 
 function queryString(query: Readonly<Record<string, unknown>>): string {

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
 import { storageStore } from '../storage/index.ts';
@@ -37,7 +38,7 @@ export async function answerBackup(context: BackupsContext, organizationId: stri
     backupStore.get(transaction, organizationId, backupId),
   );
   const [data] = await presentAll(context, organizationId, [row]);
-  return { data: data as NonNullable<typeof data>, etag: backupEtag(row), location: `/api/v1/backups/${backupId}` };
+  return { data: data as NonNullable<typeof data>, etag: backupEtag(row), location: pathOf('getBackup', { backupId }) };
 }
 
 export function backupHandlers(context: BackupsContext): Handlers {

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Person, Principal } from '../../platform/principal.ts';
@@ -37,8 +38,6 @@ import { rotateServiceAccount } from './service-account/rotate-service-account.t
 import { updateOrganization } from './update-organization.ts';
 import { updateSubscription } from './update-subscription.ts';
 
-const currentOrganizationPath = '/api/v1/organizations/current';
-const serviceAccountPath = `${currentOrganizationPath}/service-account`;
 const graceSecondsDefault = 86_400;
 
 export function organizationHandlers(context: InvitationsContext): Handlers {
@@ -60,7 +59,7 @@ function ownHandlers(context: InvitationsContext): Handlers {
     createOrganization: async ({ principal, origin, body }) => {
       const founder = personOf(principal);
       const row = await createOrganization(context, { principal: founder, origin }, body);
-      return { data: presentCreated(row, founder.userId), location: currentOrganizationPath };
+      return { data: presentCreated(row, founder.userId), location: pathOf('getOrganization') };
     },
     listOrganizations: ({ principal, query }) => listOrganizations(context, personOf(principal).userId, query),
     recoverOrganization: async ({ principal, origin, params }) => {
@@ -190,7 +189,7 @@ function serviceAccountHandlers(context: InvitationsContext): Handlers {
     createServiceAccount: async (call) => {
       const { account, apiKey } = await createServiceAccount(context, call.organization.id, call, call.body);
       const { id, name, permissions, createdAt } = presentServiceAccount(account);
-      return { data: { id, name, apiKey, permissions, createdAt }, location: serviceAccountPath };
+      return { data: { id, name, apiKey, permissions, createdAt }, location: pathOf('getServiceAccount') };
     },
     rotateServiceAccount: async (call) => {
       const graceSeconds = call.body?.graceSeconds ?? graceSecondsDefault;

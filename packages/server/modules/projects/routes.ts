@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { toProblem } from '../job-error.ts';
@@ -42,7 +43,7 @@ export function projectHandlers(context: ProjectsContext): Handlers {
 
     createProject: async (call) => {
       const row = await createProject(context, call, call.body);
-      return { ...(await answer(call.organization.id, row)), location: `/api/v1/projects/${row.id}` };
+      return { ...(await answer(call.organization.id, row)), location: pathOf('getProject', { projectId: row.id }) };
     },
 
     getProject: async ({ organization, params }) => {

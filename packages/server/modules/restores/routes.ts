@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
 import { backupStore } from '../backups/index.ts';
@@ -18,7 +19,7 @@ export function restoreHandlers(context: RestoresContext): Handlers {
 
   async function answer(organizationId: string, id: string) {
     const row = await read(organizationId, id);
-    return { data: presentRestore(row), etag: restoreEtag(row), location: `/api/v1/backups/restore/${id}` };
+    return { data: presentRestore(row), etag: restoreEtag(row), location: pathOf('getRestore', { restoreJobId: id }) };
   }
 
   return {
@@ -74,7 +75,7 @@ export function restoreHandlers(context: RestoresContext): Handlers {
 
     startDrill: async (call) => {
       const row = await startDrill(context, call, call.params.backupId, call.body?.targetProjectId);
-      return { data: presentDrill(row), location: `/api/v1/backups/${row.backupId}/drills` };
+      return { data: presentDrill(row), location: pathOf('listDrills', { backupId: row.backupId }) };
     },
 
     listDrills: async ({ organization, params, query }) => {

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { SchedulesContext } from './context.ts';
@@ -35,7 +36,7 @@ function settingsHandlers(context: SchedulesContext): Handlers {
     },
     createSchedule: async (call) => {
       const row = await createSchedule(context, call, call.body);
-      return { ...answer(row), location: `/api/v1/schedules/${row.id}` };
+      return { ...answer(row), location: pathOf('getSchedule', { scheduleId: row.id }) };
     },
     getSchedule: async ({ organization, params }) =>
       answer(
@@ -67,7 +68,7 @@ function runHandlers(context: SchedulesContext): Handlers {
     runSchedule: async (call) => {
       const backupId = await runSchedule(context, call, call.params.scheduleId);
       const data = await context.presentBackup(call.organization.id, backupId);
-      return { data, location: `/api/v1/backups/${backupId}` };
+      return { data, location: pathOf('getBackup', { backupId }) };
     },
     listScheduleRuns: async ({ organization, params, query }) => {
       const bound = [organization.id, params.scheduleId];

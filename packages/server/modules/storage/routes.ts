@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import { listGcsBuckets, listS3Buckets } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
@@ -50,7 +51,10 @@ export function storageHandlers(context: StorageContext): Handlers {
 
     createStorageDestination: async (call) => {
       const row = await createStorage(context, call, call.body);
-      return { ...(await answer(call.organization.id, row)), location: `/api/v1/storage-destinations/${row.id}` };
+      return {
+        ...(await answer(call.organization.id, row)),
+        location: pathOf('getStorageDestination', { storageDestinationId: row.id }),
+      };
     },
 
     getStorageDestination: async ({ organization, params }) =>

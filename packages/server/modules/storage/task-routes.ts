@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -13,7 +14,10 @@ export function taskHandlers(context: StorageContext): Handlers {
 
   async function start(call: Caller, kind: TaskRow['kind'], destinationId: string, toId?: string) {
     const task = await startTask(context, call, kind, destinationId, toId);
-    return { data: presentTask(task), location: `/api/v1/storage-destinations/${destinationId}/tasks/${task.id}` };
+    return {
+      data: presentTask(task),
+      location: pathOf('getStorageTask', { storageDestinationId: destinationId, taskId: task.id }),
+    };
   }
 
   return {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathOf } from '@holdfast/contract';
 import type { FastifyInstance } from 'fastify';
 import { version } from '../../version.ts';
 import { serveDashboard } from './dashboard.ts';
@@ -46,7 +47,7 @@ function frontPage(): string {
     `
     <h1>Holdfast</h1>
     <p class="soft">Backups of Firestore that hold. Version ${version}.</p>
-    <p>The service is running. See the <a href="/docs">API documentation</a>, its <a href="/api/v1/openapi.json">OpenAPI document</a>, or <a href="/health">how it is doing</a>.</p>
+    <p>The service is running. See the <a href="/docs">API documentation</a>, its <a href="${pathOf('getOpenApi')}">OpenAPI document</a>, or <a href="/health">how it is doing</a>.</p>
     <p>To sign in on a fresh installation, open the link that the server printed when it started.</p>`,
   );
 }

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Call, Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Caller, WebhooksContext } from './context.ts';
@@ -19,8 +20,6 @@ import { rotateSecret } from './rotate-secret.ts';
 import { testWebhook } from './test-webhook.ts';
 import { updateWebhook } from './update-webhook.ts';
 import { webhookStore } from './webhook-store.ts';
-
-const path = '/api/v1/webhooks';
 
 export function webhookHandlers(context: WebhooksContext): Handlers {
   return { ...settingsHandlers(context), ...deliveryHandlers(context) };
@@ -44,7 +43,7 @@ function settingsHandlers(context: WebhooksContext): Handlers {
       const shown = { id, name, url, events, enabled, createdAt, format };
       return {
         data: generatedSecret === undefined ? shown : { ...shown, secret: generatedSecret },
-        location: `${path}/${id}`,
+        location: pathOf('getWebhook', { webhookId: id }),
         etag: webhookEtag(row),
       };
     },
@@ -115,7 +114,7 @@ function deliveryHandlers(context: WebhooksContext): Handlers {
     retryDelivery: async (call) => {
       const { webhookId, deliveryId } = call.params;
       const row = await retryDelivery(context, callerOf(call), webhookId, deliveryId);
-      return { data: presentDelivery(row), location: `${path}/${webhookId}/deliveries/${deliveryId}/request` };
+      return { data: presentDelivery(row), location: pathOf('getDeliveryRequest', { webhookId, deliveryId }) };
     },
     getDeliveryRequest: async ({ organization, principal, params }) => {
       const request = await readRequest(context, { organization }, params.webhookId, params.deliveryId);
@@ -125,7 +124,7 @@ function deliveryHandlers(context: WebhooksContext): Handlers {
     recoverWebhook: async (call) => {
       const { webhookId } = call.params;
       const recovered = await recoverDeliveries(context, callerOf(call), webhookId, new Date(call.body.since));
-      return { data: { recovered }, location: `${path}/${webhookId}/deliveries` };
+      return { data: { recovered }, location: pathOf('listDeliveries', { webhookId }) };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import { type Client, createClient } from '@holdfast/contract/client';
 
 /** Told when the session is over and cannot be renewed. */
@@ -10,7 +11,7 @@ let renewing: Promise<boolean> | undefined;
 
 /** Several calls that are refused at once renew the session once. */
 function renew(): Promise<boolean> {
-  renewing ??= fetch('/api/v1/auth/refresh', { method: 'POST' })
+  renewing ??= fetch(pathOf('refreshTokens'), { method: 'POST' })
     .then((response) => response.ok)
     .catch(() => false)
     .finally(() => {

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -40,7 +41,7 @@ export class LocalSignIn {
     const { database, clock, isAllowed, baseUrl } = this.#options;
     if (!isAllowed) return undefined;
     const token = await database.system((transaction) => issueLocalCode(transaction, clock.now()));
-    return `${baseUrl()}/auth/local?token=${token}`;
+    return `${baseUrl()}${pathOf('signInLocally')}?token=${token}`;
   }
 
   async signIn(token: string, origin: RequestOrigin): Promise<TokenPair> {

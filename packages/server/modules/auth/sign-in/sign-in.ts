@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/database/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -118,7 +119,7 @@ export class SignIn {
   }
 
   #callbackUri(): string {
-    return `${this.#options.baseUrl()}/api/v1/auth/google/callback`;
+    return `${this.#options.baseUrl()}${pathOf('finishSignIn')}`;
   }
 
   #answered(query: CallbackQuery): URL {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { pathOf } from '@holdfast/contract';
 import type { KeptKey } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -52,7 +53,7 @@ export class OrganizationKeys {
     if (row.sealed === null) {
       throw new Problem(
         'DECRYPTION_ERROR',
-        `The ${row.kind} this backup was made with was withdrawn. Supply it again with PUT /api/v1/organizations/current/encryption-key.`,
+        `The ${row.kind} this backup was made with was withdrawn. Supply it again with PUT ${pathOf('setEncryptionKey')}.`,
       );
     }
     const key = this.#maker.keyring.open(row.sealed, keyPurpose(row.id));

@@ -1,3 +1,4 @@
+import { pathOf } from '@holdfast/contract';
 import type { Clock } from '../../../platform/clock.ts';
 import { toJobError } from '../../job-error.ts';
 import type { NewProject } from '../project-store.ts';
@@ -25,7 +26,7 @@ export async function checkConnection(
 }
 
 export function reconnectCall(projectId: string): string {
-  return `POST /api/v1/projects/${projectId}/reconnect`;
+  return `POST ${pathOf('reconnectProject', { projectId })}`;
 }
 
 async function reach(sources: SourceOpener, project: ConnectionFields): Promise<unknown> {

@@ -1,4 +1,4 @@
-import type { BodyOf, DataOf, Operations } from '@holdfast/contract';
+import { type BodyOf, type DataOf, type Operations, pathOf } from '@holdfast/contract';
 import type { Caller } from '../../../platform/principal.ts';
 import { invalid } from '../../../platform/problem.ts';
 import type { ProjectsContext } from '../context.ts';
@@ -39,7 +39,8 @@ export async function reconnectProject(
     });
     return changed;
   });
-  const authorizationUrl = row.connectionType === 'oauth' ? `${context.platform.baseUrl()}/api/v1/auth/google` : null;
+  const authorizationUrl =
+    row.connectionType === 'oauth' ? `${context.platform.baseUrl()}${pathOf('startSignIn')}` : null;
   return { authorizationUrl, connection: presentConnection(updated) };
 }
 

@@ -1,4 +1,4 @@
-import { documentedOperations, type ErrorCode, errorCodes, errorDefinition } from '@holdfast/contract';
+import { documentedOperations, type ErrorCode, errorCodes, errorDefinition, pathOf } from '@holdfast/contract';
 import { version } from '../../../version.ts';
 import { callHtml } from './call-html.ts';
 import { document } from './document.ts';
@@ -16,7 +16,7 @@ export function docsPage(): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Holdfast API</title>
 <link rel="stylesheet" href="/docs/docs.css"><script src="/docs/docs.js" defer></script></head>
-<body><header><h1>Holdfast API</h1><p class="soft">Version ${version} · <a href="/api/v1/openapi.json">OpenAPI 3.1</a></p>
+<body><header><h1>Holdfast API</h1><p class="soft">Version ${version} · <a href="${pathOf('getOpenApi')}">OpenAPI 3.1</a></p>
 <div class="search" role="search" hidden><label for="search">Search</label><input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="undo, /schedules, retention, RATE_LIMITED …"><output for="search" id="found"></output></div></header>
 <nav aria-label="Contents"><ul>${links.join('')}</ul></nav>
 <main>${introduction}${bodies.join('\n')}</main></body></html>`;

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type EventDefinition, type EventFormat, eventNames, events } from '@holdfast/contract';
+import { type EventDefinition, type EventFormat, eventNames, events, pathOf } from '@holdfast/contract';
 import { z } from 'zod';
 import { deliveryRetentionDays } from '../log/retention.ts';
 import { attemptsMax } from '../sending/retry-policy.ts';
@@ -29,7 +29,7 @@ const introduction = `# Webhooks
 <!-- Written by packages/server/modules/webhooks/requests/documentation.ts; change it there. -->
 
 A webhook is an HTTPS address of yours that Holdfast calls when something happens. Make one with
-\`POST /api/v1/webhooks {name, url, events}\`. \`events\` takes exact names, prefixes such as \`backup.*\`, and \`*\`;
+\`POST ${pathOf('createWebhook')} {name, url, events}\`. \`events\` takes exact names, prefixes such as \`backup.*\`, and \`*\`;
 wildcards also match events that are added later. \`filters\` narrow it down: \`projects\` (ids), \`trigger\` and
 \`excludeTrigger\`. An event without a project or trigger does not pass a list that asks for one.
 

@@ -1,4 +1,4 @@
-import type { ItemOf, Operations } from '@holdfast/contract';
+import { type ItemOf, type Operations, pathOf } from '@holdfast/contract';
 import { Cloud, FileKey, FlaskConical } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
@@ -137,7 +137,7 @@ function ByConsent({ send, busy, faults }: WayProps) {
     return (
       <div className="flex flex-col items-start gap-3">
         <p className="text-table text-ink2">{available.rows ? t.projects.noneVisible : t.projects.consentText}</p>
-        <Button icon={Cloud} onClick={() => window.location.assign('/api/v1/auth/google')}>
+        <Button icon={Cloud} onClick={() => window.location.assign(pathOf('startSignIn'))}>
           {t.projects.consent}
         </Button>
       </div>

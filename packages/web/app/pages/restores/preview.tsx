@@ -1,4 +1,4 @@
-import type { Restore } from '@holdfast/contract';
+import { pathOf, type Restore } from '@holdfast/contract';
 import { Check, CircleCheck, LoaderCircle, RotateCcw } from 'lucide-react';
 import { useEffect, useId, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
@@ -148,7 +148,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
       <details>
         <summary className="text-table font-medium text-held">{t.newRestore.asCall}</summary>
         <div className="mt-2 flex items-start gap-2 rounded-control border border-line bg-bg p-3">
-          <pre className="min-w-0 flex-1 overflow-x-auto font-mono text-meta">{`POST /api/v1/backups/restore\n${call}`}</pre>
+          <pre className="min-w-0 flex-1 overflow-x-auto font-mono text-meta">{`POST ${pathOf('startRestore')}\n${call}`}</pre>
           <CopyButton text={call} />
         </div>
       </details>

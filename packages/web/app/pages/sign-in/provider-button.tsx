@@ -1,4 +1,4 @@
-import type { DataOf, Operations } from '@holdfast/contract';
+import { type DataOf, type Operations, pathOf } from '@holdfast/contract';
 import { LogIn } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { t } from '../../texts/index.ts';
@@ -10,7 +10,7 @@ type Provider = NonNullable<DataOf<Operations['getSignInMethods']>['provider']>;
 export function ProviderButton({ provider, next }: { provider: Provider; next?: string }) {
   const begin = () => {
     if (next) rememberNext(next);
-    window.location.assign('/api/v1/auth/google?scope=identity');
+    window.location.assign(`${pathOf('startSignIn')}?scope=identity`);
   };
   return (
     <Button kind="primary" icon={LogIn} onClick={begin} className="w-full">
