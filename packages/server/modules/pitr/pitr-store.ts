@@ -1,4 +1,4 @@
-import type { LogGap } from '@holdfast/engine';
+import type { LogGap, LogSegment } from '@holdfast/engine';
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pitrLogs, pitrSegments } from './tables.ts';
@@ -6,7 +6,6 @@ import { pitrLogs, pitrSegments } from './tables.ts';
 export type LogRow = typeof pitrLogs.$inferSelect;
 export type NewLog = typeof pitrLogs.$inferInsert;
 export type SegmentRow = typeof pitrSegments.$inferSelect;
-export type NewSegment = typeof pitrSegments.$inferInsert;
 
 /** A heartbeat older than this means that the holder is dead. */
 const leaseSeconds = 15;
@@ -138,8 +137,19 @@ export const pitrStore = {
     return row;
   },
 
-  async insertSegment({ orm }: Transaction, row: NewSegment): Promise<void> {
-    await orm.insert(pitrSegments).values(row);
+  /** Behind the last one of the log. */
+  async insertSegment({ orm }: Transaction, log: LogRow, segment: LogSegment, now: Date): Promise<void> {
+    const { marks: _marks, ...kept } = segment;
+    await orm.insert(pitrSegments).values({
+      ...kept,
+      collections: { ...kept.collections },
+      pathHashes: [...kept.pathHashes],
+      sequence: log.nextSequence,
+      projectId: log.projectId,
+      organizationId: log.organizationId,
+      logId: log.logId,
+      createdAt: now,
+    });
   },
 
   async lastSegment({ orm }: Transaction, logId: string): Promise<SegmentRow | undefined> {

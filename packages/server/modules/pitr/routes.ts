@@ -2,7 +2,15 @@ import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { dayMs } from '../../platform/durations.ts';
 import type { DiffPosition } from '../backups/index.ts';
-import { collectionsOf, diffView, presentCollections, presentDocument, readDocuments } from '../backups/index.ts';
+import {
+  collectionsOf,
+  diffView,
+  pageOfCollections,
+  pageOfDocuments,
+  presentCollections,
+  presentDocument,
+  reading,
+} from '../backups/index.ts';
 import { toProblem } from '../job-error.ts';
 import { projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
@@ -69,57 +77,31 @@ export function pitrHandlers(context: PitrContext): Handlers {
 function viewHandlers(context: PitrContext): Handlers {
   const { cursors } = context.backups.platform;
 
-  async function looking<Result>(
+  const readPast = <Result>(
     organizationId: string,
     projectId: string,
     at: string,
     signal: AbortSignal,
     work: (past: OpenedPast) => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      const past = await openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 });
-      try {
-        return await work(past);
-      } finally {
-        await past.close();
-      }
-    } catch (error) {
-      throw toProblem(error);
-    }
-  }
+  ) => reading(() => openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 }), work);
 
   return {
     viewPitrCollections: ({ organization, params: { projectId }, query, signal }) =>
-      looking(organization.id, projectId, query.at, signal, async ({ view }) => {
-        const roots = presentCollections(await collectionsOf(view, signal));
-        const bound = [projectId, query.at];
-        const after = cursors.read('pitr-collections', bound, query.cursor);
-        const start = after === undefined ? 0 : roots.findIndex(({ path }) => path === after) + 1;
-        const page = pageOf(roots.slice(start, start + query.limit + 1), query.limit, ({ path }) =>
-          cursors.write('pitr-collections', bound, path),
-        );
-        return { data: page.rows, nextCursor: page.nextCursor };
+      readPast(organization.id, projectId, query.at, signal, async ({ view }) => {
+        const collections = presentCollections(await collectionsOf(view, signal));
+        const filters = [projectId, query.at];
+        return pageOfCollections(cursors, { list: 'pitr-collections', filters, ...query }, collections);
       }),
 
     viewPitrDocuments: ({ organization, params: { projectId }, query, signal }) =>
-      looking(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
-        const { collection, prefix, limit } = query;
-        const bound = [projectId, instant, collection, prefix];
-        const after = cursors.read('pitr-documents', bound, query.cursor);
-        const page = await readDocuments(view, {
-          limit,
-          signal,
-          ...(collection === undefined ? {} : { collection }),
-          ...(prefix === undefined ? {} : { prefix }),
-          ...(after === undefined ? {} : { after }),
-        });
-        const last = page.documents.at(-1);
-        const nextCursor = page.hasMore && last ? cursors.write('pitr-documents', bound, last.path) : null;
-        return { data: page.documents, nextCursor, scanned: null };
+      readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
+        const filters = [projectId, instant, query.collection, query.prefix];
+        const page = { list: 'pitr-documents', filters, ...query };
+        return { ...(await pageOfDocuments(cursors, page, view, query, signal)), scanned: null };
       }),
 
     viewPitrDiff: ({ organization, params: { projectId }, query, signal }) =>
-      looking(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
+      readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
         const { against, collection, limit } = query;
         const bound = [projectId, instant, against, collection];
         const cursor = cursors.read('pitr-diff', bound, query.cursor);

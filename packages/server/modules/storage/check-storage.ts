@@ -6,9 +6,9 @@ import { defined } from '../../platform/defined.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type StoredError, toJobError } from '../job-error.ts';
 import type { StorageContext } from './context.ts';
-import type { StoreFields, StoreOpener } from './open-store.ts';
+import type { StoreOpener } from './open-store.ts';
 import { presentStorageSummary } from './present-storage.ts';
-import { type DestinationRow, type NewDestination, storageStore } from './storage-store.ts';
+import { type DestinationRow, type NewDestination, type OpenableDestination, storageStore } from './storage-store.ts';
 
 export type StorageTest = DataOf<Operations['testStorageDestination']>;
 export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };
@@ -18,7 +18,11 @@ const checkTimeoutMs = 8000;
 const checkAttemptsMax = 4;
 
 /** Does to the destination what a backup's life will do. Never throws for what the other side does. */
-export async function checkStorage(stores: StoreOpener, destination: StoreFields, clock: Clock): Promise<StorageCheck> {
+export async function checkStorage(
+  stores: StoreOpener,
+  destination: OpenableDestination,
+  clock: Clock,
+): Promise<StorageCheck> {
   const { steps, failure } = await probe(stores, destination);
   const test = { ok: failure === undefined, steps };
   const lastCheckedAt = clock.now();
@@ -29,7 +33,7 @@ export async function checkStorage(stores: StoreOpener, destination: StoreFields
 
 async function probe(
   stores: StoreOpener,
-  destination: StoreFields,
+  destination: OpenableDestination,
 ): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
   let store: BlobStore | undefined;
   try {

@@ -16,21 +16,7 @@ import { createResolver } from '../../platform/outbound/resolve.ts';
 import { invalid } from '../../platform/problem.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { linkFiles, localFolder, ownFolder } from './local-folders.ts';
-import type { DestinationRow } from './storage-store.ts';
-
-export type StoreFields = Pick<
-  DestinationRow,
-  | 'id'
-  | 'organizationId'
-  | 'type'
-  | 'bucket'
-  | 'region'
-  | 'endpoint'
-  | 'prefix'
-  | 'path'
-  | 'forcePathStyle'
-  | 'credentials'
->;
+import type { DestinationRow, OpenableDestination } from './storage-store.ts';
 
 export interface AccessKeyPair {
   accessKeyId: string;
@@ -54,7 +40,10 @@ export function credentialsMissing(storageDestinationId: string): EngineError {
   );
 }
 
-export function isWithoutCredentials({ type, credentials }: Pick<StoreFields, 'type' | 'credentials'>): boolean {
+export function isWithoutCredentials({
+  type,
+  credentials,
+}: Pick<OpenableDestination, 'type' | 'credentials'>): boolean {
   return type !== 'local' && credentials === null;
 }
 
@@ -72,7 +61,7 @@ export class StoreOpener {
   }
 
   /** A call that somebody waits for passes fewer attempts than a job may take. */
-  async open(destination: StoreFields, options: { attemptsMax?: number } = {}): Promise<BlobStore> {
+  async open(destination: OpenableDestination, options: { attemptsMax?: number } = {}): Promise<BlobStore> {
     if (destination.type === 'local') return this.#openFolder(destination);
     if (destination.credentials === null) throw credentialsMissing(destination.id);
     const credentials = JSON.parse(
@@ -99,7 +88,7 @@ export class StoreOpener {
 
   s3Connection(
     kind: 's3' | 'spaces',
-    address: Pick<StoreFields, 'region' | 'endpoint'> & { forcePathStyle?: boolean | undefined },
+    address: Pick<OpenableDestination, 'region' | 'endpoint'> & { forcePathStyle?: boolean | undefined },
     credentials: AccessKeyPair,
   ) {
     return {
@@ -160,18 +149,18 @@ export class StoreOpener {
   }
 
   /** What lies under these prefixes in one local folder lies in the other too, whoever's they are. */
-  async shareFiles(from: StoreFields, to: StoreFields, prefixes: readonly string[]): Promise<void> {
+  async shareFiles(from: OpenableDestination, to: OpenableDestination, prefixes: readonly string[]): Promise<void> {
     for (const destination of [from, to]) await (await this.#openFolder(destination)).close();
     const [source, target] = [this.#folderOf(from), this.#folderOf(to)];
     for (const prefix of prefixes) await linkFiles(join(source, prefix), join(target, prefix));
   }
 
-  #folderOf({ organizationId, path }: StoreFields): string {
+  #folderOf({ organizationId, path }: OpenableDestination): string {
     return localFolder(this.#config.HOLDFAST_DATA, organizationId, path ?? '');
   }
 
   /** Errors name the path as it was given: where the data folder lies is nobody's business. */
-  #openFolder(destination: StoreFields): Promise<BlobStore> {
+  #openFolder(destination: OpenableDestination): Promise<BlobStore> {
     return createLocalStore({
       root: this.#folderOf(destination),
       within: ownFolder(this.#config.HOLDFAST_DATA, destination.organizationId),

@@ -94,6 +94,15 @@ export function SelectInput({ className = '', children, ...rest }: SelectHTMLAtt
   );
 }
 
+/** One option for each thing that has a name, such as a project. */
+export function NamedOptions({ of: things }: { of: readonly { id: string; name: string }[] }) {
+  return things.map(({ id, name }) => (
+    <option key={id} value={id}>
+      {name}
+    </option>
+  ));
+}
+
 interface CheckboxProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> {
   label: ReactNode;
   hint?: ReactNode;

@@ -13,7 +13,7 @@ import {
   wholeDatabase,
 } from '@holdfast/engine';
 import { minuteMs } from '../../../platform/durations.ts';
-import { projectStore } from '../../projects/index.ts';
+import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { narrowScope } from '../scope.ts';
@@ -71,7 +71,12 @@ export async function diffBackup(context: BackupsContext, request: DiffRequest):
     const scope = narrowScope(chain.readers.at(-1)!.body.scope, request.collection);
     const other =
       request.against === 'live'
-        ? await openDatabase(context, organizationId, backupId, position?.readTime ?? null, signal)
+        ? await openLive(
+            context,
+            await projectOf(context, organizationId, backupId),
+            position?.readTime ?? null,
+            signal,
+          )
         : await openBackup(context, organizationId, request.against, signal);
     return await diffView(view, other, request, scope);
   } finally {
@@ -115,36 +120,37 @@ export async function openBackup(
   };
 }
 
-async function openDatabase(
-  context: BackupsContext,
-  organizationId: string,
-  backupId: string,
+/** The live database as the other side. It is read as of the instant of the page before while that can be reached. */
+export async function openLive(
+  { platform, sources }: BackupsContext,
+  project: ProjectRow,
   lastReadTime: string | null,
   signal: AbortSignal,
 ): Promise<OtherSide> {
-  const { database, clock } = context.platform;
-  const project = await database.tenant(organizationId, async (transaction) => {
-    const { projectId } = await backupStore.get(transaction, organizationId, backupId);
-    return projectStore.get(transaction, organizationId, projectId);
-  });
-  const firestore = await context.sources.open(project);
+  const { source, close } = await sources.open(project);
   try {
     const isReachable =
-      lastReadTime !== null && clock.now().getTime() - new Date(lastReadTime).getTime() < readTimeAgeMsMax;
-    const readTime = isReachable ? lastReadTime : await firestore.source.snapshotTime({ signal });
-    const { source } = firestore;
+      lastReadTime !== null && platform.clock.now().getTime() - Date.parse(lastReadTime) < readTimeAgeMsMax;
+    const readTime = isReachable ? lastReadTime : await source.snapshotTime({ signal });
     return {
       database: source.database,
       readTime,
       scope: undefined,
       records: (scope, after) =>
         source.scan(everything, { scope, readTime, signal, ...(after === undefined ? {} : { after }) }),
-      close: () => firestore.close(),
+      close,
     };
   } catch (error) {
-    await firestore.close();
+    await close();
     throw error;
   }
+}
+
+async function projectOf({ platform }: BackupsContext, organizationId: string, backupId: string): Promise<ProjectRow> {
+  return platform.database.tenant(organizationId, async (transaction) => {
+    const { projectId } = await backupStore.get(transaction, organizationId, backupId);
+    return projectStore.get(transaction, organizationId, projectId);
+  });
 }
 
 /** Thrown by a side when the page's time is up; everything up to the path has been compared by then. */

@@ -38,19 +38,7 @@ export async function appendBatch(
     if (!row || row.coveredThrough !== batch.coveredFrom)
       throw new Superseded('another worker captures this project now');
     const now = clock.now();
-    if (segment) {
-      const { marks: _marks, ...kept } = segment;
-      await pitrStore.insertSegment(transaction, {
-        ...kept,
-        collections: { ...kept.collections },
-        pathHashes: [...kept.pathHashes],
-        sequence: row.nextSequence,
-        projectId: row.projectId,
-        organizationId,
-        logId: row.logId,
-        createdAt: now,
-      });
-    }
+    if (segment) await pitrStore.insertSegment(transaction, row, segment, now);
     const untold = withSegment(row.untold, segment);
     const isTime = row.toldAt === null || now.getTime() - row.toldAt.getTime() >= eventEveryMs;
     const isTold = untold !== null && isTime;

@@ -1,7 +1,6 @@
-import { type BackupReader, everything, openScratch, parseInstant, type View, viewAt } from '@holdfast/engine';
-import { minuteMs } from '../../../platform/durations.ts';
+import { type BackupReader, openScratch, parseInstant, type View, viewAt } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
-import { type DiffPosition, type OtherSide, openBackup } from '../../backups/index.ts';
+import { type DiffPosition, type OtherSide, openBackup, openLive } from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type Base, baseFor, coverageOfLog, notEnabled } from '../coverage.ts';
@@ -147,28 +146,13 @@ export async function otherSide(
   };
 }
 
-/** All pages read the live database as of one instant while it can be reached: for somewhat less than an hour. */
-const readTimeAgeMsMax = 50 * minuteMs;
-
 async function liveSide(
-  context: PitrContext,
+  { backups }: PitrContext,
   { organizationId, projectId, signal }: PastRequest,
   position: DiffPosition | undefined,
 ): Promise<OtherSide> {
-  const { database, clock } = context.backups.platform;
-  const project = await database.tenant(organizationId, (transaction) =>
+  const project = await backups.platform.database.tenant(organizationId, (transaction) =>
     projectStore.get(transaction, organizationId, projectId),
   );
-  const { source, close } = await context.backups.sources.open(project);
-  const last = position?.readTime ?? null;
-  const isReachable = last !== null && clock.now().getTime() - Date.parse(last) < readTimeAgeMsMax;
-  const readTime = isReachable ? last : await source.snapshotTime({ signal });
-  return {
-    database: source.database,
-    readTime,
-    scope: undefined,
-    records: (scope, after) =>
-      source.scan(everything, { scope, readTime, signal, ...(after === undefined ? {} : { after }) }),
-    close,
-  };
+  return openLive(backups, project, position?.readTime ?? null, signal);
 }

@@ -57,19 +57,7 @@ async function settle(
   await platform.database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (!current || current.logId !== row.logId) return;
-    if (segment) {
-      const { marks: _marks, ...kept } = segment;
-      await pitrStore.insertSegment(transaction, {
-        ...kept,
-        collections: { ...kept.collections },
-        pathHashes: [...kept.pathHashes],
-        sequence: current.nextSequence,
-        projectId,
-        organizationId,
-        logId: row.logId,
-        createdAt: now,
-      });
-    }
+    if (segment) await pitrStore.insertSegment(transaction, current, segment, now);
     await pitrStore.update(transaction, organizationId, projectId, {
       nextSequence: current.nextSequence + (segment ? 1 : 0),
       reconcileDueAt: new Date(now.getTime() + nightMs),

@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
 import { t } from '../../texts/index.ts';
+import { Legend, LegendEntry } from '../legend.tsx';
 
 export function LineLegend() {
   const { legend } = t.overview;
   return (
-    <ul className="flex flex-wrap gap-x-5 gap-y-1 text-meta text-ink2">
+    <Legend>
       <Entry text={legend.full}>
         <rect x="6" y="1" width="7" height="14" rx="2" className="fill-held" />
       </Entry>
@@ -28,17 +29,10 @@ export function LineLegend() {
         <circle cx="9" cy="8" r="5" className="fill-held" />
         <path d="M6.8 8l1.6 1.6 3-3.2" fill="none" className="stroke-surface" strokeWidth="1.4" />
       </Entry>
-    </ul>
+    </Legend>
   );
 }
 
-function Entry({ text, children }: { text: string; children: ReactNode }) {
-  return (
-    <li className="inline-flex items-center gap-1.5">
-      <svg width="18" height="16" viewBox="0 0 18 16" aria-hidden="true">
-        {children}
-      </svg>
-      {text}
-    </li>
-  );
+function Entry(props: { text: string; children: ReactNode }) {
+  return <LegendEntry width={18} height={16} {...props} />;
 }

@@ -15,7 +15,7 @@ import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { ChainMark, chainLinks } from './chain-mark.tsx';
 import { ImportDialog } from './import-dialog.tsx';
-import { Legend } from './legend.tsx';
+import { BackupLegend } from './legend.tsx';
 import { NewBackupDialog } from './new-backup-dialog.tsx';
 import { RunningBackup } from './running-backup.tsx';
 import { BackupState, isOver, Kept, momentOf, Proof, typeName } from './shared.tsx';
@@ -69,7 +69,7 @@ export function Page() {
         {(over) => <BackupTable rows={over} list={list} nameOf={nameOf} showProject={!chosen} />}
       </List>
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <Legend />
+        <BackupLegend />
         <p className="text-meta text-ink3">
           {t.backups.zone(zone)}{' '}
           <span className="ml-3 inline-flex items-center gap-1 max-md:hidden">

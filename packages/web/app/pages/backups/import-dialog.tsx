@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -45,20 +45,12 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         </Field>
         <Field label={t.backups.project} error={faults.projectId}>
           <SelectInput value={project} onChange={(event) => setProject(event.target.value)}>
-            {projects.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <NamedOptions of={projects} />
           </SelectInput>
         </Field>
         <Field label={t.backups.destination} error={faults.storageDestinationId}>
           <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
-            {destinations.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <NamedOptions of={destinations} />
           </SelectInput>
         </Field>
         <Field label={t.backups.importPath} error={faults.path}>

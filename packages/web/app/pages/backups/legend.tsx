@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react';
+import { Legend, LegendEntry } from '../../components/legend.tsx';
 import { t } from '../../texts/index.ts';
 
-export function Legend() {
+export function BackupLegend() {
   return (
-    <ul className="flex flex-wrap gap-x-5 gap-y-1 text-meta text-ink2">
+    <Legend>
       <Entry text={t.backups.legend.full}>
         <rect x="3" y="1" width="6" height="12" rx="2" className="fill-held" />
       </Entry>
@@ -17,17 +18,10 @@ export function Legend() {
       <Entry text={t.backups.legend.safety}>
         <path d="M6 3l4 4-4 4-4-4z" fill="none" className="stroke-ink2" strokeWidth="1.6" />
       </Entry>
-    </ul>
+    </Legend>
   );
 }
 
-function Entry({ text, children }: { text: string; children: ReactNode }) {
-  return (
-    <li className="inline-flex items-center gap-1.5">
-      <svg width="12" height="14" viewBox="0 0 12 14" aria-hidden="true">
-        {children}
-      </svg>
-      {text}
-    </li>
-  );
+function Entry(props: { text: string; children: ReactNode }) {
+  return <LegendEntry width={12} height={14} {...props} />;
 }

@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { formatCount, formatDuration, formatMoney } from '../../format/numbers.ts';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -45,11 +45,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
       <form onSubmit={submit} className="flex flex-col gap-4">
         <Field label={t.backups.project} name="projectId" error={faults.projectId}>
           <SelectInput value={chosen} onChange={(event) => setProject(event.target.value)}>
-            {projects.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <NamedOptions of={projects} />
           </SelectInput>
         </Field>
         <Field label={t.backups.type} name="type" error={faults.type}>
@@ -61,11 +57,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
         <Field label={t.backups.destination} name="storageDestinationId" error={faults.storageDestinationId}>
           <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
             <option value="">{t.backups.destinationDefault}</option>
-            {destinations.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <NamedOptions of={destinations} />
           </SelectInput>
         </Field>
         <Field

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useAll, useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
-import { Checkbox, ChoiceCards, Field, SelectInput, TextArea } from '../../components/field.tsx';
+import { Checkbox, ChoiceCards, Field, NamedOptions, SelectInput, TextArea } from '../../components/field.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
@@ -67,11 +67,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
             value={projectId}
             onChange={(event) => choose({ projectId: event.target.value, backupId: undefined })}
           >
-            {projects.rows.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <NamedOptions of={projects.rows} />
           </SelectInput>
         </Field>
         {backups.rows?.length === 0 && <p className="text-table text-ink2">{t.newRestore.noBackups}</p>}

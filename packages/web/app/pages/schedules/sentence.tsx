@@ -1,5 +1,6 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
 import { useAll } from '../../api/calls.ts';
+import { NamedOptions } from '../../components/field.tsx';
 import { cronOf, type Rhythm, rhythmOf } from '../../format/cron.ts';
 import { t } from '../../texts/index.ts';
 import type { Draft } from './draft.ts';
@@ -29,11 +30,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           disabled={!isNew}
           onChange={(event) => set({ projectId: event.target.value })}
         >
-          {projects.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
+          <NamedOptions of={projects} />
         </Select>
         <RhythmSelects draft={draft} set={set} />
         {words.sentence.in}
@@ -78,11 +75,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           onChange={(event) => set({ storageDestinationId: event.target.value })}
         >
           <option value="">{words.defaultStorage}</option>
-          {destinations.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
+          <NamedOptions of={destinations} />
         </Select>
       </Row>
       <Row>

@@ -5,7 +5,7 @@ import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
-import { Field, SelectInput } from '../../components/field.tsx';
+import { Field, NamedOptions, SelectInput } from '../../components/field.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
@@ -218,11 +218,7 @@ function Migrate({ destination, onClose }: AskProps) {
       <p>{t.storage.migrateText}</p>
       <Field label={t.storage.migrateTo}>
         <SelectInput value={chosen} onChange={(event) => setTarget(event.target.value)}>
-          {destinations.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
+          <NamedOptions of={destinations} />
         </SelectInput>
       </Field>
     </Confirm>

@@ -1,0 +1,61 @@
+import type { View } from '@holdfast/engine';
+import { type Cursors, type PageQuery, pageOf } from '../../../platform/cursor.ts';
+import { toProblem } from '../../job-error.ts';
+import { readDocuments } from './browse-documents.ts';
+
+/** What backups and moments of a log have in common when somebody looks inside. */
+
+/** Whatever happens, what was opened is closed; what source and storage do is told as the API tells it. */
+export async function reading<Opened extends { close(): Promise<void> }, Result>(
+  open: () => Promise<Opened>,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  try {
+    const opened = await open();
+    try {
+      return await work(opened);
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    throw toProblem(error);
+  }
+}
+
+/** One page of collections, which are all there at once. */
+export function pageOfCollections<Collection extends { path: string }>(
+  cursors: Cursors,
+  { list, filters, limit, cursor }: PageQuery,
+  collections: readonly Collection[],
+) {
+  const after = cursors.read(list, filters, cursor);
+  const start = after === undefined ? 0 : collections.findIndex(({ path }) => path === after) + 1;
+  const page = pageOf(collections.slice(start, start + limit + 1), limit, ({ path }) =>
+    cursors.write(list, filters, path),
+  );
+  return { data: page.rows, nextCursor: page.nextCursor };
+}
+
+export interface DocumentsQuery {
+  collection?: string | undefined;
+  prefix?: string | undefined;
+}
+
+export async function pageOfDocuments(
+  cursors: Cursors,
+  { list, filters, limit, cursor }: PageQuery,
+  view: View,
+  { collection, prefix }: DocumentsQuery,
+  signal: AbortSignal,
+) {
+  const after = cursors.read(list, filters, cursor);
+  const page = await readDocuments(view, {
+    limit,
+    signal,
+    ...(collection === undefined ? {} : { collection }),
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const last = page.documents.at(-1);
+  return { data: page.documents, nextCursor: page.hasMore && last ? cursors.write(list, filters, last.path) : null };
+}
