@@ -4,8 +4,8 @@ import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { ProjectsModule, SourceOpener } from '../projects/index.ts';
 import type { StoreOpener } from '../storage/index.ts';
-import type { BackupInEvent } from './backup-events.ts';
 import type { BackupRow } from './backup-store.ts';
+import type { BackupInEvent } from './events/backup-events.ts';
 import type { EngineResources } from './run/engine-resources.ts';
 
 /** What backups need of an organization. */

@@ -6,7 +6,7 @@ import { openNewestChain } from './contents/newest-chain.ts';
 import type { BackupsContext } from './context.ts';
 import { type CreateBackupRequest, destinationsOf, requireMergeable } from './create-backup.ts';
 import { scopeOf } from './scope.ts';
-import { bytesPerDocument } from './statistics-store.ts';
+import { bytesPerDocument } from './summaries/statistics-store.ts';
 
 type DryRun = Extract<DataOf<Operations['createBackup']>, { dryRun: true }>;
 

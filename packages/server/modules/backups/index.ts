@@ -27,7 +27,6 @@ import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
 import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
 
-export { type BackupInEvent, emitAnomaly, errorInEvent } from './backup-events.ts';
 export { type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
 export { removeRow, requireRemovable } from './change-backup.ts';
 export { pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
@@ -36,16 +35,19 @@ export { collectionsOf, presentCollections, presentDocument } from './contents/p
 export { requestVerification } from './contents/start-verification.ts';
 export type { BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
+export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './keys/backup-keys.ts';
 export { enqueueKeyCopy, keyCopyJob, renewKeyCopies } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
-export { type NewestBackups, newestBackups, readsBetween, suspiciousBackups } from './newest-store.ts';
-export { type RetentionCandidate, retentionStore } from './retention-store.ts';
 export { admitBackups } from './run/admission.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
+export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
+export { storageTasks } from './storage/storage-tasks.ts';
+export { type NewestBackups, newestBackups, readsBetween, suspiciousBackups } from './summaries/newest-store.ts';
+export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
 export {
   bytesPerDocument,
   organizationTotals,
@@ -53,9 +55,7 @@ export {
   runningJobs,
   storageUsage,
   usersOfDestination,
-} from './statistics-store.ts';
-export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
-export { storageTasks } from './storage/storage-tasks.ts';
+} from './summaries/statistics-store.ts';
 export type { StoredAnomaly } from './tables.ts';
 
 const requeueEveryMs = 5 * secondMs;

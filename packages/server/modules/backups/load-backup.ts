@@ -6,9 +6,9 @@ import { Problem } from '../../platform/problem.ts';
 import { type StoredError, toJobError } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { type DestinationRow, recordUse, storageStore } from '../storage/index.ts';
-import type { BackupInEvent } from './backup-events.ts';
 import { type BackupRow, backupStore, type CopyRow } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
+import type { BackupInEvent } from './events/backup-events.ts';
 import { CopiesStore, type Copy } from './storage/copies-store.ts';
 
 export interface LoadedBackup extends BackupInEvent {

@@ -9,8 +9,8 @@ import { startVerification } from './contents/start-verification.ts';
 import type { BackupsContext } from './context.ts';
 import { createBackup } from './create-backup.ts';
 import { dryRunBackup } from './dry-run-backup.ts';
+import { followBackup } from './events/live-events.ts';
 import { importBackup } from './import/import-backup.ts';
-import { followBackup } from './live-events.ts';
 import { presentBackup } from './present-backup.ts';
 
 async function presentAll(

@@ -7,7 +7,7 @@ import { admitVerifications } from '../backups/contents/start-verification.ts';
 import { admitBackups } from '../backups/run/admission.ts';
 import { admitDrills } from '../restores/drills/admission.ts';
 import { admitRestores } from '../restores/run/admission.ts';
-import { admitTasks } from '../storage/task-admission.ts';
+import { admitTasks } from '../storage/tasks/task-admission.ts';
 import { openPerOrganizationMax } from './index.ts';
 
 const queued = 500;

@@ -3,12 +3,12 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
-import { checkStorage, emitStorageState, recordCheck } from './check-storage.ts';
+import { storageCredentialsPurpose } from './access/open-store.ts';
+import { identifyPlace } from './access/places.ts';
+import { checkStorage, emitStorageState, recordCheck } from './checks/check-storage.ts';
 import type { StorageContext } from './context.ts';
-import { storageCredentialsPurpose } from './open-store.ts';
-import { identifyPlace } from './places.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
-import { taskStore } from './task-store.ts';
+import { taskStore } from './tasks/task-store.ts';
 
 type CreateRequest = BodyOf<Operations['createStorageDestination']>;
 type UpdateRequest = BodyOf<Operations['updateStorageDestination']>;

@@ -3,11 +3,11 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Caller } from '../../platform/principal.ts';
 import type { AuditLog } from '../audit/index.ts';
-import type { StoreOpener } from './open-store.ts';
+import type { StoreOpener } from './access/open-store.ts';
 import type { StorageUsage } from './present-storage.ts';
 import type { DestinationRow } from './storage-store.ts';
 import type { TaskResult } from './tables.ts';
-import type { TaskRow } from './task-store.ts';
+import type { TaskRow } from './tasks/task-store.ts';
 
 export interface TaskRun {
   task: TaskRow;

@@ -1,8 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { toJobError } from '../job-error.ts';
-import { emitStorageState } from './check-storage.ts';
-import { credentialsMissing } from './open-store.ts';
+import { credentialsMissing } from './access/open-store.ts';
+import { emitStorageState } from './checks/check-storage.ts';
 import { type DestinationRow, storageStore } from './storage-store.ts';
 
 /**

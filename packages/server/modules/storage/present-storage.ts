@@ -1,6 +1,6 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { DestinationRow } from './storage-store.ts';
-import type { TaskRow } from './task-store.ts';
+import type { TaskRow } from './tasks/task-store.ts';
 
 export type StorageView = DataOf<Operations['getStorageDestination']>;
 export type TaskView = DataOf<Operations['getStorageTask']>;

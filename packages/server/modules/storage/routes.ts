@@ -5,11 +5,11 @@ import { pageOf } from '../../platform/cursor.ts';
 import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
 import { createStorage, deleteStorage, updateStorage } from './change-storage.ts';
-import { checkStorage, recordCheck } from './check-storage.ts';
+import { checkStorage, recordCheck } from './checks/check-storage.ts';
 import type { OrphanObject, StorageContext } from './context.ts';
 import { presentStorage } from './present-storage.ts';
 import { type DestinationRow, destinationEtag, storageStore } from './storage-store.ts';
-import { taskHandlers } from './task-routes.ts';
+import { taskHandlers } from './tasks/task-routes.ts';
 
 /** A person waits in front of the form. */
 const listTimeoutMs = 8000;

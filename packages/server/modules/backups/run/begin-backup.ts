@@ -1,9 +1,9 @@
 import { later } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { admissionOf } from '../../jobs/index.ts';
-import { emitBackupEvent } from '../backup-events.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { emitBackupEvent } from '../events/backup-events.ts';
 import type { BackupJobData } from '../jobs.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { backupTimeoutMs } from './backup-timeout.ts';

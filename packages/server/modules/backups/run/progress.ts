@@ -1,8 +1,8 @@
 import { Problem } from '../../../platform/problem.ts';
 import { admissionOf, Superseded } from '../../jobs/index.ts';
-import { emitBackupEvent } from '../backup-events.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { emitBackupEvent } from '../events/backup-events.ts';
 import { loadBackup } from '../load-backup.ts';
 import { rangeStore } from './range-store.ts';
 

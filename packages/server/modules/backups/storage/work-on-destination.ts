@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { BackupsContext } from '../context.ts';
-import { backupsIn } from '../statistics-store.ts';
+import { backupsIn } from '../summaries/statistics-store.ts';
 
 /** Backups being made in a destination, and whatever reads those that lie there. */
 export async function workOnDestination(

@@ -1,9 +1,9 @@
-import type { RunningJob } from '../../platform/queue.ts';
-import { toJobError } from '../job-error.ts';
-import { admissionOf, runJob, Superseded, stallAfterMs } from '../jobs/index.ts';
-import type { StorageContext, TaskRun } from './context.ts';
-import { storageStore } from './storage-store.ts';
-import type { TaskResult } from './tables.ts';
+import type { RunningJob } from '../../../platform/queue.ts';
+import { toJobError } from '../../job-error.ts';
+import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
+import type { StorageContext, TaskRun } from '../context.ts';
+import { storageStore } from '../storage-store.ts';
+import type { TaskResult } from '../tables.ts';
 import { admitTasks } from './task-admission.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
 

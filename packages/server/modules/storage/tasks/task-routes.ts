@@ -1,11 +1,11 @@
 import { pathOf } from '@holdfast/contract';
-import type { Handlers } from '../../http/call.ts';
-import type { Caller } from '../../platform/principal.ts';
-import { Problem } from '../../platform/problem.ts';
-import type { StorageContext } from './context.ts';
-import { presentTask } from './present-storage.ts';
+import type { Handlers } from '../../../http/call.ts';
+import type { Caller } from '../../../platform/principal.ts';
+import { Problem } from '../../../platform/problem.ts';
+import type { StorageContext } from '../context.ts';
+import { presentTask } from '../present-storage.ts';
+import { storageStore } from '../storage-store.ts';
 import { startTask } from './start-task.ts';
-import { storageStore } from './storage-store.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
 
 /** Rescans, sweeps and migrations. */

@@ -1,9 +1,9 @@
-import { secondMs } from '../../platform/durations.ts';
-import type { PeriodicTask } from '../../platform/periodic.ts';
-import type { Platform } from '../../platform/platform.ts';
-import type { Queue } from '../../platform/queue.ts';
-import { admissionOf, admit, type JobKind, type JobRecord, jobKey, requeueLostWork } from '../jobs/index.ts';
-import { storageTaskJob } from './jobs.ts';
+import { secondMs } from '../../../platform/durations.ts';
+import type { PeriodicTask } from '../../../platform/periodic.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import type { Queue } from '../../../platform/queue.ts';
+import { admissionOf, admit, type JobKind, type JobRecord, jobKey, requeueLostWork } from '../../jobs/index.ts';
+import { storageTaskJob } from '../jobs.ts';
 import { taskTurns } from './task-store.ts';
 
 const requeueEveryMs = 5 * secondMs;

@@ -1,8 +1,8 @@
 import { and, desc, eq, inArray, lt, or, sql } from 'drizzle-orm';
-import type { Transaction } from '../../platform/database/database.ts';
-import type { TurnTable } from '../jobs/index.ts';
-import { isActiveOrganizationSql } from '../organizations/index.ts';
-import { storageTasks } from './tables.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { TurnTable } from '../../jobs/index.ts';
+import { isActiveOrganizationSql } from '../../organizations/index.ts';
+import { storageTasks } from '../tables.ts';
 
 export type TaskRow = typeof storageTasks.$inferSelect;
 

@@ -1,11 +1,11 @@
-import type { Transaction } from '../../platform/database/database.ts';
-import type { Outbox } from '../../platform/outbox.ts';
-import type { StoredError } from '../job-error.ts';
-import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
-import { type DestinationRow, presentStorageSummary } from '../storage/index.ts';
-import type { BackupRow } from './backup-store.ts';
-import { durationMs, formatBytes, formatDuration } from './present-backup.ts';
-import type { StoredAnomaly } from './tables.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { Outbox } from '../../../platform/outbox.ts';
+import type { StoredError } from '../../job-error.ts';
+import { type ProjectRow, presentProjectSummary } from '../../projects/index.ts';
+import { type DestinationRow, presentStorageSummary } from '../../storage/index.ts';
+import type { BackupRow } from '../backup-store.ts';
+import { durationMs, formatBytes, formatDuration } from '../present-backup.ts';
+import type { StoredAnomaly } from '../tables.ts';
 
 export interface BackupInEvent {
   row: BackupRow;

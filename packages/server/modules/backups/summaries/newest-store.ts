@@ -1,7 +1,7 @@
-import type { Transaction } from '../../platform/database/database.ts';
-import { firstIdAt } from '../../platform/ids.ts';
-import type { BackupRow } from './backup-store.ts';
-import type { StoredAnomaly } from './tables.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
+import type { BackupRow } from '../backup-store.ts';
+import type { StoredAnomaly } from '../tables.ts';
 
 /** What the newest backups of a project say about it. */
 export interface NewestBackups {

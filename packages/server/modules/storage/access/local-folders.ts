@@ -1,6 +1,6 @@
 import { copyFile, link, mkdir, readdir } from 'node:fs/promises';
 import { isAbsolute, join, normalize, relative, resolve } from 'node:path';
-import { invalid } from '../../platform/problem.ts';
+import { invalid } from '../../../platform/problem.ts';
 
 /** Names of the service's own files. Below an organization's folder they would do no harm, but nobody means that. */
 const isReserved = (name: string) => /^(postgres|master\.key)/i.test(name);

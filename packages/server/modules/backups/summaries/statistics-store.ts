@@ -1,8 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm';
-import type { Transaction } from '../../platform/database/database.ts';
-import type { ProjectStatistics } from '../projects/index.ts';
-import { type StorageUsage, storageStore } from '../storage/index.ts';
-import { backupCopies, backups, type JobStatus } from './tables.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { ProjectStatistics } from '../../projects/index.ts';
+import { type StorageUsage, storageStore } from '../../storage/index.ts';
+import { backupCopies, backups, type JobStatus } from '../tables.ts';
 
 /** What backups say about projects, destinations and the organization. All of it is read, nothing written. */
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
-import { followJob } from '../jobs/index.ts';
-import { backupStore } from './backup-store.ts';
-import type { BackupsContext } from './context.ts';
-import { presentProgress } from './present-backup.ts';
+import { followJob } from '../../jobs/index.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { presentProgress } from '../present-backup.ts';
 
 export async function followBackup(
   context: BackupsContext,

@@ -1,8 +1,8 @@
 import { type BlobStore, isEngineError, isSamePlace } from '@holdfast/engine';
-import { Problem } from '../../platform/problem.ts';
-import { toProblem } from '../job-error.ts';
-import type { StorageContext } from './context.ts';
-import { type DestinationRow, storageStore } from './storage-store.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { toProblem } from '../../job-error.ts';
+import type { StorageContext } from '../context.ts';
+import { type DestinationRow, storageStore } from '../storage-store.ts';
 
 const probeTimeoutMs = 30_000;
 /** Somebody waits; a record that stays silent counts as another place. */

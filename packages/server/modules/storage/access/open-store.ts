@@ -9,14 +9,14 @@ import {
   parseGcsKeyFile,
   type StoreNetwork,
 } from '@holdfast/engine';
-import type { Config } from '../../config.ts';
-import { privateAddressReason } from '../../platform/outbound/address-guard.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { createResolver } from '../../platform/outbound/resolve.ts';
-import { invalid } from '../../platform/problem.ts';
-import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { Config } from '../../../config.ts';
+import { privateAddressReason } from '../../../platform/outbound/address-guard.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { createResolver } from '../../../platform/outbound/resolve.ts';
+import { invalid } from '../../../platform/problem.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import type { DestinationRow, OpenableDestination } from '../storage-store.ts';
 import { linkFiles, localFolder, ownFolder } from './local-folders.ts';
-import type { DestinationRow, OpenableDestination } from './storage-store.ts';
 
 export interface AccessKeyPair {
   accessKeyId: string;

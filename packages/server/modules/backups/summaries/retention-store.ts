@@ -1,7 +1,7 @@
-import type { Transaction } from '../../platform/database/database.ts';
-import { taskStore } from '../storage/index.ts';
-import type { BackupRow } from './backup-store.ts';
-import { scopeOf } from './scope.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { taskStore } from '../../storage/index.ts';
+import type { BackupRow } from '../backup-store.ts';
+import { scopeOf } from '../scope.ts';
 
 /** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
 const candidatesMax = 50_000;

@@ -1,14 +1,14 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { type BlobStore, EngineError, probeStore } from '@holdfast/engine';
-import type { Clock } from '../../platform/clock.ts';
-import type { Transaction } from '../../platform/database/database.ts';
-import { defined } from '../../platform/defined.ts';
-import type { Platform } from '../../platform/platform.ts';
-import { type StoredError, toJobError } from '../job-error.ts';
-import type { StorageContext } from './context.ts';
-import type { StoreOpener } from './open-store.ts';
-import { presentStorageSummary } from './present-storage.ts';
-import { type DestinationRow, type NewDestination, type OpenableDestination, storageStore } from './storage-store.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { defined } from '../../../platform/defined.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { type StoredError, toJobError } from '../../job-error.ts';
+import type { StoreOpener } from '../access/open-store.ts';
+import type { StorageContext } from '../context.ts';
+import { presentStorageSummary } from '../present-storage.ts';
+import { type DestinationRow, type NewDestination, type OpenableDestination, storageStore } from '../storage-store.ts';
 
 export type StorageTest = DataOf<Operations['testStorageDestination']>;
 export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };

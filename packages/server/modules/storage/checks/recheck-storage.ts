@@ -1,14 +1,14 @@
 import { type BlobStore, backupsPrefix } from '@holdfast/engine';
-import type { Database } from '../../platform/database/database.ts';
-import { later, minuteMs, secondMs } from '../../platform/durations.ts';
-import type { PeriodicTask } from '../../platform/periodic.ts';
-import type { RunningJob } from '../../platform/queue.ts';
-import { toJobError } from '../job-error.ts';
+import type { Database } from '../../../platform/database/database.ts';
+import { later, minuteMs, secondMs } from '../../../platform/durations.ts';
+import type { PeriodicTask } from '../../../platform/periodic.ts';
+import type { RunningJob } from '../../../platform/queue.ts';
+import { toJobError } from '../../job-error.ts';
+import { identifyPlace } from '../access/places.ts';
+import type { DefaultStorage, StorageContext } from '../context.ts';
+import { checkStorageJob } from '../jobs.ts';
+import { type DestinationRow, storageStore } from '../storage-store.ts';
 import { checkStorage, recordCheck, type StorageCheck } from './check-storage.ts';
-import type { DefaultStorage, StorageContext } from './context.ts';
-import { checkStorageJob } from './jobs.ts';
-import { identifyPlace } from './places.ts';
-import { type DestinationRow, storageStore } from './storage-store.ts';
 
 const everyMs = minuteMs;
 const dueAfterMs = 10 * minuteMs;

@@ -1,9 +1,9 @@
-import type { Transaction } from '../../platform/database/database.ts';
-import type { Caller } from '../../platform/principal.ts';
-import { invalid, Problem } from '../../platform/problem.ts';
-import type { StorageContext } from './context.ts';
-import { requireOtherPlace } from './places.ts';
-import { type DestinationRow, storageStore } from './storage-store.ts';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { Caller } from '../../../platform/principal.ts';
+import { invalid, Problem } from '../../../platform/problem.ts';
+import { requireOtherPlace } from '../access/places.ts';
+import type { StorageContext } from '../context.ts';
+import { type DestinationRow, storageStore } from '../storage-store.ts';
 import { admitTasks } from './task-admission.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
 
