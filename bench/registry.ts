@@ -10,6 +10,7 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   webhooks: async () => (await import('./webhooks.ts')).webhooksBench,
   workers: async () => (await import('./workers.ts')).workersBench,
   responsive: async () => (await import('./responsive.ts')).responsiveBench,
+  noisy: async () => (await import('./noisy.ts')).noisyBench,
   schedules: async () => (await import('./schedules.ts')).schedulesBench,
   lists: async () => (await import('./lists.ts')).listsBench,
   http: async () => (await import('./http/http.ts')).httpBench,

@@ -1,3 +1,4 @@
+import { importPath } from './foreign-file.ts';
 import type { World } from './world.ts';
 import { pause } from './world.ts';
 
@@ -24,8 +25,6 @@ export interface Kind {
 const pick = (all: readonly string[], index: number) => all[index % all.length] as string;
 const isOver = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
 
-/** Where the file for the imports lies, in the bucket of everybody. */
-export const importPath = 'foreign/backup.json';
 /** A collection with a single document. */
 export const tinyCollection = 'tiny';
 

@@ -1,12 +1,11 @@
 import { createClient } from '@holdfast/contract/client';
-import { createS3Store } from '@holdfast/engine';
 import { fillFast } from '@holdfast/sandbox';
-import { importPath, kinds, raceKind, tinyCollection } from './fairness-kinds.ts';
+import { kinds, raceKind, tinyCollection } from './fairness-kinds.ts';
+import { putForeignFile } from './foreign-file.ts';
 import { bucketAt, createWorld, database, pause, projectAt, type World } from './world.ts';
 
 const projects = 20;
 const documents = 20_000;
-const importedDocuments = 5000;
 /** Starting a backup, looking at it every so often: what measuring itself may cost. */
 const slackMs = 1000;
 
@@ -21,6 +20,7 @@ export async function chaosFairness({ queued }: { queued: number }): Promise<boo
   try {
     const neighbour = await secondOrganization(world);
     await putForeignFile(world);
+    fillFast(world.firestore.control.database(database), { collection: tinyCollection, documents: 1 });
     const areKindsFair = await fairnessOfKinds(world, neighbour, queued);
     const aloneMs = await backUp(neighbour.client, neighbour.projectId);
     const ids = await manyProjects(world);
@@ -79,18 +79,6 @@ async function fairnessOfKinds(
     console.log(JSON.stringify({ name: 'chaos fairness', ...result }));
   }
   return areFair;
-}
-
-/** For the imports: a file of the single-file format, and for the removals a collection of one document. */
-async function putForeignFile({ s3, firestore }: World): Promise<void> {
-  fillFast(firestore.control.database(database), { collection: tinyCollection, documents: 1 });
-  const users = Object.fromEntries(
-    Array.from({ length: importedDocuments }, (_, index) => [`u${index}`, { name: `User ${index}`, index }]),
-  );
-  const { bucket, endpoint, region, credentials } = bucketAt(s3);
-  const store = await createS3Store({ kind: 's3', bucket, endpoint, region, forcePathStyle: true, credentials });
-  await store.put(importPath, Buffer.from(JSON.stringify({ users })));
-  await store.close();
 }
 
 async function completedBackup(client: World['client'], projectId: string): Promise<string> {

@@ -10,6 +10,7 @@ import { servePages } from './modules/system/pages.ts';
 import { systemHandlers } from './modules/system/routes.ts';
 import { Changes } from './platform/changes.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
+import { CpuTurns } from './platform/cpu-turns.ts';
 import { Cursors } from './platform/cursor.ts';
 import { connectDatabase } from './platform/database/database.ts';
 import { startEmbeddedPostgres } from './platform/database/embedded-postgres.ts';
@@ -102,6 +103,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     keyring,
     outbox: new Outbox(clock, ids),
     cursors: new Cursors(keyring.derive('cursors')),
+    cpuTurns: new CpuTurns(),
     outbound: createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS, ...overrides.outbound }),
     baseUrl: () => config.BASE_URL ?? address.value,
   };

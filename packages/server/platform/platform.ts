@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import type { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
+import type { CpuTurns } from './cpu-turns.ts';
 import type { Cursors } from './cursor.ts';
 import type { Database } from './database/database.ts';
 import type { Ids } from './ids.ts';
@@ -23,6 +24,8 @@ export interface Platform {
   readonly outbox: Outbox;
   readonly keyring: Keyring;
   readonly cursors: Cursors;
+  /** For whatever computes for long while others wait for answers. */
+  readonly cpuTurns: CpuTurns;
   /** The way to addresses that customers name. */
   readonly outbound: Outbound;
   /** The address people use, without a slash at the end. Known once the socket listens. */

@@ -2,10 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { CallersOptions } from './callers.ts';
 
 /** Several callers, each asking for one page after the other; tells how long each answer took. */
-const { url, headers, callers, pauseMs } = workerData as CallersOptions;
+const { url, identities, callers, pauseMs } = workerData as CallersOptions;
 let latencies: number[] = [];
 
-async function ask(): Promise<void> {
+async function ask(headers: Record<string, string>): Promise<void> {
   const startedAtMs = performance.now();
   const response = await fetch(url, { headers });
   await response.arrayBuffer();
@@ -18,11 +18,13 @@ parentPort?.on('message', () => {
   latencies = [];
 });
 
-async function keepAsking(): Promise<never> {
+async function keepAsking(headers: Record<string, string>): Promise<never> {
   for (;;) {
-    await ask();
+    await ask(headers);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
-await Promise.all(Array.from({ length: callers }, keepAsking));
+await Promise.all(
+  Array.from({ length: callers }, (_, index) => keepAsking(identities[index % identities.length] ?? {})),
+);

@@ -4,7 +4,8 @@ import type { Cluster, Session } from './cluster.ts';
 
 export interface CallersOptions {
   url: string;
-  headers: Record<string, string>;
+  /** The headers each caller sends; they are dealt out in turn. */
+  identities: readonly Record<string, string>[];
   callers: number;
   pauseMs: number;
 }
@@ -23,7 +24,7 @@ export class Callers {
     { callers, pauseMs }: Pick<CallersOptions, 'callers' | 'pauseMs'>,
   ) {
     const headers = { authorization: `Bearer ${session.token}`, 'x-organization-id': session.organizationId };
-    return new Callers({ url: `${cluster.address}/api/v1/backups`, headers, callers, pauseMs });
+    return new Callers({ url: `${cluster.address}/api/v1/backups`, identities: [headers], callers, pauseMs });
   }
 
   /** How long each answer took, in milliseconds, since the last time this was asked. */

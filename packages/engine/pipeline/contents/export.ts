@@ -27,4 +27,5 @@ export async function* exportLines(
   }
 }
 
-const chunkCharacters = 256 * 1024;
+/** Some milliseconds of work: between two chunks the caller may let others have the thread. */
+const chunkCharacters = 64 * 1024;

@@ -25,7 +25,41 @@ type Work = Pick<Platform, 'clock' | 'database' | 'queue'>;
  * organization comes before the second of another. Runs after anything that makes or frees a place, and again and again by
  * the clock; doing so once too often is harmless.
  */
-export async function admit<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Promise<number> {
+export function admit<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Promise<number> {
+  const looks = looksOf.get(work.database) ?? new Map<string, SharedLook>();
+  looksOf.set(work.database, looks);
+  const look = looks.get(kind.name) ?? new SharedLook();
+  looks.set(kind.name, look);
+  return look.ask(() => admitAll(work, kind));
+}
+
+const looksOf = new WeakMap<Work['database'], Map<string, SharedLook>>();
+
+/** Whoever asks while a look is under way shares the next one: a burst of calls holds one connection, not one each. */
+class SharedLook {
+  #running: Promise<number> | undefined;
+  #next: Promise<number> | undefined;
+
+  ask(look: () => Promise<number>): Promise<number> {
+    if (!this.#running) return this.#begin(look);
+    this.#next ??= this.#running.then(nothing, nothing).then(() => {
+      this.#next = undefined;
+      return this.#begin(look);
+    });
+    return this.#next;
+  }
+
+  #begin(look: () => Promise<number>): Promise<number> {
+    this.#running = look().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+}
+
+function nothing(): void {}
+
+async function admitAll<Row extends JobRecord>(work: Work, kind: JobKind<Row>): Promise<number> {
   for (let admitted = 0; ; ) {
     const some = await admitSome(work, kind);
     admitted += some;

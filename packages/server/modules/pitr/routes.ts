@@ -108,7 +108,8 @@ function viewHandlers(context: PitrContext): Handlers {
         const position = cursor === undefined ? undefined : (JSON.parse(cursor) as DiffPosition);
         const organizationId = organization.id;
         const other = await otherSide(context, { organizationId, projectId, at: against, signal }, position);
-        const request = { against, collection, limit, position, signal };
+        const turn = () => context.backups.platform.cpuTurns.take(organizationId);
+        const request = { against, collection, limit, position, signal, turn };
         const { data, next } = await diffView(view, other, request);
         return { data, nextCursor: next && cursors.write('pitr-diff', bound, JSON.stringify(next)) };
       }),

@@ -3,6 +3,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { minuteMs, secondMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
+import { Places } from '../places.ts';
 import { Problem } from '../problem.ts';
 import { Notices } from './notices.ts';
 import { ReadLanes } from './read-lanes.ts';
@@ -74,6 +75,8 @@ export function connectDatabase(options: DatabaseOptions): Database {
     // What a transaction asks first travels right behind its begin instead of waiting for the answer to it.
     pipeline: true,
   } as pg.PoolConfig);
+  // Whatever an organization does at once, half of the connections are for others.
+  const places = new Places(Math.max(1, Math.floor(options.poolSize / 2)));
   const onBroken = (error: Error) => options.log.warn({ err: error }, 'an idle database connection broke');
   pool.on('error', onBroken);
   const lanes = new ReadLanes(connection, onBroken);
@@ -90,7 +93,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
       requireIdentifier(organizationId);
       refuseNested();
       const begin = `begin; set local role holdfast_tenant; set local holdfast.organization_id = '${organizationId}'`;
-      return repeatedly(() => transact(pool, begin, organizationId, work));
+      return repeatedly(() => places.run(organizationId, () => transact(pool, begin, organizationId, work)));
     },
     system: (work) => {
       refuseNested();

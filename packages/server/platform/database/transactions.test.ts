@@ -33,6 +33,27 @@ test('a handle kept longer than its transaction throws instead of running in the
   });
 });
 
+test('whatever one organization does at once, another gets a connection', async () => {
+  const { database } = app.platform;
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let begun = 0;
+  const busy = Array.from({ length: 30 }, () =>
+    database.tenant('org_A', async () => {
+      begun += 1;
+      await ended;
+    }),
+  );
+  // Half of the eight connections of a test's service.
+  await expect.poll(() => begun).toBe(4);
+  expect(await database.tenant('org_B', async ({ client }) => (await client.query('select 1')).rowCount)).toBe(1);
+  end();
+  await Promise.all(busy);
+  expect(begun).toBe(30);
+});
+
 test('a transaction inside a transaction is refused, because each could wait for the other', async () => {
   const { database } = app.platform;
   const nested = database.system(() => database.system(async () => 1));

@@ -34,7 +34,10 @@ export interface DiffRequest {
   signal: AbortSignal;
 }
 
-type PageRequest = Pick<DiffRequest, 'against' | 'collection' | 'limit' | 'position' | 'signal'>;
+type PageRequest = Pick<DiffRequest, 'against' | 'collection' | 'limit' | 'position' | 'signal'> & {
+  /** Resolves when the next few milliseconds of comparing may begin. */
+  turn(): Promise<void>;
+};
 
 export interface DiffPosition {
   after: string;
@@ -78,7 +81,8 @@ export async function diffBackup(context: BackupsContext, request: DiffRequest):
             signal,
           )
         : await openBackup(context, organizationId, request.against, signal);
-    return await diffView(view, other, request, scope);
+    const turn = () => context.platform.cpuTurns.take(organizationId);
+    return await diffView(view, other, { ...request, turn }, scope);
   } finally {
     await chain.close();
   }
@@ -163,10 +167,15 @@ class TimeIsUp extends Error {
 }
 
 /** A side asks for more only when all it gave is compared, so between two batches is the place to stop. */
-async function* within(records: AsyncIterable<RecordBatch>, deadlineMs: number): AsyncGenerator<RecordBatch> {
+async function* within(
+  records: AsyncIterable<RecordBatch>,
+  deadlineMs: number,
+  turn: () => Promise<void>,
+): AsyncGenerator<RecordBatch> {
   let through: string | undefined;
   for await (const batch of records) {
     if (through !== undefined && performance.now() > deadlineMs) throw new TimeIsUp(through);
+    await turn();
     yield batch;
     through = batch.lastPath;
   }
@@ -176,15 +185,15 @@ async function readPage(
   view: View,
   other: OtherSide,
   scope: Scope,
-  { limit, position, against, signal }: PageRequest,
+  { limit, position, against, signal, turn }: PageRequest,
 ): Promise<{ data: Diff; through: string | null }> {
   const data: Diff = { against, added: [], removed: [], changed: [] };
   const deadlineMs = performance.now() + pageMs;
   const after = position?.after;
   const here = view.records({ scope, ...(after === undefined ? {} : { after }) }, { signal });
   const changes = diffSides(
-    { database: view.database, records: within(here, deadlineMs) },
-    { database: other.database, records: within(other.records(scope, after), deadlineMs) },
+    { database: view.database, records: within(here, deadlineMs, turn) },
+    { database: other.database, records: within(other.records(scope, after), deadlineMs, turn) },
   );
   let count = 0;
   let bytes = 0;

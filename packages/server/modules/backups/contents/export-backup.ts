@@ -21,7 +21,8 @@ export async function exportBackup(
     const scope = narrowScope(chain.readers.at(-1)!.body.scope, collection);
     const lines = scope ? exportLines(view, collection === undefined ? {} : { scope }, { signal }) : nothing();
     const first = await lines.next();
-    const stream = Readable.from(continued(first, lines), { objectMode: false });
+    const turn = () => context.platform.cpuTurns.take(organizationId);
+    const stream = Readable.from(continued(first, lines, turn), { objectMode: false });
     stream.once('close', () => {
       // A generator that was never asked runs no finally of its own.
       void lines.return(undefined);
@@ -38,8 +39,14 @@ export async function exportBackup(
 
 async function* nothing(): AsyncGenerator<string> {}
 
-async function* continued(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  if (first.done) return;
-  yield first.value;
-  yield* rest;
+/** Whoever reads fast must not keep the thread to themselves. */
+async function* continued(
+  first: IteratorResult<string>,
+  rest: AsyncGenerator<string>,
+  turn: () => Promise<void>,
+): AsyncGenerator<string> {
+  for (let piece = first; !piece.done; piece = await rest.next()) {
+    yield piece.value;
+    await turn();
+  }
 }

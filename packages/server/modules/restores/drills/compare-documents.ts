@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DrillReport } from '@holdfast/contract';
 import { canonicalFields, comparePaths, documentContent, type RecordBatch, readRecords } from '@holdfast/engine';
 
@@ -9,6 +10,8 @@ export interface Document {
   readonly body: Uint8Array;
 }
 
+/** Some milliseconds of hashing; then whoever else needs the thread has it. */
+const comparedAtOnce = 128;
 const sampleMax = 100;
 /** A path can be long, and the sample is signed and kept. */
 const sampleBytesMax = 16 * 1024;
@@ -30,7 +33,9 @@ export class Comparison {
     const there = restored[Symbol.asyncIterator]();
     try {
       let next = await there.next();
+      let compared = 0;
       for await (const document of expected) {
+        if (++compared % comparedAtOnce === 0) await nextTurn();
         for (; !next.done && comparePaths(next.value.path, document.path) < 0; next = await there.next())
           this.#unexpected(next.value);
         if (next.done || next.value.path !== document.path) this.#missing(document);

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { Wake } from '@holdfast/engine';
 import type { Agent } from 'undici';
 import type { Clock } from '../../../platform/clock.ts';
@@ -24,6 +24,7 @@ const finishBatchMax = 200;
 /** When the database does not take outcomes, no more is sent than can be remembered. */
 const unwrittenMax = 2000;
 const troubleMs = 500;
+const begunAtOnce = 8;
 
 export interface SenderOptions {
   queue: DeliveryQueue;
@@ -100,7 +101,11 @@ export class Sender {
     if (total <= 0) return 0;
     try {
       const claimed = await this.#options.queue.claim(this.#options.clock.now(), { total, ...this.#slots.room() });
-      for (const delivery of claimed) this.#hold(delivery);
+      for (const [index, delivery] of claimed.entries()) {
+        // Each is rendered and signed on the thread that answers calls.
+        if (index % begunAtOnce === begunAtOnce - 1) await nextTurn();
+        this.#hold(delivery);
+      }
       return claimed.length;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'deliveries could not be claimed; trying again');

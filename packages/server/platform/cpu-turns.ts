@@ -1,0 +1,46 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+
+/** However long a slice took, nobody rests longer after it. */
+const restMsMax = 8;
+
+/**
+ * Work that computes for long on the thread that answers calls, such as an export, does so in slices, one at a time.
+ * Organizations take turns, and after each slice the thread is free for as long as the slice took: many exports of one
+ * organization together use half of the thread at most, and keep no call waiting for longer than a slice.
+ */
+export class CpuTurns {
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #isRunning = false;
+
+  /** Resolves when the next slice, of a few milliseconds, may be computed. */
+  take(organizationId: string): Promise<void> {
+    return new Promise((resolve) => {
+      const own = this.#waiting.get(organizationId);
+      if (own) own.push(resolve);
+      else this.#waiting.set(organizationId, [resolve]);
+      if (!this.#isRunning) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    for (let begin = this.#next(); begin !== undefined; begin = this.#next()) {
+      const startedMs = performance.now();
+      begin();
+      // What follows from the promise runs before this.
+      await nextTurn();
+      await sleep(Math.min(restMsMax, performance.now() - startedMs));
+    }
+    this.#isRunning = false;
+  }
+
+  #next(): (() => void) | undefined {
+    for (const [organizationId, own] of this.#waiting) {
+      this.#waiting.delete(organizationId);
+      const begin = own.shift();
+      if (own.length > 0) this.#waiting.set(organizationId, own);
+      return begin;
+    }
+    return undefined;
+  }
+}
