@@ -1,6 +1,8 @@
-import type { JsonFields, JsonValue } from '../format/document-json.ts';
+import { encodeDocument, type JsonFields, type JsonValue } from '../format/document-json.ts';
 import { malformed, ProtobufReader } from '../format/protobuf.ts';
+import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { instantFromParts } from '../ports/instant.ts';
+import { recordKind } from '../ports/record.ts';
 import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.ts';
 
 /**
@@ -11,23 +13,33 @@ import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.t
  */
 const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24 } as const;
 
-export interface Entity {
+interface Entity {
   readonly path: string;
   readonly fields: JsonFields;
 }
 
-export function decodeEntity(bytes: Uint8Array, database: string): Entity {
+/** Firestore's documents are nested twenty levels deep at most. */
+const depthMax = 100;
+
+/** The document of an entity, as it is imported into a database. Exports carry no times. */
+export function entityRecord(bytes: Uint8Array, database: string): UnsortedRecord {
+  const { path, fields } = decodeEntity(bytes, database);
+  return { kind: recordKind.put, path, body: encodeDocument({ name: `${database}/documents/${path}`, fields }) };
+}
+
+function decodeEntity(bytes: Uint8Array, database: string): Entity {
   const fields = [...wireFields(new ProtobufReader(bytes))];
   const key = fields.find(({ number }) => number === 13);
   if (key === undefined) throw malformed();
   const { app, path } = readKey(key.inside);
-  return { path, fields: readProperties(fields, { app, database }) };
+  return { path, fields: readProperties(fields, { app, database, depth: 0 }) };
 }
 
 /** References of the same app are references into the database that is being imported. */
 interface ReferenceContext {
   readonly app: string;
   readonly database: string;
+  readonly depth: number;
 }
 
 function readKey(reader: ProtobufReader): { app: string; path: string } {
@@ -116,7 +128,8 @@ function readString(inside: ProtobufReader, means: number, context: ReferenceCon
   if (means === meaning.blob || means === meaning.byteString)
     return { bytesValue: Buffer.from(insideBytes(inside)).toString('base64') };
   if (means !== meaning.entity) return { stringValue: textOf(inside) };
-  const fields = readProperties([...wireFields(inside)], context);
+  if (context.depth >= depthMax) throw malformed();
+  const fields = readProperties([...wireFields(inside)], { ...context, depth: context.depth + 1 });
   return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
 }
 

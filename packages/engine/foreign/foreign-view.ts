@@ -1,10 +1,15 @@
 import { type SortOptions, sortRecords, type UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { View } from '../pipeline/view/view.ts';
-import type { BlobStore } from '../ports/blob-store.ts';
-import { findManagedExport, readManagedExport } from './managed-export.ts';
-import { readVersion1Json } from './version1-json.ts';
+import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
+import { EngineError } from '../ports/errors.ts';
+import { findManagedExport, readExportRecords } from './managed-export.ts';
+import { readInThread } from './reading-thread.ts';
 
 export type ForeignFormat = 'firestore-export' | 'json';
+
+const pieceBytes = 1024 * 1024;
+/** Version 1 read its file in one piece; it never wrote larger ones. */
+const fileBytesMax = 1024 * 1024 * 1024;
 
 export interface ForeignViewOptions extends SortOptions {
   readonly store: BlobStore;
@@ -18,14 +23,21 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
   return new View(options.database, await sortRecords(await recordsOf(options), options));
 }
 
-async function recordsOf({
-  store,
-  path,
-  format,
-  database,
-  signal,
-}: ForeignViewOptions): Promise<AsyncIterable<UnsortedRecord>> {
+async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<UnsortedRecord>> {
+  const { store, path, format, database, signal } = options;
   const call = signal ? { signal } : {};
-  if (format === 'json') return readVersion1Json(store, path, database, call);
-  return readManagedExport(store, await findManagedExport(store, path, call), database, call);
+  const pieces =
+    format === 'json'
+      ? readPieces(store, path, call)
+      : readExportRecords(store, await findManagedExport(store, path, call), call);
+  return readInThread({ format, key: path, database }, pieces, signal);
+}
+
+async function* readPieces(store: BlobStore, key: string, options: CallOptions): AsyncGenerator<Uint8Array> {
+  const info = await store.head(key, options);
+  if (!info) throw new EngineError('STORAGE_NOT_FOUND', `There is no file ${key}.`);
+  if (info.size > fileBytesMax)
+    throw new EngineError('VALIDATION_ERROR', `${key} has more than ${fileBytesMax} bytes.`);
+  for (let offset = 0; offset < info.size; offset += pieceBytes)
+    yield await store.getRange(key, offset, Math.min(pieceBytes, info.size - offset), options);
 }

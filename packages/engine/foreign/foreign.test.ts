@@ -132,7 +132,7 @@ test('a number of absurd length is refused', async () => {
   await harness.store.put('absurd.json', new TextEncoder().encode(text));
   await expect(open('json', 'absurd.json')).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
-    message: expect.stringContaining('100000 digits'),
+    message: expect.stringContaining('digits'),
   });
 });
 

@@ -12,7 +12,7 @@ export const fragmentType = { padding: 0, full: 1, first: 2, middle: 3, last: 4 
 
 const blocksPerRead = 64;
 /** Firestore's documents are at most 1 MiB; an entity of several times that is no document. */
-const recordBytesMax = 16 * 1024 * 1024;
+const recordBytesMax = 4 * 1024 * 1024;
 
 /** The records of a log that lies in a store, read in pieces of some MiB. Anything that is not whole is an error. */
 export async function* readLogRecords(

@@ -1,10 +1,16 @@
-import { encodeDocument } from '../format/document-json.ts';
-import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import type { BlobInfo, BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
-import { recordKind } from '../ports/record.ts';
-import { decodeEntity } from './entity.ts';
 import { readLogRecords } from './leveldb-log.ts';
+
+const batchBytes = 1024 * 1024;
+const batchRecordsMax = 10_000;
+export interface ExportLimits {
+  readonly files: number;
+  /** Of the files that say what an export is made of; those of the largest exports have some MiB. */
+  readonly metadataBytes: number;
+}
+
+const limitsDefault: ExportLimits = { files: 100_000, metadataBytes: 64 * 1024 * 1024 };
 
 /** The files of a managed export folder. */
 export interface ManagedExport {
@@ -20,6 +26,7 @@ export async function findManagedExport(
   store: BlobStore,
   path: string,
   options: CallOptions = {},
+  limits = limitsDefault,
 ): Promise<ManagedExport> {
   const folder = path.endsWith('.overall_export_metadata')
     ? path.slice(0, path.lastIndexOf('/') + 1)
@@ -27,7 +34,9 @@ export async function findManagedExport(
   const outputs: BlobInfo[] = [];
   const metadata: BlobInfo[] = [];
   const overall: BlobInfo[] = [];
+  let files = 0;
   for await (const info of store.list(folder === '/' ? '' : folder, options)) {
+    if (++files > limits.files) throw tooLarge(path, `more than ${limits.files} files`);
     if (/(^|\/)output-\d+$/.test(info.key)) outputs.push(info);
     else if (info.key.endsWith('.overall_export_metadata')) overall.push(info);
     else if (info.key.endsWith('.export_metadata')) metadata.push(info);
@@ -37,11 +46,17 @@ export async function findManagedExport(
       'VALIDATION_ERROR',
       `There is no finished export at ${path}: its overall metadata is missing.`,
     );
+  const metadataBytes = [...overall, ...metadata].reduce((sum, { size }) => sum + size, 0);
+  if (metadataBytes > limits.metadataBytes) throw tooLarge(path, `${metadataBytes} bytes of metadata`);
   for (const info of overall) await assertWhole(store, info, options);
   if (metadata.length === 0)
     throw new EngineError('INTEGRITY_ERROR', `The export at ${path} has no metadata of its files.`);
   for (const info of metadata) await assertOutputs(store, info, outputs, options);
   return { folder, outputs };
+}
+
+function tooLarge(path: string, reason: string): EngineError {
+  return new EngineError('VALIDATION_ERROR', `The export at ${path} has ${reason}.`, { details: { isTooLarge: true } });
 }
 
 /** A file of that name is not enough: it must be a log, and hold something. */
@@ -72,18 +87,23 @@ async function assertOutputs(
     throw new EngineError('INTEGRITY_ERROR', `The export misses ${missing.slice(0, 5).join(', ')}.`);
 }
 
-/** The export's documents under the names of `database`, in the order of the files. Exports carry no times. */
-export async function* readManagedExport(
+/** The records of the export's files, a few at a time. */
+export async function* readExportRecords(
   store: BlobStore,
   { outputs }: ManagedExport,
-  database: string,
   options: CallOptions = {},
-): AsyncGenerator<UnsortedRecord> {
-  for (const { key, size } of outputs) {
-    throwIfCancelled(options.signal);
+): AsyncGenerator<Uint8Array[]> {
+  let batch: Uint8Array[] = [];
+  let bytes = 0;
+  for (const { key, size } of outputs)
     for await (const record of readLogRecords(store, key, size, options)) {
-      const { path, fields } = decodeEntity(record, database);
-      yield { kind: recordKind.put, path, body: encodeDocument({ name: `${database}/documents/${path}`, fields }) };
+      throwIfCancelled(options.signal);
+      batch.push(record);
+      bytes += record.length;
+      if (bytes < batchBytes && batch.length < batchRecordsMax) continue;
+      yield batch;
+      batch = [];
+      bytes = 0;
     }
-  }
+  if (batch.length > 0) yield batch;
 }

@@ -1,34 +1,12 @@
 import type { JsonValue } from '../format/document-json.ts';
 import { EngineError } from '../ports/errors.ts';
 import { instantFromParts, parseInstant } from '../ports/instant.ts';
+import { WholeNumber } from './json-reader.ts';
 
 export type PlainObject = Record<string, unknown>;
 
 export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WholeNumber);
-}
-
-/** A whole number as it stood in the text, so that none above 2^53 is rounded. */
-class WholeNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/** The longest double, written out to its last digit, is shorter; more digits only cost time. */
-const numberLengthMax = 1100;
-
-export function parseKeepingIntegers(text: string): unknown {
-  type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
-  const reviver: Reviver = (_key, value, { source }) => {
-    if (typeof value !== 'number' || source === undefined) return value;
-    if (source.length > numberLengthMax)
-      throw new EngineError('VALIDATION_ERROR', `A number of ${source.length} digits is no number of a document.`);
-    return /^-?\d+$/.test(source) && source !== '-0' ? new WholeNumber(source) : value;
-  };
-  return (JSON.parse as (source: string, reviver: Reviver) => unknown)(text, reviver);
 }
 
 /** Plain JSON as a typed value; the tags that exporters used for what JSON cannot say are understood. */

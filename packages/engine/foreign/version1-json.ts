@@ -1,12 +1,8 @@
-import { encodeDocument, type JsonFields } from '../format/document-json.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
-import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError } from '../ports/errors.ts';
-import { recordKind } from '../ports/record.ts';
-import { isPlainObject, type PlainObject, parseKeepingIntegers, typedValue } from './plain-json.ts';
-
-/** Version 1 wrote one file and read it in one piece; it never wrote larger ones. */
-const fileBytesMax = 256 * 1024 * 1024;
+import { type ByteSource, JsonReader } from './json-reader.ts';
+import { isPlainObject, type PlainObject } from './plain-json.ts';
+import { alwaysCollections, collectionsIn, documentIn, pathBelow } from './version1-document.ts';
 
 /**
  * The single file of version 1: collections hold documents by id, documents hold fields and collections again. The
@@ -16,93 +12,118 @@ const fileBytesMax = 256 * 1024 * 1024;
  *     {"__collections__": {"users": {…}}}, {"collections": {"users": {…}}}
  *     {"collections": {"users": {"documents": {"ada": {"data": {…}, "collections": {…}}}}}}
  *     {"collections": [{"id": "users", "documents": [{"id": "ada", "data": {…}, "subcollections": […]}]}]}
+ *
+ * It is walked as its bytes come; one document at a time is held. What could be read in two ways is refused.
  */
-export async function* readVersion1Json(
-  store: BlobStore,
-  key: string,
-  database: string,
-  options: CallOptions = {},
-): AsyncGenerator<UnsortedRecord> {
-  const bytes = await store.get(key, { ...options, bytesMax: fileBytesMax });
-  const root = parse(bytes, key);
-  const collections = root.__collections__ ?? root.collections ?? withoutHeader(root);
-  yield* readCollections(collections, '', database);
+export function* readVersion1Json(source: ByteSource, key: string, database: string): Generator<UnsortedRecord> {
+  const walk = new Walk(new JsonReader(source, key), key, database);
+  yield* walk.file();
 }
 
-function parse(bytes: Uint8Array, key: string): PlainObject {
-  try {
-    const root = parseKeepingIntegers(Buffer.from(bytes).toString('utf8'));
-    if (isPlainObject(root)) return root;
-  } catch (cause) {
-    if (cause instanceof EngineError) throw cause;
-    throw new EngineError('VALIDATION_ERROR', `${key} is not readable as JSON; it may be cut short.`, { cause });
-  }
-  throw new EngineError('VALIDATION_ERROR', `${key} holds no collections.`);
-}
-
-/** Without a key that says where the collections are, everything that looks like one is one. */
-function withoutHeader(root: PlainObject): PlainObject {
-  return Object.fromEntries(
-    Object.entries(root).filter(([name, value]) => isPlainObject(value) && !headerKeys.has(name)),
-  );
-}
-
+/** What says something about the file, or about a collection, and is not part of it. */
 const headerKeys = new Set(['metadata', 'meta', 'info', '__metadata__']);
-const collectionKeys = ['__collections__', 'collections', 'subcollections', 'subCollections'];
 
-function* readCollections(given: unknown, parent: string, database: string): Generator<UnsortedRecord> {
-  for (const [id, collection] of entriesOf(given, parent || 'the file')) {
-    // Some writers name subcollections by their whole path.
-    const path = parent === '' || id.startsWith(`${parent}/`) ? id : `${parent}/${id}`;
-    const documents =
-      isPlainObject(collection) && isContainer(collection.documents) ? collection.documents : collection;
-    for (const [documentId, document] of entriesOf(documents, path))
-      yield* readDocument(`${path}/${documentId}`, document, database);
+class Walk {
+  readonly #json: JsonReader;
+  readonly #key: string;
+  readonly #database: string;
+
+  constructor(json: JsonReader, key: string, database: string) {
+    this.#json = json;
+    this.#key = key;
+    this.#database = database;
   }
-}
 
-function* readDocument(path: string, document: unknown, database: string): Generator<UnsortedRecord> {
-  if (!isPlainObject(document)) throw new EngineError('VALIDATION_ERROR', `${path} is not a document.`);
-  const isWrapped = isPlainObject(document.data) && Object.keys(document).every((key) => wrapperKeys.has(key));
-  const content = isWrapped ? (document.data as PlainObject) : document;
-  const nested = collectionKeys.filter(
-    (key) => isContainer(document[key]) && (isWrapped || key === '__collections__' || key === 'subCollections'),
-  );
-  const fields = Object.create(null) as Record<string, JsonFields[string]>;
-  for (const [name, value] of Object.entries(content)) {
-    if (!isWrapped && nested.includes(name)) continue;
-    fields[name] = typedValue(value, database);
+  /** Without a key that says where the collections are, everything that looks like one is one. */
+  *file(): Generator<UnsortedRecord> {
+    if (!this.#json.isObject) throw invalid(`${this.#key} holds no collections.`);
+    let found: 'named' | 'bare' | undefined;
+    for (const name of this.#json.keys()) {
+      const isName = name === '__collections__' || name === 'collections';
+      if (isName && this.#isContainer) {
+        if (found) throw invalid(`${this.#key}: it cannot be told where its collections are.`);
+        found = 'named';
+        yield* this.#collections('');
+      } else if (found !== 'named' && this.#json.isObject && !headerKeys.has(name)) {
+        found = 'bare';
+        yield* this.#collection(name);
+      } else this.#json.skip();
+    }
+    this.#json.finish();
   }
-  const isMissing = document.__exists__ === false || document.exists === false;
-  const name = `${database}/documents/${path}`;
-  if (!(isWrapped && isMissing)) yield { kind: recordKind.put, path, body: encodeDocument({ name, fields }) };
-  for (const key of nested) yield* readCollections(document[key], path, database);
-}
 
-const wrapperKeys = new Set([
-  'id',
-  'path',
-  'name',
-  'data',
-  'exists',
-  '__exists__',
-  'createTime',
-  'updateTime',
-  ...collectionKeys,
-]);
+  get #isContainer(): boolean {
+    return this.#json.isObject || this.#json.isArray;
+  }
 
-function isContainer(value: unknown): boolean {
-  return isPlainObject(value) || Array.isArray(value);
-}
+  *#collections(parent: string): Generator<UnsortedRecord> {
+    if (this.#json.isObject) for (const id of this.#json.keys()) yield* this.#collection(pathBelow(parent, id));
+    else if (this.#json.isArray) for (const _ of this.#json.elements()) yield* this.#listedCollection(parent);
+    else throw noDocuments(parent || 'the file');
+  }
 
-/** Objects by id, or arrays whose elements say their id. */
-function entriesOf(given: unknown, where: string): [string, unknown][] {
-  if (isPlainObject(given)) return Object.entries(given);
-  if (!Array.isArray(given))
-    throw new EngineError('VALIDATION_ERROR', `There are no documents where they should be, in ${where}.`);
-  return given.map((element: unknown): [string, unknown] => {
+  /** Documents by id, or an object that has them under `documents`. */
+  *#collection(path: string): Generator<UnsortedRecord> {
+    if (!this.#json.isObject) return yield* this.#documents(path);
+    let hasWrapper = false;
+    let documents = 0;
+    const others: string[] = [];
+    for (const id of this.#json.keys()) {
+      if (id === 'documents' && this.#isContainer && documents === 0) {
+        hasWrapper = true;
+        yield* this.#documents(path);
+      } else if (hasWrapper) this.#json.skip();
+      else if (id === 'documents' && this.#isContainer)
+        throw invalid(`${path}: it cannot be told where its documents are.`);
+      else if (!this.#json.isObject || (headerKeys.has(id) && documents === 0)) {
+        others.push(id);
+        this.#json.skip();
+      } else {
+        documents++;
+        yield* this.#document(`${path}/${id}`);
+      }
+    }
+    if (!hasWrapper && others.length > 0) throw notADocument(`${path}/${others[0]}`);
+  }
+
+  /** An element of a list of collections, which says its id itself: before its documents, or they have to be held. */
+  *#listedCollection(parent: string): Generator<UnsortedRecord> {
+    if (!this.#json.isObject) throw noId(parent || 'the file');
+    const held: PlainObject = Object.create(null);
+    let isRead = false;
+    for (const name of this.#json.keys())
+      if (name === 'documents' && typeof held.id === 'string' && this.#isContainer) {
+        isRead = true;
+        yield* this.#documents(pathBelow(parent, held.id));
+      } else held[name] = this.#json.value();
+    if (!isRead) yield* collectionsIn([held], parent, this.#database);
+  }
+
+  *#documents(path: string): Generator<UnsortedRecord> {
+    if (this.#json.isObject) for (const id of this.#json.keys()) yield* this.#document(`${path}/${id}`);
+    else if (this.#json.isArray) for (const _ of this.#json.elements()) yield* this.#listedDocument(path);
+    else throw noDocuments(path);
+  }
+
+  *#listedDocument(parent: string): Generator<UnsortedRecord> {
+    const element = this.#json.value();
     const id = isPlainObject(element) ? (element.id ?? element.name) : undefined;
-    if (typeof id !== 'string') throw new EngineError('VALIDATION_ERROR', `An entry of ${where} has no id.`);
-    return [id, element];
-  });
+    if (typeof id !== 'string') throw noId(parent);
+    yield* documentIn(element, `${parent}/${id}`, this.#database);
+  }
+
+  /** Its collections are walked where they are sure to be some; the rest of it is held. */
+  *#document(path: string): Generator<UnsortedRecord> {
+    if (!this.#json.isObject) throw notADocument(path);
+    const held: PlainObject = Object.create(null);
+    for (const name of this.#json.keys())
+      if (alwaysCollections.includes(name) && this.#isContainer) yield* this.#collections(path);
+      else held[name] = this.#json.value();
+    yield* documentIn(held, path, this.#database);
+  }
 }
+
+const invalid = (message: string) => new EngineError('VALIDATION_ERROR', message);
+const notADocument = (path: string) => invalid(`${path} is not a document.`);
+const noDocuments = (where: string) => invalid(`There are no documents where they should be, in ${where}.`);
+const noId = (where: string) => invalid(`An entry of ${where} has no id.`);

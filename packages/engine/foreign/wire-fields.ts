@@ -24,8 +24,12 @@ export function* wireFields(reader: ProtobufReader): Generator<WireField> {
   }
 }
 
+/** Groups in groups; each level is gone over again. */
+const depthMax = 100;
+
 /** A group lasts until the end tag of its own number. */
-function group(reader: ProtobufReader, number: number): ProtobufReader {
+function group(reader: ProtobufReader, number: number, depth = 0): ProtobufReader {
+  if (depth > depthMax) throw malformed();
   const start = reader.position;
   for (;;) {
     const end = reader.position;
@@ -34,7 +38,7 @@ function group(reader: ProtobufReader, number: number): ProtobufReader {
       if (tag >>> 3 !== number) throw malformed();
       return new ProtobufReader(reader.bytes, start, end);
     }
-    if ((tag & 7) === 3) group(reader, tag >>> 3);
+    if ((tag & 7) === 3) group(reader, tag >>> 3, depth + 1);
     else reader.skip(tag & 7);
   }
 }

@@ -68,6 +68,9 @@ function jobErrorCode(error: unknown): JobErrorCode {
   // What the other side refused with a status of its own is no fault of ours.
   if (error instanceof EngineError && code === 'VALIDATION_ERROR' && error.details.status !== undefined)
     return 'STORAGE_UNAVAILABLE';
+  // An object that is larger than any of ours is none of ours.
+  if (error instanceof EngineError && code === 'VALIDATION_ERROR' && error.details.bytesMax !== undefined)
+    return 'INTEGRITY_ERROR';
   return nearest[code] ?? 'INTERNAL_ERROR';
 }
 

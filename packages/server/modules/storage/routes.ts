@@ -14,6 +14,9 @@ import { taskHandlers } from './tasks/task-routes.ts';
 /** A person waits in front of the form. */
 const listTimeoutMs = 8000;
 
+const orphansTimeoutMs = 15_000;
+const listAttemptsMax = 4;
+
 export function storageHandlers(context: StorageContext): Handlers {
   const { database, cursors, clock } = context.platform;
 
@@ -116,10 +119,13 @@ export function storageHandlers(context: StorageContext): Handlers {
       const row = await getRow(organization.id, params.storageDestinationId);
       const after = cursors.read('orphans', row.id, query.cursor);
       const found: OrphanObject[] = [];
+      const late = AbortSignal.timeout(orphansTimeoutMs);
+      let isCutShort = false;
       try {
-        const store = await context.stores.open(row);
+        const store = await context.stores.open(row, { attemptsMax: listAttemptsMax });
         try {
-          for await (const orphan of context.dependents.orphans(organization.id, row, store, { after, signal })) {
+          const options = { after, signal: AbortSignal.any([signal, late]) };
+          for await (const orphan of context.dependents.orphans(organization.id, row, store, options)) {
             found.push(orphan);
             if (found.length > query.limit) break;
           }
@@ -127,9 +133,17 @@ export function storageHandlers(context: StorageContext): Handlers {
           await store.close();
         }
       } catch (error) {
-        throw toProblem(error);
+        if (!late.aborted || signal.aborted) throw toProblem(error);
+        // What was found so far is told, and where to go on.
+        if (found.length < 2)
+          throw new Problem(
+            'STORAGE_UNAVAILABLE',
+            'The storage could not be gone through in time; a sweep takes its time.',
+          );
+        isCutShort = true;
       }
-      const page = pageOf(found, query.limit, (orphan) => cursors.write('orphans', row.id, orphan.key));
+      const limit = isCutShort ? found.length - 1 : query.limit;
+      const page = pageOf(found, limit, (orphan) => cursors.write('orphans', row.id, orphan.key));
       return {
         data: page.rows.map(({ key, bytes, lastModified }) => ({
           key,

@@ -16,6 +16,9 @@ import type { ImportRequest } from '../tables.ts';
 import { warning } from '../warnings.ts';
 import { asPathFault, inspectForeign, locateBackup, openLocated } from './import-source.ts';
 
+/** A person waits for the answer. */
+const inspectTimeoutMs = 10_000;
+
 type Request = BodyOf<Operations['importBackup']>;
 
 /** Looks at the file at once, so that a broken one is refused here if that can be seen; the job then reads it whole. */
@@ -72,9 +75,11 @@ async function inspect(
   project: ProjectRow,
   destination: DestinationRow,
   { path, metadata }: Request,
-  signal: AbortSignal,
+  gone: AbortSignal,
 ): Promise<Seen> {
   const { source } = metadata;
+  const late = AbortSignal.timeout(inspectTimeoutMs);
+  const signal = AbortSignal.any([gone, late]);
   try {
     const store = await context.stores.open(destination, interactive);
     try {
@@ -85,11 +90,7 @@ async function inspect(
         const imported = { path, source, inPlace: located.folder === '' };
         return { id: located.backupId, imported, facts: factsOf(reader, project, metadata.type) };
       }
-      const { modifiedAt } = await inspectForeign(store, path, source, {
-        codec: context.engine.codec,
-        database: databaseName(project),
-        signal,
-      });
+      const { modifiedAt } = await inspectForeign(store, path, source, signal);
       const createdAt = metadata.createdAt ?? modifiedAt?.toISOString();
       const imported = { path, source, ...(createdAt ? { createdAt } : {}) };
       const facts = metadata.type === 'incremental' ? { warnings: [becameFull] } : {};
@@ -98,6 +99,7 @@ async function inspect(
       await store.close();
     }
   } catch (error) {
+    if (late.aborted) throw new Problem('STORAGE_UNAVAILABLE', 'The storage did not answer in time.');
     throw toProblem(asPathFault(error, path));
   }
 }

@@ -1,13 +1,11 @@
 import {
   BackupReader,
   type BlobStore,
-  createMemoryStore,
   EngineError,
   findManagedExport,
   isEngineError,
   isOwnerId,
   type KeyRing,
-  openForeignView,
   type SegmentCodec,
 } from '@holdfast/engine';
 import { invalid } from '../../../platform/problem.ts';
@@ -19,8 +17,8 @@ export interface Located {
   folder: string;
 }
 
-/** Files up to this size are read whole while the caller waits. */
-const readAtOnceBytesMax = 4 * 1024 * 1024;
+/** What is looked at while the caller waits; whatever is larger is left to the job. */
+const lookLimits = { files: 2000, metadataBytes: 1024 * 1024 };
 
 /** `backups/<id>`, `backups/<id>/` and `backups/<id>/manifest`, at the top of the destination or in a folder of it. */
 export function locateBackup(path: string): Located {
@@ -47,26 +45,25 @@ export interface ForeignFacts {
   modifiedAt: Date | undefined;
 }
 
-/** What can be seen of a foreign file without reading it all. A small file is read all the same. */
+/** What can be seen of a foreign file at once. It is read by the job, on a thread of its own. */
 export async function inspectForeign(
   store: BlobStore,
   path: string,
   format: 'firestore-export' | 'json',
-  options: { codec: SegmentCodec; database: string; signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<ForeignFacts> {
-  const { signal, database, codec } = options;
   if (format === 'firestore-export') {
-    const { outputs } = await findManagedExport(store, path, { signal });
+    const { outputs } = await findManagedExport(store, path, { signal }, lookLimits).catch((error: unknown) => {
+      if (isEngineError(error) && error.details.isTooLarge) return { outputs: [] };
+      throw error;
+    });
     return { modifiedAt: outputs[0]?.modifiedAt };
   }
   const info = await store.head(path, { signal });
   if (!info) throw new EngineError('STORAGE_NOT_FOUND', `There is no file ${path}.`);
-  if (info.size > readAtOnceBytesMax) {
-    const start = Buffer.from(await store.getRange(path, 0, 1024, { signal })).toString('utf8');
-    if (!/^\uFEFF?\s*\{/.test(start)) throw new EngineError('VALIDATION_ERROR', `${path} is not a JSON object.`);
-  } else {
-    await openForeignView({ store, path, format, database, codec, signal, scratch: createMemoryStore() });
-  }
+  const start = info.size === 0 ? '' : await store.getRange(path, 0, Math.min(1024, info.size), { signal });
+  if (!/^\uFEFF?\s*\{/.test(Buffer.from(start).toString('utf8')))
+    throw new EngineError('VALIDATION_ERROR', `${path} is not a JSON object.`);
   return { modifiedAt: info.modifiedAt };
 }
 

@@ -175,13 +175,13 @@ describe('a foreign file', () => {
     expect([broken.status, broken.body.error.code]).toEqual([409, 'INTEGRITY_ERROR']);
   });
 
-  test('that is cut short, empty, no export or not there is refused and registers nothing', async () => {
+  test('that is no object, empty, no export or not there is refused at once and registers nothing', async () => {
     await mkdir(folder('broken'), { recursive: true });
-    await writeFile(folder('broken', 'cut.json'), '{"users": {"ada": {"name": "Ad');
+    await writeFile(folder('broken', 'empty.json'), '');
     await writeFile(folder('broken', 'list.json'), '[1, 2]');
     const known = (await bench.get('/backups?limit=200')).length;
     for (const [path, source] of [
-      ['broken/cut.json', 'json'],
+      ['broken/empty.json', 'json'],
       ['broken/list.json', 'json'],
       ['broken/none.json', 'json'],
       ['broken', 'firestore-export'],
@@ -197,10 +197,18 @@ describe('a foreign file', () => {
     expect(await bench.get('/backups?limit=200')).toHaveLength(known);
   });
 
-  test('whose damage shows only when it is read ends as a failed job without a backup', async () => {
-    const large = `{"users": {"ada": {"text": "${'x'.repeat(5_000_000)}"}, "bob": {"name": "Bo`;
-    await writeFile(folder('broken', 'large.json'), large);
-    const failed = await importIt('broken/large.json', 'json');
+  test.each([
+    ['cut short', () => '{"users": {"ada": {"name": "Ad'],
+    ['cut after some MiB', () => `{"users": {"ada": {"text": "${'x'.repeat(3_000_000)}"}, "bob": {"name": "Bo`],
+    ['a number of four million digits', () => `{"users":{"ada":{"n":${'9'.repeat(4_000_000)}}}}`],
+    ['a million levels', () => `{"users":{"ada":${'{"a":'.repeat(1_000_000)}`],
+    ['millions of values in one document', () => `{"users":{"ada":{"n":[${'1,'.repeat(2_000_000)}1]}}}`],
+  ])('that is %s ends as a failed job without a backup, and keeps nobody waiting', async (_what, text) => {
+    await mkdir(folder('broken'), { recursive: true });
+    await writeFile(folder('broken', 'hostile.json'), text());
+    const slowest = slowestAnswer();
+    const failed = await importIt('broken/hostile.json', 'json');
+    expect(await slowest()).toBeLessThan(1500);
     expect(failed).toMatchObject({
       status: 'failed',
       documentCount: null,
@@ -211,3 +219,22 @@ describe('a foreign file', () => {
     );
   });
 });
+
+/** Asks all the time until it is told to stop, and then says how long the slowest answer took. */
+function slowestAnswer(): () => Promise<number> {
+  let isOver = false;
+  let slowestMs = 0;
+  const asking = (async () => {
+    while (!isOver) {
+      const startedAtMs = performance.now();
+      await bench.get('/backups?limit=1');
+      slowestMs = Math.max(slowestMs, performance.now() - startedAtMs);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+  return async () => {
+    isOver = true;
+    await asking;
+    return slowestMs;
+  };
+}

@@ -30,6 +30,9 @@ export interface GoogleKey {
 export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
 
 const regionDefault = 'us-east-1';
+/** Where somebody waits for the answer. */
+const awaitedCallTimeoutMs = 10_000;
+const awaitedBudgetMs = 15_000;
 
 /** What a destination that came with a moved project answers until an admin gives it credentials. */
 export function credentialsMissing(storageDestinationId: string): EngineError {
@@ -68,7 +71,13 @@ export class StoreOpener {
       this.#keyring.openText(destination.credentials, storageCredentialsPurpose(destination.id)),
     ) as AccessKeyPair & GoogleKey;
     const attemptsMax = Math.min(options.attemptsMax ?? 100, this.#config.STORAGE_RETRY_ATTEMPTS);
-    const place = { bucket: destination.bucket ?? '', prefix: destination.prefix, retry: { attemptsMax } };
+    const isAwaited = options.attemptsMax !== undefined;
+    const place = {
+      bucket: destination.bucket ?? '',
+      prefix: destination.prefix,
+      retry: { attemptsMax, ...(isAwaited && { budgetMs: awaitedBudgetMs }) },
+      ...(isAwaited && { callTimeoutMs: awaitedCallTimeoutMs }),
+    };
     if (destination.type === 'gcs') return createGcsStore({ ...place, ...this.gcsConnection(credentials) });
     if (destination.endpoint?.startsWith('http:')) await this.requireReachable(destination.endpoint);
     return createS3Store({ ...place, ...this.s3Connection(destination.type, destination, credentials) });

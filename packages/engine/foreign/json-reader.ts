@@ -1,0 +1,250 @@
+import { EngineError } from '../ports/errors.ts';
+
+/** Gives the next piece of a file, or undefined at its end. Never an empty piece. */
+export type ByteSource = () => Uint8Array | undefined;
+
+/** A whole number as it stood in the text, so that none above 2^53 is rounded. */
+export class WholeNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const jsonLimits = {
+  /** Collections in documents in collections, and a document's own maps: Firestore allows far less. */
+  depth: 300,
+  /** The longest double, written out to its last digit, is shorter; more digits only cost time. */
+  numberLength: 1100,
+  /** A document is at most 1 MiB, and so is every text in it. */
+  textBytes: 4 * 1024 * 1024,
+  /** Of what has to be held at once: a document and whatever cannot be told apart from it. */
+  heldNodes: 500_000,
+  heldBytes: 32 * 1024 * 1024,
+  nodes: 100_000_000,
+} as const;
+
+const code = (text: string) => text.charCodeAt(0);
+const [quote, backslash, colon, comma] = ['"', '\\', ':', ','].map(code) as [number, number, number, number];
+const [openObject, closeObject, openArray, closeArray] = ['{', '}', '[', ']'].map(code) as [
+  number,
+  number,
+  number,
+  number,
+];
+const literals = new Map<number, [string, unknown]>([
+  [code('t'), ['true', true]],
+  [code('f'), ['false', false]],
+  [code('n'), ['null', null]],
+]);
+const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/**
+ * Reads JSON from its bytes as they come, so that a file of any size takes little memory. The caller walks it: objects
+ * and arrays are entered and left, or taken as values, which may then not be large.
+ */
+export class JsonReader {
+  readonly #source: ByteSource;
+  readonly #name: string;
+  #piece: Uint8Array = new Uint8Array(0);
+  #at = 0;
+  #depth = 0;
+  #nodes = 0;
+  #passed = 0;
+  #held: { nodes: number; from: number } | undefined;
+
+  constructor(source: ByteSource, name: string) {
+    this.#source = source;
+    this.#name = name;
+    if (this.#peek() === 0xef) for (const byte of [0xef, 0xbb, 0xbf]) this.#expect(byte);
+  }
+
+  get isObject(): boolean {
+    return this.#beginning() === openObject;
+  }
+
+  get isArray(): boolean {
+    return this.#beginning() === openArray;
+  }
+
+  /** The keys of the object that begins here. Whoever walks them reads, enters or skips each value. */
+  *keys(): Generator<string> {
+    this.#enter(openObject);
+    for (let isFirst = true; !this.#isLeft(closeObject, isFirst); isFirst = false) {
+      if (this.#beginning() !== quote) throw this.#broken();
+      const key = this.#text();
+      this.#beginning();
+      this.#expect(colon);
+      yield key;
+    }
+  }
+
+  /** The same for the elements of an array. */
+  *elements(): Generator<void> {
+    this.#enter(openArray);
+    for (let isFirst = true; !this.#isLeft(closeArray, isFirst); isFirst = false) yield;
+  }
+
+  /** The value that begins here, whole. */
+  value(): unknown {
+    const isOutermost = this.#held === undefined;
+    this.#held ??= { nodes: 0, from: this.#passed + this.#at };
+    const value = this.#value();
+    if (isOutermost) this.#held = undefined;
+    return value;
+  }
+
+  skip(): void {
+    if (this.isObject) for (const _ of this.keys()) this.skip();
+    else if (this.isArray) for (const _ of this.elements()) this.skip();
+    else this.#scalar();
+  }
+
+  /** Nothing may follow. */
+  finish(): void {
+    if (this.#beginning() !== undefined) throw this.#broken();
+  }
+
+  #value(): unknown {
+    if (this.isObject) {
+      const object: Record<string, unknown> = Object.create(null);
+      for (const key of this.keys()) object[key] = this.#value();
+      return object;
+    }
+    if (!this.isArray) return this.#scalar();
+    const array: unknown[] = [];
+    for (const _ of this.elements()) array.push(this.#value());
+    return array;
+  }
+
+  #scalar(): unknown {
+    this.#count();
+    const first = this.#beginning();
+    if (first === quote) return this.#text();
+    const literal = first === undefined ? undefined : literals.get(first);
+    if (!literal) return this.#number();
+    for (const byte of Buffer.from(literal[0])) this.#expect(byte);
+    return literal[1];
+  }
+
+  #number(): unknown {
+    let text = '';
+    for (
+      let byte = this.#peek();
+      byte !== undefined && /[-+.0-9eE]/.test(String.fromCharCode(byte));
+      byte = this.#peek()
+    ) {
+      text += String.fromCharCode(byte);
+      this.#at++;
+      if (text.length > jsonLimits.numberLength)
+        throw this.#refused(`a number has more than ${jsonLimits.numberLength} digits`);
+    }
+    if (!numberPattern.test(text)) throw this.#broken();
+    return /^-?\d+$/.test(text) && text !== '-0' ? new WholeNumber(text) : Number(text);
+  }
+
+  /** Pieces may end anywhere in it, within a character too. */
+  #text(): string {
+    this.#expect(quote);
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    let isEscaped = false;
+    for (;;) {
+      if (this.#peek() === undefined) throw this.#broken();
+      const from = this.#at;
+      const piece = this.#piece;
+      while (this.#at < piece.length && piece[this.#at] !== quote) {
+        const byte = piece[this.#at] as number;
+        if (byte < 0x20) throw this.#broken();
+        if (byte !== backslash) this.#at++;
+        else break;
+      }
+      parts.push(piece.subarray(from, this.#at));
+      length += this.#at - from;
+      if (length > jsonLimits.textBytes) throw this.#refused(`a text has more than ${jsonLimits.textBytes} bytes`);
+      if (this.#at === piece.length) continue;
+      this.#at++;
+      if (piece[this.#at - 1] === quote) break;
+      isEscaped = true;
+      const escaped = this.#peek();
+      if (escaped === undefined) throw this.#broken();
+      this.#at++;
+      parts.push(Uint8Array.of(backslash, escaped));
+      length += 2;
+    }
+    const text = (parts.length === 1 ? Buffer.from(parts[0]!) : Buffer.concat(parts)).toString('utf8');
+    return isEscaped ? this.#unescape(text) : text;
+  }
+
+  #unescape(text: string): string {
+    try {
+      return JSON.parse(`"${text}"`) as string;
+    } catch {
+      throw this.#broken();
+    }
+  }
+
+  #enter(opening: number): void {
+    this.#count();
+    this.#beginning();
+    this.#expect(opening);
+    if (++this.#depth > jsonLimits.depth) throw this.#refused(`it is nested more than ${jsonLimits.depth} levels deep`);
+  }
+
+  #isLeft(closing: number, isFirst: boolean): boolean {
+    const byte = this.#beginning();
+    if (byte === closing) {
+      this.#at++;
+      this.#depth--;
+      return true;
+    }
+    if (isFirst) return false;
+    this.#expect(comma);
+    if (this.#beginning() === closing) throw this.#broken();
+    return false;
+  }
+
+  #count(): void {
+    if (++this.#nodes > jsonLimits.nodes) throw this.#refused(`it has more than ${jsonLimits.nodes} values`);
+    const held = this.#held;
+    if (!held) return;
+    if (++held.nodes > jsonLimits.heldNodes)
+      throw this.#refused(`a document has more than ${jsonLimits.heldNodes} values`);
+    if (this.#passed + this.#at - held.from > jsonLimits.heldBytes)
+      throw this.#refused(`a document has more than ${jsonLimits.heldBytes} bytes`);
+  }
+
+  /** The first byte that is no space; undefined at the end. */
+  #beginning(): number | undefined {
+    for (;;) {
+      const byte = this.#peek();
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte;
+      this.#at++;
+    }
+  }
+
+  #peek(): number | undefined {
+    while (this.#at >= this.#piece.length) {
+      const piece = this.#source();
+      if (piece === undefined) return undefined;
+      this.#passed += this.#piece.length;
+      this.#piece = piece;
+      this.#at = 0;
+    }
+    return this.#piece[this.#at];
+  }
+
+  #expect(byte: number): void {
+    if (this.#peek() !== byte) throw this.#broken();
+    this.#at++;
+  }
+
+  #broken(): EngineError {
+    return new EngineError('VALIDATION_ERROR', `${this.#name} is not readable as JSON; it may be cut short.`);
+  }
+
+  #refused(reason: string): EngineError {
+    return new EngineError('VALIDATION_ERROR', `${this.#name} is refused: ${reason}.`);
+  }
+}
