@@ -22,6 +22,7 @@ import {
   withDatabase,
   withScope,
 } from './options.ts';
+import { emptyInDatabase } from './require-named.ts';
 import { chainOf, type Session, withSession } from './session.ts';
 
 interface BackupOptions extends StoreOptions, DatabaseOptions, ScopeOptions {
@@ -49,7 +50,11 @@ async function backUp(session: Session, options: BackupOptions): Promise<void> {
   const scope = scopeOf(options);
   const database = await openDatabase(options);
   try {
-    const { chain, notes } = await parentChain(session, options, database.source.database, scope);
+    const { source } = database;
+    const { signal } = session;
+    const empty = await emptyInDatabase(source, scope, { readTime: await source.snapshotTime({ signal }), signal });
+    const { chain, notes } = await parentChain(session, options, source.database, scope);
+    for (const collection of empty) notes.push(`There are no documents in ${collection}.`);
     const bar = new ProgressBar('Backing up', options);
     const written = await runBackup({
       ...session,

@@ -1,7 +1,8 @@
-import { browse, decodeDocument, EngineError, stringifyLossless, updateTimeOf, type View } from '@holdfast/engine';
+import { browse, decodeDocument, stringifyLossless, updateTimeOf, type View } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { formatBytes, formatCount, printJson, printLine, printTable } from '../output.ts';
 import { positiveInteger, type StoreOptions, storeCommand } from './options.ts';
+import { notThere } from './require-named.ts';
 import { viewOf, withSession } from './session.ts';
 
 interface BrowseOptions extends StoreOptions {
@@ -42,7 +43,7 @@ function showCollections({ body }: View, { json }: BrowseOptions): void {
 
 async function showDocument(view: View, path: string): Promise<void> {
   const bytes = await view.get(path);
-  if (bytes === undefined) throw new EngineError('STORAGE_NOT_FOUND', `The backup has no document ${path}.`);
+  if (bytes === undefined) throw notThere('DOCUMENT_NOT_FOUND', 'The backup does not hold', [path]);
   printLine(stringifyLossless(decodeDocument(bytes)));
 }
 
@@ -54,6 +55,8 @@ async function showDocuments(view: View, collection: string | undefined, options
     ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
     ...(options.after === undefined ? {} : { after: options.after }),
   });
+  if (entries.length === 0 && collection !== undefined && !options.prefix && !options.after)
+    throw notThere('COLLECTION_NOT_FOUND', 'The backup holds nothing in', [collection]);
   if (options.json) {
     printJson({
       documents: entries.map((entry) => ({ path: entry.path, updateTime: updateTimeOf(entry), size: entry.size })),

@@ -4,6 +4,7 @@ import { exportLines } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { writeOut } from '../output.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withScope } from './options.ts';
+import { requireInBackup } from './require-named.ts';
 import { viewOf, withSession } from './session.ts';
 
 interface ExportOptions extends StoreOptions, ScopeOptions {
@@ -18,8 +19,10 @@ export function exportCommand(): Command {
       async (reference: string, options: ExportOptions) =>
         await withSession(options, async (session) => {
           const view = await viewOf(session, reference);
+          const scope = scopeOf(options);
+          await requireInBackup(view, scope, session.signal);
           const out = options.output === undefined ? process.stdout : createWriteStream(options.output);
-          for await (const lines of exportLines(view, { scope: scopeOf(options) }, session)) await writeOut(out, lines);
+          for await (const lines of exportLines(view, { scope }, session)) await writeOut(out, lines);
           if (out === process.stdout) return;
           out.end();
           await finished(out);

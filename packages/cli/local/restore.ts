@@ -22,6 +22,7 @@ import { formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
+import { requireInBackup } from './require-named.ts';
 import { chainOf, type Session, withSession } from './session.ts';
 
 interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions, ConfirmOptions {
@@ -61,8 +62,11 @@ async function restore(session: Session, reference: string, options: RestoreOpti
   const database = await openDatabase(options);
   try {
     const view = viewOfChain(chain);
-    if (options.dryRun) await preview(session, view, database, options);
-    else await write(session, chain.at(-1)!, view, database, options);
+    const scope = chosenScope(view, options);
+    // A collection that the backup covers and that is empty in it may well be named to be emptied.
+    if (scope.documents || !options.deleteExtra) await requireInBackup(view, scope, session.signal);
+    if (options.dryRun) await preview(session, view, scope, database, options);
+    else await write(session, chain.at(-1)!, view, scope, database, options);
   } finally {
     await database.close();
   }
@@ -88,6 +92,7 @@ function chosenScope(view: View, options: RestoreOptions): Scope {
 async function preview(
   { signal }: Session,
   view: View,
+  scope: Scope,
   { source }: ConnectedFirestore,
   options: RestoreOptions,
 ): Promise<void> {
@@ -98,7 +103,7 @@ async function preview(
     mode: options.mode,
     deleteExtra: options.deleteExtra === true,
     signal,
-    scope: chosenScope(view, options),
+    scope,
   });
   if (options.json) printJson({ dryRun: true, preview: counts });
   else
@@ -113,6 +118,7 @@ async function write(
   session: Session,
   backup: BackupReader,
   view: View,
+  scope: Scope,
   database: ConnectedFirestore,
   options: RestoreOptions,
 ): Promise<void> {
@@ -125,7 +131,7 @@ async function write(
   const how = {
     view,
     target,
-    scope: chosenScope(view, options),
+    scope,
     mode: options.mode,
     rampUp: options.rampUp,
     rewriteReferences: options.rewriteReferences,

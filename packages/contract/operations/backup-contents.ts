@@ -103,7 +103,7 @@ export const exportBackup = operation({
     contentTypes: ['application/x-ndjson'],
     schema: backupDocument.omit({ path: true }),
   },
-  errors: readErrors,
+  errors: [...readErrors, 'COLLECTION_NOT_FOUND'],
 });
 
 export const streamBackupEvents = operation({

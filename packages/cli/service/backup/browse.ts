@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { printCollections } from '../collections.ts';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, positiveInteger, serviceCommand } from '../options.ts';
-import { backupIdOf } from '../references.ts';
+import { backupIdOf, notFound } from '../references.ts';
 import { withService } from '../session.ts';
 import { backupArgument } from './show.ts';
 
@@ -36,8 +36,16 @@ async function printDocuments(
   options: BrowseOptions,
 ): Promise<void> {
   const query = { collection, prefix: options.prefix, limit: pageSize(options.limit) };
-  await printList('documents', client.paginate('listBackupDocuments', { params: { backupId }, query }), options, {
+  const documents = client.paginate('listBackupDocuments', { params: { backupId }, query });
+  if (collection !== undefined && !options.prefix && !(await isAny(client, backupId, collection)))
+    throw notFound('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
+  await printList('documents', documents, options, {
     head: ['DOCUMENT', 'UPDATED', 'FIELDS'],
     row: ({ path, updateTime, fields }) => [path, updateTime, Object.keys(fields).join(', ').slice(0, 60)],
   });
+}
+
+async function isAny(client: Client, backupId: string, collection: string): Promise<boolean> {
+  const { data } = await client.listBackupDocuments({ params: { backupId }, query: { collection, limit: 1 } });
+  return data.length > 0;
 }

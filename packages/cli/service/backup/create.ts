@@ -1,6 +1,7 @@
 import { backupTypes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
+import { exitCode } from '../../exit-codes.ts';
 import { formatBytes, formatCount, printJson, printLine, printTable } from '../../output.ts';
 import { reportEnd, waitForJob } from '../jobs.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
@@ -62,7 +63,12 @@ async function bodyOf(client: Client, project: string, options: CreateOptions): 
 
 type DryRun = Extract<Awaited<ReturnType<Client['createBackup']>>, { dryRun: true }>;
 
-function showDryRun(plan: DryRun, { json }: CreateOptions): void {
+function showDryRun(plan: DryRun, { json, collections = [] }: CreateOptions): void {
+  const empty = plan.collections.filter(({ documentCount }) => documentCount === 0).map(({ path }) => path);
+  const isAny = plan.collections.some(({ documentCount }) => documentCount > 0);
+  if (collections.length > 0 && !isAny) process.exitCode = exitCode.notFound;
+  for (const path of collections.length > 0 ? empty : [])
+    process.stderr.write(`Warning: There are no documents in ${path}.\n`);
   if (json) {
     printJson(plan);
     return;

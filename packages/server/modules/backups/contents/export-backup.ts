@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { exportLines, viewOfChain } from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
 import type { BackupsContext } from '../context.ts';
 import { narrowScope } from '../scope.ts';
 import { interactive, openChainOf } from './open-chain.ts';
@@ -21,6 +22,8 @@ export async function exportBackup(
     const scope = narrowScope(chain.readers.at(-1)!.body.scope, collection);
     const lines = scope ? exportLines(view, collection === undefined ? {} : { scope }, { signal }) : nothing();
     const first = await lines.next();
+    if (first.done && collection !== undefined)
+      throw new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
     const turn = () => context.platform.cpuTurns.take(organizationId);
     const stream = Readable.from(continued(first, lines, turn), { objectMode: false });
     stream.once('close', () => {

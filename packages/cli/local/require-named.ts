@@ -1,0 +1,46 @@
+import { type DocumentSource, everything, type Instant, type Scope, type View } from '@holdfast/engine';
+import { CommandFailure } from '../command-failure.ts';
+import { exitCode } from '../exit-codes.ts';
+
+const namedMax = 5;
+
+export function notThere(code: string, sentence: string, names: readonly string[]): CommandFailure {
+  const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : '';
+  return new CommandFailure(code, `${sentence} ${names.slice(0, namedMax).join(', ')}${more}.`, {
+    exit: exitCode.notFound,
+    remedy: '`browse` shows the names; capital letters count.',
+  });
+}
+
+/** Throws, before anything is done, when the backup holds nothing in a collection, or not a document, that was named. */
+export async function requireInBackup(view: View, scope: Scope, signal: AbortSignal): Promise<void> {
+  const missing: string[] = [];
+  if (scope.documents !== undefined) {
+    for (const path of scope.documents) if ((await view.get(path)) === undefined) missing.push(path);
+    if (missing.length > 0) throw notThere('DOCUMENT_NOT_FOUND', 'The backup does not hold', missing);
+  } else if (scope.collections !== 'all') {
+    for (const collection of scope.collections)
+      if (await isEmpty(view, { ...scope, collections: [collection] }, signal)) missing.push(collection);
+    if (missing.length > 0) throw notThere('COLLECTION_NOT_FOUND', 'The backup holds nothing in', missing);
+  }
+}
+
+async function isEmpty(view: View, scope: Scope, signal: AbortSignal): Promise<boolean> {
+  for await (const page of view.entries({ scope }, { signal })) if (page.length > 0) return false;
+  return true;
+}
+
+/** The named collections without documents; throws when all of them have none. */
+export async function emptyInDatabase(
+  source: Pick<DocumentSource, 'count'>,
+  scope: Scope,
+  read: { readTime: Instant; signal: AbortSignal },
+): Promise<string[]> {
+  if (scope.collections === 'all') return [];
+  const empty: string[] = [];
+  for (const collection of scope.collections)
+    if ((await source.count(everything, { ...read, scope: { ...scope, collections: [collection] } })) === 0)
+      empty.push(collection);
+  if (empty.length < scope.collections.length) return empty;
+  throw notThere('COLLECTION_NOT_FOUND', 'There are no documents in', empty);
+}
