@@ -145,7 +145,6 @@ export const listDocumentVersions = operation({
   summary: 'List every known version of a document',
   description: 'From the backups, from the captured changes and from the live database, newest first.',
   access: member('viewer', 'backups:read'),
-  available: false,
   params,
   query: documentHistoryQuery,
   success: list(knownVersion),

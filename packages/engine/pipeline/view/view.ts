@@ -88,6 +88,23 @@ export class View {
     return documents;
   }
 
+  /** Whether the newest layer that speaks of a document has it, and since when; undefined when none does. Reads names alone. */
+  async stateOf(
+    path: string,
+    { signal }: ViewReadOptions = {},
+  ): Promise<{ readonly isDeleted: boolean; readonly updateTime: Instant } | undefined> {
+    for (const layer of this.layers.toReversed()) {
+      for await (const descriptor of layer.descriptors({ range: { start: path, end: `${path}/` } })) {
+        const { entries } = await loadSegment(layer, descriptor, true, signal);
+        const index = firstNotBelow(entries.paths, 0, path);
+        if (entries.paths[index] !== path) continue;
+        const updateTime = instantFromParts(entries.updateSeconds[index]!, entries.updateNanos[index]!);
+        return { isDeleted: entries.isDelete[index] === 1, updateTime };
+      }
+    }
+    return undefined;
+  }
+
   /** One document's bytes: from each layer, newest first, at most one segment is read. */
   async get(path: string, { signal }: ViewReadOptions = {}): Promise<Uint8Array | undefined> {
     for (const layer of this.layers.toReversed()) {

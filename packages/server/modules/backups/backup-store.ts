@@ -48,6 +48,12 @@ const inSnakeCase = (row: object) =>
     Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
+/** A completed backup by the state of the database that it holds. */
+export type BackupInTime = Pick<
+  BackupRow,
+  'id' | 'type' | 'collections' | 'excludeCollections' | 'includeSubcollections' | 'documentPaths'
+> & { snapshotTime: string };
+
 /** All SQL on backups and their copies. Deleted backups are not found. */
 export const backupStore = {
   async insert({ orm }: Transaction, row: NewBackup, destinationIds: readonly string[]): Promise<BackupRow> {
@@ -216,6 +222,25 @@ export const backupStore = {
           and snapshot_time >= $3 and snapshot_time <= $4
         order by snapshot_time`,
       [organizationId, projectId, from, through],
+    );
+    return rows;
+  },
+
+  /** Completed backups of a project, the newest state of the database first, from behind one of them on. */
+  async completedBefore(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    before: { snapshotTime: string; id: string } | null,
+    limit: number,
+  ): Promise<BackupInTime[]> {
+    const { rows } = await client.query<BackupInTime>(
+      `select id, type, snapshot_time as "snapshotTime", collections, exclude_collections as "excludeCollections",
+              include_subcollections as "includeSubcollections", document_paths as "documentPaths" from backups
+        where organization_id = $1 and project_id = $2 and status = 'completed' and deleted_at is null
+          and snapshot_time is not null and ($3::text is null or (snapshot_time, id) < ($3, $4))
+        order by snapshot_time desc, id desc limit $5`,
+      [organizationId, projectId, before?.snapshotTime ?? null, before?.id ?? null, limit],
     );
     return rows;
   },

@@ -1,7 +1,7 @@
 import { hourMs, secondMs } from '../../platform/durations.ts';
 import { type Module, worker } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
-import { type OpenedChain, openChainOf } from './contents/open-chain.ts';
+import { type OpenChainOptions, type OpenedChain, openChainOf } from './contents/open-chain.ts';
 import { runVerification } from './contents/verify-backup.job.ts';
 import type { BackupsContext } from './context.ts';
 import { runImport } from './import/import-backup.job.ts';
@@ -27,7 +27,7 @@ import { type Overwritten, startSafetyBackup } from './run/safety-backup.ts';
 import { purgeObjects, purgeObjectsJob } from './storage/purge-objects.ts';
 import { removeObjects } from './storage/remove-objects.ts';
 
-export { type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
+export { type BackupInTime, type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
 export { removeRow, requireRemovable } from './change-backup.ts';
 export { pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
@@ -68,7 +68,12 @@ const sideWorkAtOnce = 4;
 export interface BackupsModule extends Module {
   /** A backup as the calls answer with it. */
   answer: (organizationId: string, backupId: string) => ReturnType<typeof answerBackup>;
-  openChainOf(organizationId: string, backupId: string, signal: AbortSignal): Promise<OpenedChain>;
+  openChainOf(
+    organizationId: string,
+    backupId: string,
+    signal: AbortSignal,
+    options?: OpenChainOptions,
+  ): Promise<OpenedChain>;
   /** Saves what a restore is about to overwrite; returns the id of the backup to wait for. */
   startSafetyBackup(organizationId: string, target: ProjectRow, restore: Overwritten): Promise<string>;
 }
@@ -78,7 +83,8 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
   return {
     handlers: backupHandlers(context),
     answer: (organizationId, backupId) => answerBackup(context, organizationId, backupId),
-    openChainOf: (organizationId, backupId, signal) => openChainOf(context, organizationId, backupId, signal),
+    openChainOf: (organizationId, backupId, signal, options) =>
+      openChainOf(context, organizationId, backupId, signal, options),
     startSafetyBackup: (organizationId, target, restore) => startSafetyBackup(context, organizationId, target, restore),
     workers: [
       worker(planBackupJob, 2, (job) => runPlan(context, job)),

@@ -18,6 +18,7 @@ import { coverageOfLog } from './coverage.ts';
 import { disablePitr } from './disable-pitr.ts';
 import { enablePitr } from './enable-pitr.ts';
 import { documentHistory } from './past/document-history.ts';
+import { knownVersions, type VersionsPosition } from './past/known-versions.ts';
 import { type OpenedPast, openPast, otherSide } from './past/open-past.ts';
 import { pitrStore } from './pitr-store.ts';
 import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
@@ -65,6 +66,20 @@ export function pitrHandlers(context: PitrContext): Handlers {
             : { time, kind: 'put' as const, fields: presentDocument(path, bytes, time).fields },
         );
         return { data, nextCursor: page.nextCursor };
+      } catch (error) {
+        throw toProblem(error);
+      }
+    },
+
+    listDocumentVersions: async ({ organization, params: { projectId }, query, signal }) => {
+      const bound = [projectId, query.document];
+      const cursor = cursors.read('document-versions', bound, query.cursor);
+      const position = cursor === undefined ? undefined : (JSON.parse(cursor) as VersionsPosition);
+      try {
+        const { document: path, limit } = query;
+        const request = { organizationId: organization.id, projectId, path, limit, position, signal };
+        const { versions, next } = await knownVersions(context, request);
+        return { data: versions, nextCursor: next && cursors.write('document-versions', bound, JSON.stringify(next)) };
       } catch (error) {
         throw toProblem(error);
       }

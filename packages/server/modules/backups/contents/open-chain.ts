@@ -1,4 +1,4 @@
-import { type BackupReader, EngineError, isEngineError, openChain } from '@holdfast/engine';
+import { BackupReader, EngineError, isEngineError, openChain } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
@@ -13,6 +13,8 @@ export interface OpenedChain {
 export interface OpenChainOptions {
   /** Calls that somebody waits for set this low. */
   attemptsMax?: number;
+  /** The backup itself without what it builds on: what an increment says alone. */
+  alone?: boolean;
 }
 
 /** Attempts per call to a destination while a person waits for the answer. */
@@ -54,7 +56,8 @@ export async function openAnyCopy(
       const store = await context.stores.open(destination, options);
       try {
         const { id: backupId } = loaded.row;
-        const readers = await openChain({ store, backupId, keys, codec: context.engine.codec, signal });
+        const opening = { store, backupId, keys, codec: context.engine.codec, signal };
+        const readers = options.alone ? [await BackupReader.open(opening)] : await openChain(opening);
         return { readers, close: () => store.close() };
       } catch (error) {
         await store.close();

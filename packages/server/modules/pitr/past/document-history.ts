@@ -20,6 +20,20 @@ const segmentsPerPage = 200;
 
 /** Captured versions of one document, newest first; the version of the oldest base comes last. */
 export async function documentHistory(context: PitrContext, request: HistoryRequest): Promise<DocumentVersion[]> {
+  const { versions, isWhole, oldestBase } = await capturedVersions(context, request);
+  if (isWhole && oldestBase) versions.push(...(await versionOfBase(context, request, oldestBase, versions)));
+  return versions;
+}
+
+interface Captured {
+  readonly versions: DocumentVersion[];
+  /** Whether the log knows no older ones. */
+  readonly isWhole: boolean;
+  readonly oldestBase: string | undefined;
+}
+
+/** What the log alone knows of a document, newest first: one more than was asked for when there are more. */
+export async function capturedVersions(context: PitrContext, request: HistoryRequest): Promise<Captured> {
   const { organizationId, projectId, path, before, limit, signal } = request;
   const { database } = context.backups.platform;
   const found = await database.tenant(organizationId, async (transaction) => {
@@ -29,7 +43,7 @@ export async function documentHistory(context: PitrContext, request: HistoryRequ
     const keys = await pitrStore.keysOfPath(transaction, row.logId, pathHash(path), before, segmentsPerPage);
     return { row, keys, coverage: await coverageOfLog(transaction, row) };
   });
-  if (!found) return [];
+  if (!found) return { versions: [], isWhole: true, oldestBase: undefined };
   const { row, keys, coverage } = found;
   const versions: DocumentVersion[] = [];
   const log = await openLog(context, row, { attemptsMax: 4 });
@@ -43,9 +57,7 @@ export async function documentHistory(context: PitrContext, request: HistoryRequ
     await log.close();
   }
   const isWhole = versions.length <= limit && keys.length < segmentsPerPage;
-  const oldest = coverage.bases[0];
-  if (isWhole && oldest) versions.push(...(await versionOfBase(context, request, oldest.id, versions)));
-  return versions;
+  return { versions, isWhole, oldestBase: coverage.bases[0]?.id };
 }
 
 async function versionOfBase(

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
+import { foundOrganization } from '../../../testing/team.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench({ PITR_SEGMENT_SECONDS: '0.2' });
+});
+afterAll(() => bench.close());
+
+const path = () => `/api/v1/projects/${bench.shop.projectId}/history?document=users/ada`;
+/** Every page of so many versions, in one list. */
+async function versions(limit: number) {
+  const all: Record<string, string | null>[] = [];
+  for (let cursor: string | null = null, pages = 0; pages < 50; pages++) {
+    const answer = await bench.app.request(
+      'GET',
+      `${path()}&limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`,
+      bench.as,
+    );
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.data.length).toBeLessThanOrEqual(limit);
+    all.push(...answer.body.data);
+    cursor = answer.body.pagination.nextCursor;
+    if (cursor === null) return all;
+  }
+  throw new Error('the pages do not end');
+}
+const told = (all: Record<string, string | null>[]) => all.map(({ source, change }) => `${source} ${change}`);
+const doc = () => bench.firestore.doc('users/ada');
+
+test('a document nobody ever saw has no versions', async () => {
+  expect(await versions(50)).toEqual([]);
+});
+
+test('backups, increments and the live database make one history, page by page the same', async () => {
+  await bench.firestore.doc('users/other').set({ n: 0 });
+  await doc().set({ n: 1 });
+  const first = await bench.backUp();
+  await bench.backUp({ type: 'incremental' });
+  const { writeTime } = await doc().set({ n: 2 });
+  const second = await bench.backUp({ type: 'incremental' });
+  await bench.backUp({ collections: ['elsewhere', 'users/other/things'] }).catch(() => undefined);
+  await doc().delete();
+  const gone = await bench.backUp({ type: 'incremental' });
+  await bench.backUp();
+  await doc().set({ n: 3 });
+  const all = await versions(50);
+  expect(told(all)).toEqual(['live created', 'backup deleted', 'backup changed', 'backup created']);
+  expect(all.map(({ backupId }) => backupId)).toEqual([null, gone, second, first]);
+  expect(all[2]!.updateTime).toBe(all[2]!.at);
+  expect(all[2]!.at).toContain(String(writeTime.nanoseconds).padStart(9, '0'));
+  expect(all[1]!.updateTime).toBeNull();
+  for (const limit of [1, 2, 3]) expect(await versions(limit)).toEqual(all);
+  await doc().delete();
+  expect(told(await versions(50))).toEqual(
+    ['live deleted', 'backup deleted', 'backup changed', 'backup created'].slice(1),
+  );
+});
+
+test('a source that does not answer takes nothing away', async () => {
+  bench.sandbox.control.addFault({ method: 'BatchGetDocuments', status: 'PERMISSION_DENIED' });
+  expect(told(await versions(50))).toEqual(['backup deleted', 'backup changed', 'backup created']);
+  bench.sandbox.control.clearFaults();
+});
+
+test('what was captured between two backups is there with its own times', async () => {
+  const enabled = await bench.app.request('POST', `/api/v1/projects/${bench.shop.projectId}/pitr/enable`, {
+    ...bench.as,
+    body: {},
+  });
+  expect(enabled.status, enabled.text).toBe(200);
+  const coveredTo = async () => Date.parse((await bench.get(`/projects/${bench.shop.projectId}/pitr`)).coveredTo ?? 0);
+  await expect.poll(coveredTo).toBeGreaterThan(0);
+  await doc().set({ n: 4 });
+  await expect.poll(coveredTo).toBeGreaterThan(Date.now());
+  await doc().set({ n: 5 });
+  await expect.poll(coveredTo).toBeGreaterThan(Date.now());
+  await doc().delete();
+  await expect.poll(coveredTo).toBeGreaterThan(Date.now());
+  const all = await versions(50);
+  expect(told(all).slice(0, 3)).toEqual(['pitr deleted', 'pitr changed', 'pitr created']);
+  expect(told(all).slice(3)).toEqual(['backup deleted', 'backup changed', 'backup created']);
+  for (const limit of [1, 4]) expect(told(await versions(limit))).toEqual(told(all));
+});
+
+test('another organization finds no such project', async () => {
+  const other = await foundOrganization(bench.app);
+  const answer = await bench.app.request('GET', path(), { token: other.owner.token, organizationId: other.id });
+  expect(answer.body.error.code).toBe('PROJECT_NOT_FOUND');
+});
