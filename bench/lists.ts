@@ -1,11 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadConfig, startApp } from '@holdfast/server';
-import { startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
-import { createLogger } from '@holdfast/server/platform/log';
-import pg from 'pg';
+import { startApiWorld } from './api-world.ts';
 import { type Bench, figure, median } from './figure.ts';
 
 const rows = 1_000_000;
@@ -42,37 +35,13 @@ export const listsBench: Bench = {
 };
 
 async function startWorld() {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-lists-'));
-  const log = createLogger('error');
-  const postgres = await startEmbeddedPostgres({ folder: join(folder, 'database'), log, unsafeFast: true });
-  const config = loadConfig({
-    PORT: '0',
-    DATABASE_URL: postgres.url,
-    HOLDFAST_DATA: join(folder, 'data'),
-    MASTER_KEY: randomBytes(32).toString('base64'),
-    HOLDFAST_ROLES: 'api',
-    LOG_LEVEL: 'error',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-  });
-  const app = await startApp(config, { log });
-  const client = new pg.Client({ connectionString: postgres.url });
-  await client.connect();
+  const world = await startApiWorld('lists', { RATE_LIMIT_PER_MINUTE: '1000000' });
+  const { app, client } = world;
   const response = await fetch(app.signInLink ?? '', { redirect: 'manual' });
   const cookie = response.headers.getSetCookie().find((text) => text.startsWith('holdfast_access='));
   const token = cookie?.split(';')[0]?.slice('holdfast_access='.length) ?? '';
   const organization = await client.query<{ id: string }>('select id from organizations');
-  return {
-    app,
-    client,
-    token,
-    organizationId: organization.rows[0]!.id,
-    close: async () => {
-      await client.end();
-      await app.close();
-      await postgres.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return { ...world, token, organizationId: organization.rows[0]!.id };
 }
 type World = Awaited<ReturnType<typeof startWorld>>;
 

@@ -1,12 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadConfig, startApp } from '@holdfast/server';
-import { OffsetClock } from '@holdfast/server/platform/clock';
-import { startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
-import { createLogger } from '@holdfast/server/platform/log';
-import pg from 'pg';
+import type pg from 'pg';
+import { startApiWorld } from './api-world.ts';
 import { type Bench, figure, median } from './figure.ts';
 
 const schedules = 100_000;
@@ -23,7 +16,7 @@ export const schedulesBench: Bench = {
   name: 'schedules',
   about: `${schedules.toLocaleString('en-US')} schedules in ${organizations} organizations, ${due.toLocaleString('en-US')} of them due in the same minute.`,
   async run() {
-    const world = await startWorld();
+    const world = await startApiWorld('schedules');
     try {
       await fill(world.client, 1000);
       const fewMs = await tickMs(world);
@@ -46,35 +39,7 @@ export const schedulesBench: Bench = {
   },
 };
 
-async function startWorld() {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-schedules-'));
-  const log = createLogger('error');
-  const postgres = await startEmbeddedPostgres({ folder: join(folder, 'database'), log, unsafeFast: true });
-  const config = loadConfig({
-    PORT: '0',
-    DATABASE_URL: postgres.url,
-    HOLDFAST_DATA: join(folder, 'data'),
-    MASTER_KEY: randomBytes(32).toString('base64'),
-    HOLDFAST_ROLES: 'api',
-    LOG_LEVEL: 'error',
-  });
-  const clock = new OffsetClock();
-  const app = await startApp(config, { log, clock });
-  const client = new pg.Client({ connectionString: postgres.url });
-  await client.connect();
-  return {
-    app,
-    clock,
-    client,
-    close: async () => {
-      await client.end();
-      await app.close();
-      await postgres.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-type World = Awaited<ReturnType<typeof startWorld>>;
+type World = Awaited<ReturnType<typeof startApiWorld>>;
 
 /** Schedules that are due far in the future, spread over the organizations, each with a project and a destination. */
 async function fill(client: pg.Client, count: number): Promise<void> {

@@ -5,18 +5,12 @@ import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
 import { projectIdOf } from '../references.ts';
 import { deleteExtraQuestion, finishRestore } from '../restore/finish.ts';
+import { type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
 import { withService } from '../session.ts';
 import { parseMoment } from './moment.ts';
 
-interface RestoreOptions extends WaitOptions, ConfirmOptions {
+interface RestoreOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
   readonly at: string;
-  readonly target?: string;
-  readonly collections?: string[];
-  readonly documents?: string[];
-  readonly mode: (typeof mergeModes)[number];
-  readonly dryRun?: boolean;
-  readonly deleteExtra?: boolean;
-  readonly safetyBackup: boolean;
 }
 
 export function restoreCommand(): Command {
@@ -38,21 +32,13 @@ export function restoreCommand(): Command {
       async (reference: string, options: RestoreOptions) =>
         await withService(options, async (service) => {
           const { client } = service;
-          const { at, target, collections, documents } = options;
+          const { at, target } = options;
           if (options.deleteExtra && !options.dryRun) await confirm(deleteExtraQuestion(target ?? reference), options);
           const { id } = await client.startRestore({
             body: {
               projectId: await projectIdOf(client, reference),
               pointInTime: at,
-              ...(target === undefined ? {} : { targetProjectId: await projectIdOf(client, target) }),
-              ...(collections && { collections }),
-              ...(documents && { documentIds: documents }),
-              options: {
-                mergeMode: options.mode,
-                dryRun: options.dryRun === true,
-                deleteExtra: options.deleteExtra === true,
-                safetyBackup: options.safetyBackup,
-              },
+              ...(await restoreBody(client, options)),
             },
           });
           await finishRestore(service, id, { ...options, wait: options.wait === true || options.dryRun === true });

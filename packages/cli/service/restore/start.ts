@@ -4,18 +4,12 @@ import { type Command, Option } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { backupArgument } from '../backup/show.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
-import { backupIdOf, projectIdOf } from '../references.ts';
+import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 import { deleteExtraQuestion, finishRestore } from './finish.ts';
+import { type RestoreChoice, restoreBody } from './restore-body.ts';
 
-interface StartOptions extends WaitOptions, ConfirmOptions {
-  readonly target?: string;
-  readonly collections?: string[];
-  readonly documents?: string[];
-  readonly mode: (typeof mergeModes)[number];
-  readonly dryRun?: boolean;
-  readonly deleteExtra?: boolean;
-  readonly safetyBackup: boolean;
+interface StartOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
   readonly subcollections: boolean;
   readonly rewriteReferences: boolean;
   readonly authUsers?: boolean;
@@ -53,17 +47,14 @@ export function startCommand(): Command {
 type Body = NonNullable<NonNullable<Parameters<Client['startRestore']>[0]>['body']>;
 
 async function bodyOf(client: Client, reference: string, options: StartOptions): Promise<Body> {
-  const { target, collections, documents, authUsers } = options;
+  const { authUsers } = options;
+  const backupId = await backupIdOf(client, reference);
+  const body = await restoreBody(client, options);
   return {
-    backupId: await backupIdOf(client, reference),
-    ...(target === undefined ? {} : { targetProjectId: await projectIdOf(client, target) }),
-    ...(collections && { collections }),
-    ...(documents && { documentIds: documents }),
+    ...body,
+    backupId,
     options: {
-      mergeMode: options.mode,
-      dryRun: options.dryRun === true,
-      deleteExtra: options.deleteExtra === true,
-      safetyBackup: options.safetyBackup,
+      ...body.options,
       ...(options.subcollections ? {} : { includeSubcollections: false }),
       rewriteReferences: options.rewriteReferences,
       ...(authUsers === undefined ? {} : { includeAuthUsers: authUsers }),

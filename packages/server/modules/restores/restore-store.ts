@@ -1,9 +1,10 @@
-import { and, eq, gte, inArray, lt, or, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { TurnTable } from '../jobs/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
+import { projectRecords } from './project-records-store.ts';
 import { restores } from './tables.ts';
 
 export type RestoreRow = typeof restores.$inferSelect;
@@ -88,25 +89,7 @@ export const restoreStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Restores from or into a project that have not ended. */
-  async openOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
-    const about = or(eq(restores.projectId, projectId), eq(restores.targetProjectId, projectId));
-    const mine = and(eq(restores.organizationId, organizationId), about, isOpen);
-    const rows = await orm.select({ id: restores.id }).from(restores).where(mine);
-    return rows.map(({ id }) => id);
-  },
-
-  /** The history of a project's backups goes where they go. Restores of other projects into it stay with those projects. */
-  async moveTo(
-    { orm }: Transaction,
-    { id, organizationId }: { id: string; organizationId: string },
-    toOrganizationId: string,
-  ): Promise<void> {
-    await orm
-      .update(restores)
-      .set({ organizationId: toOrganizationId })
-      .where(and(eq(restores.organizationId, organizationId), eq(restores.projectId, id)));
-  },
+  ...projectRecords(restores),
 };
 
 const isOpen = inArray(restores.status, ['pending', 'running']);

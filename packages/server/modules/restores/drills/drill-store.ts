@@ -1,7 +1,8 @@
-import { and, desc, eq, inArray, lt, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
+import { projectRecords } from '../project-records-store.ts';
 import { drills } from '../tables.ts';
 
 export type DrillRow = typeof drills.$inferSelect;
@@ -91,24 +92,7 @@ export const drillStore = {
     return rows.map(({ id }) => id);
   },
 
-  /** Drills of a project's backups, or into it, that have not ended. */
-  async openOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
-    const about = or(eq(drills.projectId, projectId), eq(drills.targetProjectId, projectId));
-    const mine = and(eq(drills.organizationId, organizationId), about, isOpen);
-    const rows = await orm.select({ id: drills.id }).from(drills).where(mine);
-    return rows.map(({ id }) => id);
-  },
-
-  async moveTo(
-    { orm }: Transaction,
-    { id, organizationId }: { id: string; organizationId: string },
-    toOrganizationId: string,
-  ): Promise<void> {
-    await orm
-      .update(drills)
-      .set({ organizationId: toOrganizationId })
-      .where(and(eq(drills.organizationId, organizationId), eq(drills.projectId, id)));
-  },
+  ...projectRecords(drills),
 };
 
 const isOpen = inArray(drills.status, ['pending', 'running']);

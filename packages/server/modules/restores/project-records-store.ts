@@ -1,0 +1,34 @@
+import { and, eq, inArray, or } from 'drizzle-orm';
+import type { PgColumn, PgTable, TableConfig } from 'drizzle-orm/pg-core';
+import type { Transaction } from '../../platform/database/database.ts';
+
+type Columns = Record<'id' | 'organizationId' | 'projectId' | 'targetProjectId' | 'status', PgColumn>;
+type ProjectRecords = PgTable<TableConfig & { columns: Columns }> & Columns;
+
+/** Statements on rows that belong to a project and may write into another: restores, and drills. */
+export function projectRecords(table: ProjectRecords) {
+  return {
+    /** Those of a project's backups, or into it, that have not ended. */
+    async openOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
+      const about = or(eq(table.projectId, projectId), eq(table.targetProjectId, projectId));
+      const isOpen = inArray(table.status, ['pending', 'running']);
+      const rows = await orm
+        .select({ id: table.id })
+        .from(table)
+        .where(and(eq(table.organizationId, organizationId), about, isOpen));
+      return rows.map(({ id }) => id as string);
+    },
+
+    /** The history of a project's backups goes where they go. What others write into it stays with their projects. */
+    async moveTo(
+      { orm }: Transaction,
+      { id, organizationId }: { id: string; organizationId: string },
+      toOrganizationId: string,
+    ): Promise<void> {
+      await orm
+        .update(table)
+        .set({ organizationId: toOrganizationId })
+        .where(and(eq(table.organizationId, organizationId), eq(table.projectId, id)));
+    },
+  };
+}
