@@ -1,12 +1,12 @@
 import { openDatabase } from './app.ts';
-import { type Config, loadConfig } from './config.ts';
+import type { Config } from './config.ts';
 import { sealedColumns } from './modules/declarations.ts';
+import { runOperatorCommand } from './operator-command.ts';
 import { connectDatabase } from './platform/database/database.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
 import { createProcessLogger } from './platform/log.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './platform/secrets/master-key.ts';
 import { type ResealReport, reseal } from './platform/secrets/reseal.ts';
-import { describeStartFailure } from './start-failure.ts';
 
 /**
  * Seals every secret anew under a new master key. A key that lives in the data folder is replaced by this command; one
@@ -44,13 +44,4 @@ async function main(config: Config): Promise<void> {
   if (Object.keys(report.left).length > 0) process.exitCode = 1;
 }
 
-if (import.meta.main) {
-  let config: Config | undefined;
-  try {
-    config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
-    await main(config);
-  } catch (error) {
-    process.stderr.write(`${describeStartFailure(error, config)}\n`);
-    process.exitCode = 1;
-  }
-}
+if (import.meta.main) await runOperatorCommand(main);

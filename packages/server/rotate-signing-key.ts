@@ -1,7 +1,7 @@
 import { startApp } from './app.ts';
-import { type Config, loadConfig } from './config.ts';
+import type { Config } from './config.ts';
 import { rotateSigningKey } from './modules/auth/index.ts';
-import { describeStartFailure } from './start-failure.ts';
+import { runOperatorCommand } from './operator-command.ts';
 
 /**
  * Replaces the key that signs access tokens, for when it may have become known; the service does the same by itself
@@ -22,13 +22,4 @@ async function main(config: Config): Promise<void> {
   process.stdout.write('A new key signs access tokens from now on.\n');
 }
 
-if (import.meta.main) {
-  let config: Config | undefined;
-  try {
-    config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
-    await main(config);
-  } catch (error) {
-    process.stderr.write(`${describeStartFailure(error, config)}\n`);
-    process.exitCode = 1;
-  }
-}
+if (import.meta.main) await runOperatorCommand(main);
