@@ -34,7 +34,7 @@ function arrayField(count: number, element: Buffer): Buffer {
   return delimited(0x12, Buffer.concat([delimited(0x0a, Buffer.from('v')), delimited(0x12, value)]));
 }
 
-const contents = new Map([
+const several: Contents = new Map([
   ['large/a', arrayField(1, emptyString)],
   ['large/b', arrayField(1_000_000, emptyString)],
   ['large/c', arrayField(1, emptyString)],
@@ -42,7 +42,9 @@ const contents = new Map([
   ['large/e', arrayField(1_000_000, emptyString)],
 ]);
 
-async function* recordsOfContents(database: string): AsyncGenerator<RecordBatch> {
+type Contents = ReadonlyMap<string, Buffer>;
+
+async function* recordsOf(contents: Contents, database: string): AsyncGenerator<RecordBatch> {
   for (const [path, fields] of contents) {
     const builder = new RecordBatchBuilder();
     const name = delimited(0x0a, Buffer.from(`${database}/documents/${path}`));
@@ -67,9 +69,9 @@ async function digestsIn({ source }: ConnectedFirestore): Promise<Map<string, st
   return digests;
 }
 
-async function roundTrip(origin: ConnectedFirestore, elsewhere: ConnectedFirestore): Promise<void> {
+async function roundTrip(contents: Contents, origin: ConnectedFirestore, elsewhere: ConnectedFirestore): Promise<void> {
   const harness = new BackupHarness();
-  const filling = recordsOfContents(origin.target.database);
+  const filling = recordsOf(contents, origin.target.database);
   const all = { written: contents.size, failed: 0, errors: [] };
   expect(await origin.target.apply(filling, { mode: 'overwrite', rampUp: false })).toMatchObject(all);
   await runBackup({ ...harness, source: origin.source, backupId: 'b' });
@@ -94,7 +96,7 @@ describe('documents of more than 4 MiB in the sandbox', () => {
   afterAll(() => sandbox.stop());
 
   test('come back from a backup', () =>
-    roundTrip(connect('origin', sandbox.address), connect('elsewhere', sandbox.address)));
+    roundTrip(several, connect('origin', sandbox.address), connect('elsewhere', sandbox.address)));
 
   test('are kept up to the size of the largest request', async () => {
     const harness = new BackupHarness();
@@ -123,6 +125,9 @@ describe.skipIf(!isForeignFirestoreInstalled)('documents of more than 4 MiB in a
   });
   afterAll(() => foreign.stop());
 
-  test('come back from a backup', () =>
-    roundTrip(connect('origin', foreign.address), connect('elsewhere', foreign.address)));
+  test('come back from a backup', () => {
+    // That one is slow with large documents, so it gets one between two small ones.
+    const one: Contents = new Map([...several].slice(0, 3));
+    return roundTrip(one, connect('origin', foreign.address), connect('elsewhere', foreign.address));
+  });
 });
