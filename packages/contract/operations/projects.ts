@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { member } from '../access.ts';
 import { api, created, done, list, ok, operation } from '../operation.ts';
-import { collectionNode } from '../schemas/firestore.ts';
-import { documentHistoryQuery, knownVersion } from '../schemas/pitr.ts';
-import { pageQuery, pathId } from '../schemas/primitives.ts';
+import { backupDocument, collectionNode } from '../schemas/firestore.ts';
+import { documentHistoryQuery, knownVersion, projectDocumentQuery } from '../schemas/pitr.ts';
+import { firestoreName, pageQuery, pathId } from '../schemas/primitives.ts';
 import {
   availableProject,
   costEstimate,
@@ -157,6 +157,33 @@ export const listDocumentVersions = operation({
     'STORAGE_CREDENTIALS_MISSING',
     ...sourceErrors,
   ],
+});
+
+export const getProjectDocument = operation({
+  id: 'getProjectDocument',
+  method: 'GET',
+  path: api('/projects/{projectId}/documents/{documentPath}'),
+  tag,
+  summary: 'Show a document as it is, or as it was',
+  description:
+    'From the live database, or with `at` as it was at a moment that the captured changes reach. Slashes in the path may be sent as they are or encoded.',
+  access: member('viewer', 'backups:read'),
+  params: params.extend({ documentPath: firestoreName({ min: 1, max: 6144 }).describe('Such as `users/ada`.') }),
+  restParameter: 'documentPath',
+  query: projectDocumentQuery,
+  success: ok(backupDocument),
+  errors: [
+    'PROJECT_NOT_FOUND',
+    'DOCUMENT_NOT_FOUND',
+    'POINT_IN_TIME_UNAVAILABLE',
+    'DECRYPTION_ERROR',
+    'INTEGRITY_ERROR',
+    'STORAGE_UNAVAILABLE',
+    'STORAGE_PERMISSION_DENIED',
+    'STORAGE_CREDENTIALS_MISSING',
+    ...sourceErrors,
+  ],
+  etag: true,
 });
 
 export const listProjectCollections = operation({

@@ -66,6 +66,8 @@ export const knownVersion = z
 
 const at = instant().describe('The moment to look at.');
 
+export const projectDocumentQuery = z.object({ at: at.optional() });
+
 export const viewCollectionsQuery = pageQuery.extend({ at });
 export const viewDocumentsQuery = listBackupDocumentsQuery.extend({ at });
 export const viewDiffQuery = pageQuery.extend({

@@ -1,6 +1,7 @@
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { dayMs } from '../../platform/durations.ts';
+import { Problem } from '../../platform/problem.ts';
 import type { DiffPosition } from '../backups/index.ts';
 import {
   collectionsOf,
@@ -19,6 +20,7 @@ import { disablePitr } from './disable-pitr.ts';
 import { enablePitr } from './enable-pitr.ts';
 import { documentHistory } from './past/document-history.ts';
 import { knownVersions, type VersionsPosition } from './past/known-versions.ts';
+import { isDocumentPath, openLive } from './past/live-document.ts';
 import { type OpenedPast, openPast, otherSide } from './past/open-past.ts';
 import { pitrStore } from './pitr-store.ts';
 import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
@@ -101,6 +103,21 @@ function viewHandlers(context: PitrContext): Handlers {
   ) => reading(() => openPast(context, { organizationId, projectId, at, signal, attemptsMax: 4 }), work);
 
   return {
+    getProjectDocument: ({ organization, params: { projectId, documentPath: path }, query, signal }) => {
+      const find = (body: Uint8Array | undefined, at: string) => {
+        if (!body) throw new Problem('DOCUMENT_NOT_FOUND', 'There is no such document at that time.');
+        return { data: presentDocument(path, body, at) };
+      };
+      if (query.at === undefined)
+        return reading(
+          () => openLive(context, organization.id, projectId, signal),
+          async (live) => find(await live.get(path), live.readTime),
+        );
+      return readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) =>
+        find(isDocumentPath(path) ? await view.get(path, { signal }) : undefined, instant),
+      );
+    },
+
     viewPitrCollections: ({ organization, params: { projectId }, query, signal }) =>
       readPast(organization.id, projectId, query.at, signal, async ({ view }) => {
         const collections = presentCollections(await collectionsOf(view, signal));

@@ -33,21 +33,15 @@ export const document = {
   restoreThis: 'Restore this version…',
   json: 'JSON',
   compareAll: 'Compare all of its collection',
-  inBackups: (count: number) => (count === 1 ? 'in 1 backup' : `in ${count} backups`),
-  created: (fields: number) => `Created with ${plural(fields, 'field', 'fields')}`,
-  deleted: 'Deleted',
-  changes: (changed: number, added: number, removed: number) =>
-    [changed && `${changed} changed`, added && `${added} added`, removed && `${removed} removed`]
-      .filter(Boolean)
-      .join(', ') || 'Written anew',
+  older: 'Show older ones',
+  change: { created: 'Created', changed: 'Changed', deleted: 'Deleted' },
   same: 'Nothing differs between the two.',
   nowhere: 'No backup holds this document',
   nowhereText: 'Check the path. Documents that came and went between two backups were never seen.',
   hint: 'Versions come from the backups that hold the document. What happened between two of them was not seen.',
   hintPitr: 'Captured live; quick successive writes can show as one. Older versions come from backups.',
   safe: 'What stands there now is saved first, so it can be undone.',
-  lookedAt: (done: number, all: number) => `Looked into ${done} of ${all} backups`,
-  source: { backup: 'from a backup', pitr: 'captured', live: 'live' },
+  source: { backup: 'in a backup', pitr: 'captured', live: 'as it is now' },
 };
 
 export const restores = {

@@ -84,6 +84,19 @@ test('what was captured between two backups is there with its own times', async 
   for (const limit of [1, 4]) expect(told(await versions(limit))).toEqual(told(all));
 });
 
+test('a document is shown as it is, and as it was at a captured moment', async () => {
+  const shown = (rest: string) =>
+    bench.app.request('GET', `/api/v1/projects/${bench.shop.projectId}/documents/${rest}`, bench.as);
+  const live = await shown('users/other');
+  expect(live.body.data).toMatchObject({ path: 'users/other', fields: { n: { integerValue: '0' } } });
+  expect((await shown('users/ada')).body.error.code).toBe('DOCUMENT_NOT_FOUND');
+  expect((await shown('users')).body.error.code).toBe('DOCUMENT_NOT_FOUND');
+  const changed = (await versions(50)).find(({ source, change }) => source === 'pitr' && change === 'changed');
+  expect((await shown(`users/ada?at=${changed!.at}`)).body.data.fields).toEqual({ n: { integerValue: '5' } });
+  const before = await shown('users/ada?at=2001-01-01T00:00:00Z');
+  expect([before.status, before.body.error.code]).toEqual([409, 'POINT_IN_TIME_UNAVAILABLE']);
+});
+
 test('another organization finds no such project', async () => {
   const other = await foundOrganization(bench.app);
   const answer = await bench.app.request('GET', path(), { token: other.owner.token, organizationId: other.id });

@@ -3,16 +3,15 @@ import {
   decodeDocument,
   isEngineError,
   parseInstant,
-  readRecords,
-  recordKind,
   scopeContains,
   viewOfChain,
 } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
 import { type BackupInTime, backupStore, scopeOf } from '../../backups/index.ts';
-import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { capturedVersions } from './document-history.ts';
+import { openLive } from './live-document.ts';
 import { type KnownVersion, type Sighting, Timeline, type TimelineState } from './timeline.ts';
 
 export interface VersionsRequest {
@@ -49,11 +48,11 @@ const afterEverything = '9999-12-31T23:59:59.999999999Z';
 /** Every version of a document that anybody knows: the live database, the log and the backups, newest first. */
 export async function knownVersions(context: PitrContext, request: VersionsRequest): Promise<VersionsPage> {
   const { organizationId, projectId, limit } = request;
-  const project = await context.backups.platform.database.tenant(organizationId, (transaction) =>
+  await context.backups.platform.database.tenant(organizationId, (transaction) =>
     projectStore.get(transaction, organizationId, projectId),
   );
   const walk = new Walk(context, request);
-  if (!request.position) await walk.lookAtLive(project);
+  if (!request.position) await walk.lookAtLive();
   while (walk.found.length < limit && (await walk.step()));
   const next = walk.isOver && walk.found.length <= limit ? null : walk.position(walk.found.slice(limit));
   return { versions: walk.found.slice(0, limit), next };
@@ -96,19 +95,16 @@ class Walk {
   }
 
   /** A source that does not answer takes nothing away from what backups and log know. */
-  async lookAtLive(project: ProjectRow): Promise<void> {
+  async lookAtLive(): Promise<void> {
     const { path, signal } = this.#request;
     try {
-      const { source, close } = await this.#context.backups.sources.open(project);
+      const live = await openLive(this.#context, this.#request.organizationId, this.#request.projectId, signal);
       try {
-        const readTime = await source.snapshotTime({ signal });
-        const seen: Sighting[] = [];
-        for await (const batch of source.fetch([path], { readTime, signal }))
-          for (const { kind, body } of readRecords(batch, source.database))
-            if (kind === recordKind.put) seen.push(presentIn(body, { source: 'live', backupId: null }));
-        this.#add(seen[0] ?? { kind: 'absent', at: readTime, source: 'live', backupId: null, isExact: false });
+        const origin = { source: 'live', backupId: null } as const;
+        const body = await live.get(path);
+        this.#add(body ? presentIn(body, origin) : { kind: 'absent', at: live.readTime, ...origin, isExact: false });
       } finally {
-        await close();
+        await live.close();
       }
     } catch (error) {
       if (!isEngineError(error) || signal.aborted) throw error;

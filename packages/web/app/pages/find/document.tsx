@@ -12,8 +12,8 @@ import { useKeys } from '../../shell/keys.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
-import { useVersions, type Version } from './use-versions.ts';
-import { VersionList } from './version-list.tsx';
+import { useFields, useVersions, type Version } from './use-versions.ts';
+import { type OlderVersions, VersionList } from './version-list.tsx';
 
 /** What was this document? Its versions, two of them side by side, and the way back. */
 export function Page() {
@@ -29,9 +29,9 @@ export function Page() {
   ]);
   return (
     <div className="flex flex-1 flex-col">
-      {versions.isLoading && <Skeleton />}
-      {versions.error && <Problem error={versions.error} onRetry={() => void versions.refetch()} />}
-      {versions.data?.versions.length === 0 && (
+      {!versions.versions && !versions.error && <Skeleton />}
+      {versions.error && <Problem error={versions.error} onRetry={versions.retry} />}
+      {versions.versions?.length === 0 && !versions.hasMore && (
         <>
           <h1 className="sr-only">{path}</h1>
           <Empty icon={FileSearch} title={t.document.nowhere}>
@@ -39,17 +39,27 @@ export function Page() {
           </Empty>
         </>
       )}
-      {versions.data && versions.data.versions.length > 0 && <Shown path={path} versions={versions.data.versions} />}
+      {versions.versions && versions.versions.length > 0 && (
+        <Shown projectId={projectId} path={path} versions={versions.versions} older={versions} />
+      )}
     </div>
   );
 }
 
 interface ShownProps {
+  projectId: string;
   path: string;
   versions: readonly Version[];
+  older: OlderVersions;
 }
 
-function Shown({ path, versions }: ShownProps) {
+/** Where a version comes back from; none for the one that stands there now, and for one that says it was gone. */
+function restoreStart(projectId: string, path: string, { source, backupId, at, change }: Version) {
+  if (change === 'deleted' || source === 'live') return undefined;
+  return backupId ? { backupId, documents: path } : { projectId, at, documents: path };
+}
+
+function Shown({ projectId, path, versions, older }: ShownProps) {
   const [search, setSearch] = useSearch();
   const zone = useZone();
   const paths = usePaths();
@@ -58,8 +68,8 @@ function Shown({ path, versions }: ShownProps) {
   const [onlyChanged, setOnlyChanged] = useState(false);
   const newest = versions[0];
   const usual =
-    versions.find((version) => version.fields !== null && version !== newest) ??
-    versions.find(({ fields }) => fields !== null);
+    versions.find((version) => version.change !== 'deleted' && version !== newest) ??
+    versions.find(({ change }) => change !== 'deleted');
   const then = versions.find(({ id }) => id === search.then) ?? usual;
   const now = versions.find(({ id }) => id === search.now) ?? newest;
   const step = (by: number) => {
@@ -67,10 +77,15 @@ function Shown({ path, versions }: ShownProps) {
     const next = versions[Math.min(versions.length - 1, Math.max(0, at + by))];
     if (next) setSearch({ then: next.id }, { replace: true });
   };
-  const restoreTo = then?.fields ? paths.newRestore({ backupId: then.backup.id, documents: path }) : undefined;
+  const start = then && restoreStart(projectId, path, then);
+  const restoreTo = start && paths.newRestore(start);
+  const thenFields = useFields(projectId, path, then);
+  const nowFields = useFields(projectId, path, now);
   useKeys({ '[': () => step(1), ']': () => step(-1), r: restoreTo && canRestore ? () => go(restoreTo) : undefined });
   if (!then || !now) return null;
-  const changes = countChanges(then.fields, now.fields);
+  const problem = thenFields.error ?? nowFields.error;
+  const isRead = thenFields.data !== undefined && nowFields.data !== undefined;
+  const changes = isRead ? countChanges(thenFields.data, nowFields.data) : { changed: 0, added: 0, removed: 0 };
   const momentWords = (version: Version) => formatDateTime(version.at, zone);
   return (
     <>
@@ -80,19 +95,25 @@ function Shown({ path, versions }: ShownProps) {
             {path} <CopyButton text={path} />
           </h1>
           <p className="text-table text-ink2">
-            {t.browse.updated} {momentWords(versions.find(({ fields }) => fields) ?? now)}.{' '}
-            <TextLink
-              to={`${paths.compare(then.backup.id)}&collection=${encodeURIComponent(path.split('/').slice(0, -1).join('/'))}`}
-            >
-              {t.document.compareAll}
-            </TextLink>
+            {t.browse.updated} {momentWords(versions.find(({ change }) => change !== 'deleted') ?? now)}.{' '}
+            {then.backupId && (
+              <TextLink
+                to={`${paths.compare(then.backupId)}&collection=${encodeURIComponent(path.split('/').slice(0, -1).join('/'))}`}
+              >
+                {t.document.compareAll}
+              </TextLink>
+            )}
           </p>
         </div>
-        {then.fields && (
+        {thenFields.data && (
           <Button
             icon={Download}
             onClick={() =>
-              saveFile(`${path.replaceAll('/', '_')}.json`, JSON.stringify(then.fields, null, 2), 'application/json')
+              saveFile(
+                `${path.replaceAll('/', '_')}.json`,
+                JSON.stringify(thenFields.data, null, 2),
+                'application/json',
+              )
             }
           >
             {t.document.json}
@@ -106,9 +127,16 @@ function Shown({ path, versions }: ShownProps) {
       </header>
       <div className="grid flex-1 md:grid-cols-[260px_1fr]">
         <aside className="border-line border-r max-md:border-r-0 max-md:border-b">
-          <VersionList versions={versions} then={then} now={now} onThen={(id) => setSearch({ then: id })} />
+          <VersionList
+            versions={versions}
+            older={older}
+            then={then}
+            now={now}
+            onThen={(id) => setSearch({ then: id })}
+          />
           <p className="flex gap-2 border-line border-t px-4 py-3 text-meta text-ink2">
-            <Info size={15} aria-hidden className="mt-px shrink-0 text-held" /> {t.document.hint}
+            <Info size={15} aria-hidden className="mt-px shrink-0 text-held" />{' '}
+            {versions.some(({ source }) => source === 'pitr') ? t.document.hintPitr : t.document.hint}
           </p>
         </aside>
         <section className="flex min-w-0 flex-col">
@@ -134,13 +162,19 @@ function Shown({ path, versions }: ShownProps) {
               {t.document.changedOnly}
             </button>
           </div>
-          <DocumentDiff
-            then={then.fields}
-            now={now.fields}
-            thenTitle={momentWords(then)}
-            nowTitle={momentWords(now)}
-            onlyChanged={onlyChanged}
-          />
+          {problem && (
+            <Problem error={problem} onRetry={() => void Promise.all([thenFields.refetch(), nowFields.refetch()])} />
+          )}
+          {!problem && !isRead && <Skeleton />}
+          {isRead && (
+            <DocumentDiff
+              then={thenFields.data}
+              now={nowFields.data}
+              thenTitle={momentWords(then)}
+              nowTitle={momentWords(now)}
+              onlyChanged={onlyChanged}
+            />
+          )}
           {restoreTo && canRestore && (
             <p className="mt-auto flex items-center gap-2 border-line border-t bg-bg px-4 py-3 text-table text-ink2">
               <Undo2 size={15} aria-hidden className="text-held" /> {t.document.safe}

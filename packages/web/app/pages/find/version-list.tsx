@@ -1,18 +1,26 @@
 import { useZone } from '../../api/organization.tsx';
-import { countChanges } from '../../components/document-diff.tsx';
+import { Button } from '../../components/button.tsx';
 import { formatClock, formatDay, formatWeekday } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import type { Version } from './use-versions.ts';
 
+/** Those that have not been asked for yet. */
+export interface OlderVersions {
+  hasMore: boolean;
+  isLoadingMore: boolean;
+  loadMore: () => void;
+}
+
 interface VersionListProps {
   versions: readonly Version[];
+  older: OlderVersions;
   then: Version;
   now: Version;
   onThen: (id: string) => void;
 }
 
 /** Newest above; the one that would come back is teal. */
-export function VersionList({ versions, then, now, onThen }: VersionListProps) {
+export function VersionList({ versions, older, then, now, onThen }: VersionListProps) {
   return (
     <>
       <div className="flex justify-between px-4 pt-4 pb-2 text-table">
@@ -24,7 +32,6 @@ export function VersionList({ versions, then, now, onThen }: VersionListProps) {
           <li key={version.id}>
             <VersionButton
               version={version}
-              before={versions[index + 1]}
               isThen={version === then}
               isNow={version === now}
               isLast={index === versions.length - 1}
@@ -33,20 +40,26 @@ export function VersionList({ versions, then, now, onThen }: VersionListProps) {
           </li>
         ))}
       </ol>
+      {older.hasMore && (
+        <div className="px-4 py-2">
+          <Button kind="quiet" busy={older.isLoadingMore} onClick={older.loadMore}>
+            {t.document.older}
+          </Button>
+        </div>
+      )}
     </>
   );
 }
 
 interface VersionButtonProps {
   version: Version;
-  before: Version | undefined;
   isThen: boolean;
   isNow: boolean;
   isLast: boolean;
   onThen: (id: string) => void;
 }
 
-function VersionButton({ version, before, isThen, isNow, isLast, onThen }: VersionButtonProps) {
+function VersionButton({ version, isThen, isNow, isLast, onThen }: VersionButtonProps) {
   const zone = useZone();
   return (
     <button
@@ -78,16 +91,9 @@ function VersionButton({ version, before, isThen, isNow, isLast, onThen }: Versi
           )}
         </span>
         <span className="block text-ink2">
-          {wordsOf(version, before)} · {t.document.inBackups(version.seenIn)}
+          {t.document.change[version.change]} · {t.document.source[version.source]}
         </span>
       </span>
     </button>
   );
-}
-
-function wordsOf(version: Version, before: Version | undefined): string {
-  if (!version.fields) return t.document.deleted;
-  if (!before?.fields) return t.document.created(Object.keys(version.fields).length);
-  const { changed, added, removed } = countChanges(before.fields, version.fields);
-  return t.document.changes(changed, added, removed);
 }
