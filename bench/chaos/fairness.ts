@@ -1,6 +1,6 @@
 import { createClient } from '@holdfast/contract/client';
 import { fillFast } from '@holdfast/sandbox';
-import { kinds, raceKind, tinyCollection } from './fairness-kinds.ts';
+import { kinds, raceKind, someAtOnce, tinyCollection } from './fairness-kinds.ts';
 import { putForeignFile } from './foreign-file.ts';
 import { bucketAt, createWorld, database, pause, projectAt, type World } from './world.ts';
 
@@ -24,10 +24,8 @@ export async function chaosFairness({ queued }: { queued: number }): Promise<boo
     const areKindsFair = await fairnessOfKinds(world, neighbour, queued);
     const aloneMs = await backUp(neighbour.client, neighbour.projectId);
     const ids = await manyProjects(world);
-    const started = await Promise.all(
-      Array.from({ length: queued }, (_, index) =>
-        world.client.createBackup({ body: { projectId: ids[index % ids.length]! } }),
-      ),
+    const started = await someAtOnce(queued, (index) =>
+      world.client.createBackup({ body: { projectId: ids[index % ids.length]! } }),
     );
     const running = await world.client.listBackups({ query: { status: 'running', limit: 200 } });
     const besideMs = await backUp(neighbour.client, neighbour.projectId);

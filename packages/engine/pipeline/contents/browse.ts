@@ -2,7 +2,7 @@ import type { Scope } from '../../ports/document-source.ts';
 import type { Selection } from '../view/selection.ts';
 import type { View, ViewEntry, ViewReadOptions } from '../view/view.ts';
 
-export interface BrowseOptions extends ViewReadOptions {
+export interface BrowseOptions extends Omit<ViewReadOptions, 'goesOn'> {
   /** A collection's path; absent: search everywhere. */
   readonly collection?: string;
   readonly includeSubcollections?: boolean;
@@ -11,11 +11,35 @@ export interface BrowseOptions extends ViewReadOptions {
   /** The last path of the page before. */
   readonly after?: string;
   readonly limit: number;
+  /** How long to look; then the page ends, even where nothing was found. */
+  readonly budgetMs?: number;
 }
 
 export interface BrowsePage {
   readonly entries: readonly ViewEntry[];
   readonly hasMore: boolean;
+  /** Behind which path the next page begins; undefined when there is none. */
+  readonly next: string | undefined;
+}
+
+/** Lets a reading go on until its time is up, and remembers how far it came. */
+export class TimeBudget {
+  readonly #endMs: number;
+  /** Everything up to here was looked at; undefined while the time is not up. */
+  stoppedAt: string | undefined;
+
+  constructor(budgetMs: number) {
+    this.#endMs = performance.now() + budgetMs;
+  }
+
+  get isUp(): boolean {
+    return performance.now() >= this.#endMs;
+  }
+
+  readonly goesOn = (lastPath: string): boolean => {
+    if (this.isUp) this.stoppedAt = lastPath;
+    return this.stoppedAt === undefined;
+  };
 }
 
 /** One page of a listing or of a search by id prefix; reads indexes, never documents. */
@@ -31,12 +55,13 @@ export async function browse(view: View, options: BrowseOptions): Promise<Browse
     ...(prefix === undefined || prefix === '' ? {} : { idPrefix: prefix }),
     ...(after === undefined ? {} : { after }),
   };
+  const budget = new TimeBudget(options.budgetMs ?? Number.POSITIVE_INFINITY);
   const entries: ViewEntry[] = [];
-  for await (const page of view.entries(selection, options)) {
+  for await (const page of view.entries(selection, { ...options, goesOn: budget.goesOn })) {
     for (const entry of page) {
-      if (entries.length === limit) return { entries, hasMore: true };
+      if (entries.length === limit) return { entries, hasMore: true, next: entries.at(-1)?.path };
       entries.push(entry);
     }
   }
-  return { entries, hasMore: false };
+  return { entries, hasMore: budget.stoppedAt !== undefined, next: budget.stoppedAt };
 }

@@ -159,6 +159,22 @@ test('browsing pages through a collection and finds ids by prefix', async () => 
   });
 });
 
+test('browsing whose time is up says how far it came, and pages go on from there without a gap', async () => {
+  const harness = new BackupHarness();
+  const view = await harness.view(await harness.backUp(new MemoryDatabase(documents)));
+  const found: string[] = [];
+  let pages = 0;
+  for (let after: string | undefined = ''; after !== undefined; pages += 1) {
+    const options = { prefix: '1', limit: 10, budgetMs: 0, ...(after === '' ? {} : { after }) };
+    const page = await browse(view, options);
+    found.push(...page.entries.map(({ path }) => path));
+    expect(page.hasMore).toBe(page.next !== undefined);
+    after = page.next;
+  }
+  expect(found).toEqual(['a/1', 'a/2/b/1', 'c/10', 'c/11']);
+  expect(pages).toBeGreaterThan(2);
+});
+
 test('a merged chain is a full backup that reads the same and needs none of its parts', async () => {
   const harness = new BackupHarness();
   const source = new MemoryDatabase(documents);

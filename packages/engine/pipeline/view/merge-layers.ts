@@ -14,6 +14,8 @@ export interface MergeOptions {
   /** Deletes are what a view hides and what an increment on top of it must know. */
   readonly includeDeletes: boolean;
   readonly signal: AbortSignal | undefined;
+  /** Asked after each stretch, with its last path, also when nothing in it was selected. With false the merge ends there. */
+  readonly goesOn?: ((lastPath: string) => boolean) | undefined;
 }
 
 interface Cursor {
@@ -49,6 +51,7 @@ export async function* mergeLayers(
       const to =
         bound === undefined ? segment.entries.count : firstNotBelow(segment.entries.paths, position + 1, bound);
       yield* chosen(segment, position, to, selection, options.includeDeletes);
+      if (options.goesOn?.(segment.entries.paths[to - 1]!) === false) return;
       await advanceTo(winner, to);
     }
   } finally {

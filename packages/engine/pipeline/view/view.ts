@@ -21,6 +21,8 @@ export function updateTimeOf(entry: ViewEntry): Instant {
 
 export interface ViewReadOptions {
   readonly signal?: AbortSignal;
+  /** Asked now and then with the path up to which everything was looked at; with false the reading ends there. */
+  readonly goesOn?: (lastPath: string) => boolean;
 }
 
 /**
@@ -40,9 +42,12 @@ export class View {
   }
 
   /** All selected documents as puts, ascending by path. */
-  async *records(selection: Selection = wholeView, { signal }: ViewReadOptions = {}): AsyncGenerator<RecordBatch> {
+  async *records(
+    selection: Selection = wholeView,
+    { signal, goesOn }: ViewReadOptions = {},
+  ): AsyncGenerator<RecordBatch> {
     const builder = new RecordBatchBuilder();
-    const runs = mergeLayers(this.layers, selection, { namesOnly: false, includeDeletes: false, signal });
+    const runs = mergeLayers(this.layers, selection, { namesOnly: false, includeDeletes: false, signal, goesOn });
     for await (const run of runs) {
       const isWhole = run.to - run.from === run.segment.entries.count;
       if (isWhole && selectsEverything(selection)) {
@@ -61,9 +66,9 @@ export class View {
   /** Paths, update times and sizes without reading the documents. */
   async *entries(
     selection: Selection = wholeView,
-    { signal }: ViewReadOptions = {},
+    { signal, goesOn }: ViewReadOptions = {},
   ): AsyncGenerator<readonly ViewEntry[]> {
-    const runs = mergeLayers(this.layers, selection, { namesOnly: true, includeDeletes: false, signal });
+    const runs = mergeLayers(this.layers, selection, { namesOnly: true, includeDeletes: false, signal, goesOn });
     for await (const { segment, from, to } of runs) {
       const { paths, updateSeconds, updateNanos, offsets } = segment.entries;
       const page: ViewEntry[] = [];

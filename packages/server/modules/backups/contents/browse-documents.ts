@@ -1,17 +1,25 @@
-import { type BrowseOptions, browse, readRecords, type Scope, type View } from '@holdfast/engine';
+import { type BrowseOptions, browse, readRecords, type Scope, TimeBudget, type View } from '@holdfast/engine';
 import { type DocumentView, presentDocument } from './present-contents.ts';
 
 /** A page is cut short where its documents together exceed this. */
 const pageBytesMax = 8 * 1024 * 1024;
+/** The same where finding them, or reading them, would take longer; one without a hit may be empty and still go on. */
+const pageMs = 5000;
 
 export interface DocumentPage {
   documents: DocumentView[];
-  hasMore: boolean;
+  /** Behind which path the next page begins; null when this is the last. */
+  next: string | null;
 }
 
 /** One page of documents: the indexes say which they are, and then only the segments that hold them are read. */
-export async function readDocuments(view: View, options: BrowseOptions): Promise<DocumentPage> {
-  const found = await browse(view, options);
+export async function readDocuments(
+  view: View,
+  options: Omit<BrowseOptions, 'budgetMs'>,
+  budgetMs = pageMs,
+): Promise<DocumentPage> {
+  const found = await browse(view, { ...options, budgetMs });
+  const budget = new TimeBudget(budgetMs);
   let bytes = 0;
   const entries = found.entries.filter(({ size }, index) => {
     bytes += size;
@@ -20,11 +28,15 @@ export async function readDocuments(view: View, options: BrowseOptions): Promise
   const paths = entries.map(({ path }) => path);
   // Hits of a search over everything are spread out; those of one collection are neighbours.
   const isSpread = options.collection === undefined && options.prefix !== undefined;
-  const bodies = isSpread ? singly(view, paths, options.signal) : together(view, paths, options);
+  const bodies = isSpread ? singly(view, paths, options.signal) : together(view, paths, options, budget);
   const documents: DocumentView[] = [];
   const snapshotTime = view.body?.snapshotTime ?? '';
-  for await (const { path, body } of bodies) documents.push(presentDocument(path, body, snapshotTime));
-  return { documents, hasMore: found.hasMore || entries.length < found.entries.length };
+  for await (const { path, body } of bodies) {
+    documents.push(presentDocument(path, body, snapshotTime));
+    if (documents.length < paths.length && budget.isUp) return { documents, next: path };
+  }
+  if (documents.length < paths.length && budget.stoppedAt !== undefined) return { documents, next: budget.stoppedAt };
+  return { documents, next: entries.length < found.entries.length ? (paths.at(-1) ?? null) : (found.next ?? null) };
 }
 
 interface Body {
@@ -39,7 +51,12 @@ async function* singly(view: View, paths: readonly string[], signal: AbortSignal
   }
 }
 
-async function* together(view: View, paths: readonly string[], options: BrowseOptions): AsyncGenerator<Body> {
+async function* together(
+  view: View,
+  paths: readonly string[],
+  options: Omit<BrowseOptions, 'budgetMs'>,
+  { goesOn }: TimeBudget,
+): AsyncGenerator<Body> {
   const last = paths.at(-1);
   if (last === undefined) return;
   const wanted = new Set(paths);
@@ -54,7 +71,7 @@ async function* together(view: View, paths: readonly string[], options: BrowseOp
     ...(prefix === undefined ? {} : { idPrefix: prefix }),
     ...(after === undefined ? {} : { after }),
   };
-  for await (const batch of view.records(selection, options)) {
+  for await (const batch of view.records(selection, { ...options, goesOn })) {
     for (const { path, body } of readRecords(batch, view.database)) {
       if (wanted.has(path)) yield { path, body };
       if (path === last) return;

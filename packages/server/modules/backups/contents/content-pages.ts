@@ -56,6 +56,5 @@ export async function pageOfDocuments(
     ...(prefix === undefined ? {} : { prefix }),
     ...(after === undefined ? {} : { after }),
   });
-  const last = page.documents.at(-1);
-  return { data: page.documents, nextCursor: page.hasMore && last ? cursors.write(list, filters, last.path) : null };
+  return { data: page.documents, nextCursor: page.next === null ? null : cursors.write(list, filters, page.next) };
 }
