@@ -13,6 +13,8 @@ export interface HostileProvider {
   ) => Promise<string>;
   /** Answers in place of the token endpoint, when set. */
   tokenAnswer: { status: number; body: unknown } | undefined;
+  /** What the userinfo endpoint says. */
+  userinfo: Record<string, unknown>;
   /** How often the discovery document may still fail. */
   discoveryFailures: number;
   /** How often the token endpoint was asked. */
@@ -44,6 +46,7 @@ export async function startHostileProvider(clientId: string): Promise<HostilePro
     publicJwk,
     idToken: (base) => sign(base),
     tokenAnswer: undefined,
+    userinfo: {},
     discoveryFailures: 0,
     tokenRequests: 0,
     lastTokenRequest: new URLSearchParams(),
@@ -58,6 +61,7 @@ export async function startHostileProvider(clientId: string): Promise<HostilePro
       if (state.discoveryFailures-- > 0) return { status: 503, body: {} };
       return { status: 200, body: discovery(issuer) };
     },
+    '/userinfo': async () => ({ status: 200, body: state.userinfo }),
     '/jwks': async () => ({ status: 200, body: { keys: [publicJwk] } }),
     '/token': async () => {
       state.tokenRequests++;
@@ -104,6 +108,7 @@ function discovery(issuer: string) {
     authorization_endpoint: `${issuer}/auth`,
     token_endpoint: `${issuer}/token`,
     jwks_uri: `${issuer}/jwks`,
+    userinfo_endpoint: `${issuer}/userinfo`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     // A provider that claims to support what nobody should accept.

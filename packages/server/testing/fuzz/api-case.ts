@@ -54,6 +54,8 @@ function namedOf(world: ApiWorld): Named {
     storageDestinationIds: ids('storageDestinationId'),
     targetProjectId: ids('projectId'),
     projects: ids('projectId'),
+    at: pick(world.moment),
+    pointInTime: pick(world.moment),
     cursor: pick('eyJ2IjoxfQ', ''),
     limit: oftenThese<unknown>([1, 2, 50, 200, 201], fc.integer()),
   };

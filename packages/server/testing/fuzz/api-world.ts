@@ -10,6 +10,8 @@ export interface ApiWorld {
   ids: Readonly<Record<string, string>>;
   tokens: Readonly<Record<Caller, string | undefined>>;
   firestoreHost: string;
+  /** An instant that can be looked at, once changes are captured. */
+  moment: string;
 }
 
 export type Caller = 'owner' | 'viewer' | 'key' | 'anonymous';
@@ -23,11 +25,13 @@ export async function createApiWorld(app: TestApp, firestore: FirestoreSandbox):
   const own = await resourcesOf(app, organization);
   await app.request('POST', '/api/v1/backups/restore', { ...as, body: { backupId: own.backupId } });
   await makeSchedule(app, as, own.projectId ?? '');
+  const moment = await captureMoment(app, as, own.projectId ?? '');
   const key = await keyOf(app, as);
   const viewer = await addMember(app, organization.id, 'viewer');
   return {
     organization,
     firestoreHost,
+    moment,
     ids: await resourcesOf(app, organization),
     tokens: { owner: organization.owner.token, viewer: viewer.token, key, anonymous: undefined },
   };
@@ -43,6 +47,21 @@ async function keyOf(app: TestApp, as: As): Promise<string> {
   await app.request('DELETE', path, as);
   const made = await app.request('POST', path, { ...as, body: { name: 'all', permissions: scopes } });
   return made.body.data.apiKey;
+}
+
+const captureTries = 20;
+const captureEveryMs = 150;
+
+/** Switches the capture of changes on and waits a little for an instant that it covers. */
+async function captureMoment(app: TestApp, as: As, projectId: string): Promise<string> {
+  const path = `/api/v1/projects/${projectId}/pitr`;
+  await app.request('POST', `${path}/enable`, { ...as, body: {} });
+  for (let count = 0; count < captureTries; count += 1) {
+    const { coveredTo } = (await app.request('GET', path, as)).body.data ?? {};
+    if (coveredTo) return coveredTo;
+    await new Promise((resolve) => setTimeout(resolve, captureEveryMs));
+  }
+  return app.clock.now().toISOString();
 }
 
 async function makeSchedule(app: TestApp, as: As, projectId: string): Promise<void> {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { TestBrowser } from '../../../testing/browser.ts';
 import { type HostileProvider, startHostileProvider } from '../../../testing/hostile-provider.ts';
 import { clientId, clientSecret, startIdentityProvider } from '../../../testing/identity-provider.ts';
+import { asOwner } from '../../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
 import { readProviderRefreshToken } from '../user-store.ts';
 
@@ -47,6 +48,32 @@ test('a good id token signs in', async () => {
   const answer = await signIn();
   expect(answer.status).toBe(302);
   expect(answer.cookies.length).toBe(2);
+});
+
+test('who tells the address also tells whether it was verified', async () => {
+  const isVerified = async (sub: string) =>
+    asOwner(app.databaseUrl, async (client) => {
+      const found = await client.query(
+        `select email, email_verified from users where provider_subject like '% ' || $1`,
+        [sub],
+      );
+      return found.rows;
+    });
+  // No name in the id token, so userinfo is asked; its word on another address says nothing of this one.
+  provider.userinfo = { sub: 'one', email: 'other@example.com', email_verified: true, name: 'One' };
+  provider.idToken = (base, sign) => {
+    const { email_verified: _verified, name: _name, ...rest } = base;
+    return sign({ ...rest, sub: 'one', email: 'one@example.com' });
+  };
+  expect((await signIn()).status).toBe(302);
+  expect(await isVerified('one')).toEqual([{ email: 'one@example.com', email_verified: false }]);
+  provider.userinfo = { sub: 'two', email: 'two@example.com', name: 'Two' };
+  provider.idToken = (base, sign) => {
+    const { email: _email, name: _name, ...rest } = base;
+    return sign({ ...rest, sub: 'two', email_verified: true });
+  };
+  expect((await signIn()).status).toBe(302);
+  expect(await isVerified('two')).toEqual([{ email: 'two@example.com', email_verified: false }]);
 });
 
 test('an answer counts once, also from a provider that would accept its code again', async () => {

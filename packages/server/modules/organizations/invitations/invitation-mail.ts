@@ -21,16 +21,11 @@ export function invitationMail(
   const role = `${invitation.role} (${roleMeanings[invitation.role]})`;
   return {
     to: invitation.email,
-    subject: plainHeader(`${inviter} invites you to ${organizationName} on Holdfast`),
+    subject: `${inviter} invites you to ${organizationName} on Holdfast`,
     link,
     text: text({ inviter, organizationName, role, link, until, email: invitation.email }),
     html: html({ inviter, organizationName, role, link, until, email: invitation.email }),
   };
-}
-
-/** What looks like an encoded word would be decoded by the reader's program into something nobody here has seen. */
-function plainHeader(text: string): string {
-  return text.replaceAll('=?', '= ?');
 }
 
 interface Words {

@@ -68,6 +68,20 @@ describe('inviting', () => {
     expect([again.status, again.body.error.code]).toEqual([404, 'INVITATION_NOT_FOUND']);
   });
 
+  test('from an organization whose name looks like an encoded word says in its subject what is written, not what it decodes to', async () => {
+    const { owner } = organization;
+    const { body } = await app.request('POST', '/api/v1/organizations', {
+      token: owner.token,
+      body: { name: '=?utf-8?Q?Your_bank?=' },
+    });
+    const email = newEmail();
+    const as = { token: owner.token, organizationId: body.data.id };
+    expect((await app.request('POST', invites, { ...as, body: { email } })).status).toBe(201);
+    const [subject] = /^Subject:.*(\r?\n[ \t].*)*/m.exec((await mailTo(email)).raw) ?? [''];
+    expect(subject).toContain('utf-8?Q?Your_bank');
+    expect(subject).not.toContain('=?');
+  });
+
   test('accepting tells two events as the contract has them, and stands in the audit log', async () => {
     const email = newEmail();
     const { id } = (await invite(email)).body.data;

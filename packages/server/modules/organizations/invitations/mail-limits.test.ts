@@ -2,8 +2,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hourMs } from '../../../platform/durations.ts';
 import { foundOrganization, renew, signUp, type TestPerson } from '../../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
-import { invitationMail } from './invitation-mail.ts';
-import type { InvitationRow } from './invitation-store.ts';
 
 let app: TestApp;
 let owner: TestPerson;
@@ -44,15 +42,4 @@ test('an organization sends fifty invitations a day, also when many are asked fo
   expect([count(201), count(429)]).toEqual([50, 6]);
   await passHours(24.1);
   expect((await invite('guest-99@example.com')).status).toBe(201);
-});
-
-test('a name that looks like an encoded word stands in the subject as it is written', () => {
-  const invitation = {
-    email: 'guest@example.com',
-    role: 'viewer',
-    invitedByEmail: 'owner@example.com',
-    expiresAt: new Date(0),
-  } as InvitationRow;
-  const { subject } = invitationMail(invitation, '=?utf-8?Q?Your_bank?=', 'https://holdfast.example', 'token');
-  expect(subject).not.toMatch(/=\?/);
 });
