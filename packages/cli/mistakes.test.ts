@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { untilEnded } from '../server/testing/protected-project.ts';
 import { createProgram } from './program.ts';
-import { app, backUp, firestore, folder, holdfast, type Outcome, shop, useService } from './testing.ts';
+import { apiKey, app, backUp, firestore, folder, holdfast, type Outcome, shop, useService } from './testing.ts';
 
 useService();
 
@@ -189,6 +189,20 @@ describe('names that do not exist are told, with exit code 5', () => {
     );
     expect(scheduled.json).toMatchObject({ collections: [orders] });
   });
+});
+
+test('the owner is reminded of the recovery kit until it was taken, and nobody else', async () => {
+  const reminder = 'The recovery kit was never taken';
+  expect((await holdfast('status')).error).toContain(reminder);
+  vi.stubEnv('HOLDFAST_TOKEN', '');
+  vi.stubEnv('HOLDFAST_API_KEY', apiKey);
+  vi.stubEnv('HOLDFAST_ORGANIZATION', '');
+  expect((await holdfast('status')).error).not.toContain(reminder);
+  vi.stubEnv('HOLDFAST_TOKEN', shop.owner.token);
+  vi.stubEnv('HOLDFAST_API_KEY', '');
+  vi.stubEnv('HOLDFAST_ORGANIZATION', shop.organizationId);
+  expect((await holdfast('recovery-kit', join(folder, 'kit.txt'))).code).toBe(0);
+  expect((await holdfast('status')).error).not.toContain(reminder);
 });
 
 test('afterwards it says how many went', async () => {

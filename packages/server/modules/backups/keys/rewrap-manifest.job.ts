@@ -1,19 +1,24 @@
-import { deleteBackup, replaceEnvelope } from '@holdfast/engine';
+import { deleteBackup, isEngineError, replaceEnvelope } from '@holdfast/engine';
+import { dayMs, later } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { isWithoutCredentials, storageStore } from '../../storage/index.ts';
-import { backupStore } from '../backup-store.ts';
+import { type DestinationRow, isWithoutCredentials, storageStore } from '../../storage/index.ts';
+import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
-import type { MovedFrom } from '../jobs.ts';
+import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 import { loadBackup } from '../load-backup.ts';
 import { liesWholeIn } from '../storage/prove-copy.ts';
 
-/** Brings the manifests in the destinations under the envelope that the catalogue has since a rotation or a move. */
+/**
+ * Brings the manifests in the destinations under the envelope that the catalogue has since a rotation or a move. A manifest
+ * under an object lock stays as it is until the lock ends: the key that opens it, retired, lies in `keys/` beside it.
+ */
 export async function rewrapManifest(
   context: BackupsContext,
   job: RunningJob<{ organizationId: string; backupId: string; movedFrom?: MovedFrom | undefined }>,
 ): Promise<void> {
-  const { database } = context.platform;
+  const { database, clock } = context.platform;
   const { organizationId, backupId } = job.data;
+  let lockedUntil: Date | undefined;
   for (let done: string | undefined; ; ) {
     const loaded = await database.tenant(organizationId, (transaction) =>
       loadBackup(context, transaction, organizationId, backupId),
@@ -31,9 +36,18 @@ export async function rewrapManifest(
       const destination = loaded.destinations.get(copy.storageDestinationId);
       // One that came with a moved project has none yet; once it has, its manifests are looked at again.
       if (!destination || isWithoutCredentials(destination)) continue;
+      if (isLocked(loaded.row, destination, clock.now())) {
+        lockedUntil = loaded.row.lockedUntil ?? undefined;
+        continue;
+      }
       const store = await context.stores.open(destination);
       try {
         await replaceEnvelope(store, backupId, { dataKey, envelope }, { signal: job.signal });
+      } catch (error) {
+        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+        // A bucket may lock by a rule of its own, or its credentials may no longer write.
+        context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
+        lockedUntil ??= later(clock.now(), dayMs);
       } finally {
         await store.close();
       }
@@ -41,7 +55,23 @@ export async function rewrapManifest(
     // Another rotation may have come in between; then it is this job that follows it, because only one waits per backup.
     done = envelope.wrapped;
   }
+  if (lockedUntil) await rewrapLater(context, job.data, lockedUntil);
   if (job.data.movedFrom) await removeFromOldFolders(context, job.data, job.data.movedFrom, job.signal);
+}
+
+function isLocked({ lockedUntil }: BackupRow, { objectLock }: DestinationRow, now: Date): boolean {
+  return objectLock !== null && lockedUntil !== null && lockedUntil > now;
+}
+
+async function rewrapLater(
+  { platform: { database, queue } }: BackupsContext,
+  { organizationId, backupId }: { organizationId: string; backupId: string },
+  startAfter: Date,
+): Promise<void> {
+  const key = `${backupId}/unlocked/${startAfter.getTime()}`;
+  await database.tenant(organizationId, (transaction) =>
+    queue.enqueue(transaction, rewrapManifestJob, { organizationId, backupId }, { key, startAfter }),
+  );
 }
 
 /** What a moved backup left in local folders of the organization it came from, once it reads whole in its new place. */

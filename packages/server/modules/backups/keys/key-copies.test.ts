@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import { type BlobStore, copyKeyOf, createS3Store, readKeyCopies } from '@holdfast/engine';
+import {
+  type GcsSandbox,
+  type GoogleSandbox,
+  type S3Sandbox,
+  sandboxS3Credential,
+  startGcsSandbox,
+  startGoogleSandbox,
+  startS3Sandbox,
+} from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadConfig } from '../../../config.ts';
+import { rotateMasterKey } from '../../../rotate-master-key.ts';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner, foundOrganization, signUp } from '../../../testing/people.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
+import { startTestApp, testMasterKey } from '../../../testing/test-app.ts';
+
+let bench: BackupBench;
+let s3: S3Sandbox;
+let gcs: GcsSandbox;
+let google: GoogleSandbox;
+let environment: Record<string, string>;
+let plain: BlobStore;
+const ids = { plain: '', vault: '', google: '' };
+const lock = { mode: 'compliance', days: 30 };
+const bucketOf = (bucket: string) => ({
+  name: bucket,
+  type: 's3',
+  bucket,
+  endpoint: s3.endpoint,
+  forcePathStyle: true,
+  credentials: sandboxS3Credential,
+});
+
+beforeAll(async () => {
+  s3 = await startS3Sandbox({ buckets: ['plain'] });
+  const now = Date.now();
+  const settings = { region: 'us-east-1', createdAtMs: now, versioning: 'Enabled' as const, objectLock: true };
+  await s3.objects.saveBucket({ ...settings, name: 'vault' });
+  google = await startGoogleSandbox();
+  gcs = await startGcsSandbox({ isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined });
+  const times = { createdAtMs: now, updatedAtMs: now, metageneration: 1 };
+  await gcs.objects.saveBucket({
+    ...times,
+    name: 'locking',
+    project: 'sandbox',
+    location: 'US',
+    objectRetention: true,
+  });
+  environment = {
+    ...hasty,
+    OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage: gcs.endpoint }),
+  };
+  bench = await startBackupBench(environment);
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  ids.plain = await destination(bucketOf('plain'));
+  ids.vault = await destination({ ...bucketOf('vault'), objectLock: lock });
+  const credentials = { serviceAccountKey: google.control.createServiceAccount('sandbox') };
+  ids.google = await destination({ name: 'Google', type: 'gcs', bucket: 'locking', objectLock: lock, credentials });
+  const connection = { region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
+  plain = await createS3Store({ kind: 's3', bucket: 'plain', credentials: sandboxS3Credential, ...connection });
+});
+afterAll(async () => {
+  await plain.close();
+  await bench.close();
+  await Promise.all([s3.stop(), gcs.stop(), google.stop()]);
+});
+
+async function destination(body: object): Promise<string> {
+  const created = await bench.app.request('POST', '/api/v1/storage-destinations', { ...bench.as, body });
+  expect([created.status, created.body.data?.status], created.text).toEqual([201, 'connected']);
+  return created.body.data.id;
+}
+
+/** Another process of the same service. */
+const besides = (more: Record<string, string>) =>
+  startTestApp({ ...environment, DATABASE_URL: bench.app.databaseUrl, HOLDFAST_DATA: bench.app.folder, ...more });
+
+const reminder = 'the recovery kit was never taken';
+
+test('every start says that the recovery kit was never taken, until its owner takes it', async () => {
+  const before = await besides({ HOLDFAST_ROLES: 'api' });
+  expect(before.logged()).toContain(reminder);
+  expect(before.logged()).toContain(bench.as.organizationId);
+  await before.close();
+  const taken = await bench.app.request('POST', '/api/v1/organizations/current/recovery-kit', bench.as);
+  expect(taken.status, taken.text).toBe(200);
+  const after = await besides({ HOLDFAST_ROLES: 'api' });
+  expect(after.logged()).not.toContain(reminder);
+  await after.close();
+});
+
+/** Every version of a manifest in the two buckets that lock. */
+function manifests(backupId: string): unknown[][] {
+  const key = `backups/${backupId}/manifest`;
+  const inVault = s3.objects.bucket('vault').keys.get(key) ?? [];
+  return [inVault.map(({ versionId, etag }) => [versionId, etag]), [gcs.objects.object('locking', key).generation]];
+}
+
+test('a rotated key leaves locked manifests as they are: the keys beside them open them for a new server', async () => {
+  const destinations = [ids.plain, ids.vault, ids.google];
+  const backupId = await bench.backUp({ storageDestinationIds: destinations });
+  const before = manifests(backupId);
+  expect(before.map(({ length }) => length)).toEqual([1, 1]);
+  const unlocked = await plain.get(`backups/${backupId}/manifest`);
+  const content = (await bench.app.request('GET', `/api/v1/backups/${backupId}/export`, bench.as)).text;
+  const path = '/api/v1/organizations/current/encryption-key/rotate';
+  const rotated = await bench.app.request('POST', path, bench.as);
+  expect(rotated.status, rotated.text).toBe(200);
+  const rewritten = async () => Buffer.compare(await plain.get(`backups/${backupId}/manifest`), unlocked) !== 0;
+  await expect.poll(rewritten, { timeout: 20_000 }).toBe(true);
+  const waiting = () =>
+    asOwner(bench.app.databaseUrl, async (client) => {
+      const { rows } = await client.query(
+        `select state, start_after from pgboss.job where name = 'backup-rewrap' and data->>'backupId' = $1 and state <> 'completed'`,
+        [backupId],
+      );
+      return rows;
+    });
+  await expect.poll(async () => (await waiting()).map(({ state }) => state), { timeout: 20_000 }).toEqual(['created']);
+  const [{ start_after: startAfter }] = await waiting();
+  expect(startAfter.getTime() - Date.now()).toBeGreaterThan(29 * 86_400_000);
+  expect(manifests(backupId)).toEqual(before);
+  expect((await bench.app.request('GET', `/api/v1/backups/${backupId}/export`, bench.as)).text).toBe(content);
+
+  const fresh = await startTestApp(environment);
+  try {
+    const owner = await signUp(fresh, 'again@example.com');
+    const as = { token: owner.token, organizationId: await foundOrganization(fresh, owner) };
+    const created = await fresh.request('POST', '/api/v1/storage-destinations', { ...as, body: bucketOf('vault') });
+    const rescan = `/api/v1/storage-destinations/${created.body.data.id}/rescan`;
+    const started = await fresh.request('POST', rescan, as);
+    const task = await untilEnded(fresh, started.headers.get('location') as string, as);
+    expect(task, JSON.stringify(task)).toMatchObject({ status: 'completed', result: { registered: 1, failures: [] } });
+    expect((await fresh.request('GET', `/api/v1/backups/${backupId}/export`, as)).text).toBe(content);
+  } finally {
+    await fresh.close();
+  }
+}, 60_000);
+
+test('the keys beside the backups follow a new master key within eleven minutes', async () => {
+  const before = await startTestApp({ ...environment, HOLDFAST_ROLES: 'api' });
+  const next = randomBytes(32);
+  const keys = { MASTER_KEY: next.toString('base64'), MASTER_KEYS_PREVIOUS: testMasterKey };
+  const there = { DATABASE_URL: before.databaseUrl };
+  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Off' as const, objectLock: false };
+  await s3.objects.saveBucket({ ...settings, name: 'rotated' });
+  const connection = { region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
+  const store = await createS3Store({ kind: 's3', bucket: 'rotated', credentials: sandboxS3Credential, ...connection });
+  const under = async (key: Uint8Array) => (await readKeyCopies(store, [copyKeyOf(key)])).copies.length;
+  const former = Buffer.from(testMasterKey, 'base64');
+  try {
+    const worker = await startTestApp({ ...environment, ...there, HOLDFAST_ROLES: 'worker' });
+    const owner = await signUp(before, 'rotating@example.com');
+    const as = { token: owner.token, organizationId: await foundOrganization(before, owner) };
+    const created = await before.request('POST', '/api/v1/storage-destinations', { ...as, body: bucketOf('rotated') });
+    expect(created.body.data?.status, created.text).toBe('connected');
+    await expect.poll(() => under(former), { timeout: 20_000 }).toBe(1);
+    await worker.close();
+    const report = await rotateMasterKey(loadConfig({ ...keys, ...there, LOG_LEVEL: 'fatal' }));
+    expect(report.left).toEqual({});
+    expect([await under(former), await under(next)]).toEqual([1, 0]);
+
+    const after = await startTestApp({ ...environment, ...there, ...keys });
+    // The look at destinations comes each minute, and takes those that nobody has looked at for ten.
+    let minutes = 0;
+    while ((await under(next)) === 0 && minutes++ < 20) {
+      after.clock.advance(60_000);
+      await after.tasks.runNow('recheck storage');
+      const isRenewed = async () => (await under(next)) > 0;
+      if (minutes >= 10)
+        await expect
+          .poll(isRenewed, { timeout: 3000 })
+          .toBe(true)
+          .catch(() => undefined);
+    }
+    expect(minutes).toBeLessThanOrEqual(11);
+    expect(minutes).toBeGreaterThan(8);
+    await expect.poll(() => under(former), { timeout: 10_000 }).toBe(0);
+    await after.close();
+  } finally {
+    await store.close();
+    await before.close();
+  }
+}, 60_000);
+
+test('a purge takes the sealed keys first, and what a bucket keeps under lock is unreadable then', async () => {
+  const { organizationId } = bench.as;
+  const [inPlain, inVault] = [ids.plain, ids.vault].map((id) => bench.backUp({ storageDestinationIds: [id] }));
+  const [first, locked] = [await inPlain!, await inVault!];
+  const lies = (bucket: string, prefix: string) =>
+    [...s3.objects.bucket(bucket).keys.entriesFrom(prefix)].some(
+      ([key, versions]) => key.startsWith(prefix) && versions.some(({ isDeleteMarker }) => !isDeleteMarker),
+    );
+  expect([lies('plain', `keys/${organizationId}/`), lies('vault', `keys/${organizationId}/`)]).toEqual([true, true]);
+  s3.faults.set({ delayRate: 1, delayMsMin: 300, delayMsMax: 300, operations: ['DeleteObjects'] });
+  const seen = new Set<string>();
+  const look = setInterval(() => {
+    const keys = lies('plain', `keys/${organizationId}/`) ? 'keys' : 'no keys';
+    seen.add(`${keys}, ${lies('plain', `backups/${first}/`) ? 'backup' : 'no backup'}`);
+  }, 10);
+  const { name } = await bench.get('/organizations/current');
+  const body = { confirmName: name, force: true };
+  await bench.app.request('POST', '/api/v1/organizations/current/delete', { ...bench.as, body });
+  await expect.poll(() => lies('plain', `backups/${first}/`), { timeout: 30_000 }).toBe(false);
+  await expect.poll(() => lies('vault', `keys/${organizationId}/`), { timeout: 30_000 }).toBe(false);
+  clearInterval(look);
+  s3.faults.clear();
+  expect(seen).toContain('no keys, backup');
+  expect(seen).not.toContain('keys, no backup');
+  expect(lies('vault', `backups/${locked}/`)).toBe(true);
+  await expect
+    .poll(() => bench.app.logged())
+    .toContain('a bucket kept objects of a purged organization; they are unreadable');
+}, 60_000);
