@@ -224,7 +224,7 @@ describe('the matrix of callers, operations and organizations', () => {
     ...['owner', 'admin', 'member', 'viewer', 'outsider', 'anonymous', 'expired'],
     ...['no scope', ...scopes].map((scope) => `key with ${scope}`),
   ];
-  test.each(labels.slice(1))('%s', async (label) => {
+  test.each(labels.slice(1))('%s may do what the contract says and nothing else', async (label) => {
     const caller = callers.find((candidate) => candidate.label === label) as Caller;
     expect(await faultsOf(caller, ['own', 'foreign'])).toEqual([]);
   });
