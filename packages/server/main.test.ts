@@ -10,6 +10,7 @@ import { startApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { createLogger } from './platform/log.ts';
 import { describeStartFailure } from './start-failure.ts';
+import { ended, startBackupCluster } from './testing/backup-cluster.ts';
 import { Cluster } from './testing/cluster.ts';
 import { startTestApp, testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
@@ -47,6 +48,28 @@ test.each([
   },
   120_000,
 );
+
+test('the work of a process that ends so is handed back, and another one finishes it', async () => {
+  const environment = { NODE_OPTIONS: saboteur("throw new Error('nobody catches this')"), SHUTDOWN_GRACE_SECONDS: '1' };
+  const bench = await startBackupCluster({ documents: 2000, roles: 'api,scheduler', environment });
+  try {
+    bench.firestore.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
+    const victim = await bench.cluster.startRole('worker');
+    const backupId = await bench.start();
+    await bench.untilBackup(backupId, ({ status, progress }) => status === 'running' && progress.phase === 'Reading');
+    victim.kill('SIGUSR2');
+    expect((await once(victim, 'exit'))[0]).toBe(1);
+    bench.firestore.control.clearFaults();
+    await bench.cluster.startRole('worker');
+    expect(await bench.untilBackup(backupId, ended)).toMatchObject({
+      status: 'completed',
+      documentCount: 2000,
+      error: null,
+    });
+  } finally {
+    await bench.close();
+  }
+}, 120_000);
 
 /** A start as an operator does it: what it said, and how it ended if it did within the given time. */
 async function start(environment: Record<string, string>, until?: RegExp) {

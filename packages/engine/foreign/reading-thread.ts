@@ -30,6 +30,10 @@ export type ReadingMessage =
 /** A file that takes more than this is not read; everything else of the process goes on. */
 const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
+/** Each may take a core and what the limits give it. */
+const threadsAtOnce = 2;
+const idleMs = 5000;
+
 /**
  * Reads foreign content on a thread of its own, piece by piece: whatever a file is made of, nobody else waits for it, and
  * the thread's memory is bounded. The thread asks for the next piece when what it read from the last one was taken.
@@ -39,41 +43,106 @@ export async function* readInThread(
   pieces: AsyncIterable<Exclude<Piece, null>>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<UnsortedRecord> {
-  const { port1, port2 } = new MessageChannel();
-  const turn = new Int32Array(new SharedArrayBuffer(4));
-  const thread = new Worker(new URL('./reading-thread.worker.ts', import.meta.url), {
-    workerData: { task, source: { port: port2, turn } satisfies ReadingSource },
-    transferList: [port2],
-    resourceLimits,
-  });
-  const inbox = new Inbox(thread, task.key, signal);
   const given = pieces[Symbol.asyncIterator]();
+  const thread = await threads.take(signal);
+  const inbox = new Inbox(thread.worker, task.key, signal);
+  let isFree = false;
   try {
+    thread.give(task);
     for (;;) {
       const message = await inbox.next();
       throwIfCancelled(signal);
+      isFree = message.type === 'done' || message.type === 'failed';
       if (message.type === 'done') return;
       if (message.type === 'failed') throw new EngineError(message.code, message.message);
-      if (message.type === 'records') {
-        for (const { path, body } of message.records) yield { kind: recordKind.put, path, body };
-        continue;
-      }
-      const next = await given.next();
-      port1.postMessage(next.done ? null : next.value);
-      Atomics.add(turn, 0, 1);
-      Atomics.notify(turn, 0);
+      if (message.type === 'more') {
+        const next = await given.next();
+        thread.give(next.done ? null : next.value);
+      } else for (const { path, body } of message.records) yield { kind: recordKind.put, path, body };
     }
   } finally {
     inbox.close();
-    port1.close();
     await given.return?.();
-    await thread.terminate();
+    await threads.giveBack(thread, isFree);
   }
 }
+
+class ReadingThread {
+  readonly worker: Worker;
+  readonly #port: MessagePort;
+  readonly #turn = new Int32Array(new SharedArrayBuffer(4));
+  idle: NodeJS.Timeout | undefined;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.worker = new Worker(new URL('./reading-thread.worker.ts', import.meta.url), {
+      workerData: { port: port2, turn: this.#turn } satisfies ReadingSource,
+      transferList: [port2],
+      resourceLimits,
+    });
+    port1.unref();
+  }
+
+  give(what: ReadingTask | Piece): void {
+    this.#port.postMessage(what);
+    Atomics.add(this.#turn, 0, 1);
+    Atomics.notify(this.#turn, 0);
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.idle);
+    this.#port.close();
+    await this.worker.terminate();
+  }
+}
+
+/** Few threads for all imports of the process; one that is free waits a while for the next file. */
+class Threads {
+  #busy = 0;
+  #free: ReadingThread | undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  async take(signal: AbortSignal | undefined): Promise<ReadingThread> {
+    while (this.#busy >= threadsAtOnce) {
+      throwIfCancelled(signal);
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+        signal?.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    throwIfCancelled(signal);
+    this.#busy++;
+    const thread = this.#free ?? new ReadingThread();
+    this.#free = undefined;
+    clearTimeout(thread.idle);
+    thread.worker.ref();
+    return thread;
+  }
+
+  /** One that was left in the middle of a file, or died, is of no use any more. */
+  async giveBack(thread: ReadingThread, isFree: boolean): Promise<void> {
+    this.#busy--;
+    if (isFree && !this.#free) {
+      this.#free = thread;
+      thread.worker.unref();
+      thread.idle = setTimeout(() => {
+        this.#free = undefined;
+        void thread.end();
+      }, idleMs).unref();
+    } else await thread.end();
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+const threads = new Threads();
 
 /** Messages of a thread one after another. The end of the thread is an error whoever waits is told. */
 class Inbox {
   readonly #messages: ReadingMessage[] = [];
+  readonly #thread: Worker;
+  // biome-ignore lint/suspicious/noExplicitAny: each event has its own
+  readonly #listeners: Record<string, (argument: any) => void>;
   readonly #signal: AbortSignal | undefined;
   readonly #onAbort = () => this.#wake?.();
   #failure: Error | undefined;
@@ -81,12 +150,16 @@ class Inbox {
 
   constructor(thread: Worker, key: string, signal: AbortSignal | undefined) {
     this.#signal = signal;
-    thread.on('message', (message: ReadingMessage) => {
-      this.#messages.push(message);
-      this.#wake?.();
-    });
-    thread.on('error', (error: NodeJS.ErrnoException) => this.#fail(isOutOfMemory(error) ? tooLarge(key) : error));
-    thread.on('exit', () => this.#fail(new Error('the thread that read a file ended')));
+    this.#thread = thread;
+    this.#listeners = {
+      message: (message: ReadingMessage) => {
+        this.#messages.push(message);
+        this.#wake?.();
+      },
+      error: (error: NodeJS.ErrnoException) => this.#fail(isOutOfMemory(error) ? tooLarge(key) : error),
+      exit: () => this.#fail(new Error('the thread that read a file ended')),
+    };
+    for (const [event, listener] of Object.entries(this.#listeners)) thread.on(event, listener);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -103,6 +176,9 @@ class Inbox {
   }
 
   close(): void {
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#thread.off(event, listener);
+    // Whatever becomes of it now concerns nobody, and must not end the process.
+    if (this.#thread.listenerCount('error') === 0) this.#thread.on('error', () => {});
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 

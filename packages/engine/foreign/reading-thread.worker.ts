@@ -5,8 +5,8 @@ import { entityRecord } from './entity.ts';
 import type { Piece, ReadingMessage, ReadingSource, ReadingTask } from './reading-thread.ts';
 import { readVersion1Json } from './version1-json.ts';
 
-/** The thread of `readInThread`. It may block: nobody else is on it. */
-const { task, source } = workerData as { task: ReadingTask; source: ReadingSource };
+/** The thread of `readInThread`: one file after another. It may block: nobody else is on it. */
+const { port, turn } = workerData as ReadingSource;
 const batchBytes = 1024 * 1024;
 
 let batch: { path: string; body: Uint8Array }[] = [];
@@ -22,36 +22,47 @@ function flush(): void {
   bytes = 0;
 }
 
+/** What was given next, however long that takes. */
+function receive(): unknown {
+  for (;;) {
+    const seen = Atomics.load(turn, 0);
+    const received = receiveMessageOnPort(port);
+    if (received) return received.message;
+    Atomics.wait(turn, 0, seen);
+  }
+}
+
 function nextPiece(): Piece {
   flush();
   tell({ type: 'more' });
-  for (;;) {
-    const seen = Atomics.load(source.turn, 0);
-    const received = receiveMessageOnPort(source.port);
-    if (received) return received.message as Piece;
-    Atomics.wait(source.turn, 0, seen);
-  }
+  return receive() as Piece;
 }
 
-function* records(): Generator<UnsortedRecord> {
-  if (task.format === 'json') {
+function* recordsOf({ format, key, database }: ReadingTask): Generator<UnsortedRecord> {
+  if (format === 'json') {
     const piece = () => (nextPiece() as Uint8Array | null) ?? undefined;
-    return yield* readVersion1Json(piece, task.key, task.database);
+    return yield* readVersion1Json(piece, key, database);
   }
   for (let piece = nextPiece(); piece !== null; piece = nextPiece())
-    for (const record of piece as Uint8Array[]) yield entityRecord(record, task.database);
+    for (const record of piece as Uint8Array[]) yield entityRecord(record, database);
 }
 
-try {
-  for (const { path, body } of records()) {
-    batch.push({ path, body });
-    bytes += body.length + path.length;
-    if (bytes >= batchBytes) flush();
+function perform(task: ReadingTask): void {
+  try {
+    for (const { path, body } of recordsOf(task)) {
+      batch.push({ path, body });
+      bytes += body.length + path.length;
+      if (bytes >= batchBytes) flush();
+    }
+    flush();
+    tell({ type: 'done' });
+  } catch (error) {
+    const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'INTEGRITY_ERROR');
+    if (!isRefusal) throw error;
+    batch = [];
+    bytes = 0;
+    tell({ type: 'failed', code: error.code as 'VALIDATION_ERROR' | 'INTEGRITY_ERROR', message: error.message });
   }
-  flush();
-  tell({ type: 'done' });
-} catch (error) {
-  const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'INTEGRITY_ERROR');
-  if (!isRefusal) throw error;
-  tell({ type: 'failed', code: error.code as 'VALIDATION_ERROR' | 'INTEGRITY_ERROR', message: error.message });
 }
+
+for (;;) perform(receive() as ReadingTask);
