@@ -25,8 +25,32 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof CommandFailure)
     return { exit: error.exit, code: error.code, message, remedy: error.remedy, details: undefined };
   if (error instanceof HoldfastError) return failureOfCall(error);
+  if (isFileError(error)) return failureOfFile(error);
   const stack = error instanceof Error ? error.stack : undefined;
   return { exit: exitCode.unexpected, code: 'INTERNAL_ERROR', message, stack };
+}
+
+type FileError = NodeJS.ErrnoException & { code: string; path: string };
+
+function isFileError(error: unknown): error is FileError {
+  const { code, path, syscall } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  return typeof code === 'string' && typeof path === 'string' && typeof syscall === 'string';
+}
+
+const fileReasons: Readonly<Record<string, string>> = {
+  EEXIST: 'is there already; it is never written over',
+  ENOENT: 'is not there',
+  EACCES: 'is not yours to use',
+  EPERM: 'is not yours to use',
+  EISDIR: 'is a folder',
+  ENOTDIR: 'lies below something that is no folder',
+  ENOSPC: 'does not fit: the disk is full',
+  EROFS: 'lies on a disk that cannot be written',
+};
+
+function failureOfFile({ code, path }: FileError): Failure {
+  const message = `The file ${path} ${fileReasons[code] ?? `cannot be used (${code})`}.`;
+  return { exit: exitCode.usage, code: 'FILE_ERROR', message };
 }
 
 function failureOfCall(error: HoldfastError): Failure {
@@ -49,7 +73,7 @@ function remedyOf({ code, message, details }: HoldfastError): string | undefined
   if (field !== undefined) return faultsBeyond(message, [{ field, reason: reason ?? 'is not valid' }]);
   if (requiredRole !== undefined) return `It takes the role ${requiredRole}.`;
   if (requiredScope !== undefined) return `The API key needs the scope ${requiredScope}.`;
-  if (reconnect !== undefined) return `Repair it with \`holdfast project reconnect\` (${reconnect}).`;
+  if (reconnect !== undefined) return 'Repair it with `holdfast project reconnect <project>`.';
   return remedies[code];
 }
 

@@ -1,37 +1,25 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Outcome, holdfast as runHoldfast } from './testing.ts';
 
-const main = new URL('./main.ts', import.meta.url).pathname;
 let folder: string;
 let sandbox: Awaited<ReturnType<typeof startFirestoreSandbox>>;
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-}
-
-/** Runs `holdfast local …` as a customer would, in a process of its own. */
+/** `holdfast local …` with nothing but a store and a database. */
 async function holdfast(...words: string[]): Promise<Outcome> {
   const store = words[0] === 'keygen' ? [] : ['--store', join(folder, 'store')];
-  const environment = {
-    ...process.env,
-    HOLDFAST_KEY: '',
-    HOLDFAST_PASSPHRASE: '',
-    FIRESTORE_EMULATOR_HOST: sandbox.address,
-  };
-  return await new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [main, 'local', ...words, ...store],
-      { env: environment, maxBuffer: 64 * 1024 * 1024 },
-      (error, out, errorText) => resolve({ code: error === null ? 0 : Number(error.code), out, error: errorText }),
-    );
-  });
+  vi.stubEnv('HOLDFAST_KEY', '');
+  vi.stubEnv('HOLDFAST_PASSPHRASE', '');
+  vi.stubEnv('MASTER_KEY', '');
+  vi.stubEnv('FIRESTORE_EMULATOR_HOST', sandbox.address);
+  try {
+    return await runHoldfast('local', ...words, ...store);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 }
 
 const key = () => ['--key-file', join(folder, 'key')];
@@ -88,6 +76,23 @@ test('a customer without a service backs up, looks, verifies, compares, restores
   const first = JSON.parse(lines[0]!) as { name: string };
   const path = first.name.split('/documents/')[1]!;
   expect(JSON.parse((await holdfast('browse', 'latest', path, ...key())).out)).toEqual(first);
+});
+
+test('latest is the newest whole backup of the database that is meant, and asks which where there are several', {
+  timeout: 120_000,
+}, async () => {
+  const alone = (await json('browse', 'latest')).documents;
+  await json('backup', '--project', 'shop', '--collections', 'edge');
+  expect((await json('browse', 'latest')).documents).toBe(alone);
+  loadSample(sandbox.control.database({ project: 'other', database: 'reports' }), { documents: 50, seed: 3 });
+  const other = await json('backup', '--project', 'other', '--database', 'reports');
+  const asked = await holdfast('browse', 'latest', ...key());
+  expect(asked).toMatchObject({ code: 2, error: expect.stringContaining('latest:shop, latest:other/reports.') });
+  expect((await json('browse', 'latest:shop')).documents).toBe(alone);
+  expect((await json('browse', 'latest:other/reports')).documents).toBe(other.documents);
+  expect((await holdfast('browse', 'latest:nobody', ...key())).code).toBe(5);
+  const found = await json('browse', 'latest:shop', '--search', 'a', '--limit', '3');
+  expect(found).toMatchObject({ hasMore: true, documents: { length: 3 } });
 });
 
 test('wrong keys, damage, missing backups and wrong usage have exit codes of their own', {

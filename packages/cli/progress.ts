@@ -1,7 +1,7 @@
 import { formatBytes, formatCount } from './output.ts';
 
 const redrawMs = 100;
-const barWidth = 24;
+const barWidths = { least: 8, most: 24 };
 
 export interface ProgressState {
   readonly documents?: number;
@@ -35,16 +35,40 @@ export class ProgressBar {
 
   #line({ documents, bytes, share }: ProgressState): string {
     const seconds = Math.max((performance.now() - this.#startedAtMs) / 1000, 0.001);
-    const parts = [this.#label];
-    if (share !== undefined) parts.push(bar(share));
+    const parts: string[] = [];
     if (documents !== undefined)
       parts.push(`${formatCount(documents)} documents`, `${formatCount(Math.round(documents / seconds))}/s`);
     if (bytes !== undefined) parts.push(formatBytes(bytes));
-    return parts.join('  ');
+    return fitLine((process.stderr.columns ?? 80) - 1, this.#label, share, parts);
   }
 }
 
-export function bar(share: number): string {
-  const filled = Math.round(Math.min(1, Math.max(0, share)) * barWidth);
-  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${String(Math.round(share * 100)).padStart(3)} %`;
+/**
+ * A label, a bar and what belongs to it on one line that never wraps: the bar shrinks first, then the last parts go, then
+ * the label is cut.
+ */
+export function fitLine(width: number, label: string, share: number | undefined, parts: readonly string[]): string {
+  const kept = [...parts];
+  const room = () => width - label.length - kept.reduce((sum, part) => sum + part.length + 2, 0) - percentWidth - 2;
+  if (share === undefined) return [label, ...kept].join('  ').slice(0, width);
+  while (kept.length > 0 && room() < barWidths.least) kept.pop();
+  const barWidth = Math.min(barWidths.most, room());
+  if (barWidth < barWidths.least)
+    return `${label.slice(0, Math.max(0, width - percentWidth - 1))} ${percent(share)}`.slice(0, width);
+  return [label, `${bar(share, barWidth)} ${percent(share)}`, ...kept].join('  ');
+}
+
+const percentWidth = ' 100 %'.length;
+
+function percent(share: number): string {
+  return `${String(Math.round(clamp(share) * 100)).padStart(3)} %`;
+}
+
+function bar(share: number, width: number): string {
+  const filled = Math.round(clamp(share) * width);
+  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
+}
+
+function clamp(share: number): number {
+  return Math.min(1, Math.max(0, share));
 }

@@ -1,33 +1,60 @@
 import { type Command, CommanderError } from 'commander';
 import { exitCode } from './exit-codes.ts';
 import type { Failure } from './failure.ts';
+import { nearest } from './nearest.ts';
 
 /** Runs a command line and turns every failure into a sentence and an exit code. */
 export async function runCommand(program: Command, argv: readonly string[]): Promise<void> {
-  exitByException(program);
+  prepare(program, 'holdfast', argv.includes('--json'));
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    process.exitCode = await report(error, argv.includes('--json'));
+    process.exitCode = await report(error, program, argv);
   }
 }
 
-/** Commander would end the process on its own, subcommands too. */
-function exitByException(command: Command): void {
+/**
+ * Commander would end the process on its own, subcommands too. What is wrong stands first, then what was meant, then
+ * where to read on; the whole help would push both off the screen.
+ */
+function prepare(command: Command, way: string, isJson: boolean): void {
   command.exitOverride();
-  for (const nested of command.commands) exitByException(nested);
+  if (isJson) command.configureOutput({ outputError: () => undefined });
+  else command.showHelpAfterError(`See \`${way} --help\`.`);
+  for (const nested of command.commands) prepare(nested, `${way} ${nested.name()}`, isJson);
 }
 
-async function report(error: unknown, isJson: boolean): Promise<number> {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
+async function report(error: unknown, program: Command, argv: readonly string[]): Promise<number> {
+  const isJson = argv.includes('--json');
+  if (error instanceof CommanderError) return reportUsage(error, isJson);
   // Knows the errors of the engine and of the service, whose libraries a good run does not both wait for.
   const { failureOf } = await import('./failure.ts');
-  const failure = failureOf(error);
+  const failure = withMeantCommand(failureOf(error), program, argv);
   if (isJson) {
     const { code, message, remedy, details, requestId } = failure;
     process.stdout.write(`${JSON.stringify({ error: { code, message, remedy, details, requestId } })}\n`);
   } else process.stderr.write(`${sentencesOf(failure)}\n`);
   return failure.exit;
+}
+
+function reportUsage({ exitCode: code, message }: CommanderError, isJson: boolean): number {
+  if (code === 0) return exitCode.ok;
+  const [fault, meant] = message.replace(/^error: /, '').split('\n');
+  const error = { code: 'VALIDATION_ERROR', message: fault, ...(meant && { remedy: meant.replace(/[()]/g, '') }) };
+  if (isJson) process.stdout.write(`${JSON.stringify({ error })}\n`);
+  return exitCode.usage;
+}
+
+/** `backup lst` asks for a project called lst: whoever mistyped `list` is told so. */
+function withMeantCommand(failure: Failure, program: Command, argv: readonly string[]): Failure {
+  if (failure.exit !== exitCode.notFound || failure.remedy !== undefined) return failure;
+  const [group = '', word = ''] = argv.slice(2);
+  const commands = program.commands.find((command) => command.name() === group)?.commands ?? [];
+  const meant = nearest(
+    word,
+    commands.map((command) => command.name()),
+  );
+  return meant === undefined ? failure : { ...failure, remedy: `Did you mean \`holdfast ${group} ${meant}\`?` };
 }
 
 function sentencesOf({ code, message, remedy, requestId, stack }: Failure): string {

@@ -24,6 +24,7 @@ export * from './pipeline/contents/catalogue.ts';
 export * from './pipeline/contents/diff.ts';
 export * from './pipeline/contents/export.ts';
 export * from './pipeline/contents/key-copies.ts';
+export * from './pipeline/contents/search.ts';
 export * from './pipeline/contents/verify-backup.ts';
 export * from './pipeline/log/log-coverage.ts';
 export * from './pipeline/log/log-reader.ts';

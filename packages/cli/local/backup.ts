@@ -83,7 +83,7 @@ async function parentChain(
   if (incremental === undefined || incremental === false) return { chain: [], notes: [] };
   const isNamed = typeof incremental === 'string';
   try {
-    const chain = await chainOf(session, isNamed ? incremental : 'latest');
+    const chain = await chainOf(session, isNamed ? incremental : `latest:${database}`);
     const reason = reasonNotToFollow({ body: chain.at(-1)!.body, chainLength: chain.length }, database, scope);
     if (reason === undefined) return { chain, notes: [] };
     return { chain: [], notes: [`Made a full backup: ${chain.at(-1)!.backupId} cannot be built on, ${reason}`] };

@@ -9,6 +9,7 @@ import {
 import type { Command } from 'commander';
 import { exitCode } from '../exit-codes.ts';
 import { formatCount, printLine, writeOut } from '../output.ts';
+import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
 import { type Session, viewOf, withSession } from './session.ts';
@@ -19,7 +20,7 @@ export function diffCommand(): Command {
   return withScope(
     withDatabase(storeCommand('diff', 'what changed from a backup to another backup, or to the live database')),
   )
-    .argument('<backup>', 'id, or latest')
+    .argument(...latestArgument)
     .argument('<against>', 'another id, or live')
     .action(
       async (reference: string, against: string, options: DiffOptions) =>

@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises';
 import { exportLines } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { writeOut } from '../output.ts';
+import { latestArgument } from './latest.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withScope } from './options.ts';
 import { requireInBackup } from './require-named.ts';
 import { viewOf, withSession } from './session.ts';
@@ -13,7 +14,7 @@ interface ExportOptions extends StoreOptions, ScopeOptions {
 
 export function exportCommand(): Command {
   return withScope(storeCommand('export', 'write a backup as newline-delimited JSON, typed and lossless'))
-    .argument('<backup>', 'id, or latest')
+    .argument(...latestArgument)
     .option('-o, --output <file>', 'a file instead of the output')
     .action(
       async (reference: string, options: ExportOptions) =>

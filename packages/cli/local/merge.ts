@@ -8,7 +8,7 @@ import { chainOf, withSession } from './session.ts';
 
 export function mergeCommand(): Command {
   return storeCommand('merge', 'merge a chain into a full backup without reading the database')
-    .argument('<backup>', 'the end of the chain: id, or latest')
+    .argument('<backup>', 'the end of the chain: id, latest or latest:<project>')
     .action(
       async (reference: string, options: StoreOptions) =>
         await withSession(options, async (session) => {

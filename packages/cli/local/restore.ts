@@ -20,6 +20,7 @@ import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
 import { formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
+import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
 import { requireInBackup } from './require-named.ts';
@@ -38,7 +39,7 @@ interface RestoreOptions extends StoreOptions, DatabaseOptions, ScopeOptions, Co
 
 export function restoreCommand(): Command {
   return withYes(withScope(withDatabase(storeCommand('restore', 'write a backup, or parts of it, into a database'))))
-    .argument('<backup>', 'id, or latest')
+    .argument(...latestArgument)
     .addOption(
       new Option('-m, --mode <mode>', 'what happens to documents that exist')
         .choices(['overwrite', 'skip_existing', 'merge'])

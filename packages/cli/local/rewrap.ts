@@ -1,6 +1,7 @@
 import { rewrapBackup } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { printJson, printLine } from '../output.ts';
+import { latestArgument } from './latest.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
 import { keyRingOf } from './secrets.ts';
 import { chainOf, withSession } from './session.ts';
@@ -12,7 +13,7 @@ interface RewrapOptions extends StoreOptions {
 
 export function rewrapCommand(): Command {
   return storeCommand('rewrap', 'change the key of a backup and of those it depends on; no data is rewritten')
-    .argument('<backup>', 'id, or latest')
+    .argument(...latestArgument)
     .option('--new-key-file <file>', 'the key from now on')
     .option('--new-passphrase-file <file>', 'the passphrase from now on')
     .action(

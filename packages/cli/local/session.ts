@@ -1,14 +1,13 @@
 import {
   type BackupReader,
   type BlobStore,
-  EngineError,
   type KeyRing,
-  listBackups,
   openChain,
   SegmentCodec,
   type View,
   viewOfChain,
 } from '@holdfast/engine';
+import { latestId } from './latest.ts';
 import { openStore } from './open-store.ts';
 import type { StoreOptions } from './options.ts';
 import { keyRingOf } from './secrets.ts';
@@ -37,29 +36,13 @@ export async function withSession(options: StoreOptions, work: (session: Session
   }
 }
 
-/** The chain that ends at a backup; `latest` is the newest finished one of a whole database. */
+/** The chain that ends at a backup, named by its id or by `latest`. */
 export async function chainOf(session: Session, reference: string): Promise<BackupReader[]> {
-  const backupId = reference === 'latest' ? await latestId(session) : reference;
+  const isLatest = reference === 'latest' || reference.startsWith('latest:');
+  const backupId = isLatest ? await latestId(session, reference.slice('latest:'.length)) : reference;
   return await openChain({ ...session, backupId });
 }
 
 export async function viewOf(session: Session, reference: string): Promise<View> {
   return viewOfChain(await chainOf(session, reference));
-}
-
-async function latestId({ store, keys, codec, signal }: Session): Promise<string> {
-  let latest: { backupId: string; createdAt: string } | undefined;
-  let unopened = 0;
-  for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {
-    if (problem?.code === 'DECRYPTION_ERROR') unopened++;
-    if (body === null || body.scope.collections !== 'all' || body.scope.documents !== undefined) continue;
-    if (latest === undefined || body.createdAt > latest.createdAt) latest = { backupId, createdAt: body.createdAt };
-  }
-  if (latest === undefined && unopened > 0)
-    throw new EngineError(
-      'DECRYPTION_ERROR',
-      `${unopened} backups lie in ${store.location}; this key opens none of them.`,
-    );
-  if (latest === undefined) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup in ${store.location}.`);
-  return latest.backupId;
 }

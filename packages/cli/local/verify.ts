@@ -3,12 +3,13 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit-codes.ts';
 import { formatBytes, formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
+import { latestArgument } from './latest.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
 import { chainOf, withSession } from './session.ts';
 
 export function verifyCommand(): Command {
   return storeCommand('verify', 'decrypt, hash and count everything a backup consists of')
-    .argument('<backup>', 'id, or latest')
+    .argument(...latestArgument)
     .action(
       async (reference: string, options: StoreOptions) =>
         await withSession(options, async (session) => {

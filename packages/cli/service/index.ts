@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { backupCommand } from './backup/index.ts';
 import { drillCommand } from './drill.ts';
+import { encryptionKeyCommand } from './encryption-key.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { pitrCommand } from './pitr/index.ts';
@@ -11,6 +12,10 @@ import { retentionCommand } from './retention.ts';
 import { scheduleCommand } from './schedule/index.ts';
 import { statusCommand } from './status.ts';
 import { storageCommand } from './storage/index.ts';
+import { invitationCommand } from './team/invitation.ts';
+import { memberCommand } from './team/member.ts';
+import { serviceAccountCommand } from './team/service-account.ts';
+import { webhookCommand } from './webhook/index.ts';
 import { whoamiCommand } from './whoami.ts';
 
 /** Everything that asks a service. */
@@ -28,6 +33,11 @@ export function serviceCommands(): Command[] {
     pitrCommand,
     drillCommand,
     statusCommand,
+    webhookCommand,
+    memberCommand,
+    invitationCommand,
+    serviceAccountCommand,
+    encryptionKeyCommand,
     recoveryKitCommand,
   ].map((command) => command());
 }

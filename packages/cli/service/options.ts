@@ -15,6 +15,9 @@ export function serviceCommand(name: string, description: string): Command {
     .option('--json', 'JSON on the output instead of sentences');
 }
 
+/** The command of a group whose name may be left out. */
+export const usualCommands = new WeakMap<Command, Command>();
+
 /**
  * A word that stands before others, such as `backup` in `backup list`. One of them may be left out, as in
  * `backup <project>`: the help of the group shows its options too.
@@ -29,6 +32,7 @@ export function groupCommand(
   for (const command of commands) group.addCommand(command);
   if (usual === undefined) return group;
   group.addCommand(usual, { isDefault: true });
+  usualCommands.set(group, usual);
   return group.addHelpText('after', () => `\n${usual.helpInformation()}`);
 }
 

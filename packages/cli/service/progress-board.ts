@@ -1,9 +1,11 @@
 import { formatBytes, formatCount } from '../output.ts';
-import { bar } from '../progress.ts';
+import { fitLine } from '../progress.ts';
 import type { Job } from './job.ts';
 
 const redrawMs = 100;
 const linesMax = 20;
+/** A log has no width; its lines are kept whole. */
+const logWidth = 200;
 
 /** Where the board is drawn: a terminal, or a log that takes a line at a time. */
 export type BoardStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean; readonly columns?: number };
@@ -38,10 +40,10 @@ export class ProgressBoard {
     const now = performance.now();
     if (now - this.#drawnAtMs < redrawMs) return;
     this.#drawnAtMs = now;
-    const lines = jobs.slice(0, linesMax).map(lineOf);
+    const width = (this.#stream.columns ?? 80) - 1;
+    const lines = jobs.slice(0, linesMax).map((job) => lineOf(job, width));
     if (jobs.length > linesMax) lines.push(`… and ${formatCount(jobs.length - linesMax)} more`);
     this.#erase();
-    const width = (this.#stream.columns ?? 80) - 1;
     this.#stream.write(lines.map((line) => `${line.slice(0, width)}\n`).join(''));
     this.#drawnLines = lines.length;
   }
@@ -55,16 +57,16 @@ export class ProgressBoard {
     const state = `${job.status} ${job.progress.phase} ${Math.floor(job.progress.percent / 10)}`;
     if (this.#told.get(job.id) === state) return;
     this.#told.set(job.id, state);
-    this.#stream.write(`${lineOf(job)}\n`);
+    this.#stream.write(`${lineOf(job, logWidth)}\n`);
   }
 }
 
-function lineOf({ id, status, progress }: Job): string {
+function lineOf({ id, status, progress }: Job, width: number): string {
   const { percent, phase, documents, bytes, etaSeconds, waitingFor } = progress;
-  const parts = [id, bar(percent / 100), status === 'running' ? phase : status];
-  if (documents > 0) parts.push(`${formatCount(documents)} documents`);
-  if (bytes > 0) parts.push(formatBytes(bytes));
+  const parts = [status === 'running' ? phase : status];
   if (etaSeconds !== null && status === 'running') parts.push(`${formatCount(etaSeconds)} s left`);
   if (waitingFor !== null && status === 'running') parts.push(waitingFor);
-  return parts.join('  ');
+  if (documents > 0) parts.push(`${formatCount(documents)} documents`);
+  if (bytes > 0) parts.push(formatBytes(bytes));
+  return fitLine(width, id, percent / 100, parts);
 }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { printJson, printLine } from '../output.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
@@ -10,8 +10,17 @@ export function recoveryKitCommand(): Command {
     .action(
       async (file: string, options: ServiceOptions) =>
         await withService(options, async ({ client }) => {
-          const kit = await client.takeRecoveryKit();
-          await writeFile(file, String(kit), { mode: 0o600, flag: 'wx' });
+          // The file first: a kit that was taken and could not be kept would stop the reminders.
+          const kept = await open(file, 'wx', 0o600);
+          try {
+            await kept.writeFile(String(await client.takeRecoveryKit()));
+            await kept.sync();
+          } catch (error) {
+            await rm(file, { force: true });
+            throw error;
+          } finally {
+            await kept.close();
+          }
           if (options.json) printJson({ file });
           else printLine(`Wrote ${file}. Keep it where the service cannot get lost with it.`);
         }),

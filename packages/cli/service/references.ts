@@ -1,58 +1,121 @@
+import type { Backup } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
+import { nearest } from '../nearest.ts';
 
-/** People know names, the service knows ids: either will do wherever a project, a destination or a backup is named. */
+/** People know names, the service knows ids: either will do wherever something is named. */
 export async function projectIdOf(client: Client, reference: string): Promise<string> {
   if (reference.startsWith('prj_')) return reference;
   const projects = client.paginate('listProjects', { query: { limit: 200 } });
-  const fits = (project: { name: string; sourceProjectId: string }) =>
-    project.name === reference || project.sourceProjectId === reference;
-  return await onlyOne(projects, fits, reference, 'PROJECT_NOT_FOUND', 'project');
+  return await onlyOne(projects, reference, {
+    code: 'PROJECT_NOT_FOUND',
+    kind: 'project',
+    names: ({ name, sourceProjectId }) => [name, sourceProjectId],
+    about: ({ sourceProjectId, databaseId }) => `${sourceProjectId}, database ${databaseId}`,
+  });
 }
 
 export async function storageIdOf(client: Client, reference: string): Promise<string> {
   if (reference.startsWith('dst_')) return reference;
   const destinations = client.paginate('listStorageDestinations', { query: { limit: 200 } });
-  const fits = ({ name }: { name: string }) => name === reference;
-  return await onlyOne(destinations, fits, reference, 'STORAGE_DESTINATION_NOT_FOUND', 'storage destination');
+  return await onlyOne(destinations, reference, {
+    code: 'STORAGE_DESTINATION_NOT_FOUND',
+    kind: 'storage destination',
+    names: ({ name }) => [name],
+    about: ({ type, bucket, path }) => `${type} ${bucket ?? path ?? ''}`,
+  });
 }
 
 export async function scheduleIdOf(client: Client, reference: string): Promise<string> {
   if (reference.startsWith('sch_')) return reference;
   const schedules = client.paginate('listSchedules', { query: { limit: 200 } });
-  const fits = ({ name }: { name: string }) => name === reference;
-  return await onlyOne(schedules, fits, reference, 'SCHEDULE_NOT_FOUND', 'schedule');
+  return await onlyOne(schedules, reference, {
+    code: 'SCHEDULE_NOT_FOUND',
+    kind: 'schedule',
+    names: ({ name }) => [name],
+    about: ({ cron, projectId }) => `${cron}, of ${projectId}`,
+  });
+}
+
+export async function webhookIdOf(client: Client, reference: string): Promise<string> {
+  if (reference.startsWith('whk_')) return reference;
+  const webhooks = client.paginate('listWebhooks', { query: { limit: 200 } });
+  return await onlyOne(webhooks, reference, {
+    code: 'WEBHOOK_NOT_FOUND',
+    kind: 'webhook',
+    names: ({ name }) => [name],
+    about: ({ url }) => url,
+  });
+}
+
+export async function memberIdOf(client: Client, reference: string): Promise<string> {
+  if (reference.startsWith('usr_')) return reference;
+  const members = withId(client.paginate('listMembers', { query: { limit: 200 } }));
+  const names = ({ email }: { email: string }) => [email];
+  return await onlyOne(members, reference, { code: 'MEMBER_NOT_FOUND', kind: 'member', names, about: () => '' });
+}
+
+async function* withId<T extends { userId: string }>(members: AsyncIterable<T>) {
+  for await (const member of members) yield { ...member, id: member.userId };
+}
+
+export async function invitationIdOf(client: Client, reference: string): Promise<string> {
+  if (reference.startsWith('inv_')) return reference;
+  const invitations = client.paginate('listInvitations', { query: { limit: 200 } });
+  const names = ({ email }: { email: string }) => [email];
+  const kind = 'open invitation of';
+  return await onlyOne(invitations, reference, { code: 'INVITATION_NOT_FOUND', kind, names, about: () => '' });
 }
 
 const latest = 'latest:';
 
 /** An id, or `latest:<project>` for the newest completed one of everything: no safety backup, no part of the project. */
 export async function backupIdOf(client: Client, reference: string): Promise<string> {
+  if (reference === 'latest') throw wrongUsage('Say of which project: latest:<project>.');
   if (!reference.startsWith(latest)) return reference;
   const projectId = await projectIdOf(client, reference.slice(latest.length));
   for await (const backup of client.paginate('listBackups', { query: { projectId, status: 'completed', limit: 200 } }))
-    if (backup.trigger !== 'pre_restore' && backup.collections.includes('*')) return backup.id;
+    if (isWhole(backup)) return backup.id;
   throw notFound(
     'BACKUP_NOT_FOUND',
     'The project has no completed backup of everything. `backup list` shows what there is.',
   );
 }
 
-async function onlyOne<T extends { id: string }>(
-  candidates: AsyncIterable<T>,
-  fits: (candidate: T) => boolean,
-  reference: string,
-  code: string,
-  kind: string,
-): Promise<string> {
-  const found: T[] = [];
-  for await (const candidate of candidates) if (fits(candidate)) found.push(candidate);
-  if (found.length > 1) throw wrongUsage(`Several have this name, say which: ${found.map(({ id }) => id).join(', ')}`);
-  if (found[0] === undefined) throw notFound(code, `There is no ${kind} ${reference}.`);
-  return found[0].id;
+function isWhole({ trigger, collections, excludeCollections }: Backup): boolean {
+  return trigger !== 'pre_restore' && collections.includes('*') && excludeCollections.length === 0;
 }
 
-export function notFound(code: string, message: string): CommandFailure {
-  return new CommandFailure(code, message, { exit: exitCode.notFound });
+interface Naming<T> {
+  readonly code: string;
+  readonly kind: string;
+  /** Every word that stands for it. */
+  readonly names: (candidate: T) => readonly string[];
+  /** What tells two of the same name apart. */
+  readonly about: (candidate: T) => string;
+}
+
+async function onlyOne<T extends { id: string }>(
+  candidates: AsyncIterable<T>,
+  reference: string,
+  { code, kind, names, about }: Naming<T>,
+): Promise<string> {
+  const found: T[] = [];
+  const known = new Set<string>();
+  for await (const candidate of candidates) {
+    if (names(candidate).includes(reference)) found.push(candidate);
+    for (const name of names(candidate)) known.add(name);
+  }
+  if (found.length > 1) {
+    const choice = found.map((candidate) => `  ${candidate.id}  ${about(candidate)}`).join('\n');
+    throw wrongUsage(`${found.length} have the name ${reference}.`, `Say which by its id:\n${choice}`);
+  }
+  if (found[0] !== undefined) return found[0].id;
+  const meant = nearest(reference, [...known]);
+  throw notFound(code, `There is no ${kind} ${reference}.`, meant === undefined ? undefined : `Did you mean ${meant}?`);
+}
+
+export function notFound(code: string, message: string, remedy?: string): CommandFailure {
+  return new CommandFailure(code, message, { exit: exitCode.notFound, ...(remedy ? { remedy } : {}) });
 }

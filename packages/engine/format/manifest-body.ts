@@ -56,6 +56,8 @@ export interface ManifestBody {
     readonly segments: readonly SegmentDescriptor[];
   } | null;
   readonly warnings: readonly string[];
+  /** Saved before a restore wrote over it: not what anybody wants back by the word `latest`. */
+  readonly isSafety?: boolean;
 }
 
 export interface LogManifestBody {

@@ -9,6 +9,7 @@ import { backupArgument } from './show.ts';
 
 interface BrowseOptions extends ListOptions {
   readonly prefix?: string;
+  readonly search?: string;
 }
 
 export function browseCommand(): Command {
@@ -16,12 +17,13 @@ export function browseCommand(): Command {
     .argument(...backupArgument)
     .argument('[collection]', 'such as users or users/ada/orders')
     .option('--prefix <id>', 'only document ids that begin so')
+    .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
     .option('--limit <count>', 'at most so many documents', positiveInteger, 50)
     .action(
       async (reference: string, collection: string | undefined, options: BrowseOptions) =>
         await withService(options, async ({ client }) => {
           const backupId = await backupIdOf(client, reference);
-          if (collection === undefined && options.prefix === undefined) {
+          if (collection === undefined && options.prefix === undefined && options.search === undefined) {
             const query = { limit: 200 };
             await printCollections(client.paginate('listBackupCollections', { params: { backupId }, query }), options);
           } else await printDocuments(client, backupId, collection, options);
@@ -35,9 +37,10 @@ async function printDocuments(
   collection: string | undefined,
   options: BrowseOptions,
 ): Promise<void> {
-  const query = { collection, prefix: options.prefix, limit: pageSize(options.limit) };
+  const { prefix, search, limit } = options;
+  const query = { collection, prefix, search, limit: pageSize(limit) };
   const documents = client.paginate('listBackupDocuments', { params: { backupId }, query });
-  if (collection !== undefined && !options.prefix && !(await isAny(client, backupId, collection)))
+  if (collection !== undefined && !prefix && !(await isAny(client, backupId, collection)))
     throw notFound('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
   await printList('documents', documents, options, {
     head: ['DOCUMENT', 'UPDATED', 'FIELDS'],

@@ -1,4 +1,4 @@
-import { backupTypes, jobStatuses } from '@holdfast/contract';
+import { backupTriggers, backupTypes, jobStatuses } from '@holdfast/contract';
 import { type Command, Option } from 'commander';
 import { formatBytes, formatCount } from '../../output.ts';
 import { pageSize, printList } from '../lists.ts';
@@ -10,30 +10,33 @@ interface BackupListOptions extends ListOptions {
   readonly project?: string;
   readonly status?: (typeof jobStatuses)[number];
   readonly type?: (typeof backupTypes)[number];
+  readonly trigger?: (typeof backupTriggers)[number];
   readonly from?: string;
   readonly to?: string;
 }
 
-const head = ['ID', 'TYPE', 'STATUS', 'CREATED', 'DOCUMENTS', 'STORED', 'PROJECT'];
+const head = ['ID', 'TYPE', 'TRIGGER', 'STATUS', 'CREATED', 'DOCUMENTS', 'STORED', 'PROJECT'];
 
 export function listCommand(): Command {
   return listOf('list the backups, newest first')
     .option('-p, --project <project>', 'only of this project')
     .addOption(new Option('--status <status>', 'only in this state').choices(jobStatuses))
     .addOption(new Option('--type <type>', 'only of this kind').choices(backupTypes))
+    .addOption(new Option('--trigger <trigger>', 'only what was started so').choices(backupTriggers))
     .option('--from <time>', 'made at this time or date, or later')
     .option('--to <time>', 'made before this time, or on this date')
     .action(
       async (options: BackupListOptions) =>
         await withService(options, async ({ client }) => {
-          const { project, status, type, from, to, limit } = options;
+          const { project, status, type, trigger, from, to, limit } = options;
           const projectId = project === undefined ? undefined : await projectIdOf(client, project);
-          const query = { status, type, from, to, projectId, limit: pageSize(limit) };
+          const query = { status, type, trigger, from, to, projectId, limit: pageSize(limit) };
           await printList('backups', client.paginate('listBackups', { query }), options, {
             head,
             row: (backup) => [
               backup.id,
               backup.type,
+              backup.trigger,
               backup.status === 'running' ? `${backup.progress.percent} %` : backup.status,
               backup.createdAt,
               backup.documentCount === null ? '' : formatCount(backup.documentCount),

@@ -30,6 +30,8 @@ export function showBackup(backup: Backup, { json }: { json?: boolean }): void {
     Id: backup.id,
     Project: backup.projectId,
     Type: backup.type,
+    Trigger: backup.trigger,
+    Schedule: backup.scheduleId,
     Status: backup.status,
     Progress: backup.completedAt === null ? `${progress.percent} %, ${progress.phase}` : null,
     Parent: backup.parentId,

@@ -1,13 +1,13 @@
 import { mergeModes } from '@holdfast/contract';
 import { type Command, Option } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
+import { parseMoment } from '../moment.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
 import { projectIdOf } from '../references.ts';
 import { deleteExtraQuestion, finishRestore } from '../restore/finish.ts';
 import { type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
 import { withService } from '../session.ts';
-import { parseMoment } from './moment.ts';
 
 interface RestoreOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
   readonly at: string;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
-import { projectIdOf } from '../references.ts';
+import { projectIdOf, storageIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 import { showPitr } from './show.ts';
 
@@ -14,14 +14,17 @@ interface EnableOptions extends ServiceOptions {
 export function enableCommand(): Command {
   return serviceCommand('enable', 'capture every change from now on')
     .argument(...projectArgument)
-    .option('--storage <id>', 'the destination of the log; absent: the default')
+    .option('--storage <storage>', 'the destination of the log, by id or name; absent: the default')
     .option('--retention-days <days>', 'how long it is kept', positiveInteger, 7)
     .action(
       async (reference: string, options: EnableOptions) =>
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
           const { storage, retentionDays } = options;
-          const body = { retentionDays, ...(storage === undefined ? {} : { storageDestinationId: storage }) };
+          const body = {
+            retentionDays,
+            ...(storage === undefined ? {} : { storageDestinationId: await storageIdOf(client, storage) }),
+          };
           showPitr(await client.enablePitr({ params: { projectId }, body }), options);
         }),
     );

@@ -6,10 +6,18 @@ import { removeCommand } from './remove.ts';
 import { showCommand } from './show.ts';
 import { rescanCommand, sweepCommand } from './task.ts';
 import { testCommand } from './test.ts';
+import { updateCommand } from './update.ts';
 
 export function storageCommand(): Command {
-  const commands = [listCommand, addCommand, testCommand, showCommand, removeCommand, rescanCommand, sweepCommand].map(
-    (command) => command(),
-  );
+  const commands = [
+    listCommand,
+    addCommand,
+    updateCommand,
+    testCommand,
+    showCommand,
+    removeCommand,
+    rescanCommand,
+    sweepCommand,
+  ].map((command) => command());
   return groupCommand('storage', 'where backups go', commands);
 }

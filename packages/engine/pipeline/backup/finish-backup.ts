@@ -15,6 +15,7 @@ export interface FinishBackupOptions extends WriteManifestOptions {
   readonly authUsers: ManifestBody['authUsers'];
   readonly completedAt: Instant;
   readonly warnings?: readonly string[];
+  readonly isSafety?: boolean;
 }
 
 /** Whoever finishes the last range calls this. Refuses unless every range of the plan is there and complete. */
@@ -43,6 +44,7 @@ export async function finishBackup(options: FinishBackupOptions): Promise<Writte
       collectionsTruncated: collections.has(otherCollections),
       authUsers,
       warnings: [...(options.warnings ?? []), ...snapshotWarnings(plan, states)],
+      ...(options.isSafety ? { isSafety: true } : {}),
     },
     segments,
     options,

@@ -29,7 +29,7 @@ import { removeObjects } from './storage/remove-objects.ts';
 
 export { type BackupInTime, type BackupRow, backupStore, type WaitingBackup } from './backup-store.ts';
 export { removeRow, requireRemovable } from './change-backup.ts';
-export { pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
+export { named, pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
 export { requestVerification } from './contents/start-verification.ts';

@@ -6,6 +6,7 @@ import type { DiffPosition } from '../backups/index.ts';
 import {
   collectionsOf,
   diffView,
+  named,
   pageOfCollections,
   pageOfDocuments,
   presentCollections,
@@ -127,9 +128,9 @@ function viewHandlers(context: PitrContext): Handlers {
 
     viewPitrDocuments: ({ organization, params: { projectId }, query, signal }) =>
       readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {
-        const filters = [projectId, instant, query.collection, query.prefix];
+        const filters = [projectId, instant, query.collection, query.prefix, ...named(query.search)];
         const page = { list: 'pitr-documents', filters, ...query };
-        return { ...(await pageOfDocuments(cursors, page, view, query, signal)), scanned: null };
+        return await pageOfDocuments(cursors, page, view, query, signal);
       }),
 
     viewPitrDiff: ({ organization, params: { projectId }, query, signal }) =>

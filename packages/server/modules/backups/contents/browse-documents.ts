@@ -1,4 +1,4 @@
-import { type BrowseOptions, browse, readRecords, type Scope, TimeBudget, type View } from '@holdfast/engine';
+import { type BrowseOptions, browse, readRecords, type Scope, search, TimeBudget, type View } from '@holdfast/engine';
 import { type DocumentView, presentDocument } from './present-contents.ts';
 
 /** A page is cut short where its documents together exceed this. */
@@ -10,6 +10,16 @@ export interface DocumentPage {
   documents: DocumentView[];
   /** Behind which path the next page begins; null when this is the last. */
   next: string | null;
+  /** How many documents a search has looked at. */
+  scanned?: number;
+}
+
+/** One page of what a search through the documents finds. */
+export async function searchDocuments(view: View, text: string, options: BrowseOptions): Promise<DocumentPage> {
+  const page = await search(view, { ...options, text, budgetMs: pageMs, bytesMax: pageBytesMax });
+  const snapshotTime = view.body?.snapshotTime ?? '';
+  const documents = page.found.map(({ path, body }) => presentDocument(path, body, snapshotTime));
+  return { documents, next: page.stoppedAt, scanned: page.scanned };
 }
 
 /** One page of documents: the indexes say which they are, and then only the segments that hold them are read. */

@@ -1,7 +1,8 @@
 import type { View } from '@holdfast/engine';
 import { type Cursors, type PageQuery, pageOf } from '../../../platform/cursor.ts';
+import { defined } from '../../../platform/defined.ts';
 import { toProblem } from '../../job-error.ts';
-import { readDocuments } from './browse-documents.ts';
+import { readDocuments, searchDocuments } from './browse-documents.ts';
 
 /** What backups and moments of a log have in common when somebody looks inside. */
 
@@ -39,22 +40,24 @@ export function pageOfCollections<Collection extends { path: string }>(
 export interface DocumentsQuery {
   collection?: string | undefined;
   prefix?: string | undefined;
+  search?: string | undefined;
+}
+
+/** A cursor is bound to a search where there is one; those of before stay good. */
+export function named(search: string | undefined): string[] {
+  return search === undefined ? [] : [search];
 }
 
 export async function pageOfDocuments(
   cursors: Cursors,
   { list, filters, limit, cursor }: PageQuery,
   view: View,
-  { collection, prefix }: DocumentsQuery,
+  { collection, prefix, search }: DocumentsQuery,
   signal: AbortSignal,
 ) {
   const after = cursors.read(list, filters, cursor);
-  const page = await readDocuments(view, {
-    limit,
-    signal,
-    ...(collection === undefined ? {} : { collection }),
-    ...(prefix === undefined ? {} : { prefix }),
-    ...(after === undefined ? {} : { after }),
-  });
-  return { data: page.documents, nextCursor: page.next === null ? null : cursors.write(list, filters, page.next) };
+  const options = { limit, signal, ...defined({ collection, prefix, after }) };
+  const page = await (search === undefined ? readDocuments(view, options) : searchDocuments(view, search, options));
+  const nextCursor = page.next === null ? null : cursors.write(list, filters, page.next);
+  return { data: page.documents, nextCursor, beside: defined({ scanned: page.scanned }) };
 }

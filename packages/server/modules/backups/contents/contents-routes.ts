@@ -3,7 +3,7 @@ import type { Handlers } from '../../../http/call.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import type { BackupsContext } from '../context.ts';
-import { pageOfCollections, pageOfDocuments, reading } from './content-pages.ts';
+import { named, pageOfCollections, pageOfDocuments, reading } from './content-pages.ts';
 import { type DiffPosition, diffBackup } from './diff-backup.ts';
 import { exportBackup } from './export-backup.ts';
 import { interactive, type OpenedChain, openChainOf } from './open-chain.ts';
@@ -29,7 +29,7 @@ export function contentsHandlers(context: BackupsContext): Handlers {
 
     listBackupDocuments: ({ organization, params: { backupId }, query, signal }) =>
       readChain(organization.id, backupId, signal, ({ readers }) => {
-        const filters = [backupId, query.collection, query.prefix];
+        const filters = [backupId, query.collection, query.prefix, ...named(query.search)];
         const page = { list: 'backup-documents', filters, ...query };
         return pageOfDocuments(cursors, page, viewOfChain(readers), query, signal);
       }),

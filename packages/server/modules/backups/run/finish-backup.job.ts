@@ -72,6 +72,7 @@ async function write(
     ranges: ranges.map((range) => range.state!),
     envelope: row.envelope!,
     authUsers: users?.section ?? null,
+    isSafety: row.trigger === 'pre_restore',
     warnings: [...row.warnings, ...(users?.warnings ?? [])],
     completedAt: `${context.platform.clock.now().toISOString().slice(0, -1)}000000Z`,
   });

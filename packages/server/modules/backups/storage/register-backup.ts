@@ -19,7 +19,8 @@ export async function registerBackup(
   const { backupId } = reader;
   const found = await columnsOf(context, transaction, destination, reader);
   const createdAt = new Date(reader.body.createdAt);
-  const row = { ...found, id: backupId, organizationId, projectId, trigger: 'manual' as const, createdAt };
+  const trigger = reader.body.isSafety ? ('pre_restore' as const) : ('manual' as const);
+  const row = { ...found, id: backupId, organizationId, projectId, trigger, createdAt };
   const inserted = await backupStore.insert(transaction, row, [destination.id]);
   await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
   return inserted;

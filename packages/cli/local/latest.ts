@@ -1,0 +1,56 @@
+import { EngineError, listBackups, type ManifestBody } from '@holdfast/engine';
+import type { Session } from './session.ts';
+
+export const latestArgument = ['<backup>', 'id, latest, or latest:<project> where several lie in the store'] as const;
+
+/**
+ * The newest backup of a whole database: no part of one, and none that was made before a restore. A store may hold
+ * several databases, and the newest of another one is not what anybody means.
+ */
+export async function latestId(session: Session, project: string): Promise<string> {
+  const { store, keys, codec, signal } = session;
+  const newest = new Map<string, { backupId: string; createdAt: string }>();
+  let unopened = 0;
+  for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {
+    if (problem?.code === 'DECRYPTION_ERROR') unopened++;
+    if (body === null || !isWhole(body) || !isOf(body.database, project)) continue;
+    const known = newest.get(body.database);
+    if (known === undefined || body.createdAt > known.createdAt)
+      newest.set(body.database, { backupId, createdAt: body.createdAt });
+  }
+  if (newest.size > 1) throw severalDatabases([...newest.keys()]);
+  const [found] = newest.values();
+  if (found !== undefined) return found.backupId;
+  if (unopened > 0)
+    throw new EngineError(
+      'DECRYPTION_ERROR',
+      `${unopened} backups lie in ${store.location}; this key opens none of them.`,
+    );
+  const whose = project === '' ? '' : ` of ${project}`;
+  throw new EngineError(
+    'STORAGE_NOT_FOUND',
+    `There is no whole backup${whose} in ${store.location}; \`local list\` shows what there is.`,
+  );
+}
+
+function isWhole({ scope, isSafety }: ManifestBody): boolean {
+  const { collections, documents, excludeCollections } = scope;
+  return collections === 'all' && documents === undefined && excludeCollections.length === 0 && !isSafety;
+}
+
+/** `shop`, `shop/reports` for another database of it, or `projects/shop/databases/reports`. */
+function isOf(database: string, project: string): boolean {
+  const [, id, , name] = database.split('/');
+  return project === '' || project === id || project === `${id}/${name}` || project === database;
+}
+
+function severalDatabases(databases: readonly string[]): EngineError {
+  const choices = databases.map((database) => {
+    const [, id, , name] = database.split('/');
+    return `latest:${id}${name === '(default)' ? '' : `/${name}`}`;
+  });
+  return new EngineError(
+    'VALIDATION_ERROR',
+    `The store holds several databases; say which one: ${choices.join(', ')}.`,
+  );
+}

@@ -1,0 +1,106 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nearest } from './nearest.ts';
+import manifest from './package.json' with { type: 'json' };
+import { fitLine } from './progress.ts';
+import { holdfast } from './testing.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-usage-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test('a typo is answered by what was meant below what is wrong, not by the whole help', async () => {
+  expect(await holdfast('bakup')).toMatchObject({
+    code: 2,
+    out: '',
+    error: "error: unknown command 'bakup'\n(Did you mean backup?)\nSee `holdfast --help`.\n",
+  });
+  expect((await holdfast('backup', 'list', '--limti', '3')).error).toBe(
+    "error: unknown option '--limti'\n(Did you mean --limit?)\nSee `holdfast backup list --help`.\n",
+  );
+  const { json } = await holdfast('bakup', '--json');
+  expect(json).toEqual({
+    error: { code: 'VALIDATION_ERROR', message: "unknown command 'bakup'", remedy: 'Did you mean backup?' },
+  });
+});
+
+test('what is near is told, what is far is not', () => {
+  expect(nearest('lst', ['list', 'show'])).toBe('list');
+  expect(nearest('Shpo', ['Shop', 'Ship'])).toBe('Shop');
+  expect(nearest('zebra', ['list', 'show'])).toBeUndefined();
+  expect(nearest('', ['list'])).toBeUndefined();
+});
+
+test('--version is that of the package', async () => {
+  expect(await holdfast('--version')).toMatchObject({ code: 0, out: `${manifest.version}\n` });
+});
+
+test('a bar fits the width of the terminal: it shrinks, then the last parts go, then the label is cut', () => {
+  const line = (width: number) => fitLine(width, 'bkp_0123456789', 0.5, ['reading', '12 s left', '1,234 documents']);
+  expect(line(100)).toBe('bkp_0123456789  ████████████░░░░░░░░░░░░  50 %  reading  12 s left  1,234 documents');
+  for (let width = 1; width <= 100; width++) expect(line(width).length, String(width)).toBeLessThanOrEqual(width);
+  expect(line(60)).toMatch(/^bkp_0123456789 {2}█+░+ {2}50 % {2}reading/);
+  expect(line(24)).toContain('50 %');
+});
+
+describe('completion', () => {
+  const has = (shell: string) => {
+    try {
+      return Boolean(execFileSync(shell, ['--version']));
+    } catch {
+      return false;
+    }
+  };
+
+  async function complete(shell: string, harness: string): Promise<string[]> {
+    const script = join(folder, `completion.${shell}`);
+    const { code, out } = await holdfast('completion', shell);
+    expect(code).toBe(0);
+    await writeFile(script, out);
+    const told = await new Promise<string>((resolve, reject) =>
+      execFile(
+        shell,
+        ['-c', harness],
+        { env: { PATH: process.env.PATH, SCRIPT: script, HOME: folder } },
+        (error, text, complaint) =>
+          error || complaint ? reject(new Error(`${error?.message} ${complaint}`)) : resolve(text),
+      ),
+    );
+    return told.trimEnd().split('\n');
+  }
+
+  test('in bash knows commands, options and their values, below groups and for the usual command of a group', async () => {
+    const words = await complete(
+      'bash',
+      `source "$SCRIPT"; try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _holdfast; echo "\${COMPREPLY[*]}"; }
+       try holdfast ba; try holdfast backup l; try holdfast backup --type ""; try holdfast backup list --st
+       try holdfast member role ada@example.com o; try holdfast local ke; try holdfast backup export x -o ""`,
+    );
+    expect(words).toEqual(['backup', 'list', 'full incremental synthetic', '--status', 'owner', 'keygen']);
+  });
+
+  test('in zsh tells what each command does', async ({ skip }) => {
+    if (!has('zsh')) skip('not installed here');
+    const words = await complete(
+      'zsh',
+      `compdef() { : }; source $SCRIPT; _describe() { print -l -- \${(P)2} }; _files() { print files }
+       try() { words=("$@"); CURRENT=$#; _holdfast }
+       try holdfast member "" | head -1; try holdfast backup --type "" | head -1; try holdfast backup export x -o ""`,
+    );
+    expect(words).toEqual(['list:list the people and their roles', 'full:', 'files']);
+  });
+
+  test('in fish completes as the shell itself does', async ({ skip }) => {
+    if (!has('fish')) skip('not installed here');
+    const words = await complete(
+      'fish',
+      `source $SCRIPT; complete -C "holdfast encry"; complete -C "holdfast backup --type f"; complete -C "holdfast member rol"`,
+    );
+    expect(words.map((line) => line.split('\t')[0])).toEqual(['encryption-key', 'full', 'role']);
+  });
+});

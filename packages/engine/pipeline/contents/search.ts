@@ -1,0 +1,67 @@
+import { decodeDocument, type JsonValue } from '../../format/document-json.ts';
+import { readRecords } from '../segments/read-records.ts';
+import type { Selection } from '../view/selection.ts';
+import type { View } from '../view/view.ts';
+import type { BrowseOptions } from './browse.ts';
+
+export interface SearchOptions extends BrowseOptions {
+  /** Looked for in document ids and in string values at any depth, whatever the case. */
+  readonly text: string;
+  /** How long to look; then the page ends, even where nothing was found. */
+  readonly budgetMs: number;
+  /** A page is cut short where its documents together exceed this. */
+  readonly bytesMax?: number;
+}
+
+export interface SearchPage {
+  readonly found: readonly { readonly path: string; readonly body: Uint8Array }[];
+  readonly scanned: number;
+  /** The last document that was looked at; null when there are no more. */
+  readonly stoppedAt: string | null;
+}
+
+/** One page of a search through the documents themselves. */
+export async function search(view: View, options: SearchOptions): Promise<SearchPage> {
+  const { limit, budgetMs, bytesMax = Number.POSITIVE_INFINITY } = options;
+  const endMs = performance.now() + budgetMs;
+  const wanted = options.text.toLowerCase();
+  const found: { path: string; body: Uint8Array }[] = [];
+  let [scanned, bytes] = [0, 0];
+  for await (const batch of view.records(selectionOf(options), options)) {
+    for (const { path, body } of readRecords(batch, view.database)) {
+      scanned += 1;
+      if (holds(path, body, wanted)) {
+        found.push({ path, body: body.slice() });
+        bytes += body.length;
+      }
+      if (found.length === limit || bytes > bytesMax || performance.now() > endMs)
+        return { found, scanned, stoppedAt: path };
+    }
+  }
+  return { found, scanned, stoppedAt: null };
+}
+
+function selectionOf({ collection, prefix, after, includeSubcollections }: SearchOptions): Selection {
+  return {
+    scope: {
+      collections: collection === undefined ? 'all' : [collection],
+      includeSubcollections: collection === undefined || (includeSubcollections ?? false),
+      excludeCollections: [],
+    },
+    ...(prefix === undefined || prefix === '' ? {} : { idPrefix: prefix }),
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+function holds(path: string, body: Uint8Array, wanted: string): boolean {
+  const id = path.slice(path.lastIndexOf('/') + 1);
+  if (id.toLowerCase().includes(wanted)) return true;
+  return Object.values(decodeDocument(body).fields).some((value) => valueHolds(value, wanted));
+}
+
+function valueHolds(value: JsonValue, wanted: string): boolean {
+  if ('stringValue' in value) return value.stringValue.toLowerCase().includes(wanted);
+  if ('arrayValue' in value) return (value.arrayValue.values ?? []).some((inner) => valueHolds(inner, wanted));
+  if ('mapValue' in value) return Object.values(value.mapValue.fields ?? {}).some((inner) => valueHolds(inner, wanted));
+  return false;
+}
