@@ -237,7 +237,7 @@ describe('status', () => {
     board.finish();
     expect(written[0]!.split('\n')).toEqual([
       expect.stringMatching(/^bkp_a {2}░{24} {3}0 % {2}reading$/),
-      expect.stringMatching(/^rst_b {2}█{12}░{12} {2}50 % {2}reading/),
+      expect.stringMatching(/^rst_b {2}█{11}░{11} {2}50 % {2}reading {2}500 documents$/),
       '',
     ]);
     expect(written[0]!.split('\n').every((line) => line.length < 60)).toBe(true);

@@ -2,6 +2,7 @@ import { tuneCollector } from '@holdfast/engine';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
 import { type Config, describeConfig, loadConfig } from './config.ts';
+import { loadEnvironmentFile } from './environment-file.ts';
 import { describeStartFailure } from './start-failure.ts';
 
 /** For what is left to close when the jobs have had their grace. */
@@ -69,6 +70,7 @@ async function builtDashboard(config: Config): Promise<string> {
 
 let config: Config | undefined;
 try {
+  loadEnvironmentFile(process.argv);
   config = loadConfig(process.env);
   await main(config);
 } catch (error) {

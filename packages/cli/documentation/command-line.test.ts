@@ -1,7 +1,7 @@
 import { sandboxS3Credential } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type ShellBlock, shellBlocks } from '../../server/testing/documentation.ts';
-import { openWorld, type World } from './world.ts';
+import { openWorld, type World } from './testing/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -26,9 +26,10 @@ const adaptations: readonly [RegExp, Adapt][] = [
     (text) => `${text.trimEnd().replace(/ #.*/, '')} --endpoint ${world.s3.endpoint} --force-path-style`,
   ],
   [/--region fra1/, (text) => text.replace('fra1', 'eu-central-1')],
+  [/--target Staging/, (text) => staging().then(() => text)],
   [/backup cancel bkp_…/, async (text) => text.replace('bkp_…', await slowBackup())],
-  [/backup delete bkp_…/, async (text) => text.replace('bkp_…', await newBackup(['orders']))],
-  [/bkp_…/, async (text) => text.replaceAll('bkp_…', await newBackup())],
+  [/backup delete bkp_…/, async (text) => text.replace('bkp_…', await newBackup(['orders'], 'Google'))],
+  [/bkp_…/, async (text) => text.replaceAll('bkp_…', await goodBackup())],
   [/restore cancel rst_…/, async (text) => text.replace('rst_…', await slowRestore())],
   [/restore resume rst_…/, async (text) => text.replace('rst_…', await brokenRestore())],
   [/rst_…/, async (text) => text.replace('rst_…', await newRestore())],
@@ -51,11 +52,28 @@ const endings: readonly [RegExp, readonly number[]][] = [
   [/webhook test/, [6]],
 ];
 
-async function newBackup(collections = ['*']): Promise<string> {
+/** Into the default destination, whose locks keep it, or into another. */
+async function newBackup(collections = ['*'], storage?: string): Promise<string> {
   const projectId = await shopId();
-  const { id } = await world.client.createBackup({ body: { projectId, collections } });
+  const { data } = await world.client.listStorageDestinations({ query: {} });
+  const storageDestinationId = data.find(({ name }) => name === storage)?.id;
+  const body = { projectId, collections, ...(storageDestinationId && { storageDestinationId }) };
+  const { id } = await world.client.createBackup({ body });
   await ended(async () => (await world.client.getBackup({ params: { backupId: id } })).status);
   return id;
+}
+
+let kept: Promise<string> | undefined;
+
+/** One for all the commands that only look at it. */
+function goodBackup(): Promise<string> {
+  kept ??= newBackup();
+  return kept;
+}
+
+async function staging(): Promise<void> {
+  const connection = { type: 'service_account' as const, key: world.key };
+  await world.client.createProject({ body: { name: 'Staging', sourceProjectId: 'acme-logs', connection } });
 }
 
 async function shopId(): Promise<string> {
@@ -72,10 +90,9 @@ async function slowBackup(): Promise<string> {
   return (await world.client.createBackup({ body: { projectId: await shopId() } })).id;
 }
 
-async function newRestore(options: { wait?: boolean; documentIds?: string[] } = {}): Promise<string> {
-  const { wait = true, documentIds } = options;
-  const backupId = await newBackup();
-  const body = { backupId, ...(documentIds && { documentIds }), options: { safetyBackup: false } };
+async function newRestore({ wait = true, safetyBackup = true } = {}): Promise<string> {
+  const backupId = await goodBackup();
+  const body = { backupId, options: { safetyBackup } };
   const { id } = await world.client.startRestore({ body });
   if (wait) await ended(async () => (await world.client.getRestore({ params: { restoreJobId: id } })).status);
   return id;
@@ -83,13 +100,13 @@ async function newRestore(options: { wait?: boolean; documentIds?: string[] } = 
 
 async function slowRestore(): Promise<string> {
   world.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 20_000, times: 1 });
-  return await newRestore({ wait: false });
+  return await newRestore({ wait: false, safetyBackup: false });
 }
 
 async function brokenRestore(): Promise<string> {
   world.sandbox.control.deny({ project: 'acme-shop', access: 'write' });
   try {
-    return await newRestore();
+    return await newRestore({ safetyBackup: false });
   } finally {
     world.sandbox.control.clearAccess();
   }
@@ -128,10 +145,7 @@ async function joined(): Promise<void> {
 beforeEach(async () => {
   world.sandbox.control.clearFaults();
   const { data: projects } = await world.client.listProjects({ query: {} });
-  const connection = {
-    type: 'service_account' as const,
-    key: JSON.stringify(world.google.control.createServiceAccount('acme-shop')),
-  };
+  const connection = { type: 'service_account' as const, key: world.key };
   if (
     !projects.some(({ name }) => name === 'Shop') &&
     expect.getState().currentTestName?.match(/sign-in|projects/) === null
@@ -165,6 +179,9 @@ test.for(pages.flatMap(shellBlocks).map((block) => [block.document, block.name, 
     if (block.name === 'sign-in') await secrets();
     if (block.name === 'team') await world.client.deleteServiceAccount();
     for (const statement of statements(block)) await runStatement(statement, block);
+    // What was made under the passphrase is closed since its last line; the pages that follow look into it.
+    if (block.name === 'keys')
+      await runStatement('holdfast encryption-key set --passphrase-file passphrase.txt', block);
   },
 );
 

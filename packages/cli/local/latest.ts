@@ -1,14 +1,26 @@
-import { EngineError, listBackups, type ManifestBody } from '@holdfast/engine';
-import type { Session } from './session.ts';
+import {
+  type BlobStore,
+  EngineError,
+  type KeyRing,
+  listBackups,
+  type ManifestBody,
+  type SegmentCodec,
+} from '@holdfast/engine';
 
 export const latestArgument = ['<backup>', 'id, latest, or latest:<project> where several lie in the store'] as const;
+
+interface OpenedStore {
+  readonly store: BlobStore;
+  readonly keys: KeyRing;
+  readonly codec: SegmentCodec;
+  readonly signal: AbortSignal;
+}
 
 /**
  * The newest backup of a whole database: no part of one, and none that was made before a restore. A store may hold
  * several databases, and the newest of another one is not what anybody means.
  */
-export async function latestId(session: Session, project: string): Promise<string> {
-  const { store, keys, codec, signal } = session;
+export async function latestId({ store, keys, codec, signal }: OpenedStore, project: string): Promise<string> {
   const newest = new Map<string, { backupId: string; createdAt: string }>();
   let unopened = 0;
   for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
@@ -8,6 +8,7 @@ import { createS3Store } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { shellBlock, shellBlocks } from '../../../testing/documentation.ts';
 import { foundOrganization, signUp } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 import { startTestApp, type TestApp, testMasterKey } from '../../../testing/test-app.ts';
@@ -45,6 +46,14 @@ beforeAll(async () => {
   const wrapper = join(folder, 'holdfast');
   await writeFile(wrapper, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
   await chmod(wrapper, 0o755);
+  // What `npm install` brings is what runs this.
+  for (const [name, body] of [
+    ['npx', 'exec "$@"'],
+    ['npm', 'test "$1" = install'],
+  ] as const) {
+    await writeFile(join(folder, name), `#!/bin/sh\n${body}\n`);
+    await chmod(join(folder, name), 0o755);
+  }
 });
 afterAll(async () => {
   await bench.close();
@@ -106,11 +115,13 @@ async function expectReadable({ app, as }: NewServer, ids: readonly string[]) {
   }
 }
 
+const worstDay = 'docs/recovery.md';
+const ran = new Set<string>();
+
 /** The commands of one block of the page, run by a shell that has the bucket and one secret. */
-async function runBlock(name: string, variables: Record<string, string>): Promise<string> {
-  const page = await readFile(new URL('../../../../../docs/recovery.md', import.meta.url), 'utf8');
-  const block = new RegExp(`\`\`\`sh ${name}\n([\\s\\S]*?)\`\`\``).exec(page)?.[1];
-  expect(block, `docs/recovery.md has no block ${name}`).toBeDefined();
+async function runBlock(name: string, variables: Record<string, string>, page = worstDay): Promise<string> {
+  const block = shellBlock(page, name).text;
+  ran.add(`${page}#${name}`);
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = {
     AWS_ACCESS_KEY_ID: sandboxS3Credential.accessKeyId,
     AWS_SECRET_ACCESS_KEY: sandboxS3Credential.secretAccessKey,
@@ -124,7 +135,7 @@ async function runBlock(name: string, variables: Record<string, string>): Promis
     ...variables,
   };
   return new Promise((resolve, reject) => {
-    execFile('bash', ['-euo', 'pipefail', '-c', block as string], { env, cwd: folder }, (error, out, err) =>
+    execFile('bash', ['-euo', 'pipefail', '-c', block], { env, cwd: folder }, (error, out, err) =>
       error ? reject(new Error(`${error.message}\n${out}\n${err}`)) : resolve(out),
     );
   });
@@ -214,6 +225,19 @@ test('the page of the worst day holds for a new server: with the master key, and
     await expectReadable(server, backups.passphrase);
   });
 }, 180_000);
+
+test('the worst day takes two commands, as README.md says', async () => {
+  const commands = shellBlock('README.md', 'disaster').text.trimEnd().split('\n');
+  expect(commands).toHaveLength(2);
+  expect(commands[0]).toBe('npm install');
+  const variables = { STORE: storeOf('service'), PROJECT: 'disaster', FIRESTORE_EMULATOR_HOST: bench.sandbox.address };
+  await runBlock('disaster', variables, 'README.md');
+  await expectRestored('disaster', backups.service[1] as string);
+}, 120_000);
+
+test('every block of the page was run', () => {
+  for (const { name } of shellBlocks(worstDay)) expect(ran).toContain(`${worstDay}#${name}`);
+});
 
 test('a wrong master key or kit is said by the command line: exit code 4, never an empty bucket', async () => {
   const run = (...words: string[]) =>

@@ -3,28 +3,29 @@ import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 import { createClient } from '@holdfast/contract/client';
 import {
+  type S3SandboxOptions,
   sandboxS3Credential,
   startFirestoreSandbox,
   startGcsSandbox,
   startGoogleSandbox,
   startS3Sandbox,
 } from '@holdfast/sandbox';
-import { signUp } from '../../server/testing/people.ts';
-import { startTestApp } from '../../server/testing/test-app.ts';
+import { signUp } from '../../../server/testing/people.ts';
+import { startTestApp } from '../../../server/testing/test-app.ts';
 import { DocumentShell } from './shell.ts';
 
 const oidc = { clientId: 'holdfast', clientSecret: 'planted-secret' };
 const owner = 'owner@acme.test';
 
 /** What the reader of a page has: a service, a Firebase project, buckets, a shell, and the files that the page names. */
-export async function openWorld() {
+export async function openWorld(bucket: Pick<S3SandboxOptions, 'credentials'> = {}) {
   const google = await startGoogleSandbox({
     clients: [oidc],
     people: [{ email: owner, name: 'Owner' }],
     projects: ['acme-shop', 'acme-logs'].map((projectId) => ({ projectId, databases: [{ databaseId: '(default)' }] })),
   });
   const sandbox = await startFirestoreSandbox();
-  const s3 = await startS3Sandbox({ region: 'eu-central-1', buckets: ['acme'] });
+  const s3 = await startS3Sandbox({ region: 'eu-central-1', buckets: ['acme'], ...bucket });
   const versioned = { region: 'eu-central-1', versioning: 'Enabled' as const, objectLock: true };
   await s3.objects.saveBucket({ ...versioned, name: 'acme-backups', createdAtMs: Date.now() });
   const gcs = await startGcsSandbox({
@@ -65,7 +66,7 @@ export async function openWorld() {
     METADATA_SERVER_DETECTION: 'none',
   };
   return {
-    ...{ google, sandbox, s3, gcs, app, client, firestore, shell, ada, env, organizationId: organization.id },
+    ...{ google, sandbox, s3, gcs, app, client, firestore, shell, ada, env, key: JSON.stringify(key) },
     close: async () => {
       await shell.close();
       await firestore.terminate();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
-import { holdfast, type Outcome } from '../testing.ts';
+import { holdfast, type Outcome } from '../../testing.ts';
 
 /** What the `holdfast` of the shell sends here: commands run in this process, so that a page of them takes seconds. */
 interface Asked {
@@ -74,12 +74,11 @@ export class DocumentShell {
   async run(text: string, env: Record<string, string> = {}): Promise<Ran> {
     const environment = { PATH: `${this.folder}:${process.env.PATH}`, HOME: this.folder, ...env };
     return new Promise((resolve) => {
-      execFile(
-        'bash',
-        ['-euo', 'pipefail', '-c', text],
-        { env: environment, cwd: this.folder },
-        (failure, out, error) => resolve({ code: failure === null ? 0 : Number(failure.code ?? 1), out, error }),
+      const options = { env: environment, cwd: this.folder };
+      const child = execFile('bash', ['--norc', '-euo', 'pipefail', '-c', text], options, (failure, out, error) =>
+        resolve({ code: failure === null ? 0 : Number(failure.code ?? 1), out, error }),
       );
+      child.stdin?.end();
     });
   }
 

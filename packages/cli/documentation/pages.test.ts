@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { shellBlocks } from '../../server/testing/documentation.ts';
+import { testMasterKey } from '../../server/testing/test-app.ts';
+import { createTestDatabase } from '../../server/testing/test-database.ts';
+
+const root = join(import.meta.dirname, '../../..');
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-pages-'));
+  for (const name of ['packages', 'node_modules', 'package.json']) await symlink(join(root, name), join(folder, name));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs one line in a shell until it ends by itself, or until it has said what was waited for. */
+async function run(line: string, env: Record<string, string>, ready?: RegExp) {
+  const shell: ChildProcess = spawn('bash', ['-c', `exec ${line}`], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    detached: true,
+  });
+  let said = '';
+  const stop = () => process.kill(-(shell.pid as number), 'SIGTERM');
+  const listen = (piece: unknown) => {
+    said += String(piece);
+    if (ready?.test(said)) stop();
+  };
+  shell.stdout?.on('data', listen);
+  shell.stderr?.on('data', listen);
+  const [code] = (await once(shell, 'close')) as [number | null];
+  return { code, said };
+}
+
+const lines = (document: string) => shellBlocks(document).flatMap(({ text }) => text.trimEnd().split('\n'));
+
+test('docs/sandbox.md and docs/sandbox-storage.md start what they say, with the Node that comes along', {
+  timeout: 120_000,
+}, async () => {
+  const commands = [...lines('docs/sandbox.md'), ...lines('docs/sandbox-storage.md')];
+  expect(commands).toHaveLength(3);
+  const outcomes = await Promise.all(
+    commands.map((line) =>
+      run(line.replace(/--port \d+/, '--port 0'), {}, /http:\/\/127\.0\.0\.1:\d+\n|HOST=[\s\S]*CONTROL=\S+\n/),
+    ),
+  );
+  for (const { said } of outcomes) expect(said).toMatch(/127\.0\.0\.1:\d+/);
+});
+
+test('docs/identity.md replaces the key that signs', { timeout: 120_000 }, async () => {
+  const database = await createTestDatabase();
+  const env = { DATABASE_URL: database.url, MASTER_KEY: testMasterKey, HOLDFAST_DATA: join(folder, 'data') };
+  const [line] = lines('docs/identity.md') as [string];
+  const { code, said } = await run(line, env);
+  expect(said).toContain('A new key signs access tokens from now on.');
+  expect(code).toBe(0);
+  await database.drop();
+});

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+
+const root = join(import.meta.dirname, '../../../..');
+
+/** A folder as `git clone` and `npm install` leave it, with nothing else in it; what runs there is stopped at the end. */
+export class Checkout {
+  readonly folder: string;
+  readonly #running = new Set<ChildProcess>();
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async open(): Promise<Checkout> {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-trial-'));
+    for (const name of ['packages', 'node_modules', 'package.json', 'docs'])
+      await symlink(join(root, name), join(folder, name));
+    return new Checkout(folder);
+  }
+
+  /** Runs to its end. */
+  async run(line: string, env: Record<string, string> = {}): Promise<string> {
+    const { child, said } = this.#spawn(line, env);
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect(code, `${line}\n${said()}`).toBe(0);
+    return said();
+  }
+
+  /** Keeps running, as in a terminal of its own; answers what it said until then. */
+  async keep(line: string, ready: RegExp, env: Record<string, string> = {}): Promise<() => string> {
+    const { child, said } = this.#spawn(line, env);
+    this.#running.add(child);
+    await expect
+      .poll(() => (child.exitCode === null ? said() : `ended ${said()}`), { timeout: 90_000, message: line })
+      .toMatch(ready);
+    return said;
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.#running) {
+      this.#running.delete(child);
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      process.kill(-(child.pid as number), 'SIGTERM');
+      await once(child, 'close');
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #spawn(line: string, env: Record<string, string>) {
+    const { PATH = '', HOME = '' } = process.env;
+    const child = spawn('bash', ['-c', line], { cwd: this.folder, env: { PATH, HOME, ...env }, detached: true });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (piece) => {
+        text += String(piece);
+      });
+    return { child, said: () => text };
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}

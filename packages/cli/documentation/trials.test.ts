@@ -1,0 +1,186 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { join } from 'node:path';
+import { Firestore } from '@google-cloud/firestore';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readDocument, shellBlock } from '../../server/testing/documentation.ts';
+import { clientId, clientSecret, startIdentityProvider } from '../../server/testing/identity-provider.ts';
+import { startMailServer } from '../../server/testing/mail-server.ts';
+import { protectProject } from '../../server/testing/protected-project.ts';
+import { startTestApp, testMasterKey } from '../../server/testing/test-app.ts';
+import { createTestDatabase } from '../../server/testing/test-database.ts';
+import { reachesReceiver, testCertificate } from '../../server/testing/webhook-receiver.ts';
+import { Checkout, freePort } from './testing/checkout.ts';
+import { DocumentShell } from './testing/shell.ts';
+
+/** Four strangers with nothing but README.md: its commands, in its order, none guessed. */
+
+const page = 'README.md';
+const installs = 'npm install';
+
+/** The commands of a block, without what it says about them. `npm install` made the tree that runs this. */
+function commandsOf(name: string, most: number): string[] {
+  const lines = shellBlock(page, name)
+    .text.trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/\s+#.*$/, ''));
+  expect(lines.length, `commands of ${name}`).toBeLessThanOrEqual(most);
+  return lines.filter((line) => line !== installs);
+}
+
+let checkout: Checkout;
+let shell: DocumentShell;
+beforeEach(async () => {
+  checkout = await Checkout.open();
+  shell = await DocumentShell.open();
+});
+afterEach(async () => {
+  await checkout.close();
+  await shell.close();
+});
+
+/** A command of the page in the shell; `npx holdfast` is the command line of this process. */
+async function type(line: string, env: Record<string, string> = {}): Promise<string> {
+  const { code, out, error } = await shell.run(line, env);
+  expect(code, `${line}\n${out}${error}`).toBe(0);
+  return out;
+}
+
+test('a developer has a restored document in eight commands', { timeout: 180_000 }, async () => {
+  const [start, box, login, ...rest] = commandsOf('developer', 8) as [string, string, string, ...string[]];
+  const said = await checkout.keep(start, /^Sign in: \S+$/m, { PORT: '0' });
+  const boxed = await checkout.keep(box.replace('8080', '0'), /FIRESTORE_EMULATOR_HOST=\S+\n/);
+  const address = /FIRESTORE_EMULATOR_HOST=(\S+)/.exec(boxed())?.[1] as string;
+  const link = /^Sign in: (\S+)$/m.exec(said())?.[1] as string;
+  await type(login.replace(/"http[^"]+"/, `"${link}"`));
+
+  const firestore = new Firestore({ projectId: 'demo', host: address, ssl: false });
+  const document = firestore.doc('rooms/room 1');
+  const before = (await document.get()).data();
+  expect(before).toBeDefined();
+  const restore = rest.pop() as string;
+  for (const line of rest) await type(line.replace('127.0.0.1:8080', address));
+  await document.delete();
+  expect(await type(restore)).toMatch(/Restored +1 documents/);
+  expect((await document.get()).data()).toEqual(before);
+  await firestore.terminate();
+  // The same command without this process in between, with whatever Node the machine has.
+  expect(await checkout.run('npx holdfast --version')).toMatch(/^\d+\.\d+\.\d+$/m);
+});
+
+test('an integrator has the typed client and a webhook receiver in five commands', { timeout: 120_000 }, async () => {
+  const [pack, install, ...rest] = commandsOf('integrator', 5) as [string, string, ...string[]];
+  // These two are run, with the program of the client's page, by packages/server/typed-client.test.ts.
+  expect([pack, install]).toEqual(shellBlock('packages/contract/README.md', 'install').text.trimEnd().split('\n'));
+  const app = await startTestApp(reachesReceiver.environment, reachesReceiver.overrides);
+  const shop = await protectProject(app);
+  const port = await freePort();
+  const proxy = createHttpsServer(testCertificate, (incoming, outgoing) => {
+    const { method, url: path, headers } = incoming;
+    incoming.pipe(
+      request({ port, host: '127.0.0.1', method, path, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(outgoing);
+      }).on('error', () => outgoing.destroy()),
+    );
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const env = {
+    HOLDFAST_URL: app.address,
+    HOLDFAST_TOKEN: shop.owner.token,
+    HOLDFAST_ORGANIZATION: shop.organizationId,
+  };
+  const receive = rest.pop() as string;
+  const hooks = `https://localhost:${(proxy.address() as { port: number }).port}`;
+  for (const line of rest) await type(line.replace('https://app.example.com', hooks), env);
+  for (const name of ['app.key', 'webhook.secret'])
+    await writeFile(join(checkout.folder, name), await readFile(join(shell.folder, name)));
+  const received = await checkout.keep(receive, /listening on \d+/, { PORT: String(port) });
+
+  const program = /```ts\n([\s\S]*?)```/.exec(readDocument(page))?.[1] as string;
+  await writeFile(join(checkout.folder, 'program.ts'), program.replace('http://127.0.0.1:8787', app.address));
+  expect(await checkout.run('npx node program.ts')).toMatch(/^bkp_\w+$/m);
+  await expect.poll(received, { timeout: 30_000 }).toMatch(/^backup\.completed$/m);
+  proxy.close();
+  await app.close();
+  await shop.close();
+});
+
+test('an operator has an own PostgreSQL, two workers, a provider and mail in six commands', {
+  timeout: 180_000,
+}, async () => {
+  const [copy, check, api, ...workers] = commandsOf('operator', 6) as [string, string, string, ...string[]];
+  expect(workers).toHaveLength(2);
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const provider = await startIdentityProvider({ redirectUris: [`${base}/api/v1/auth/google/callback`] });
+  const mail = await startMailServer();
+  const database = await createTestDatabase();
+  await checkout.run(copy);
+  const settings: Record<string, string> = {
+    BASE_URL: base,
+    DATABASE_URL: database.url,
+    MASTER_KEY: testMasterKey,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: clientId,
+    OIDC_CLIENT_SECRET: clientSecret,
+    SMTP_URL: mail.url,
+    METRICS_TOKEN: 'a long token',
+  };
+  const file = join(checkout.folder, 'holdfast.env');
+  const example = await readFile(file, 'utf8');
+  for (const name of Object.keys(settings))
+    expect(example, `${name} is in the example`).toMatch(new RegExp(`^${name}=`, 'm'));
+  await rm(file);
+  await writeFile(
+    file,
+    example.replace(/^(\w+)=.*$/gm, (line, name) => (settings[name] ? `${name}=${settings[name]}` : line)),
+  );
+  expect(await checkout.run(check)).toMatch(/SMTP_URL=\*{8}/);
+  const env = { SHUTDOWN_GRACE_SECONDS: '1', PORT: String(port) };
+  await checkout.keep(api, /Holdfast is running at/, env);
+  const logs: (() => string)[] = [];
+  for (const line of workers)
+    logs.push(await checkout.keep(line.replace(/PORT=\d+/, 'PORT=0'), /Holdfast is running at/));
+
+  provider.account = { sub: '1', email: 'op@example.com', email_verified: true, name: 'Op' };
+  const token = await signIn(base);
+  const call = async (path: string, body: object, organizationId?: string) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(organizationId && { 'x-organization-id': organizationId }),
+    };
+    const response = await fetch(`${base}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    expect(response.status, await response.clone().text()).toBe(201);
+    return ((await response.json()) as { data: { id: string } }).data;
+  };
+  const { id } = await call('/organizations', { name: 'Acme' });
+  await call('/organizations/current/invites', { email: 'new@example.com', role: 'viewer' }, id);
+  // The mail is a job: a worker has taken it.
+  await expect.poll(() => mail.received.map(({ to }) => to.join()), { timeout: 30_000 }).toEqual(['new@example.com']);
+  await expect.poll(() => logs.map((log) => log()).join('')).toContain('"job":"send-mail"');
+  await checkout.close();
+  await provider.close();
+  await mail.close();
+  await database.drop();
+});
+
+/** As a browser does: to the provider, back with a code, and the cookies that come of it. */
+async function signIn(base: string): Promise<string> {
+  const jar = new Map<string, string>();
+  let next = `${base}/api/v1/auth/google`;
+  for (let hops = 0; hops < 12; hops++) {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(next, { redirect: 'manual', headers: { cookie } });
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split(/=(.*)/s);
+      jar.set(name, value);
+    }
+    const location = response.headers.get('location');
+    if (jar.has('holdfast_access') || location === null) break;
+    next = new URL(location, next).href;
+  }
+  return jar.get('holdfast_access') as string;
+}

@@ -1,0 +1,16 @@
+import { StartFailure } from './platform/start-failure.ts';
+
+const option = '--env-file';
+
+/** Settings of a file, named after `--env-file`. What the environment says already goes before it. */
+export function loadEnvironmentFile(argv: readonly string[]): void {
+  const index = argv.indexOf(option);
+  if (index < 0) return;
+  const path = argv[index + 1];
+  if (path === undefined) throw new StartFailure(`${option} needs the name of a file.`);
+  try {
+    process.loadEnvFile(path);
+  } catch (error) {
+    throw new StartFailure(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
