@@ -71,9 +71,16 @@ function goodBackup(): Promise<string> {
   return kept;
 }
 
+let stagings = 0;
+
+/** Another project, whose database is empty. */
 async function staging(): Promise<void> {
+  const { data } = await world.client.listProjects({ query: {} });
+  for (const { id, name } of data)
+    if (name === 'Staging') await world.client.deleteProject({ params: { projectId: id }, query: {} });
   const connection = { type: 'service_account' as const, key: world.key };
-  await world.client.createProject({ body: { name: 'Staging', sourceProjectId: 'acme-logs', connection } });
+  const databaseId = `staging-${++stagings}`;
+  await world.client.createProject({ body: { name: 'Staging', sourceProjectId: 'acme-logs', databaseId, connection } });
 }
 
 async function shopId(): Promise<string> {

@@ -53,8 +53,12 @@ export class Checkout {
   }
 
   #spawn(line: string, env: Record<string, string>) {
-    const { PATH = '', HOME = '' } = process.env;
-    const child = spawn('bash', ['-c', line], { cwd: this.folder, env: { PATH, HOME, ...env }, detached: true });
+    const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+    const child = spawn('bash', ['-c', line], {
+      cwd: this.folder,
+      env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+      detached: true,
+    });
     let text = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (piece) => {
