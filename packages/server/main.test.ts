@@ -74,7 +74,8 @@ test('the work of a process that ends so is handed back, and another one finishe
 /** A start as an operator does it: what it said, and how it ended if it did within the given time. */
 async function start(environment: Record<string, string>, until?: RegExp) {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-  const child = spawn(process.execPath, [main], { env: { PATH: process.env.PATH ?? '', PORT: '0', ...environment } });
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const child = spawn(process.execPath, [main], { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...environment } });
   let [out, error] = ['', ''];
   let isAsked = false;
   child.stdout.on('data', (piece) => {

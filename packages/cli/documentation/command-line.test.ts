@@ -93,7 +93,7 @@ async function ended(status: () => Promise<string>): Promise<void> {
 }
 
 async function slowBackup(): Promise<string> {
-  world.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 20_000, times: 1 });
+  world.sandbox.control.addFault({ method: 'RunQuery', latencyMs: 5000, times: 1 });
   return (await world.client.createBackup({ body: { projectId: await shopId() } })).id;
 }
 
@@ -106,7 +106,7 @@ async function newRestore({ wait = true, safetyBackup = true } = {}): Promise<st
 }
 
 async function slowRestore(): Promise<string> {
-  world.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 20_000, times: 1 });
+  world.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 5000, times: 1 });
   return await newRestore({ wait: false, safetyBackup: false });
 }
 

@@ -89,6 +89,7 @@ export class Cluster {
     const { databaseUrl, folder, masterKey, environment } = this.#options;
     const env = {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       PORT: '0',
       HOLDFAST_ROLES: roles,
       HOLDFAST_DATA: folder,
