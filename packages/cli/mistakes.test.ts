@@ -89,7 +89,7 @@ test('at a terminal it takes a typed y; anything else, and the end of the input,
   expect((await holdfast('backup', 'show', backupId)).code).toBe(0);
   expect(await atTerminal('Y', 'backup', 'delete', backupId)).toMatchObject({
     code: 0,
-    out: 'The backup is deleted; its objects are being removed.\n',
+    out: 'The backup is deleted; its objects are being removed. A bucket that keeps versions hides them only.\n',
   });
   expect((await holdfast('backup', 'show', backupId)).code).toBe(5);
 });

@@ -77,7 +77,7 @@ export function backupHandlers(context: BackupsContext): Handlers {
     deleteBackup: async (call) => {
       const gone = await deleteBackup(context, call, call.params.backupId, call.requireMatch);
       const what = gone === 1 ? 'The backup is deleted; its' : `${gone} backups that were merged are deleted; their`;
-      return { message: `${what} objects are being removed.` };
+      return { message: `${what} objects are being removed. A bucket that keeps versions hides them only.` };
     },
 
     cancelBackup: async (call) => {

@@ -124,3 +124,25 @@ test('a younger increment prolongs the locks of its base; where that is refused,
   const later = await bench.inDays(5, () => bench.run({ type: 'incremental', storageDestinationId: id }));
   expect(later).toMatchObject({ status: 'completed', type: 'full', warnings: [{ code: 'BECAME_FULL' }] });
 });
+
+test('in a bucket that keeps versions a deleted backup is hidden, not gone, and the answer and the audit log say so', async () => {
+  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: false };
+  await s3.objects.saveBucket({ ...settings, name: 'versions' });
+  const place = { name: 'Versions', type: 's3', bucket: 'versions', endpoint: s3.endpoint, forcePathStyle: true };
+  const id = await destination({ ...place, credentials: sandboxS3Credential });
+  const backupId = await bench.backUp({ storageDestinationId: id });
+  const versions = () =>
+    [...s3.objects.bucket('versions').keys.entriesFrom(`backups/${backupId}/`)]
+      .filter(([key]) => key.startsWith(`backups/${backupId}/`))
+      .map(([, found]) => found.map(({ isDeleteMarker }) => isDeleteMarker).toSorted());
+  const before = versions();
+  expect(before.length).toBeGreaterThan(1);
+  const answer = await bench.app.request('DELETE', `/api/v1/backups/${backupId}`, bench.as);
+  expect(answer.body.message ?? answer.body.data?.message, answer.text).toContain('keeps versions hides them only');
+  const removed = async () =>
+    (await bench.get('/audit-logs?action=backup.objects_removed')).find(
+      (entry: { resource: { id: string } }) => entry.resource.id === backupId,
+    );
+  await expect.poll(removed, { timeout: 20_000 }).toMatchObject({ details: { versionsKept: [id] } });
+  expect(versions()).toEqual(before.map(() => [false, true]));
+});
