@@ -32,6 +32,11 @@ export interface ApplyOptions {
   /** Hears what became of every record, and decides where another version is found than expected. */
   readonly guard?: WriteGuard;
   /**
+   * Nothing is sent. A record that an earlier run wrote without having heard so is told as written, every other as
+   * skipped. Needs a guard, and expected versions where documents may be written over.
+   */
+  readonly isInquiry?: boolean;
+  /**
    * Called after every acknowledged stretch with the last path below which everything is done, for checkpoints, and
    * the counts so far. Awaited, so a slow checkpoint slows the apply instead of piling up.
    */

@@ -38,12 +38,17 @@ export interface TestResponse {
   text: string;
 }
 
+export interface TestAppOverrides extends Pick<AppOverrides, 'outbound' | 'dashboardFolder' | 'streamLimits'> {
+  /** Where a migrated database lies that is to be copied; for programs that are no test. */
+  templateUrl?: string;
+}
+
 /** The whole service on a database of its own, listening on a free port, its clock movable. */
 export async function startTestApp(
   environment: Record<string, string> = {},
-  overrides: Pick<AppOverrides, 'outbound' | 'dashboardFolder' | 'streamLimits'> = {},
+  { templateUrl, ...overrides }: TestAppOverrides = {},
 ): Promise<TestApp> {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase(templateUrl);
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-app-'));
   const clock = new OffsetClock();
   const lines: string[] = [];

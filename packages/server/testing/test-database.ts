@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 
-/** A database of its own for one test file, copied from the migrated template. */
-export async function createTestDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  const template = new URL(inject('templateUrl'));
+/** A database of its own for one test file, copied from the migrated template: that of the test run, unless another is named. */
+export async function createTestDatabase(
+  templateUrl = inject('templateUrl'),
+): Promise<{ url: string; drop: () => Promise<void> }> {
+  const template = new URL(templateUrl);
   const name = `test_${randomBytes(6).toString('hex')}`;
   await asOwner(template, (client) => client.query(`create database ${name} template ${template.pathname.slice(1)}`));
   const url = new URL(template);

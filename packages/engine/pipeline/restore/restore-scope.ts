@@ -16,11 +16,11 @@ export interface AskedScope {
  * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for.
  */
 export function restoreScope(backup: Scope, asked: AskedScope, rootCollections: readonly string[] = []): Scope {
-  if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
-    throw wider('options.includeSubcollections', 'the backup was made without subcollections');
   if (backup.documents !== undefined && asked.deleteExtra)
     throw wider('options.deleteExtra', 'the backup holds single documents and knows nothing of the others');
   if (asked.documents !== undefined) return documentsScope(asked.documents);
+  if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
+    throw wider('options.includeSubcollections', 'the backup was made without subcollections');
   const includeSubcollections = asked.includeSubcollections ?? backup.includeSubcollections;
   if (asked.collections === undefined) return withoutNarrowing(backup, includeSubcollections, rootCollections);
   if (asked.deleteExtra) requireCovered(backup, asked.collections);

@@ -53,7 +53,7 @@ export async function restoreDeletes(options: ExtraDeletesOptions): Promise<Appl
 }
 
 async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBatch>): Promise<ApplyResult> {
-  const { view, target, rewriteReferences, mode, rampUp, signal, stop, guard, onProgress } = options;
+  const { view, target, rewriteReferences, mode, rampUp, signal, stop, guard, isInquiry, onProgress } = options;
   return await target.apply(batches, {
     mode,
     rampUp,
@@ -61,6 +61,7 @@ async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBat
     ...(signal ? { signal } : {}),
     ...(stop ? { stop } : {}),
     ...(guard ? { guard } : {}),
+    ...(isInquiry ? { isInquiry } : {}),
     ...(onProgress ? { onProgress } : {}),
   });
 }

@@ -11,6 +11,8 @@ export interface FaultRule {
   readonly message?: string;
   /** Wait before a call is served. */
   readonly latencyMs?: number;
+  /** Wait until this is settled before a call is served. */
+  readonly until?: Promise<unknown>;
   /** Wait before each batch of streamed documents is sent. Batches are then 16 KiB, the frames of a server on the network. */
   readonly batchLatencyMs?: number;
   /** A stream breaks after this many documents: with `status`, or without any when `reset` is set. */
@@ -91,6 +93,7 @@ export class Faults {
       if (isStreamRule(rule) || rule.afterEffect) continue;
       if (!this.#strikes(armed, call.method)) continue;
       if (rule.latencyMs !== undefined) await sleep(rule.latencyMs);
+      await rule.until;
       if (rule.reset) call.reset();
       else if (rule.status !== undefined) throw faultError(rule.status, rule.message);
     }

@@ -71,8 +71,9 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
     if (row.backupId !== null) await backupStore.get(transaction, organizationId, row.backupId);
     await projectStore.get(transaction, organizationId, row.targetProjectId);
     const hasFailures = row.errorCount > 0 && row.journalPages > 0;
+    const { isHeard: _, ...checkpoint } = row.checkpoint;
     await restoreStore.update(transaction, organizationId, restoreId, {
-      checkpoint: { ...row.checkpoint, ...(hasFailures ? { retryBefore: row.journalPages } : {}) },
+      checkpoint: { ...checkpoint, ...(hasFailures ? { retryBefore: row.journalPages } : {}) },
       status: 'pending',
       phase: 'Initializing',
       admittedAt: null,

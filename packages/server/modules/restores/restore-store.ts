@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -69,9 +69,11 @@ export const restoreStore = {
     return row;
   },
 
-  /** Restores that read a backup now. */
+  /** Restores that read a backup now, or have made it to save what they write over. */
   async readersOf({ orm }: Transaction, organizationId: string, backupId: string): Promise<string[]> {
-    const reading = and(eq(restores.organizationId, organizationId), eq(restores.backupId, backupId), isOpen);
+    const isPicked = sql`${restores.items} @> ${JSON.stringify([{ backupId }])}::jsonb`;
+    const isNeeded = or(eq(restores.backupId, backupId), eq(restores.safetyBackupId, backupId), isPicked);
+    const reading = and(eq(restores.organizationId, organizationId), isNeeded, isOpen);
     const rows = await orm.select({ id: restores.id }).from(restores).where(reading);
     return rows.map(({ id }) => id);
   },
@@ -80,7 +82,10 @@ export const restoreStore = {
   async backupsRead({ client }: Transaction, organizationId: string, projectId: string): Promise<string[]> {
     const { rows } = await client.query<{ id: string }>(
       `select backup_id as id from restores
+        where organization_id = $1 and project_id = $2 and status in ('pending', 'running') and backup_id is not null
+       union select item->>'backupId' from restores, jsonb_array_elements(items) as item
         where organization_id = $1 and project_id = $2 and status in ('pending', 'running')
+          and jsonb_typeof(items) = 'array' and item->>'backupId' is not null
        union select safety_backup_id from restores
         where organization_id = $1 and target_project_id = $2 and status in ('pending', 'running')
           and safety_backup_id is not null`,

@@ -48,6 +48,8 @@ export interface Checkpoint {
   settled?: number;
   /** Set by a resume: what failed in the journal's pages before this one is tried once more. */
   retryBefore?: number;
+  /** Nothing was under way when it ended, or what was has been looked for since: the journal tells everything. */
+  isHeard?: boolean;
 }
 
 /** One document of a basket and where it is taken from. */

@@ -10,7 +10,7 @@ let firestore: Firestore;
 const database = { project: 'shop', database: '(default)' };
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ JOB_ATTEMPTS: '1', SOURCE_RETRY_ATTEMPTS: '2' });
   shop = await protectProject(app);
   as = { token: shop.owner.token, organizationId: shop.organizationId };
   process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
@@ -146,6 +146,26 @@ describe('an undo', () => {
     expect(foreign.body.error.code).toBe('RESTORE_NOT_FOUND');
   });
 
+  test.each(['overwrite', 'merge', 'skip_existing'])(
+    'takes back what a restore wrote in its last moments and never heard of, after mode %s',
+    async (mergeMode) => {
+      await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1, only: 'backup' } });
+      const backupId = await backUp();
+      shop.firestore.control.clear(database);
+      const changed = { 'users/b': { v: 2 }, 'users/other': { v: 2 }, 'users/same': { v: 1 } };
+      await fill(changed);
+      // The writes take effect; their answers are lost until nobody tries any more.
+      shop.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
+      const failed = await run('', { backupId, options: { mergeMode, deleteExtra: true } });
+      expect(failed.status).toBe('failed');
+      shop.firestore.control.clearFaults();
+      expect(await contents()).toMatchObject({ 'users/a': { v: 1 } });
+      const undone = await run(`/${failed.id}/undo`);
+      expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
+      expect(await contents()).toEqual(changed);
+    },
+  );
+
   test('works after a change of the encryption key', async () => {
     await fill({ 'users/a': { v: 1 } });
     const backupId = await backUp();
@@ -193,6 +213,21 @@ test('documents may be named in any order, and those that are not there are told
   expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 3 });
   expect((await run('', { backupId, documentIds: ['users/none'] })).error.code).toBe('DOCUMENT_NOT_FOUND');
   expect((await run('', { backupId, collections: ['none'] })).error.code).toBe('COLLECTION_NOT_FOUND');
+});
+
+test('what a backup covers and did not hold does not stand in the way of a restore', async () => {
+  await fill({ 'users/a': { v: 1 } });
+  const partly = await backUp({ collections: ['users', 'none'], includeSubcollections: false });
+  await fill({ 'users/a': { v: 2 } });
+  const done = await run('', { backupId: partly });
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 1 });
+  expect(await run('', { backupId: partly, documentIds: ['users/a'] })).toMatchObject({ status: 'completed' });
+  // A safety backup of documents that were not there.
+  await firestore.doc('users/a').delete();
+  const again = await run('', { backupId: partly });
+  const empty = await run('', { backupId: again.safetyBackupId });
+  expect(empty, JSON.stringify(empty.error)).toMatchObject({ status: 'completed', documentsRestored: 0 });
+  expect(await contents()).toEqual({ 'users/a': { v: 1 } });
 });
 
 test('a basket brings documents from several backups back in one restore, with one undo', async () => {

@@ -39,13 +39,17 @@ export async function resolveMismatches(
     const slot = batch.slots[index]!;
     const path = batch.path(index);
     const document = found.get(path) ?? null;
+    if (context.isInquiry && isUntouched(document, context.expected[slot])) {
+      skip(context, batch, index);
+      continue;
+    }
     if (context.mayBeRepeated && (await isWritten(context, batch, index, document))) {
       const saved = await guard.savedVersion?.(path);
       if (saved !== undefined) context.expected[slot] = saved;
       succeed(context, batch, index, document && versionOfDocument(document));
       continue;
     }
-    if (context.mode === 'skip_existing') {
+    if (context.isInquiry || context.mode === 'skip_existing') {
       skip(context, batch, index);
       continue;
     }
@@ -66,6 +70,13 @@ export async function resolveMismatches(
     }
   }
   return over.length > 0 ? batch.pickOver(over) : undefined;
+}
+
+/** Still the version that was to be replaced. */
+function isUntouched(document: Uint8Array | null, expected: Version | null | undefined): boolean {
+  if (expected === undefined) return false;
+  const version = document && versionOfDocument(document);
+  return version?.seconds === expected?.seconds && version?.nanos === expected?.nanos;
 }
 
 /** What the write would leave is there already: the answer to an earlier attempt was lost. */

@@ -21,6 +21,8 @@ export interface SendContext {
   readonly looks: Map<number, number>;
   /** An earlier run, or an attempt whose answer was lost, may have written some of this already. */
   mayBeRepeated: boolean;
+  /** Nothing is sent: only what was written unheard is looked for. */
+  readonly isInquiry: boolean;
 }
 
 export function succeed(context: SendContext, batch: WriteBatch, index: number, version: Version | null): void {

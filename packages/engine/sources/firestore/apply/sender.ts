@@ -16,6 +16,7 @@ const requestTimeoutMs = minuteMs;
 /** Throws only what is fatal for the whole work. */
 export async function sendBatch(context: SendContext, batch: WriteBatch): Promise<void> {
   const { client, governor, signal } = context;
+  if (context.isInquiry) return await inquire(context, batch);
   let open = batch;
   let failures = 0;
   let renewed = false;
@@ -58,6 +59,12 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
     await pause(backoffMs(client.retry, failures), signal);
     await governor.takeRate(open.count, signal);
   }
+}
+
+/** What lies there tells whether an earlier run has been here; only the decided ones are counted as written. */
+async function inquire(context: SendContext, batch: WriteBatch): Promise<void> {
+  const indices = Array.from({ length: batch.count }, (_, index) => index);
+  await resolveMismatches(context, batch, indices);
 }
 
 function send(client: FirestoreClient, batch: WriteBatch, signal: AbortSignal): Promise<Buffer> {

@@ -196,7 +196,8 @@ class ApplyRun {
       guard: this.#options.guard,
       expected,
       outcomes,
-      mayBeRepeated,
+      mayBeRepeated: mayBeRepeated || this.#options.isInquiry === true,
+      isInquiry: this.#options.isInquiry === true,
       looks: new Map(),
     };
     try {

@@ -25,6 +25,30 @@ export const journalStore = {
     return true;
   },
 
+  /** What was found out about the last moments of a restore that has ended, once. The row as it is then. */
+  async complete(
+    transaction: Transaction,
+    { organizationId, id }: RestoreRow,
+    sealed: readonly Uint8Array[],
+    at: Date,
+  ): Promise<RestoreRow> {
+    const locked = await restoreStore.lock(transaction, organizationId, id);
+    const isOpen = locked.status === 'pending' || locked.status === 'running';
+    if (isOpen || locked.checkpoint.isHeard) return locked;
+    for (const [index, bytes] of sealed.entries())
+      await transaction.orm.insert(restoreJournal).values({
+        organizationId,
+        restoreId: id,
+        page: locked.journalPages + index,
+        sealed: Buffer.from(bytes),
+        createdAt: at,
+      });
+    return restoreStore.update(transaction, organizationId, id, {
+      journalPages: locked.journalPages + sealed.length,
+      checkpoint: { ...locked.checkpoint, isHeard: true },
+    });
+  },
+
   /** Some pages from this one on, in their order. */
   async pages(
     { orm }: Transaction,

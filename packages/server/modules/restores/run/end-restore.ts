@@ -9,6 +9,8 @@ import type { RestoreWork } from './restore-meter.ts';
 
 export interface CancelledRestore {
   cancelled: true;
+  /** What was under way was waited for. */
+  isHeard?: boolean;
 }
 
 export type Ending =
@@ -37,7 +39,11 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
     const error = errorOf(ending, errorCount, errorSample);
     const now = clock.now();
     const change: Partial<NewRestore> = error
-      ? { error, status: error.code === 'CANCELLED' ? 'cancelled' : 'failed' }
+      ? {
+          error,
+          status: error.code === 'CANCELLED' ? 'cancelled' : 'failed',
+          checkpoint: { ...row.checkpoint, ...('isHeard' in ending ? { isHeard: ending.isHeard === true } : {}) },
+        }
       : {
           status: 'completed',
           phase: 'Completed',

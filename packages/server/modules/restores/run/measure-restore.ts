@@ -17,11 +17,11 @@ export interface Measured {
 export async function measureRestore(
   view: View,
   scope: Scope,
-  row: Pick<RestoreRow, 'deleteExtra'>,
+  row: Pick<RestoreRow, 'deleteExtra' | 'collections' | 'documentPaths' | 'items'>,
   signal: AbortSignal,
 ): Promise<Measured> {
   const collections = new Set<string>();
-  const missing = new Map(expectedIn(scope));
+  const missing = new Map(askedByName(scope, row));
   const paths: string[] = [];
   let documents = 0;
   for await (const page of view.entries({ scope }, { signal }))
@@ -32,22 +32,28 @@ export async function measureRestore(
       for (const [name, holds] of missing) if (holds(path)) missing.delete(name);
     }
   // An empty collection that the backup covers may well be asked for, to be emptied.
-  if (missing.size > 0 && (scope.documents || !row.deleteExtra)) throw notThere([...missing.keys()], scope);
+  if (missing.size > 0 && (scope.documents || !row.deleteExtra))
+    throw notThere([...missing.keys()], row.documentPaths !== null || row.items !== null);
   return { documents, collections: collections.size, paths: documents <= namedPathsMax ? paths : undefined };
 }
 
-function expectedIn(scope: Scope): [string, (path: string) => boolean][] {
-  if (scope.documents) return scope.documents.map((path) => [path, (found) => found === path]);
-  if (scope.collections === 'all') return [];
-  return scope.collections.map((collection) => [
-    collection,
-    (path) => scopeContains({ ...scope, collections: [collection] }, path),
-  ]);
+/** What the caller named. A backup may well hold nothing of what it covers: nobody asked for that by its name. */
+function askedByName(
+  scope: Scope,
+  { collections, documentPaths, items }: Pick<RestoreRow, 'collections' | 'documentPaths' | 'items'>,
+): [string, (path: string) => boolean][] {
+  if (documentPaths || items) return (scope.documents ?? []).map((path) => [path, (found) => found === path]);
+  return (collections ?? []).map((collection) => [collection, (path) => isIn(scope, collection, path)]);
 }
 
-function notThere(missing: readonly string[], scope: Scope): Problem {
+function isIn(scope: Scope, collection: string, path: string): boolean {
+  if (scope.documents) return path.startsWith(`${collection}/`);
+  return scopeContains({ ...scope, collections: [collection] }, path);
+}
+
+function notThere(missing: readonly string[], areDocuments: boolean): Problem {
   const named = `${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ` and ${missing.length - 5} more` : ''}`;
-  return scope.documents
+  return areDocuments
     ? new Problem('DOCUMENT_NOT_FOUND', `The backup does not hold ${named}.`)
     : new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${named}.`);
 }

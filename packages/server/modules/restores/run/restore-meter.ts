@@ -30,7 +30,7 @@ export interface RestoreWork {
 /** Outcomes that wait to be written down; at more than this, writing waits. */
 const pendingMax = 50_000;
 /** How many documents a run that died may have written behind the last checkpoint: those waiting and those under way. */
-const repeatedRecords = pendingMax + 20_000;
+export const repeatedRecords = pendingMax + 20_000;
 const samplesMax = 100;
 const collectionsMax = 10_000;
 const noCounts: ApplyCounts = { written: 0, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 0 };

@@ -115,7 +115,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     } finally {
       await before?.close();
     }
-    if (meter.cancelled.aborted) return await endRestore(context, meter.work, cancelled);
+    if (meter.cancelled.aborted) return await endRestore(context, meter.work, { ...cancelled, isHeard: true });
     await meter.setPhase('Finalizing');
     if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
     const reasons = irreversibleReasons(row, {

@@ -7,6 +7,7 @@ import { endRestore } from './end-restore.ts';
 import type { Measured } from './measure-restore.ts';
 import type { RestoreMeter } from './restore-meter.ts';
 import { openFormer, saveBefore } from './safety.ts';
+import { hearUnheard } from './unheard.ts';
 import { undoDocuments } from './write-documents.ts';
 
 /** The phases of an undo from Downloading on. */
@@ -18,11 +19,12 @@ export async function runUndo(
   signal: AbortSignal,
 ): Promise<void> {
   const { row } = meter;
-  const undone = await context.platform.database.tenant(row.organizationId, (transaction) =>
+  const ended = await context.platform.database.tenant(row.organizationId, (transaction) =>
     restoreStore.get(transaction, row.organizationId, undoneId),
   );
-  const former = await openFormer(context, undone, signal);
+  const former = await openFormer(context, ended, signal);
   try {
+    const undone = await hearUnheard({ context, firestore, former: former?.view, signal }, ended, row.force);
     await meter.setPhase('Decrypting');
     const { measured, preview } = await measureUndo(context, undone);
     await meter.setPhase('Decompressing');
@@ -37,7 +39,7 @@ export async function runUndo(
     await before?.close();
     await meter.setPhase('Restoring');
     await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
-    if (meter.cancelled.aborted) return await endRestore(context, meter.work, { cancelled: true });
+    if (meter.cancelled.aborted) return await endRestore(context, meter.work, { cancelled: true, isHeard: true });
     await meter.setPhase('Finalizing');
     await endRestore(context, meter.work, { users: meter.userFailures });
   } finally {

@@ -53,16 +53,21 @@ export async function openFormer(
     : openBackup(context, undone.organizationId, undone.safetyBackupId, signal);
 }
 
-/** Where the restored data lies, what it replaces goes too. */
+/** Where the restored data lies, what it replaces goes too; an undo may outlive that data. */
 async function destinationOf(context: RestoresContext, row: RestoreRow): Promise<string> {
+  const { organizationId } = row;
   const backupId = row.backupId ?? row.items?.find((item) => item.backupId !== null)?.backupId;
-  if (backupId) {
-    const backup = await context.platform.database.tenant(row.organizationId, (transaction) =>
-      backupStore.get(transaction, row.organizationId, backupId),
+  if (!backupId) return context.moments.destinationOf(organizationId, row.projectId);
+  return context.platform.database.tenant(organizationId, async (transaction) => {
+    const backup = await backupStore.find(transaction, organizationId, backupId);
+    if (backup) return backup.storageDestinationId;
+    const organization = await context.organizations.active(transaction, organizationId);
+    if (organization?.defaultStorageId) return organization.defaultStorageId;
+    throw new Problem(
+      'STORAGE_UNAVAILABLE',
+      'What is about to be overwritten has nowhere to be saved, because the organization has no default storage destination.',
     );
-    return backup.storageDestinationId;
-  }
-  return context.moments.destinationOf(row.organizationId, row.projectId);
+  });
 }
 
 async function untilCompleted(

@@ -70,7 +70,7 @@ async function remove(work: WriteWork, scope: Scope, from: Checkpoint, isContinu
   await meter.settle(next, result);
 }
 
-async function liveNames({ source }: ConnectedFirestore, beganAt: string | null, signal: AbortSignal) {
+export async function liveNames({ source }: ConnectedFirestore, beganAt: string | null, signal: AbortSignal) {
   const readTime = await source.snapshotTime({ signal });
   return { source, readTime, began: instantToParts(beganAt ?? readTime) };
 }
@@ -81,9 +81,9 @@ async function leaveChanged({ found }: Mismatch): Promise<'conflict' | 'skip'> {
 }
 
 /** Exactly the documents that failed and have not been written since, with the kind of their record. */
-async function failedDocuments({ context, meter }: Pick<WriteWork, 'context' | 'meter'>): Promise<Map<string, number>> {
+export async function failedDocuments(context: RestoresContext, row: RestoreRow): Promise<Map<string, number>> {
   const failed = new Map<string, number>();
-  for await (const page of readJournal(context, meter.row))
+  for await (const page of readJournal(context, row))
     for (const { path, kind, result } of page.outcomes) {
       if (result === 'failed') failed.set(path, kind);
       else failed.delete(path);
@@ -93,7 +93,7 @@ async function failedDocuments({ context, meter }: Pick<WriteWork, 'context' | '
 
 async function retryFailed(work: WriteWork, checkpoint: Checkpoint): Promise<void> {
   const { meter } = work;
-  const failed = await failedDocuments(work);
+  const failed = await failedDocuments(work.context, meter.row);
   const ofKind = (wanted: number) => [...failed].filter(([, kind]) => kind === wanted).map(([path]) => path);
   const puts = ofKind(recordKind.put);
   const deletes = ofKind(recordKind.delete);
@@ -139,7 +139,7 @@ export async function undoDocuments(work: UndoWork): Promise<void> {
   const { meter } = work;
   const { retryBefore, ...checkpoint } = meter.row.checkpoint;
   if (retryBefore !== undefined) {
-    const only = new Set((await failedDocuments(work)).keys());
+    const only = new Set((await failedDocuments(work.context, meter.row)).keys());
     await undoStage(work, { only, during: () => ({ ...checkpoint, retryBefore }), next: checkpoint });
   }
   const settled = checkpoint.settled ?? 0;

@@ -1,0 +1,167 @@
+import {
+  type ConnectedFirestore,
+  documentsScope,
+  instantToParts,
+  recordKind,
+  restoreDeletes,
+  restorePuts,
+  type Scope,
+  sealJournalPage,
+  undoRecords,
+  type View,
+  type WriteGuard,
+  type WriteOutcome,
+} from '@holdfast/engine';
+import { Problem } from '../../../platform/problem.ts';
+import type { RestoresContext } from '../context.ts';
+import { journalStore } from '../journal/journal-store.ts';
+import { journalSeal, readJournal, savedDocuments } from '../journal/restore-journal.ts';
+import type { RestoreSource } from '../restore-source.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import type { Checkpoint } from '../tables.ts';
+import { openRestoreSource } from './open-restore-source.ts';
+import { repeatedRecords } from './restore-meter.ts';
+import { openFormer } from './safety.ts';
+import { skipRecords } from './skip-records.ts';
+import { failedDocuments, liveNames } from './write-documents.ts';
+
+const outcomesPerPage = 10_000;
+
+interface Inquiry {
+  context: RestoresContext;
+  firestore: ConnectedFirestore;
+  /** What the target held before the restore that has ended. */
+  former: View | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * A restore whose connection or worker was lost may have written documents behind its last checkpoint that its journal does
+ * not tell of. They are looked for where it stood, without writing anything, and told by the journal from then on.
+ */
+export async function hearUnheard(inquiry: Inquiry, ended: RestoreRow, isForced: boolean): Promise<RestoreRow> {
+  const { stage, isHeard } = ended.checkpoint;
+  const isBrokenOff = ended.status === 'failed' || ended.status === 'cancelled';
+  const isPastWriting = stage === 'users' || stage === 'done';
+  if (!isBrokenOff || isHeard || isPastWriting || ended.journalEnvelope === null) return ended;
+  const { context } = inquiry;
+  const found = await inquire(inquiry, ended).catch((error: unknown) => {
+    // What it was restored from is needed to tell its writes from those of others.
+    if (!(error instanceof Problem) || error.code !== 'BACKUP_NOT_FOUND') throw error;
+    if (isForced) return [];
+    throw new Problem(
+      'INTEGRITY_ERROR',
+      'The restore broke off, and the backup it wrote from is gone, so it cannot be told what it wrote last. An undo with force takes back the rest.',
+    );
+  });
+  const seal = await journalSeal(context, ended);
+  const pages: Uint8Array[] = [];
+  for (let from = 0; from < found.length; from += outcomesPerPage)
+    pages.push(await sealJournalPage({ outcomes: found.slice(from, from + outcomesPerPage), saved: [] }, seal));
+  const { database, clock } = context.platform;
+  return database.tenant(ended.organizationId, (transaction) =>
+    journalStore.complete(transaction, ended, pages, clock.now()),
+  );
+}
+
+async function inquire(inquiry: Inquiry, ended: RestoreRow): Promise<WriteOutcome[]> {
+  if (ended.undoOf !== null) return inquireUndo(inquiry, ended, ended.undoOf);
+  const source = await openRestoreSource(inquiry.context, ended, inquiry.signal);
+  try {
+    const { retryBefore, ...checkpoint } = ended.checkpoint;
+    const found = retryBefore === undefined ? [] : await inquireRetried(inquiry, ended, source);
+    return [...found, ...(await inquireStage(inquiry, ended, source, ended.scope!, checkpoint))];
+  } finally {
+    await source.close();
+  }
+}
+
+/** Documents that had failed were being tried again. */
+async function inquireRetried(inquiry: Inquiry, ended: RestoreRow, source: RestoreSource): Promise<WriteOutcome[]> {
+  const failed = await failedDocuments(inquiry.context, ended);
+  const found: WriteOutcome[] = [];
+  for (const [kind, stage] of [
+    [recordKind.put, 'puts'],
+    [recordKind.delete, 'deletes'],
+  ] as const) {
+    const paths = [...failed].filter(([, one]) => one === kind).map(([path]) => path);
+    if (paths.length > 0) found.push(...(await inquireStage(inquiry, ended, source, documentsScope(paths), { stage })));
+  }
+  return found;
+}
+
+async function inquireStage(
+  inquiry: Inquiry,
+  ended: RestoreRow,
+  { view }: RestoreSource,
+  scope: Scope,
+  { stage, after }: Checkpoint,
+): Promise<WriteOutcome[]> {
+  const { firestore, former, signal } = inquiry;
+  const { hooks, found } = await hooksOf(inquiry, ended);
+  const options = {
+    ...hooks,
+    view,
+    scope,
+    signal,
+    target: firestore.target,
+    mode: ended.mergeMode,
+    rewriteReferences: ended.rewriteReferences,
+    ...(former ? { before: former } : {}),
+    ...(after === undefined ? {} : { after }),
+  };
+  if (stage === 'puts') await restorePuts(options);
+  else if (ended.deleteExtra && former) await restoreDeletes(options);
+  else if (ended.deleteExtra)
+    await restoreDeletes({ ...options, live: await liveNames(firestore, ended.beganAt, signal) });
+  return found;
+}
+
+async function inquireUndo(inquiry: Inquiry, ended: RestoreRow, undoneId: string): Promise<WriteOutcome[]> {
+  const { context, firestore, signal } = inquiry;
+  const { organizationId } = ended;
+  const undone = await context.platform.database.tenant(organizationId, (transaction) =>
+    restoreStore.get(transaction, organizationId, undoneId),
+  );
+  const before = await openFormer(context, undone, signal);
+  try {
+    const { hooks, found } = await hooksOf(inquiry, ended);
+    const records = undoRecords({
+      journal: () => readJournal(context, undone),
+      before: before?.view,
+      database: firestore.target.database,
+      signal,
+    });
+    const { settled = 0, retryBefore } = ended.checkpoint;
+    // Documents that were tried again may lie anywhere.
+    const skipped = retryBefore === undefined ? settled : 0;
+    await firestore.target.apply(skipRecords(records, skipped), { ...hooks, mode: 'overwrite', signal });
+    return found;
+  } finally {
+    await before?.close();
+  }
+}
+
+/** Asks about as many records as a run may have written behind its checkpoint, and gathers those it did write. */
+async function hooksOf({ context, former }: Inquiry, ended: RestoreRow) {
+  const saved = await savedDocuments(context, ended);
+  const enough = new AbortController();
+  const found: WriteOutcome[] = [];
+  const guard: WriteGuard = {
+    repeatedRecords,
+    began: ended.beganAt === null ? undefined : instantToParts(ended.beganAt),
+    former: async (path) => {
+      const one = saved.get(path);
+      return one ? (one.version ? one.bytes : undefined) : former?.get(path);
+    },
+    savedVersion: async (path) => saved.get(path)?.version,
+    onMismatch: async () => 'skip',
+    onSettled: (outcomes) => {
+      for (const outcome of outcomes) if (outcome.result === 'written') found.push(outcome);
+    },
+  };
+  const onProgress = ({ settledRecords }: { settledRecords: number }) => {
+    if (settledRecords >= repeatedRecords) enough.abort();
+  };
+  return { found, hooks: { guard, onProgress, isInquiry: true, rampUp: false, stop: enough.signal } };
+}
