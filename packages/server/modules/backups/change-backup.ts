@@ -1,6 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { isUnused } from '../../platform/database/use-locks.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
+import { taskStore } from '../storage/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import type { BackupsContext } from './context.ts';
 import { removeObjectsJob } from './jobs.ts';
@@ -69,12 +71,26 @@ export async function requireRemovable(
     requireFree(context, increment);
     removable.unshift({ row: increment, replacedBy: mergedInto });
   }
-  for (const { row: one } of removable) usedBy.push(...(await context.readers(transaction, organizationId, one.id)));
+  for (const { row: one } of removable) {
+    usedBy.push(...(await context.readers(transaction, organizationId, one.id)));
+    usedBy.push(...(await copyingTasks(transaction, one)));
+    if (!(await isUnused(transaction, one.id))) usedBy.push({ type: 'reader', id: one.id });
+  }
   if (usedBy.length > 0)
-    throw new Problem('RESOURCE_IN_USE', 'Increments or restores depend on this backup.', {
+    throw new Problem('RESOURCE_IN_USE', 'Increments depend on this backup, or something reads it now.', {
       details: { usedBy: usedBy.slice(0, 100) },
     });
   return removable;
+}
+
+/** Migrations that take the backup from one place to another now. */
+async function copyingTasks(transaction: Transaction, row: BackupRow): Promise<{ type: string; id: string }[]> {
+  const copies = await backupStore.copies(transaction, row.organizationId, [row.id]);
+  const tasks = new Set<string>();
+  for (const { storageDestinationId } of copies)
+    for (const { id, kind } of await taskStore.openOf(transaction, row.organizationId, storageDestinationId))
+      if (kind === 'migrate') tasks.add(id);
+  return [...tasks].map((id) => ({ type: 'storage_task', id }));
 }
 
 /** Neither held, nor locked, nor being made. */

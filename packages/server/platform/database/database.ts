@@ -10,6 +10,7 @@ import { ReadLanes } from './read-lanes.ts';
 import type { Statement } from './statement.ts';
 import { TaskLocks } from './task-locks.ts';
 import { TransactionClient } from './transaction-client.ts';
+import { UseLocks } from './use-locks.ts';
 
 /** One transaction, in the role of a tenant or of the system. Both handles throw once it has ended. */
 export interface Transaction {
@@ -33,6 +34,8 @@ export interface Database {
   readonly notices: Notices;
   /** For work that one process does at a time; a connection of its own. */
   readonly taskLocks: TaskLocks;
+  /** For what must not be removed while it is read; a connection of its own. */
+  readonly useLocks: UseLocks;
   close(): Promise<void>;
 }
 
@@ -82,6 +85,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
   const lanes = new ReadLanes(connection, onBroken);
   const notices = new Notices(connection, options.log);
   const taskLocks = new TaskLocks(connection, options.log);
+  const useLocks = new UseLocks(connection, options.log);
   const refuseNested = () => {
     if (options.refuseNested && insideTransaction.getStore())
       throw new Error('a transaction begins inside another one; hand the open transaction down instead');
@@ -89,6 +93,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
   return {
     notices,
     taskLocks,
+    useLocks,
     tenant: (organizationId, work) => {
       requireIdentifier(organizationId);
       refuseNested();
@@ -105,7 +110,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     },
     call: (statement, values) => lanes.read(null, statement, values),
     close: async () => {
-      await Promise.all([notices.close(), taskLocks.close(), lanes.close(), pool.end()]);
+      await Promise.all([notices.close(), taskLocks.close(), useLocks.close(), lanes.close(), pool.end()]);
     },
   };
 }

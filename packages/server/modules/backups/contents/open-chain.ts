@@ -1,5 +1,6 @@
 import { BackupReader, EngineError, isEngineError, openChain } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
+import type { DestinationRow } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
@@ -20,7 +21,10 @@ export interface OpenChainOptions {
 /** Attempts per call to a destination while a person waits for the answer. */
 export const interactive: OpenChainOptions = { attemptsMax: 4 };
 
-/** A completed backup and everything it builds on, ready to be read. BACKUP_NOT_FOUND and INVALID_STATE as the API tells them. */
+/**
+ * A completed backup and everything it builds on, ready to be read, and kept from being removed until it is closed.
+ * BACKUP_NOT_FOUND and INVALID_STATE as the API tells them.
+ */
 export async function openChainOf(
   context: BackupsContext,
   organizationId: string,
@@ -28,24 +32,67 @@ export async function openChainOf(
   signal: AbortSignal,
   options: OpenChainOptions = {},
 ): Promise<OpenedChain> {
-  const loaded = await context.platform.database.tenant(organizationId, async (transaction) => {
-    const row = await backupStore.get(transaction, organizationId, backupId);
-    if (row.status !== 'completed')
-      throw new Problem('INVALID_STATE', `Only a completed backup can be read; this one is ${row.status}.`, {
-        details: { status: row.status },
-      });
-    return loadBackup(context, transaction, organizationId, backupId);
+  return keepingUse(context, backupId, async () => {
+    const loaded = await context.platform.database.tenant(organizationId, async (transaction) => {
+      const row = await backupStore.get(transaction, organizationId, backupId);
+      if (row.status !== 'completed')
+        throw new Problem('INVALID_STATE', `Only a completed backup can be read; this one is ${row.status}.`, {
+          details: { status: row.status },
+        });
+      return loadBackup(context, transaction, organizationId, backupId);
+    });
+    if (!loaded) throw notThere();
+    return openFirstGood(context, loaded, signal, options);
   });
-  if (!loaded) throw new Problem('BACKUP_NOT_FOUND', 'There is no such backup in this organization.');
-  return openAnyCopy(context, loaded, signal, options);
 }
 
-/** The first copy whose chain opens. What is wrong with the first one is told when none does. */
+/** The first copy whose chain opens, kept as above. What is wrong with the first one is told when none does. */
 export async function openAnyCopy(
   context: BackupsContext,
   loaded: Pick<LoadedBackup, 'row' | 'copies' | 'destinations'>,
   signal: AbortSignal,
   options: OpenChainOptions = {},
+): Promise<OpenedChain> {
+  const { id: backupId, organizationId } = loaded.row;
+  return keepingUse(context, backupId, async () => {
+    const row = await context.platform.database.tenant(organizationId, (transaction) =>
+      backupStore.find(transaction, organizationId, backupId),
+    );
+    if (!row) throw notThere();
+    return openFirstGood(context, loaded, signal, options);
+  });
+}
+
+function notThere(): Problem {
+  return new Problem('BACKUP_NOT_FOUND', 'There is no such backup in this organization.');
+}
+
+/** Whoever wants to remove the backup waits, or is refused, until what is opened is closed. */
+async function keepingUse(
+  { platform: { database } }: BackupsContext,
+  backupId: string,
+  open: () => Promise<OpenedChain>,
+): Promise<OpenedChain> {
+  const release = await database.useLocks.hold([backupId]);
+  try {
+    const { readers, close } = await open();
+    return { readers, close: () => close().finally(release) };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** How the use of what lies in one destination is called: a migration takes it away from there alone. */
+export function useOf(backupId: string, destinationId: string): string {
+  return `${backupId} in ${destinationId}`;
+}
+
+async function openFirstGood(
+  context: BackupsContext,
+  loaded: Pick<LoadedBackup, 'row' | 'copies' | 'destinations'>,
+  signal: AbortSignal,
+  options: OpenChainOptions,
 ): Promise<OpenedChain> {
   const keys = await BackupKeyRing.load(context, loaded.row.organizationId);
   const failures: unknown[] = [];
@@ -53,22 +100,43 @@ export async function openAnyCopy(
     const destination = loaded.destinations.get(copy.storageDestinationId);
     if (!destination) continue;
     try {
-      const store = await context.stores.open(destination, options);
-      try {
-        const { id: backupId } = loaded.row;
-        const opening = { store, backupId, keys, codec: context.engine.codec, signal };
-        const readers = options.alone ? [await BackupReader.open(opening)] : await openChain(opening);
-        return { readers, close: () => store.close() };
-      } catch (error) {
-        await store.close();
-        throw asDamage(error, loaded.row.id);
-      }
+      return await openIn(context, loaded.row.id, destination, keys, signal, options);
     } catch (error) {
       if (signal.aborted || !isEngineError(error)) throw error;
       failures.push(error);
     }
   }
   throw failures[0] ?? new Problem('INTEGRITY_ERROR', 'No copy of this backup is left.');
+}
+
+async function openIn(
+  context: BackupsContext,
+  backupId: string,
+  destination: DestinationRow,
+  keys: BackupKeyRing,
+  signal: AbortSignal,
+  options: OpenChainOptions,
+): Promise<OpenedChain> {
+  const { useLocks } = context.platform.database;
+  const store = await context.stores.open(destination, options);
+  const release = await useLocks.hold([useOf(backupId, destination.id)]);
+  try {
+    const opening = { store, backupId, keys, codec: context.engine.codec, signal };
+    const readers = options.alone ? [await BackupReader.open(opening)] : await openChain(opening);
+    const parents = readers.slice(0, -1).map((reader) => useOf(reader.backupId, destination.id));
+    const releaseParents = parents.length > 0 ? await useLocks.hold(parents) : async () => undefined;
+    return {
+      readers,
+      close: async () => {
+        await Promise.all([release(), releaseParents()]);
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await release();
+    await store.close();
+    throw asDamage(error, backupId);
+  }
 }
 
 /** The record says that the backup is there; a missing manifest is damage, not a wrong address. */

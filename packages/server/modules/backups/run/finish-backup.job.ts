@@ -7,7 +7,7 @@ import { type LoadedBackup, loadBackup, openCopies } from '../load-backup.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 import { removeUnlisted } from '../storage/remove-objects.ts';
 import { completeBackup } from './complete-backup.ts';
-import { writeManifestOnce } from './manifest.ts';
+import { withdrawManifest, writeManifestOnce } from './manifest.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
 import { runBackupJob } from './run-backup-job.ts';
 
@@ -40,8 +40,12 @@ async function finish(context: BackupsContext, { loaded, ranges }: ReadBackup, s
   const keys = await BackupKeyRing.load(context, row.organizationId);
   const dataKey = await keys.unwrap(row.id, row.envelope);
   const store = await openCopies(context, loaded);
+  let hasWritten = false;
+  const onWrite = () => {
+    hasWritten = true;
+  };
   try {
-    const written = await writeManifestOnce(context, { store, backupId: row.id, keys, signal }, () =>
+    const written = await writeManifestOnce(context, { store, backupId: row.id, keys, signal, onWrite }, () =>
       write(context, { loaded, ranges }, { store, dataKey, signal }),
     );
     await keepKeysBeside(context, row.organizationId, store.working, signal);
@@ -49,6 +53,7 @@ async function finish(context: BackupsContext, { loaded, ranges }: ReadBackup, s
     await completeBackup(context, row, { written, ranges, goodCopies });
     if (ranges.some((range) => range.epoch > 1)) await removeUnlisted(store, written.body, signal);
   } finally {
+    if (hasWritten) await withdrawManifest(context, row, store);
     await store.close();
   }
 }

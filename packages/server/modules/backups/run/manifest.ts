@@ -1,5 +1,7 @@
 import { BackupReader, isEngineError, manifestKey, shardKey, type WrittenManifest } from '@holdfast/engine';
+import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { removeObjectsJob } from '../jobs.ts';
 import type { CopiesStore } from '../storage/copies-store.ts';
 
 interface ManifestPlace {
@@ -7,6 +9,8 @@ interface ManifestPlace {
   backupId: string;
   keys: Parameters<typeof BackupReader.open>[0]['keys'];
   signal: AbortSignal;
+  /** From here on the manifest may lie there, by this very run. */
+  onWrite(): void;
 }
 
 /** Writes the manifest unless an earlier attempt wrote it and died before it could say so; then every copy gets the same bytes. */
@@ -15,9 +19,35 @@ export async function writeManifestOnce(
   place: ManifestPlace,
   write: () => Promise<WrittenManifest>,
 ): Promise<WrittenManifest> {
-  const written = (await findManifest(context, place)) ?? (await write());
+  const written = (await findManifest(context, place)) ?? (await writeNow(place, write));
   await replicateManifest(place, written);
   return written;
+}
+
+function writeNow({ onWrite }: ManifestPlace, write: () => Promise<WrittenManifest>): Promise<WrittenManifest> {
+  onWrite();
+  return write();
+}
+
+/**
+ * Somebody cancelled the backup, or its time was up, while this run wrote its manifest: it goes again, so that no rescan
+ * takes what was called off for a backup. The other objects follow.
+ */
+export async function withdrawManifest(context: BackupsContext, backup: BackupRow, store: CopiesStore): Promise<void> {
+  const { database, queue, log } = context.platform;
+  const { organizationId, id: backupId } = backup;
+  const find = () =>
+    database.tenant(organizationId, (transaction) => backupStore.find(transaction, organizationId, backupId));
+  try {
+    const row = await find();
+    if (row?.status !== 'failed' && row?.status !== 'cancelled') return;
+    await store.delete([manifestKey(backupId)]);
+    await database.tenant(organizationId, (transaction) =>
+      queue.enqueue(transaction, removeObjectsJob, { organizationId, backupId }, { key: `${backupId}/withdrawn` }),
+    );
+  } catch (error) {
+    log.warn({ err: error, backupId }, 'the manifest of a backup that was called off could not be removed');
+  }
 }
 
 async function findManifest(context: BackupsContext, place: ManifestPlace): Promise<WrittenManifest | undefined> {

@@ -13,7 +13,7 @@ import { removeUnlisted } from '../storage/remove-objects.ts';
 import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { completeBackup } from './complete-backup.ts';
-import { writeManifestOnce } from './manifest.ts';
+import { withdrawManifest, writeManifestOnce } from './manifest.ts';
 import { runBackupJob } from './run-backup-job.ts';
 
 export type SingleStepJob = RunningJob<BackupJobData>;
@@ -24,6 +24,8 @@ export interface SingleStepWork {
   store: CopiesStore;
   keys: KeyRing;
   signal: AbortSignal;
+  /** Its manifest is written. */
+  onWrite(): void;
   /** How many documents are done so far. */
   show(documents: number): void;
   /** How many there will be. */
@@ -65,12 +67,16 @@ async function carryOut(
   await update({ phase: 'Writing' });
   const keys = await BackupKeyRing.load(context, organizationId);
   const store = await openCopies(context, loaded);
+  let hasWritten = false;
+  const onWrite = () => {
+    hasWritten = true;
+  };
   try {
     const expect = async (documentsExpected: number) => {
       const timeoutMs = backupTimeoutMs(loaded.project.backupTimeoutMinutes, documentsExpected);
       await update({ documentsExpected, deadlineAt: later(loaded.row.startedAt ?? clock.now(), timeoutMs) });
     };
-    const { written, change } = await make({ ...step, store, keys, expect });
+    const { written, change } = await make({ ...step, store, keys, expect, onWrite });
     const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
     const keyId = await database.tenant(organizationId, (transaction) =>
       context.keys.keyOf(transaction, organizationId, backupId, reader.envelope),
@@ -83,6 +89,7 @@ async function carryOut(
     });
     if (isRepeated) await removeUnlisted(store, written.body, signal, reader.descriptors(wholeView));
   } finally {
+    if (hasWritten) await withdrawManifest(context, loaded.row, store);
     await store.close();
   }
 }
@@ -90,8 +97,8 @@ async function carryOut(
 /** Writes unless an earlier attempt had written already and died before it could say so. */
 export async function writeOnce(
   context: BackupsContext,
-  { loaded, store, keys, signal }: SingleStepWork,
+  { loaded, store, keys, signal, onWrite }: SingleStepWork,
   write: () => Promise<WrittenManifest>,
 ): Promise<WrittenManifest> {
-  return writeManifestOnce(context, { store, backupId: loaded.row.id, keys, signal }, write);
+  return writeManifestOnce(context, { store, backupId: loaded.row.id, keys, signal, onWrite }, write);
 }

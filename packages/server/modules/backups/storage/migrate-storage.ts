@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BlobStore, backupPrefix, deleteBackup, isEngineError, isSamePlace } from '@holdfast/engine';
+import { isUnused } from '../../../platform/database/use-locks.ts';
 import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toJobError } from '../../job-error.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
+import { useOf } from '../contents/open-chain.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
@@ -12,6 +14,7 @@ import { isWhole, proveCopy } from './prove-copy.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
 const waitMs = 2000;
+const readWaitMs = 100;
 const waitMsMax = 30 * minuteMs;
 const readersWaitMsMax = 10 * minuteMs;
 const failuresMax = 100;
@@ -185,6 +188,7 @@ async function removeOriginals(
   }
   const result = { removed: 0, failures: [] as { key: string; reason: string }[], versionsKept: false };
   for (const [index, id] of left.entries()) {
+    await untilUnused(context, run, id);
     try {
       const { versionsKept } = await deleteBackup(from, id, { signal });
       result.versionsKept ||= versionsKept;
@@ -197,6 +201,22 @@ async function removeOriginals(
     await onProgress(95 + Math.floor((4 * (index + 1)) / left.length), 'Removing', 0);
   }
   return result;
+}
+
+/** Who began to read the originals before the records were switched reads them to the end, or for as long as is waited for restores. */
+async function untilUnused(
+  context: BackupsContext,
+  { destination, signal }: Migration,
+  backupId: string,
+): Promise<void> {
+  const { database } = context.platform;
+  for (const deadlineMs = performance.now() + readersWaitMsMax; performance.now() < deadlineMs; ) {
+    const isFree = await database.tenant(destination.organizationId, (transaction) =>
+      isUnused(transaction, useOf(backupId, destination.id)),
+    );
+    if (isFree) return;
+    await sleep(readWaitMs, undefined, { signal });
+  }
 }
 
 async function hasObjects(store: BlobStore, backupId: string, signal: AbortSignal): Promise<boolean> {

@@ -7,6 +7,8 @@ import {
   type ManifestBody,
   manifestKey,
 } from '@holdfast/engine';
+import { isUnused } from '../../../platform/database/use-locks.ts';
+import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { systemActor } from '../../audit/index.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
@@ -50,6 +52,9 @@ async function removeDeleted(
   if (!(await isReplaced(context, row, signal))) return unmark(context, row);
   const { database, log } = context.platform;
   const { organizationId, id: backupId } = row;
+  // Nobody begins to read what is marked; who began before reads to the end.
+  const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
+  if (!isFree) throw new Problem('CONFLICT', 'The removed backup is still being read; its objects go afterwards.');
   const versionsKept: string[] = [];
   let isLocked = false;
   for (const destination of isForeign(row) ? [] : destinations) {

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { usedAmong } from '../../../platform/database/use-locks.ts';
 import { dayMs, hourMs, later, minuteMs } from '../../../platform/durations.ts';
 import { admitBackups, backupStore, removeRow } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
@@ -42,11 +43,9 @@ async function applyToProject(
       await retentionCheckStore.postpone(transaction, organizationId, projectId, later(now, hourMs));
       return 0;
     }
-    const state = await loadState(context, transaction, organizationId, projectId, { lock: true });
-    const verdicts = judge(state);
-    const going = state.backups.filter(({ id }) => verdicts.get(id)!.keptBy.length === 0);
-    // Newest first: an increment goes before what it builds on.
-    for (const { id } of going.toSorted(newestFirst).slice(0, removalsMax))
+    const loaded = await loadState(context, transaction, organizationId, projectId, { lock: true });
+    const { state, verdicts, going, next: first } = await whatGoes(transaction, loaded);
+    for (const { id } of first)
       await expire(
         context,
         transaction,
@@ -57,8 +56,23 @@ async function applyToProject(
     for (const backup of rollUps(state, verdicts)) await mergeInPlace(context, transaction, organizationId, backup);
     const next = going.length > removalsMax ? now : nextCheck(state, verdicts);
     await retentionCheckStore.postpone(transaction, organizationId, projectId, next);
-    return Math.min(going.length, removalsMax);
+    return first.length;
   });
+}
+
+/** What is due, without what somebody reads at this moment and what that builds on. */
+async function whatGoes(transaction: Transaction, loaded: ProjectState) {
+  // Newest first: an increment goes before what it builds on.
+  const dueIn = (state: ProjectState, verdicts: ReadonlyMap<string, Verdict>) =>
+    state.backups.filter(({ id }) => verdicts.get(id)!.keptBy.length === 0).toSorted(newestFirst);
+  const due = dueIn(loaded, judge(loaded));
+  const asked = due.slice(0, removalsMax).map(({ id }) => id);
+  const used = new Set(await usedAmong(transaction, asked));
+  const backups = loaded.backups.map((backup) => (used.has(backup.id) ? { ...backup, inUse: true } : backup));
+  const state: ProjectState = { ...loaded, backups };
+  const verdicts = judge(state);
+  const going = dueIn(state, verdicts);
+  return { state, verdicts, going, next: going.filter(({ id }) => asked.includes(id)) };
 }
 
 async function expire(

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asOwner } from '../../testing/people.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { isUnused } from './use-locks.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const isFree = (name: string) => app.platform.database.system((transaction) => isUnused(transaction, name));
+
+test('what anybody uses is not free until the last of them has let go', async () => {
+  const { useLocks } = app.platform.database;
+  const first = await useLocks.hold(['one', 'two']);
+  const second = await useLocks.hold(['one']);
+  expect([await isFree('one'), await isFree('two'), await isFree('three')]).toEqual([false, false, true]);
+  await first();
+  await first();
+  expect([await isFree('one'), await isFree('two')]).toEqual([false, true]);
+  await second();
+  expect(await isFree('one')).toBe(true);
+});
+
+test('who wants to use what is just being removed waits for that', async () => {
+  const { database } = app.platform;
+  let isHeld = false;
+  let release: Promise<() => Promise<void>> | undefined;
+  await database.system(async (transaction) => {
+    expect(await isUnused(transaction, 'four')).toBe(true);
+    release = database.useLocks.hold(['four']);
+    void release.then(() => {
+      isHeld = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(isHeld).toBe(false);
+  });
+  await (await release!)();
+});
+
+test('a use outlives the connection it was told over', async () => {
+  const release = await app.platform.database.useLocks.hold(['five']);
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(
+      `select pg_terminate_backend(pid) from pg_locks
+        where locktype = 'advisory' and objid = hashtext('five')::oid and database = (select oid from pg_database where datname = current_database())`,
+    ),
+  );
+  await expect.poll(() => isFree('five'), { interval: 200 }).toBe(false);
+  await release();
+  expect(await isFree('five')).toBe(true);
+});
