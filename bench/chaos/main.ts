@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N]`: breaks the service on purpose and says whether its promises held. */
+/** `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N] [--seed N] [--foreign]`: breaks the service on purpose and says whether its promises held. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -10,6 +10,8 @@ const { values, positionals } = parseArgs({
     writes: { type: 'string', default: '20000' },
     kills: { type: 'string', default: '50' },
     instants: { type: 'string', default: '300' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    foreign: { type: 'boolean', default: false },
   },
 });
 
@@ -37,6 +39,12 @@ const registry: Record<string, () => Promise<boolean>> = {
       writes: Number(values.writes),
       kills: Number(values.kills),
       instants: Number(values.instants),
+    }),
+  model: async () =>
+    (await import('./model.ts')).chaosModel({
+      runs: Number(values.runs ?? 500),
+      seed: Number(values.seed),
+      isForeign: values.foreign,
     }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };

@@ -1,12 +1,5 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { databaseFunctions, jobDefinitions } from '../modules/declarations.ts';
-import { startEmbeddedPostgres } from '../platform/database/embedded-postgres.ts';
-import { prepareDatabase } from '../platform/database/migrate.ts';
-import { createLogger } from '../platform/log.ts';
-import { prepareQueue } from '../platform/queue.ts';
+import { startTemplateDatabase } from './template-database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,21 +10,7 @@ declare module 'vitest' {
 
 /** One real PostgreSQL for the whole test run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
-  // Open to the user the server drops to, so that the database lies in here and goes with it.
-  await chmod(folder, 0o755);
-  const log = createLogger('warn');
-  const server = await startEmbeddedPostgres({ folder, log, unsafeFast: true });
-  await prepareDatabase({
-    ownerUrl: server.url,
-    appPassword: 'template',
-    log,
-    functions: databaseFunctions,
-    afterTables: (url) => prepareQueue(url, jobDefinitions),
-  });
-  project.provide('templateUrl', server.url);
-  return async () => {
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
+  const template = await startTemplateDatabase();
+  project.provide('templateUrl', template.url);
+  return template.stop;
 }

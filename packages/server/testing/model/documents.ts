@@ -1,0 +1,82 @@
+/** What the model knows of documents and scopes: written from the promises, without a line of the service's own code. */
+
+export type Value = { readonly [field: string]: number | readonly number[] | { readonly [key: string]: number } };
+export type Documents = ReadonlyMap<string, Value>;
+
+/** Few enough that commands meet, and every relation a scope can have: below, beside, of the same name elsewhere. */
+export const paths = [
+  'users/1',
+  'users/2',
+  'users/3',
+  'users/1/orders/1',
+  'users/2/orders/1',
+  'users/1/logs/1',
+  'orders/1',
+  'orders/2',
+  'logs/1',
+] as const;
+
+/** A part of a database as somebody asks for it. */
+export interface Part {
+  collections?: readonly string[];
+  excludeCollections?: readonly string[];
+  includeSubcollections?: boolean;
+  documents?: readonly string[];
+}
+
+export const parts: readonly Part[] = [
+  {},
+  {},
+  { collections: ['users'] },
+  { collections: ['users'], includeSubcollections: false },
+  { collections: ['users', 'orders'] },
+  { collections: ['users/*/orders'] },
+  { collections: ['users/1/orders'] },
+  { excludeCollections: ['logs'] },
+  { excludeCollections: ['users/*/logs', 'orders'] },
+];
+
+/** The names of the collections on the way to a document: `users/1/orders/1` lies in `users` and in `users/1/orders`. */
+function collectionsAbove(path: string): string[] {
+  const segments = path.split('/');
+  return segments.flatMap((_, index) => (index % 2 === 1 ? [segments.slice(0, index).join('/')] : []));
+}
+
+const isNamed = (collection: string, name: string) => {
+  const [here, named] = [collection.split('/'), name.split('/')];
+  return here.length === named.length && named.every((segment, index) => segment === '*' || segment === here[index]);
+};
+
+export function isPart(part: Part, path: string): boolean {
+  if (part.documents) return part.documents.includes(path);
+  const above = collectionsAbove(path);
+  if (part.excludeCollections?.some((name) => above.some((collection) => isNamed(collection, name)))) return false;
+  if (!part.collections || part.collections[0] === '*')
+    return part.includeSubcollections !== false || above.length === 1;
+  const counted = part.includeSubcollections === false ? above.slice(-1) : above;
+  return part.collections.some((name) => counted.some((collection) => isNamed(collection, name)));
+}
+
+/** `merge` as it is promised: maps deeply, everything else replaced. */
+export function mergedValue(former: Value | undefined, restored: Value): Value {
+  if (!former) return restored;
+  const merged: Record<string, Value[string]> = { ...former };
+  for (const [field, value] of Object.entries(restored)) {
+    const there = merged[field];
+    merged[field] = isMap(there) && isMap(value) ? { ...there, ...value } : value;
+  }
+  return merged;
+}
+
+function isMap(value: Value[string] | undefined): value is { readonly [key: string]: number } {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+/** The same text for the same value, whatever the order of its fields. */
+export function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, one) =>
+    one !== null && typeof one === 'object' && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : one,
+  );
+}

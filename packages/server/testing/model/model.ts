@@ -1,0 +1,104 @@
+import { isPart, type Part, paths, textOf, type Value } from './documents.ts';
+import type { State } from './live-database.ts';
+
+/** A completed backup, and what it must show as long as it is there. */
+export interface BackupFact {
+  readonly id: string;
+  readonly project: number;
+  readonly part: Part;
+  readonly documents: ReadonlyMap<string, Value>;
+  readonly isSafety: boolean;
+  /** Days after which it may go by itself; null: never. */
+  readonly retentionDays: number | null;
+  isHeld: boolean;
+  isGone: boolean;
+}
+
+/** What a restore did to one document, as it was seen from outside. */
+export interface Written {
+  readonly before: Value | undefined;
+  /** The version it left there; undefined when it deleted the document. */
+  readonly after: string | undefined;
+  /** False where it may have written the very value that stood there. */
+  readonly isSure: boolean;
+}
+
+export type Outcome = Value | undefined;
+
+export interface RestoreFact {
+  readonly id: string;
+  readonly target: number;
+  readonly backupIds: readonly string[];
+  readonly undoOf: RestoreFact | undefined;
+  readonly isForced: boolean;
+  /** Whether the service said that it saves what it overwrites. */
+  readonly isSafe: boolean;
+  /** What becomes of a document that stands so when the restore comes to it. */
+  plan(path: string, now: State): Outcome[];
+  /** Whether it would write there, even if only what stands there already. */
+  mayWrite(path: string, now: State): boolean;
+  readonly written: Map<string, Written>;
+  /** What people changed since it began. */
+  readonly edited: Set<string>;
+  status: string;
+  safetyBackupId: string | null;
+  /** An answer was lost: it wrote what it does not know of. */
+  hasLostAnswers: boolean;
+  undoneBy: RestoreFact | undefined;
+  conflicts: number;
+}
+
+export class Model {
+  readonly backups: BackupFact[] = [];
+  readonly restores: RestoreFact[] = [];
+  /** The farthest that time was moved so far. */
+  daysMax = 0;
+  hadStorageTrouble = false;
+
+  get present(): BackupFact[] {
+    return this.backups.filter(({ isGone }) => !isGone);
+  }
+
+  backup(id: string): BackupFact | undefined {
+    return this.backups.find((one) => one.id === id);
+  }
+
+  noteEdits(project: number, edited: readonly string[]): void {
+    for (const restore of this.restores)
+      if (restore.target === project) for (const path of edited) restore.edited.add(path);
+  }
+}
+
+export function documentsIn(part: Part, state: State): Map<string, Value> {
+  return new Map([...state].filter(([path]) => isPart(part, path)).map(([path, { value }]) => [path, value]));
+}
+
+/** Holds what a run of a restore did against what it may do, and remembers it. */
+export function judgeRun(restore: RestoreFact, before: State, after: State): string[] {
+  const faults: string[] = [];
+  const isOver = restore.status === 'completed';
+  for (const path of paths) {
+    const [was, is] = [before.get(path), after.get(path)];
+    const planned = restore.plan(path, before);
+    const allowed = isOver ? planned : [...planned, was?.value];
+    if (!allowed.some((value) => textOf(value) === textOf(is?.value)))
+      faults.push(
+        `${restore.undoOf ? 'undo' : 'restore'} ${restore.status}: ${path} was ${textOf(was?.value)}, may be ${allowed.map(textOf).join(' or ')}, is ${textOf(is?.value)}`,
+      );
+    const hasChanged = was?.version !== is?.version;
+    if (hasChanged && !restore.mayWrite(path, before))
+      faults.push(`${path} was written and lies outside the announced scope`);
+    remember(restore, path, before, after);
+  }
+  return faults;
+}
+
+function remember(restore: RestoreFact, path: string, before: State, after: State): void {
+  const [was, is] = [before.get(path), after.get(path)];
+  const former = restore.written.get(path);
+  const isStill = former !== undefined && former.after === was?.version;
+  if (was?.version !== is?.version)
+    restore.written.set(path, { before: isStill ? former.before : was?.value, after: is?.version, isSure: true });
+  else if (!former && restore.mayWrite(path, before))
+    restore.written.set(path, { before: was?.value, after: is?.version, isSure: false });
+}

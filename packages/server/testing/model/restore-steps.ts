@@ -1,0 +1,260 @@
+import { isPart, mergedValue, type Part, textOf } from './documents.ts';
+import type { State } from './live-database.ts';
+import { type BackupFact, judgeRun, type Model, type Outcome, type RestoreFact } from './model.ts';
+import type { Ambush, Troubled } from './trouble.ts';
+import type { Answer, World } from './world.ts';
+
+export interface RestoreStep extends Troubled {
+  readonly do: 'restore';
+  readonly pick: number;
+  readonly isElsewhere: boolean;
+  readonly mergeMode: 'overwrite' | 'skip_existing' | 'merge';
+  readonly deleteExtra: boolean;
+  readonly safetyBackup: boolean;
+  readonly dryRun: boolean;
+  readonly asked: Part;
+}
+
+/** What was asked, within what the backup covers. */
+function isAsked(asked: Part, path: string): boolean {
+  return isPart(asked, path);
+}
+
+/** Whether every document the wish could mean is one the backup knows of. */
+function covers(backup: Part, collection: string): boolean {
+  if (backup.documents) return false;
+  const probes = [`${collection}/x`, ...(backup.includeSubcollections === false ? [] : [`${collection}/x/y/z`])];
+  return probes.every((path) => isPart(backup, path));
+}
+
+function refusalOf(backup: BackupFact, { asked, deleteExtra, mergeMode: _ }: RestoreStep): string | undefined {
+  if (asked.includeSubcollections === true && backup.part.includeSubcollections === false) return 'VALIDATION_ERROR';
+  if (!deleteExtra) return undefined;
+  if (backup.part.documents) return 'VALIDATION_ERROR';
+  if (asked.collections?.some((collection) => !covers(backup.part, collection))) return 'VALIDATION_ERROR';
+  return undefined;
+}
+
+/** Something was asked for by name that the backup does not hold. */
+function isMissing(backup: BackupFact, { asked, deleteExtra }: RestoreStep): boolean {
+  if (asked.documents) return asked.documents.some((path) => !backup.documents.has(path));
+  if (deleteExtra) return false;
+  const named = asked.collections ?? [];
+  const held = [...backup.documents.keys()].filter((path) => isAsked(asked, path));
+  return named.some((name) => !held.some((path) => isPart({ ...asked, collections: [name] }, path)));
+}
+
+export async function restore(world: World, model: Model, step: RestoreStep, ambush: Ambush): Promise<string[]> {
+  const candidates = model.present;
+  const backup = candidates[step.pick % candidates.length];
+  if (!backup) return [];
+  const target = step.isElsewhere ? 1 - backup.project : backup.project;
+  const { live, id: targetProjectId } = world.projects[target]!;
+  const before = await live.read();
+  const { collections, documents, includeSubcollections } = step.asked;
+  const answer = await world.call('POST', '/backups/restore', {
+    backupId: backup.id,
+    targetProjectId,
+    ...(collections ? { collections } : {}),
+    ...(documents ? { documentIds: documents } : {}),
+    options: {
+      mergeMode: step.mergeMode,
+      deleteExtra: step.deleteExtra,
+      safetyBackup: step.safetyBackup,
+      dryRun: step.dryRun,
+      ...(includeSubcollections === undefined ? {} : { includeSubcollections }),
+    },
+  });
+  const refusal = refusalOf(backup, step);
+  if (answer.status !== 202) {
+    const code = answer.body?.error?.code;
+    const isFair = code === refusal || (code === 'COLLECTION_NOT_FOUND' && isMissing(backup, step));
+    return isFair ? [] : [`a restore was refused: ${answer.text}`];
+  }
+  const fact = factOf(answer.body.data, backup, step, target);
+  if (!step.dryRun) model.restores.push(fact);
+  const { ended, faults } = await follow(world, model, fact, ambush, before);
+  const code = ended.error?.code;
+  if (refusal && ended.status === 'completed') faults.push(`a restore that had to be refused was completed`);
+  const isNamedMissing = ['COLLECTION_NOT_FOUND', 'DOCUMENT_NOT_FOUND'].includes(code) && isMissing(backup, step);
+  if (ended.status === 'failed' && step.trouble === 'none' && !isNamedMissing && !refusal)
+    faults.push(`a restore failed: ${JSON.stringify(ended.error)}`);
+  return faults;
+}
+
+function factOf(record: Answer, backup: BackupFact, step: RestoreStep, target: number): RestoreFact {
+  const { mergeMode, deleteExtra, safetyBackup, dryRun, asked } = step;
+  const isInScope = (path: string) => isPart(backup.part, path) && isAsked(asked, path);
+  const written: RestoreFact['written'] = new Map();
+  const edited = new Set<string>();
+  const put = (path: string, now: State): Outcome => {
+    const [stands, restored] = [now.get(path)?.value, backup.documents.get(path)!];
+    if (mergeMode === 'skip_existing') return stands ?? restored;
+    return mergeMode === 'merge' ? mergedValue(stands, restored) : restored;
+  };
+  const fact: RestoreFact = {
+    id: record.id,
+    target,
+    backupIds: [backup.id],
+    undoOf: undefined,
+    isForced: false,
+    isSafe: safetyBackup || (mergeMode === 'skip_existing' && !deleteExtra),
+    written,
+    edited,
+    status: 'pending',
+    safetyBackupId: null,
+    hasLostAnswers: false,
+    undoneBy: undefined,
+    conflicts: 0,
+    mayWrite: (path, now) => {
+      if (dryRun || !isInScope(path)) return false;
+      if (backup.documents.has(path)) return mergeMode !== 'skip_existing' || !now.has(path);
+      return deleteExtra && !asked.documents && now.has(path);
+    },
+    plan: (path, now) => {
+      const stands = now.get(path);
+      if (dryRun || !isInScope(path)) return [stands?.value];
+      const done = written.get(path);
+      // What it wrote and somebody has changed since is theirs; it is not written again.
+      if (done && done.after !== stands?.version && edited.has(path))
+        return done.isSure && !fact.hasLostAnswers ? [stands?.value] : [stands?.value, planned(path, now)];
+      if (done?.isSure && done.after === stands?.version) return [stands?.value, planned(path, now)];
+      return [planned(path, now)];
+    },
+  };
+  function planned(path: string, now: State): Outcome {
+    if (backup.documents.has(path)) return put(path, now);
+    const isKept = !deleteExtra || asked.documents !== undefined || edited.has(path);
+    return isKept ? now.get(path)?.value : undefined;
+  }
+  return fact;
+}
+
+/** A run to its end: the record and the database afterwards, held against what may have happened. */
+async function follow(
+  world: World,
+  model: Model,
+  fact: RestoreFact,
+  ambush: Ambush,
+  before: State,
+): Promise<{ ended: Answer; faults: string[] }> {
+  const { ended, standing, faults } = await ambush.follow(fact, before);
+  fact.status = ended.status;
+  fact.conflicts = ended.conflicts;
+  if (ended.safetyBackupId !== null && fact.safetyBackupId === null) {
+    fact.safetyBackupId = ended.safetyBackupId;
+    await noteSafetyBackup(world, model, fact, ended.safetyBackupId, before);
+  }
+  if (fact.undoOf) faults.push(...conflictFaults(fact, ended, standing));
+  faults.push(...judgeRun(fact, standing, await world.projects[fact.target]!.live.read()));
+  return { ended, faults };
+}
+
+async function noteSafetyBackup(
+  world: World,
+  model: Model,
+  fact: RestoreFact,
+  id: string,
+  before: State,
+): Promise<void> {
+  const record = await world.untilEnded(`/backups/${id}`);
+  if (record.status !== 'completed') return;
+  const { collections, excludeCollections, includeSubcollections, documents } = record.scope;
+  const part: Part = documents
+    ? { documents: documents.paths }
+    : { includeSubcollections, excludeCollections, ...(collections[0] === '*' ? {} : { collections }) };
+  const saved = [...before].filter(([path]) => isPart(part, path));
+  model.backups.push({
+    id,
+    project: fact.target,
+    part,
+    documents: new Map(saved.map(([path, { value }]) => [path, value])),
+    isSafety: true,
+    retentionDays: 7,
+    isHeld: false,
+    isGone: false,
+  });
+}
+
+export interface ResumeStep extends Troubled {
+  readonly do: 'resume';
+  readonly pick: number;
+}
+
+export async function resume(world: World, model: Model, step: ResumeStep, ambush: Ambush): Promise<string[]> {
+  const candidates = model.restores.filter(({ status }) => status === 'failed' || status === 'cancelled');
+  const fact = candidates[step.pick % candidates.length];
+  if (!fact) return [];
+  const before = await world.projects[fact.target]!.live.read();
+  const answer = await world.call('POST', `/backups/restore/${fact.id}/resume`, {});
+  if (answer.status !== 202) {
+    const isFair =
+      fact.undoneBy !== undefined ||
+      [...fact.backupIds, fact.safetyBackupId].some((id) => id && model.backup(id)?.isGone);
+    return isFair ? [] : [`a resume was refused: ${answer.text}`];
+  }
+  return (await follow(world, model, fact, ambush, before)).faults;
+}
+
+export interface UndoStep extends Troubled {
+  readonly do: 'undo';
+  readonly pick: number;
+  readonly force: boolean;
+}
+
+export async function undo(world: World, model: Model, step: UndoStep, ambush: Ambush): Promise<string[]> {
+  const candidates = model.restores;
+  const undone = candidates[step.pick % candidates.length];
+  if (!undone) return [];
+  const before = await world.projects[undone.target]!.live.read();
+  const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force: step.force });
+  if (answer.status !== 202) {
+    const isFair = answer.body?.error?.code === 'INVALID_STATE' && (!undone.isSafe || undone.undoneBy !== undefined);
+    return isFair ? [] : [`an undo was refused: ${answer.text}`];
+  }
+  const fact = undoOf(answer.body.data.id, undone, step.force);
+  model.restores.push(fact);
+  undone.undoneBy = fact;
+  const { ended, faults } = await follow(world, model, fact, ambush, before);
+  const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone === true;
+  if (ended.status === 'failed' && step.trouble === 'none' && !isLost)
+    faults.push(`an undo failed: ${JSON.stringify(ended.error)}`);
+  return faults;
+}
+
+function undoOf(id: string, undone: RestoreFact, isForced: boolean): RestoreFact {
+  return {
+    id,
+    target: undone.target,
+    backupIds: undone.safetyBackupId ? [undone.safetyBackupId] : [],
+    undoOf: undone,
+    isForced,
+    isSafe: true,
+    written: new Map(),
+    edited: new Set(),
+    status: 'pending',
+    safetyBackupId: null,
+    hasLostAnswers: false,
+    undoneBy: undefined,
+    conflicts: 0,
+    mayWrite: (path) => undone.written.has(path),
+    plan: (path, now) => {
+      const done = undone.written.get(path);
+      const stands = now.get(path);
+      if (!done) return [stands?.value];
+      if (done.after === stands?.version) return [done.isSure ? done.before : stands?.value];
+      if (!isForced) return [stands?.value];
+      return done.isSure ? [done.before] : [done.before, stands?.value];
+    },
+  };
+}
+
+/** What somebody changed since is left, and told: neither more nor less. */
+function conflictFaults(fact: RestoreFact, ended: Answer, standing: State): string[] {
+  if (ended.status !== 'completed') return [];
+  const changed = [...fact.undoOf!.written].filter(([path, { after }]) => standing.get(path)?.version !== after);
+  const most = fact.isForced ? 0 : changed.length;
+  const least = fact.isForced ? 0 : changed.filter(([, { isSure }]) => isSure).length;
+  if (ended.conflicts >= least && ended.conflicts <= most) return [];
+  return [`an undo told ${ended.conflicts} conflicts, there were ${least} to ${most}: ${textOf(changed)}`];
+}

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { backupFaults, isSameAs } from './backup-steps.ts';
+import { textOf } from './documents.ts';
+import { Model } from './model.ts';
+import { carryOut, historyOf, type Step } from './steps.ts';
+import { expiryFaults, objectFaults } from './storage-steps.ts';
+import { type ModelService, World } from './world.ts';
+
+export interface ModelSettings {
+  readonly runs: number;
+  readonly seed: number;
+  /** How many broken promises are looked for before the rest is left. */
+  readonly brokenMax?: number;
+  onRun?(run: number, broken: readonly Broken[]): void;
+}
+
+/** A history that ended otherwise than promised. */
+export interface Broken {
+  readonly seed: number;
+  readonly steps: readonly Step[];
+  readonly fault: string;
+}
+
+/** Random histories against the service. Answers those that broke a promise, as short as they could be made. */
+export async function runModel(service: ModelService, settings: ModelSettings): Promise<Broken[]> {
+  const histories = historyOf(service.sandbox !== undefined);
+  const broken: Broken[] = [];
+  for (let run = 0; run < settings.runs && broken.length < (settings.brokenMax ?? 1); run++) {
+    const seed = settings.seed + run;
+    const [steps] = fc.sample(histories, { numRuns: 1, seed }) as [Step[]];
+    const fault = await live(service, steps);
+    if (fault !== undefined) broken.push({ seed, ...(await shorten(service, steps, fault)) });
+    settings.onRun?.(run + 1, broken);
+  }
+  return broken;
+}
+
+/** Leaves out what is not needed for something to go wrong. */
+async function shorten(service: ModelService, steps: readonly Step[], fault: string) {
+  let shortest = { steps, fault };
+  for (let index = steps.length - 1; index >= 0; index--) {
+    const fewer = shortest.steps.filter((_, place) => place !== index);
+    const still = await live(service, fewer);
+    if (still !== undefined) shortest = { steps: fewer, fault: still };
+  }
+  return shortest;
+}
+
+/** What went wrong, if anything did. */
+async function live(service: ModelService, steps: readonly Step[]): Promise<string | undefined> {
+  const world = await World.create(service);
+  const model = new Model();
+  try {
+    for (const [index, step] of steps.entries()) {
+      const faults = await carryOut(world, model, step);
+      if (faults.length > 0) return `step ${index}: ${faults.join('\n')}`;
+    }
+    const faults = [
+      ...(await expiryFaults(world, model)),
+      ...(await backupFaults(world, model)),
+      ...(await scratchFaults(world, model)),
+      ...(await objectFaults(world, model)),
+    ];
+    return faults.length > 0 ? `at the end: ${faults.join('\n')}` : undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    await world.close();
+  }
+}
+
+/** One of the backups, restored into an empty database, is the whole of it. */
+async function scratchFaults(world: World, model: Model): Promise<string[]> {
+  const backup = model.present.find(({ documents }) => documents.size > 0);
+  if (!backup) return [];
+  const { id: targetProjectId, live: scratch } = await world.addProject(`scratch-${world.projects[0]!.live.projectId}`);
+  const started = await world.must('POST', '/backups/restore', {
+    backupId: backup.id,
+    targetProjectId,
+    options: { safetyBackup: false },
+  });
+  const ended = await world.untilEnded(`/backups/restore/${started.id}`);
+  if (ended.status !== 'completed') return [`${backup.id} cannot be restored: ${JSON.stringify(ended.error)}`];
+  const restored = new Map([...(await scratch.read())].map(([path, { value }]) => [path, value]));
+  return isSameAs(restored, backup.documents)
+    ? []
+    : [`${backup.id} came back as ${textOf([...restored])} instead of ${textOf([...backup.documents])}`];
+}

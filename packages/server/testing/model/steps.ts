@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { type BackUpStep, backUp, type HoldStep, hold, type RemoveStep, remove } from './backup-steps.ts';
+import { parts, paths } from './documents.ts';
+import type { Edit } from './live-database.ts';
+import type { Model } from './model.ts';
+import { type RestoreStep, type ResumeStep, restore, resume, type UndoStep, undo } from './restore-steps.ts';
+import {
+  type DefaultStep,
+  type ForgetStep,
+  forget,
+  type LaterStep,
+  later,
+  type MigrateStep,
+  migrate,
+  moveDefault,
+  type TaskStep,
+  tidy,
+} from './storage-steps.ts';
+import { Ambush, type Trouble, troubles } from './trouble.ts';
+import type { World } from './world.ts';
+
+interface EditStep {
+  readonly do: 'edit';
+  readonly project: number;
+  readonly edits: readonly Edit[];
+}
+
+export type Step =
+  | EditStep
+  | BackUpStep
+  | RemoveStep
+  | HoldStep
+  | RestoreStep
+  | ResumeStep
+  | UndoStep
+  | MigrateStep
+  | TaskStep
+  | ForgetStep
+  | LaterStep
+  | DefaultStep;
+
+/** Carries a step out; what it answers is what was not as promised. */
+export async function carryOut(world: World, model: Model, step: Step): Promise<string[]> {
+  switch (step.do) {
+    case 'edit':
+      return edit(world, model, step);
+    case 'back up':
+      return backUp(world, model, step);
+    case 'delete backup':
+      return remove(world, model, step);
+    case 'hold':
+      return hold(world, model, step);
+    case 'migrate':
+      return migrate(world, model, step);
+    case 'sweep':
+    case 'rescan':
+      return tidy(world, model, step);
+    case 'forget':
+      return forget(world, model, step);
+    case 'later':
+      return later(world, model, step);
+    case 'move default':
+      return moveDefault(world, model, step);
+    default:
+      return ambushed(world, model, step);
+  }
+}
+
+async function edit(world: World, model: Model, { project, edits }: EditStep): Promise<string[]> {
+  await world.projects[project]!.live.edit(edits);
+  const edited = edits.map(({ path }) => path);
+  model.noteEdits(project, edited);
+  return [];
+}
+
+async function ambushed(world: World, model: Model, step: RestoreStep | ResumeStep | UndoStep): Promise<string[]> {
+  const ambush = new Ambush(world, model, step);
+  try {
+    if (step.do === 'restore') return await restore(world, model, step, ambush);
+    if (step.do === 'resume') return await resume(world, model, step, ambush);
+    return await undo(world, model, step, ambush);
+  } finally {
+    ambush.end();
+  }
+}
+
+const pick = fc.nat({ max: 50 });
+const project = fc.constantFrom(0, 0, 0, 1);
+const path = fc.constantFrom(...paths);
+const edits = fc.array(fc.record({ path, isDelete: fc.boolean() }), { minLength: 1, maxLength: 6 });
+const destination = fc.constantFrom(0, 1, 2);
+const rarely = fc.constantFrom(false, false, false, false, true);
+const days = fc.constantFrom(0, 0, 2, 9, 40);
+
+const backingUp = fc.record({
+  do: fc.constant('back up' as const),
+  type: fc.constantFrom('full' as const, 'incremental' as const, 'incremental' as const, 'synthetic' as const),
+  project,
+  part: fc.constantFrom(...parts),
+  destinations: fc.array(destination, { maxLength: 2 }),
+  retentionDays: fc.constantFrom(null, null, 1, 8),
+  isCancelled: rarely,
+});
+
+/** Without a sandbox nothing can be made to misbehave. */
+function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
+  const trouble: fc.Arbitrary<Trouble> = canMisbehave
+    ? fc.oneof(
+        { arbitrary: fc.constant<Trouble>('none'), weight: 4 },
+        { arbitrary: fc.constantFrom(...troubles), weight: 5 },
+      )
+    : fc.constant('none');
+  const asked = fc.oneof(
+    fc.constantFrom(
+      ...parts.filter(({ excludeCollections }) => !excludeCollections),
+      { includeSubcollections: true },
+      { includeSubcollections: false },
+    ),
+    fc.record({ documents: fc.uniqueArray(path, { minLength: 1, maxLength: 3 }) }),
+  );
+  const restoring = fc.record({
+    do: fc.constant('restore' as const),
+    pick,
+    isElsewhere: rarely,
+    mergeMode: fc.constantFrom('overwrite' as const, 'overwrite' as const, 'merge' as const, 'skip_existing' as const),
+    deleteExtra: fc.boolean(),
+    safetyBackup: fc.constantFrom(true, true, true, false),
+    dryRun: rarely,
+    asked: fc.oneof(fc.constant({}), asked),
+    trouble,
+    edits,
+  });
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('edit' as const), project, edits }) },
+    { weight: 5, arbitrary: backingUp },
+    { weight: 5, arbitrary: restoring },
+    {
+      weight: 3,
+      arbitrary: fc.record({ do: fc.constant('undo' as const), pick, force: fc.boolean(), trouble, edits }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), pick, trouble, edits }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('delete backup' as const), pick }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('hold' as const), pick, isHeld: fc.boolean() }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('migrate' as const),
+        from: destination,
+        to: destination,
+        hasTrouble: rarely,
+        meanwhile: fc.constantFrom(
+          'nothing' as const,
+          'nothing' as const,
+          'delete' as const,
+          'back up' as const,
+          'sweep' as const,
+        ),
+        pick,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constantFrom('sweep' as const, 'rescan' as const),
+        destination,
+        days,
+        hasTrouble: rarely,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('forget' as const),
+        picks: fc.array(pick, { minLength: 1, maxLength: 3 }),
+        sweepFirst: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('later' as const), days }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('move default' as const), destination }) },
+  );
+}
+
+/** Something to begin with, then anything. */
+export function historyOf(canMisbehave: boolean): fc.Arbitrary<Step[]> {
+  const first = fc.record({ do: fc.constant('edit' as const), project: fc.constant(0), edits });
+  const second = backingUp.map((step): Step => ({ ...step, type: 'full', project: 0, isCancelled: false }));
+  return fc
+    .tuple(first, second, fc.array(stepOf(canMisbehave), { minLength: 4, maxLength: 14 }))
+    .map(([one, two, rest]) => [one, two, ...rest]);
+}

@@ -1,0 +1,220 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asOwner } from '../people.ts';
+import { exported, isSameAs, listedIds, partOf } from './backup-steps.ts';
+import { textOf } from './documents.ts';
+import type { BackupFact, Model } from './model.ts';
+import type { World } from './world.ts';
+
+interface StorageTrouble {
+  /** Some calls to the bucket fail, some are done and their answers lost. */
+  readonly hasTrouble: boolean;
+}
+
+export interface MigrateStep extends StorageTrouble {
+  readonly do: 'migrate';
+  readonly from: number;
+  readonly to: number;
+  /** What somebody does at the same time. */
+  readonly meanwhile: 'nothing' | 'delete' | 'back up' | 'sweep';
+  readonly pick: number;
+}
+
+export interface TaskStep extends StorageTrouble {
+  readonly do: 'sweep' | 'rescan';
+  readonly destination: number;
+  readonly days: number;
+}
+
+const destinationOf = ({ destinations }: World, index: number) => destinations[index % destinations.length]!;
+
+async function withTrouble<Result>(
+  { service: { s3 } }: World,
+  model: Model,
+  { hasTrouble }: StorageTrouble,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!hasTrouble) return work();
+  model.hadStorageTrouble = true;
+  s3.faults.set({ errorRate: 0.15, lostAckRate: 0.15, truncateRate: 0.1, harmedMax: 6 });
+  try {
+    return await work();
+  } finally {
+    s3.faults.clear();
+  }
+}
+
+export async function migrate(world: World, model: Model, step: MigrateStep): Promise<string[]> {
+  const [from, to] = [destinationOf(world, step.from), destinationOf(world, step.to)];
+  return withTrouble(world, model, step, async () => {
+    const answer = await world.call('POST', `/storage-destinations/${from.id}/migrate`, {
+      toStorageDestinationId: to.id,
+    });
+    if (answer.status !== 202) {
+      const isFair = from === to || step.hasTrouble;
+      return isFair ? [] : [`a migration was refused: ${answer.text}`];
+    }
+    const faults = await meddle(world, model, step);
+    const task = await world.untilEnded(`/storage-destinations/${from.id}/tasks/${answer.body.data.id}`);
+    if (task.status !== 'completed' && !step.hasTrouble)
+      faults.push(`a migration failed: ${JSON.stringify(task.error)}`);
+    return faults;
+  });
+}
+
+async function meddle(world: World, model: Model, step: MigrateStep): Promise<string[]> {
+  const [project] = world.projects;
+  if (step.meanwhile === 'back up') {
+    const answer = await world.call('POST', '/backups', { projectId: project!.id });
+    const backup = await world.untilEnded(`/backups/${answer.body.data.id}`);
+    if (backup.status !== 'completed')
+      return step.hasTrouble ? [] : [`a backup failed: ${JSON.stringify(backup.error)}`];
+    const fact = { id: backup.id, project: 0, part: {}, isSafety: false, retentionDays: null };
+    model.backups.push({ ...fact, documents: await exported(world, backup.id), isHeld: false, isGone: false });
+  }
+  if (step.meanwhile === 'sweep')
+    for (const { id } of world.destinations) await world.call('POST', `/storage-destinations/${id}/sweep`);
+  const backup = model.present[step.pick % model.present.length];
+  if (step.meanwhile === 'delete' && backup) {
+    const answer = await world.call('DELETE', `/backups/${backup.id}`);
+    if (answer.status < 300) {
+      const listed = await listedIds(world);
+      for (const one of model.present) if (!listed.has(one.id)) one.isGone = true;
+    }
+  }
+  return [];
+}
+
+/** Both only tidy up: whatever they do, every backup is there afterwards as it was. */
+async function runTask(world: World, model: Model, step: TaskStep): Promise<string[]> {
+  const { id } = destinationOf(world, step.destination);
+  model.daysMax = Math.max(model.daysMax, step.days);
+  return world.inDays(step.days, () =>
+    withTrouble(world, model, step, async () => {
+      const started = await world.must('POST', `/storage-destinations/${id}/${step.do}`);
+      const task = await world.untilEnded(`/storage-destinations/${id}/tasks/${started.id}`);
+      const isFair = task.status === 'completed' || step.hasTrouble;
+      return isFair ? [] : [`a ${step.do} failed: ${JSON.stringify(task.error)}`];
+    }),
+  );
+}
+
+export async function tidy(world: World, model: Model, step: TaskStep): Promise<string[]> {
+  return [...(await runTask(world, model, step)), ...(await expiryFaults(world, model))];
+}
+
+export interface ForgetStep {
+  readonly do: 'forget';
+  readonly picks: readonly number[];
+  readonly sweepFirst: boolean;
+}
+
+/** The catalogue is set back to a day on which it did not know of some backups. They are found again. */
+export async function forget(world: World, model: Model, { picks, sweepFirst }: ForgetStep): Promise<string[]> {
+  const { present } = model;
+  if (present.length === 0) return [];
+  const forgotten = [...new Set(picks.map((pick) => present[pick % present.length]!))];
+  await asOwner(world.service.app.databaseUrl, (client) =>
+    client.query('delete from backups where id = any($1)', [forgotten.map(({ id }) => id)]),
+  );
+  for (const one of forgotten) one.isHeld = false;
+  const faults: string[] = [];
+  const runAll = async (kind: 'sweep' | 'rescan', days: number) => {
+    for (const destination of world.destinations.keys())
+      faults.push(...(await runTask(world, model, { do: kind, destination, days, hasTrouble: false })));
+  };
+  if (sweepFirst) await runAll('sweep', 3);
+  await runAll('rescan', 0);
+  return [...faults, ...(await expiryFaults(world, model))];
+}
+
+export interface LaterStep {
+  readonly do: 'later';
+  readonly days: number;
+}
+
+export async function later(world: World, model: Model, { days }: LaterStep): Promise<string[]> {
+  model.daysMax = Math.max(model.daysMax, days);
+  return world.inDays(days, async () => {
+    await asOwner(world.service.app.databaseUrl, (client) =>
+      client.query('update retention_checks set due_at = now() where organization_id = $1', [world.organizationId]),
+    );
+    await world.service.app.tasks.runNow('retention');
+    return expiryFaults(world, model);
+  });
+}
+
+/** What went by itself was allowed to, and what came by itself shows what another one showed. */
+export async function expiryFaults(world: World, model: Model): Promise<string[]> {
+  const listed = await listedIds(world);
+  const faults: string[] = [];
+  for (const id of listed) if (!model.backup(id)) faults.push(...(await adopt(world, model, id)));
+  for (const backup of model.present.filter(({ id }) => !listed.has(id))) {
+    backup.isGone = true;
+    if (!mayExpire(model, backup)) faults.push(`${backup.id} went by itself: ${textOf(backup)}`);
+  }
+  return faults;
+}
+
+function mayExpire(model: Model, backup: BackupFact): boolean {
+  if (backup.isHeld) return false;
+  const isReplaced = model.present.some(
+    (one) =>
+      one.project === backup.project &&
+      textOf(one.part) === textOf(backup.part) &&
+      isSameAs(one.documents, backup.documents),
+  );
+  const isDue = backup.retentionDays !== null && model.daysMax >= backup.retentionDays;
+  const isNewest =
+    !backup.isSafety &&
+    !model.present.some(
+      (one) =>
+        !one.isSafety &&
+        one.project === backup.project &&
+        one.id > backup.id &&
+        textOf(one.part) === textOf(backup.part),
+    );
+  return isReplaced || (isDue && !isNewest);
+}
+
+/** Retention may merge a chain in place. */
+async function adopt(world: World, model: Model, id: string): Promise<string[]> {
+  const record = await world.untilEnded(`/backups/${id}`);
+  if (record.status !== 'completed') return [];
+  const project = world.projects.findIndex((one) => one.id === record.projectId);
+  const part = partOf(record.scope);
+  const documents = await exported(world, id);
+  const isKnown = model.backups.some((one) => textOf(one.part) === textOf(part) && isSameAs(one.documents, documents));
+  model.backups.push({ id, project, part, documents, isSafety: false, retentionDays: 1, isHeld: false, isGone: false });
+  return isKnown ? [] : [`${id} appeared and shows what no backup showed`];
+}
+
+export interface DefaultStep {
+  readonly do: 'move default';
+  readonly destination: number;
+}
+
+export async function moveDefault(world: World, _model: Model, { destination }: DefaultStep): Promise<string[]> {
+  const defaultStorageId = destinationOf(world, destination).id;
+  await world.must('PUT', '/organizations/current', { settings: { defaultStorageId } });
+  return [];
+}
+
+const goneTimeoutMs = 15_000;
+
+/** What lies in storage belongs to somebody: objects of others untouched, ours of backups that are there. */
+export async function objectFaults(world: World, model: Model): Promise<string[]> {
+  const changed = await world.foreignObjectsThatChanged();
+  const faults = changed.map((key) => `${key} is not ours and was changed`);
+  if (model.hadStorageTrouble) return faults;
+  const present = new Set(model.present.map(({ id }) => id));
+  for (const deadline = performance.now() + goneTimeoutMs; ; await sleep(50)) {
+    const left: string[] = [];
+    for (const { objects } of world.destinations)
+      for (const key of (await objects()).keys()) {
+        const [, id] = /^backups\/(bkp_[^/]+)\//.exec(key) ?? [];
+        if (id && !present.has(id)) left.push(key);
+      }
+    if (left.length === 0) return faults;
+    if (performance.now() > deadline) return [...faults, `nobody's objects are left: ${left.join(', ')}`];
+  }
+}

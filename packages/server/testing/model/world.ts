@@ -1,0 +1,195 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BlobStore, createS3Store } from '@holdfast/engine';
+import { type FirestoreSandbox, type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { hasty } from '../backup-bench.ts';
+import { foundOrganization, signUp, type TestPerson } from '../people.ts';
+import { freshToken } from '../sessions.ts';
+import { startTestApp, type TestApp, type TestAppOverrides, type TestResponse } from '../test-app.ts';
+import { LiveDatabase } from './live-database.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+export type Answer = any;
+
+const pollMs = 10;
+const endTimeoutMs = 60_000;
+const bucket = 'model';
+const foreignKeys = ['backups/mysql/2024-01-01.sql.gz', 'backups/notes.txt', 'keys/other', 'theirs/file'];
+
+/** One service for all runs, with the Firestore it protects and a bucket. */
+export interface ModelService {
+  readonly app: TestApp;
+  readonly owner: TestPerson;
+  readonly s3: S3Sandbox;
+  /** Where the databases lie. */
+  readonly address: string;
+  /** What can be made to misbehave; absent where the Firestore is not ours. */
+  readonly sandbox: FirestoreSandbox | undefined;
+  close(): Promise<void>;
+}
+
+export async function startModelService(
+  firestore: { address: string; sandbox?: FirestoreSandbox },
+  overrides: TestAppOverrides = {},
+): Promise<ModelService> {
+  const s3 = await startS3Sandbox({ buckets: [bucket] });
+  const app = await startTestApp({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', LOG_LEVEL: 'warn' }, overrides);
+  const owner = await signUp(app, 'owner@example.com');
+  return {
+    app,
+    owner,
+    s3,
+    address: firestore.address,
+    sandbox: firestore.sandbox,
+    close: async () => {
+      await app.close();
+      await s3.stop();
+    },
+  };
+}
+
+export interface Destination {
+  readonly id: string;
+  /** Every key and what lies there. */
+  objects(): Promise<Map<string, string>>;
+}
+
+export interface Project {
+  readonly id: string;
+  readonly live: LiveDatabase;
+}
+
+let runs = 0;
+
+/** What one run works on: an organization of its own, with databases, destinations, and objects of others in them. */
+export class World {
+  readonly service: ModelService;
+  readonly organizationId: string;
+  readonly projects: Project[] = [];
+  readonly destinations: Destination[] = [];
+  readonly #foreign = new Map<string, Map<string, string>>();
+  readonly #stores: BlobStore[] = [];
+  #token: string;
+
+  private constructor(service: ModelService, organizationId: string) {
+    this.service = service;
+    this.organizationId = organizationId;
+    this.#token = service.owner.token;
+  }
+
+  static async create(service: ModelService): Promise<World> {
+    const world = new World(service, await foundOrganization(service.app, service.owner));
+    runs += 1;
+    await world.#addFolder('one');
+    await world.#addBucket(`run-${runs}`);
+    await world.#addFolder('two');
+    for (const { id, objects } of world.destinations) world.#foreign.set(id, foreignOf(await objects()));
+    await world.addProject(`shop-${runs}`);
+    await world.addProject(`copy-${runs}`);
+    return world;
+  }
+
+  async addProject(sourceProjectId: string): Promise<Project> {
+    const connection = { type: 'emulator', host: this.service.address };
+    const made = await this.must('POST', '/projects', { name: sourceProjectId, sourceProjectId, connection });
+    const settings = { settings: { writeRampUp: false } };
+    await this.must('PATCH', `/projects/${made.id}`, settings);
+    const project = { id: made.id, live: new LiveDatabase(sourceProjectId, this.service.address) };
+    this.projects.push(project);
+    return project;
+  }
+
+  async #addFolder(name: string): Promise<void> {
+    const made = await this.must('POST', '/storage-destinations', { name, type: 'local', path: name });
+    const folder = join(this.service.app.folder, 'storage', this.organizationId, name);
+    for (const key of foreignKeys) {
+      await mkdir(dirname(join(folder, key)), { recursive: true });
+      await writeFile(join(folder, key), `not ours: ${key}`);
+    }
+    this.destinations.push({ id: made.id, objects: () => filesOf(folder) });
+  }
+
+  async #addBucket(prefix: string): Promise<void> {
+    const { endpoint } = this.service.s3;
+    const place = { bucket, prefix, endpoint, forcePathStyle: true, credentials: { ...sandboxS3Credential } };
+    const made = await this.must('POST', '/storage-destinations', { name: prefix, type: 's3', ...place });
+    const store = await createS3Store({ kind: 's3', region: 'us-east-1', ...place });
+    this.#stores.push(store);
+    for (const key of foreignKeys) await store.put(key, Buffer.from(`not ours: ${key}`));
+    this.destinations.push({ id: made.id, objects: () => objectsOf(store) });
+  }
+
+  call(method: string, path: string, body?: object): Promise<TestResponse> {
+    const as = { token: this.#token, organizationId: this.organizationId };
+    return this.service.app.request(method, `/api/v1${path}`, { ...as, ...(body ? { body } : {}) });
+  }
+
+  async must(method: string, path: string, body?: object): Promise<Answer> {
+    const answer = await this.call(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+    return answer.body.data;
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.must('GET', path);
+  }
+
+  /** Asks until the job has ended. One that never does is a broken promise. */
+  async untilEnded(path: string): Promise<Answer> {
+    for (const deadline = performance.now() + endTimeoutMs; ; await sleep(pollMs)) {
+      const job = await this.get(path);
+      if (job.status !== 'pending' && job.status !== 'running') return job;
+      if (performance.now() > deadline) throw new Error(`stuck: ${path} ${JSON.stringify(job)}`);
+    }
+  }
+
+  /** Does something as if days had passed. */
+  async inDays<Result>(days: number, work: () => Promise<Result>): Promise<Result> {
+    const { app, owner } = this.service;
+    app.clock.advance(days * 86_400_000);
+    this.#token = await freshToken(app, owner.token);
+    try {
+      return await work();
+    } finally {
+      app.clock.advance(-days * 86_400_000);
+      this.#token = owner.token;
+    }
+  }
+
+  /** What was put there by others is there, as it was. */
+  async foreignObjectsThatChanged(): Promise<string[]> {
+    const changed: string[] = [];
+    for (const { id, objects } of this.destinations) {
+      const now = await objects();
+      for (const [key, content] of this.#foreign.get(id) ?? []) if (now.get(key) !== content) changed.push(key);
+    }
+    return changed;
+  }
+
+  async close(): Promise<void> {
+    for (const { live } of this.projects) await live.close();
+    for (const store of this.#stores) await store.close();
+  }
+}
+
+function foreignOf(objects: ReadonlyMap<string, string>): Map<string, string> {
+  return new Map([...objects].filter(([key]) => foreignKeys.includes(key)));
+}
+
+async function filesOf(folder: string): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const found = new Map<string, string>();
+  for (const file of files) {
+    const content = await readFile(file, 'latin1').catch(() => undefined);
+    if (content !== undefined) found.set(file.slice(folder.length + 1), content);
+  }
+  return found;
+}
+
+async function objectsOf(store: BlobStore): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for await (const { key } of store.list('')) found.set(key, Buffer.from(await store.get(key)).toString('latin1'));
+  return found;
+}

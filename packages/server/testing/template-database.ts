@@ -1,0 +1,37 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { databaseFunctions, jobDefinitions } from '../modules/declarations.ts';
+import { startEmbeddedPostgres } from '../platform/database/embedded-postgres.ts';
+import { prepareDatabase } from '../platform/database/migrate.ts';
+import { createLogger } from '../platform/log.ts';
+import { prepareQueue } from '../platform/queue.ts';
+
+export interface TemplateDatabase {
+  /** Owner's connection to a migrated, empty database: the template every test database is copied from. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A real PostgreSQL of its own, which is gone afterwards. */
+export async function startTemplateDatabase(): Promise<TemplateDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
+  // Open to the user the server drops to, so that the database lies in here and goes with it.
+  await chmod(folder, 0o755);
+  const log = createLogger('warn');
+  const server = await startEmbeddedPostgres({ folder, log, unsafeFast: true });
+  await prepareDatabase({
+    ownerUrl: server.url,
+    appPassword: 'template',
+    log,
+    functions: databaseFunctions,
+    afterTables: (url) => prepareQueue(url, jobDefinitions),
+  });
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
