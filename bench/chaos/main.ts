@@ -40,6 +40,11 @@ const registry: Record<string, () => Promise<boolean>> = {
       kills: Number(values.kills),
       instants: Number(values.instants),
     }),
+  storage: async () =>
+    (await import('./storage.ts')).chaosStorage({
+      runs: Number(values.runs ?? 20),
+      documents: Math.min(2000, Number(values.documents)),
+    }),
   model: async () =>
     (await import('./model.ts')).chaosModel({
       runs: Number(values.runs ?? 500),

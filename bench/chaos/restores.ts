@@ -1,56 +1,95 @@
 import { createHash } from 'node:crypto';
 import { connectFirestore, documentContent, everything, readRecords, wholeDatabase } from '@holdfast/engine';
+import { fillFast } from '@holdfast/sandbox';
 import { createWorld, database, Killer, pause, type World } from './world.ts';
 
+const resumesMax = 8;
+
 /**
- * Restores of a wiped database while workers are killed, and every second time the database goes away for longer than
- * anyone is patient: what then fails is resumed. Each must end with the very documents of the backup.
+ * Restores over a database that holds something else, while workers are killed, and each of them undone in the end. By turns
+ * the restore is left alone; the database goes away for longer than anyone is patient, and what then fails is resumed; or
+ * somebody gives up in the middle. A restore must end with the very documents of the backup, an undo with those before it.
  */
 export async function chaosRestores(options: { runs: number; documents: number }): Promise<boolean> {
   const environment = { JOB_ATTEMPTS: '1', SOURCE_RETRY_ATTEMPTS: '2' };
   const world = await createWorld({ documents: options.documents, workers: 2, environment });
   const killer = new Killer(world.cluster, { least: 500, most: 8000 });
-  let wrong = 0;
-  let resumed = 0;
+  const counts = { wrong: 0, resumed: 0, cancelled: 0 };
   try {
-    const before = await fingerprint(world);
+    const wanted = await fingerprint(world);
     const { client, projectId } = world;
     await client.updateProject({ params: { projectId }, body: { settings: { writeRampUp: false } } });
     const started = await client.createBackup({ body: { projectId } });
     const backup = await until(() => client.getBackup({ params: { backupId: started.id } }));
     if (backup.status !== 'completed') throw new Error(`the backup ${backup.status}: ${backup.error?.message}`);
     for (let run = 1; run <= options.runs; run++) {
-      world.firestore.control.clear(database);
+      fillOtherwise(world, options.documents, run);
+      const former = await fingerprint(world);
       killer.start();
-      const outage = run % 2 === 0 ? refuseWritesSoon(world) : undefined;
-      const { id } = await client.startRestore({ body: { backupId: backup.id, options: { safetyBackup: false } } });
-      let restore = await until(() => client.getRestore({ params: { restoreJobId: id } }));
-      for (let tries = 0; restore.status !== 'completed' && restore.error?.retryable && tries < 5; tries++) {
-        clearTimeout(outage);
-        world.firestore.control.clearFaults();
-        resumed++;
-        await client.resumeRestore({ params: { restoreJobId: id } });
-        restore = await until(() => client.getRestore({ params: { restoreJobId: id } }));
-      }
-      clearTimeout(outage);
-      world.firestore.control.clearFaults();
+      const isGivenUp = run % 3 === 0;
+      const outage = run % 3 === 2 ? refuseWritesSoon(world) : undefined;
+      const { id } = await client.startRestore({ body: { backupId: backup.id, options: { deleteExtra: true } } });
+      const restore = isGivenUp ? await giveUp(world, id) : await untilCompleted(world, id, counts, outage);
+      if (restore.status === 'cancelled') counts.cancelled++;
+      const isRestored = isGivenUp || (restore.status === 'completed' && (await fingerprint(world)) === wanted);
+      const undo = await client.undoRestore({ params: { restoreJobId: id }, body: {} });
+      const undone = await untilCompleted(world, undo.id, counts);
       await killer.stop();
-      const isEqual = restore.status === 'completed' && (await fingerprint(world)) === before;
-      if (!isEqual) wrong++;
+      const isUndone = undone.status === 'completed' && (await fingerprint(world)) === former;
+      if (!isRestored || !isUndone) counts.wrong++;
       console.log(
-        `run ${run}: ${restore.status}, ${isEqual ? 'equal' : `NOT EQUAL ${restore.error?.message ?? ''}`}, ${restore.duration} s, ${killer.kills} kills so far`,
+        `run ${run}: ${restore.status} with ${restore.documentsRestored} documents, ${isRestored ? 'as promised' : `NOT EQUAL ${restore.error?.message ?? ''}`}; undone: ${isUndone ? 'equal' : `NOT EQUAL ${undone.status} ${undone.error?.message ?? ''}`}, ${undone.conflicts} conflicts; ${killer.kills} kills so far`,
       );
     }
-    console.log(JSON.stringify({ name: 'chaos restores', runs: options.runs, kills: killer.kills, resumed, wrong }));
-    return wrong === 0 && (options.runs < 2 || resumed > 0);
+    const { kills } = killer;
+    console.log(JSON.stringify({ name: 'chaos restores', runs: options.runs, kills, ...counts }));
+    return counts.wrong === 0 && (options.runs < 2 || counts.resumed > 0);
   } finally {
     await killer.stop();
     await world.close();
   }
 }
 
+/** Half of the documents are others than the backup's, and some are in no backup. */
+function fillOtherwise({ firestore }: World, documents: number, seed: number): void {
+  firestore.control.clear(database);
+  const there = firestore.control.database(database);
+  fillFast(there, { collection: 'items', documents: Math.ceil(documents / 2), seed: seed + 100 });
+  fillFast(there, { collection: 'extra', documents: Math.ceil(documents / 10), seed });
+}
+
+/** To the end, resumed as often as it takes. */
+async function untilCompleted(world: World, id: string, counts: { resumed: number }, outage?: NodeJS.Timeout) {
+  const { client, firestore } = world;
+  const read = () => client.getRestore({ params: { restoreJobId: id } });
+  let restore = await until(read);
+  for (let tries = 0; restore.status !== 'completed' && restore.error?.retryable && tries < resumesMax; tries++) {
+    clearTimeout(outage);
+    firestore.control.clearFaults();
+    counts.resumed++;
+    await client.resumeRestore({ params: { restoreJobId: id } });
+    restore = await until(read);
+  }
+  clearTimeout(outage);
+  firestore.control.clearFaults();
+  return restore;
+}
+
+/** Cancelled while it writes, by whoever holds it at that moment, or while nobody does. */
+async function giveUp({ client }: World, id: string) {
+  const read = () => client.getRestore({ params: { restoreJobId: id } });
+  for (;;) {
+    const { documentsRestored, status } = await read();
+    if (documentsRestored > 0 || (status !== 'pending' && status !== 'running')) break;
+    await pause(100);
+  }
+  await pause(Math.random() * 3000);
+  await client.cancelRestore({ params: { restoreJobId: id } }).catch(() => undefined);
+  return until(read);
+}
+
 function refuseWritesSoon({ firestore }: World): NodeJS.Timeout {
-  const refuse = () => firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE' });
+  const refuse = () => firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
   return setTimeout(refuse, 500 + Math.random() * 3000);
 }
 

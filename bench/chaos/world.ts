@@ -35,6 +35,8 @@ export async function createWorld(options: {
   /** Of the first process, which answers calls. */
   roles?: string;
   environment?: Record<string, string>;
+  /** What time the bucket thinks it is. */
+  s3Now?: () => number;
 }): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-chaos-'));
   // Open to the user the server drops to, so that the database lies in here and goes with it.
@@ -45,7 +47,7 @@ export async function createWorld(options: {
     unsafeFast: true,
   });
   const firestore = await startFirestoreSandbox();
-  const s3 = await startS3Sandbox({ buckets: ['chaos'] });
+  const s3 = await startS3Sandbox({ buckets: ['chaos'], ...(options.s3Now ? { now: options.s3Now } : {}) });
   fillFast(firestore.control.database(database), { collection: 'items', documents: options.documents });
   const cluster = new Cluster({
     databaseUrl: postgres.url,

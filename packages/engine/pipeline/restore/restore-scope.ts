@@ -1,6 +1,7 @@
 import type { Scope } from '../../ports/document-source.ts';
 import { documentsScope } from '../../ports/document-source.ts';
 import { EngineError } from '../../ports/errors.ts';
+import { scopeContains } from '../../ports/scope.ts';
 
 /** What somebody asks to be restored; what is absent means all that the backup has. */
 export interface AskedScope {
@@ -44,14 +45,9 @@ function requireCovered(backup: Scope, collections: readonly string[]): void {
     throw wider('collections', `the backup does not cover ${outside}, so nothing may be deleted there`);
 }
 
-/** Whether a backup of this scope knows everything that the collection held. */
+/** Whether a backup of this scope knows everything that the collection held. Names may be patterns on both sides. */
 function coversCollection(backup: Scope, collection: string): boolean {
-  if (backup.documents !== undefined) return false;
-  if (backup.excludeCollections.some((hole) => collection === hole || collection.startsWith(`${hole}/`))) return false;
-  if (backup.collections === 'all') return true;
-  return backup.collections.some(
-    (listed) => listed === collection || (backup.includeSubcollections && collection.startsWith(`${listed}/`)),
-  );
+  return backup.documents === undefined && scopeContains(backup, `${collection}/x`);
 }
 
 function isBelowAny(path: string, collections: readonly string[]): boolean {

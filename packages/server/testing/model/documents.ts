@@ -36,6 +36,17 @@ export const parts: readonly Part[] = [
   { excludeCollections: ['users/*/logs', 'orders'] },
 ];
 
+/**
+ * What can be asked of a Firestore that does not sort numeric ids before all others, as production does: the bounds of a
+ * collection with everything below it rest on that.
+ */
+export const plainParts: readonly Part[] = [
+  {},
+  {},
+  { collections: ['users'], includeSubcollections: false },
+  { collections: ['users', 'orders'], includeSubcollections: false },
+];
+
 /** The names of the collections on the way to a document: `users/1/orders/1` lies in `users` and in `users/1/orders`. */
 function collectionsAbove(path: string): string[] {
   const segments = path.split('/');

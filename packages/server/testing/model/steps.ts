@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type BackUpStep, backUp, type HoldStep, hold, type RemoveStep, remove } from './backup-steps.ts';
-import { parts, paths } from './documents.ts';
+import { type Part, parts, paths, plainParts } from './documents.ts';
 import type { Edit } from './live-database.ts';
 import type { Model } from './model.ts';
 import { type RestoreStep, type ResumeStep, restore, resume, type UndoStep, undo } from './restore-steps.ts';
@@ -92,18 +92,20 @@ const destination = fc.constantFrom(0, 1, 2);
 const rarely = fc.constantFrom(false, false, false, false, true);
 const days = fc.constantFrom(0, 0, 2, 9, 40);
 
-const backingUp = fc.record({
-  do: fc.constant('back up' as const),
-  type: fc.constantFrom('full' as const, 'incremental' as const, 'incremental' as const, 'synthetic' as const),
-  project,
-  part: fc.constantFrom(...parts),
-  destinations: fc.array(destination, { maxLength: 2 }),
-  retentionDays: fc.constantFrom(null, null, 1, 8),
-  isCancelled: rarely,
-});
+const backingUpOf = (known: readonly Part[]) =>
+  fc.record({
+    do: fc.constant('back up' as const),
+    type: fc.constantFrom('full' as const, 'incremental' as const, 'incremental' as const, 'synthetic' as const),
+    project,
+    part: fc.constantFrom(...known),
+    destinations: fc.array(destination, { maxLength: 2 }),
+    retentionDays: fc.constantFrom(null, null, 1, 8),
+    isCancelled: rarely,
+  });
 
-/** Without a sandbox nothing can be made to misbehave. */
+/** Without a sandbox nothing can be made to misbehave, and less can be asked for. */
 function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
+  const known = canMisbehave ? parts : plainParts;
   const trouble: fc.Arbitrary<Trouble> = canMisbehave
     ? fc.oneof(
         { arbitrary: fc.constant<Trouble>('none'), weight: 4 },
@@ -112,8 +114,8 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
     : fc.constant('none');
   const asked = fc.oneof(
     fc.constantFrom(
-      ...parts.filter(({ excludeCollections }) => !excludeCollections),
-      { includeSubcollections: true },
+      ...known.filter(({ excludeCollections }) => !excludeCollections),
+      { includeSubcollections: canMisbehave },
       { includeSubcollections: false },
     ),
     fc.record({ documents: fc.uniqueArray(path, { minLength: 1, maxLength: 3 }) }),
@@ -132,7 +134,7 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
   });
   return fc.oneof(
     { weight: 5, arbitrary: fc.record({ do: fc.constant('edit' as const), project, edits }) },
-    { weight: 5, arbitrary: backingUp },
+    { weight: 5, arbitrary: backingUpOf(known) },
     { weight: 5, arbitrary: restoring },
     {
       weight: 3,
@@ -183,7 +185,9 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
 /** Something to begin with, then anything. */
 export function historyOf(canMisbehave: boolean): fc.Arbitrary<Step[]> {
   const first = fc.record({ do: fc.constant('edit' as const), project: fc.constant(0), edits });
-  const second = backingUp.map((step): Step => ({ ...step, type: 'full', project: 0, isCancelled: false }));
+  const second = backingUpOf(canMisbehave ? parts : plainParts).map(
+    (step): Step => ({ ...step, type: 'full', project: 0, isCancelled: false }),
+  );
   return fc
     .tuple(first, second, fc.array(stepOf(canMisbehave), { minLength: 4, maxLength: 14 }))
     .map(([one, two, rest]) => [one, two, ...rest]);

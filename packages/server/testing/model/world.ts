@@ -190,6 +190,10 @@ async function filesOf(folder: string): Promise<Map<string, string>> {
 
 async function objectsOf(store: BlobStore): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for await (const { key } of store.list('')) found.set(key, Buffer.from(await store.get(key)).toString('latin1'));
+  for await (const { key } of store.list('')) {
+    // Others may just be removing it.
+    const content = await store.get(key).catch(() => undefined);
+    if (content) found.set(key, Buffer.from(content).toString('latin1'));
+  }
   return found;
 }
