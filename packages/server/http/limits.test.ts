@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { foundOrganization, signUp, type TestPerson } from '../testing/people.ts';
+import { foundOrganization, join, signUp, type TestPerson } from '../testing/people.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 let app: TestApp;
@@ -89,6 +89,37 @@ test('an organization has sixteen streams at a time, another organization its ow
   expect((await exported(await foundOrganization(app, ada))).status).toBe(200);
   for (const socket of sockets) socket.destroy();
   await expect.poll(async () => (await exported(organizationId)).status).toBe(200);
+});
+
+test('an organization has a rate of its own, whichever of its people and keys call', async () => {
+  const limited = await startTestApp({ RATE_LIMIT_PER_MINUTE: '20' });
+  const owner = await signUp(limited, 'owner@example.com');
+  const helper = await signUp(limited, 'helper@example.com');
+  const id = await foundOrganization(limited, owner);
+  await join(limited, id, helper, 'viewer');
+  const list = (token: string) => limited.request('GET', '/api/v1/backups', { token, organizationId: id });
+  const answers = [];
+  for (let count = 0; count < 12; count += 1) answers.push(await list(owner.token), await list(helper.token));
+  expect(counted(answers)).toEqual({ 200: 20, 429: 4 });
+  const { headers } = answers.at(-1) as (typeof answers)[number];
+  expect(headers.get('ratelimit-policy')).toBe('"default";q=20;w=60');
+  expect(headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await limited.request('GET', '/api/v1/auth/me', { token: helper.token })).status).toBe(200);
+  await limited.close();
+});
+
+test('streams are counted in all organizations together too', async () => {
+  const narrow = await startTestApp({}, { streamLimits: { totalMax: 1 } });
+  const person = await signUp(narrow, 'person@example.com');
+  const [first, second] = [await foundOrganization(narrow, person), await foundOrganization(narrow, person)];
+  await writeManyAuditRows(narrow, first);
+  const socket = await openUnreadStream(narrow, person.token, first);
+  const exported = () => narrow.request('GET', exportPath, { token: person.token, organizationId: second });
+  expect((await exported()).status).toBe(429);
+  socket.destroy();
+  await expect.poll(async () => (await exported()).status).toBe(200);
+  await narrow.close();
 });
 
 test('a stream that nobody reads is ended', async () => {
