@@ -91,20 +91,20 @@ test('commands that a sentence names exist, with their options', async () => {
   expect(wrong).toEqual([]);
 });
 
-/** The first word or option that the command line does not know. */
+/** The first word or option that the command line does not know; `…` stands for any command of a group. */
 function faultOf(program: Command, words: readonly string[]): string | undefined {
   let command = program;
   for (const word of words) {
     const nested = command.commands.find((candidate) => candidate.name() === word);
+    const known = words.includes('…') ? [command, ...command.commands] : [command];
     if (nested !== undefined) command = nested;
-    else if (
-      word.startsWith('--') &&
-      !command.options.some(({ long }) => long === word) &&
-      word !== '--help' &&
-      word !== '--version'
-    )
+    else if (word.startsWith('--') && !known.some((candidate) => hasOption(candidate, word)))
       return `no option ${word}`;
     else if (command === program && /^[a-z]/.test(word)) return `no command ${word}`;
   }
   return undefined;
+}
+
+function hasOption({ options }: Command, word: string): boolean {
+  return word === '--help' || word === '--version' || options.some(({ long }) => long === word);
 }
