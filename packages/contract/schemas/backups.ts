@@ -14,7 +14,6 @@ import {
   milliseconds,
   pageQuery,
   percent,
-  planned,
   rangeEnd,
   rangeStart,
   reference,
@@ -281,7 +280,7 @@ export const listBackupDocumentsQuery = pageQuery.extend({
 
 /** Beside the page: a search is bounded in time, and goes on with the cursor even where it found nothing. */
 export const documentsScanned = z.object({
-  scanned: planned(count()).describe('How many documents this page has looked at.'),
+  scanned: count().optional().describe('Of a search: how many documents this page has looked at.'),
 });
 
 export const diffBackupQuery = pageQuery.extend({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, firestoreName, firestoreTime, planned } from './primitives.ts';
+import { count, firestoreName, firestoreTime } from './primitives.ts';
 
 /** Firestore's own names and values, as they appear in requests and answers. */
 
@@ -156,7 +156,7 @@ export interface CollectionNode {
   id: string;
   path: string;
   documentCount: number;
-  sampled?: boolean | undefined;
+  sampled: boolean;
   collections: CollectionNode[];
 }
 
@@ -166,7 +166,9 @@ export const collectionNode: z.ZodType<CollectionNode, CollectionNode> = z
     id: firestoreName({ max: 1500 }),
     path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
     documentCount: count(),
-    sampled: planned(z.boolean()).describe('Whether the tree below was found by looking at some documents only.'),
+    sampled: z
+      .boolean()
+      .describe('Only some documents were looked at: the count is a share, or a rare collection below may be missing.'),
     get collections() {
       return z.array(collectionNode).max(1000).describe('Collections below its documents.');
     },

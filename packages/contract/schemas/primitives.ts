@@ -175,8 +175,5 @@ export const pagination = z
   .meta({ id: 'Pagination', description: 'Where the list goes on.' });
 export type Pagination = z.infer<typeof pagination>;
 
-/** A field of an answer that its module does not fill yet. Drop the word when it does. */
-export const planned = <S extends z.ZodType>(schema: S) => schema.optional();
-
 /** A path parameter. */
 export const pathId = reference;

@@ -20,6 +20,7 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 }
 
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  reply.request.problemCode = problem.code;
   if (problem.code === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(errorDefinition(problem.code).status)

@@ -1,4 +1,4 @@
-import type { Operation } from '@holdfast/contract';
+import type { ErrorCode, Operation } from '@holdfast/contract';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { Ids } from '../platform/ids.ts';
@@ -18,6 +18,8 @@ declare module 'fastify' {
     organization: OrganizationAccess | null;
     /** An organization that exists, asked for by a known person who does not belong to it. */
     foreignOrganizationId: string | null;
+    /** Why the call was not carried out. */
+    problemCode: ErrorCode | null;
   }
 }
 

@@ -122,6 +122,25 @@ describe('ETag and If-Match', () => {
   });
 });
 
+test('every call that is refused or fails is a line of the log at info, with its request id and its code', async () => {
+  const refusals: [string, string, object, string][] = [
+    ['GET', '/api/v1/projects', {}, 'UNAUTHORIZED'],
+    ['GET', '/api/v1/projects/prj_none', as, 'PROJECT_NOT_FOUND'],
+    ['POST', '/api/v1/webhooks', { ...as, body: {} }, 'VALIDATION_ERROR'],
+    ['GET', '/api/v1/nowhere', as, 'NOT_FOUND'],
+  ];
+  for (const [method, path, options, code] of refusals) {
+    const answer = await app.request(method, path, options);
+    expect(answer.body.error.code).toBe(code);
+    const lines = app
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes(answer.headers.get('x-request-id') as string));
+    const told = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 30);
+    expect(told, path).toMatchObject({ method, code, status: answer.status });
+  }
+});
+
 describe('pages', () => {
   test('no row is skipped or repeated while others are inserted, and a cursor is bound to its filters', async () => {
     const person = await signUp(app, 'pages@example.com');

@@ -45,6 +45,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   app.decorateRequest('principal', null);
   app.decorateRequest('organization', null);
   app.decorateRequest('foreignOrganizationId', null);
+  app.decorateRequest('problemCode', null);
   await app.register(fastifyCookie);
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));
@@ -81,10 +82,11 @@ function report(request: FastifyRequest, reply: FastifyReply, options: HttpOptio
   const durationMs = reply.elapsedTime;
   const route = request.routeOptions.url ?? 'unmatched';
   options.metrics.observeRequest(request.method, route, reply.statusCode, durationMs);
-  request.log.debug(
-    { method: request.method, route, status: reply.statusCode, durationMs: Math.round(durationMs) },
-    'request',
-  );
+  const { method, problemCode: code } = request;
+  const line = { method, route, status: reply.statusCode, durationMs: Math.round(durationMs) };
+  // Whoever was refused asks for the reason with the request id, so it is found whatever is logged of good calls.
+  if (code === null) request.log.debug(line, 'request');
+  else request.log.info({ ...line, code, ip: request.ip }, 'a request was refused or failed');
 }
 
 /** JSON in UTF-8 and nothing else; an empty body counts as none. */

@@ -1,5 +1,6 @@
 export type { ServiceAccountKey } from '../../google/assertion.ts';
 export { documentContent } from './apply/document-content.ts';
+export { rampedSeconds } from './apply/governor.ts';
 export { FirestoreTarget } from './apply/target.ts';
 export { FirestoreAuthUsers } from './auth/auth-users.ts';
 export { isRedacted } from './auth/redaction.ts';
@@ -13,7 +14,7 @@ export {
   type GoogleEndpoints,
 } from './connect.ts';
 export type { DatabaseInfo, ProbeResult } from './database-info.ts';
-export type { CollectionNode } from './scan/collection-tree.ts';
+export type { CollectionCount } from './scan/collection-tree.ts';
 export { FirestoreSource } from './source.ts';
 export {
   type Credentials,

@@ -49,7 +49,7 @@ export async function dryRunBackup(
         estimatedReads,
         estimatedCost: readCost(estimatedReads),
         currency: 'USD',
-        estimatedDurationSeconds: readSeconds(estimatedReads),
+        estimatedDurationSeconds: readSeconds(estimatedReads, project.readRateLimit),
       };
     } finally {
       await firestore.close();
@@ -96,7 +96,7 @@ async function dryRunMerge(
       estimatedReads: 0,
       estimatedCost: 0,
       currency: 'USD',
-      estimatedDurationSeconds: readSeconds(counts.documents),
+      estimatedDurationSeconds: readSeconds(counts.documents, null),
     };
   } catch (error) {
     throw toProblem(error);

@@ -1,4 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
+import { rampedSeconds } from '@holdfast/engine';
 
 /** List prices in USD per operation, for a multi-region database: the dearer case, so that nobody is surprised upwards. */
 const pricePerRead = 0.06 / 100_000;
@@ -19,19 +20,25 @@ export type CostEstimate = DataOf<Operations['estimateProjectCost']>;
 export interface CostBasis {
   documentCount: number;
   bytesPerDocument: number;
+  /** As the project has it; null: as fast as it goes. */
+  readRateLimit: number | null;
+  writeRampUp: boolean;
 }
 
 /** What jobs would take. Every scanned document is one read, also when only its name is asked for. */
-export function estimateCost({ documentCount, bytesPerDocument }: CostBasis): CostEstimate {
+export function estimateCost({ documentCount, bytesPerDocument, ...pace }: CostBasis): CostEstimate {
   const bytes = Math.ceil(documentCount * bytesPerDocument);
   const changed = Math.ceil(documentCount * changedShare);
   const reads = documentCount + aggregationReads(documentCount);
   return {
     documentCount,
     currency: 'USD',
-    full: job({ reads, writes: 0, deletes: 0, bytes }),
-    incremental: job({ reads: reads + changed, writes: 0, deletes: 0, bytes: Math.ceil(changed * bytesPerDocument) }),
-    restore: job({ reads: 0, writes: documentCount, deletes: 0, bytes }),
+    full: job({ reads, writes: 0, deletes: 0, bytes }, pace),
+    incremental: job(
+      { reads: reads + changed, writes: 0, deletes: 0, bytes: Math.ceil(changed * bytesPerDocument) },
+      pace,
+    ),
+    restore: job({ reads: 0, writes: documentCount, deletes: 0, bytes }, pace),
   };
 }
 
@@ -43,16 +50,24 @@ export function readCost(reads: number): number {
   return money(reads * pricePerRead);
 }
 
-export function readSeconds(reads: number): number {
-  return Math.ceil(reads / readsPerSecond);
+export function readSeconds(reads: number, readRateLimit: number | null): number {
+  return Math.ceil(reads / Math.min(readsPerSecond, readRateLimit ?? readsPerSecond));
 }
 
-function job(work: { reads: number; writes: number; deletes: number; bytes: number }): CostEstimate['full'] {
+/** Firestore wants writes to begin slowly; a restore keeps to that unless the project says otherwise. */
+function writeSeconds(writes: number, rampUp: boolean): number {
+  return Math.ceil(rampUp ? rampedSeconds(writes, writesPerSecond) : writes / writesPerSecond);
+}
+
+function job(
+  work: { reads: number; writes: number; deletes: number; bytes: number },
+  { readRateLimit, writeRampUp }: Pick<CostBasis, 'readRateLimit' | 'writeRampUp'>,
+): CostEstimate['full'] {
   const cost = money(work.reads * pricePerRead + work.writes * pricePerWrite + work.deletes * pricePerDelete);
   return {
     ...work,
     cost,
-    durationSeconds: Math.ceil(work.reads / readsPerSecond + (work.writes + work.deletes) / writesPerSecond),
+    durationSeconds: readSeconds(work.reads, readRateLimit) + writeSeconds(work.writes + work.deletes, writeRampUp),
   };
 }
 

@@ -4,7 +4,8 @@ import { pageOf } from '../../platform/cursor.ts';
 import { toProblem } from '../job-error.ts';
 import { changeProject, deleteProject } from './change-project.ts';
 import { listGoogleProjects } from './connection/google-projects.ts';
-import { type CollectionView, readCollections } from './connection/live-collections.ts';
+import { countDocuments, readCollections } from './connection/live-collections.ts';
+import type { CollectionView } from './connection/nest-collections.ts';
 import { reconnectProject } from './connection/reconnect-project.ts';
 import type { ProjectsContext } from './context.ts';
 import { documentBytesGuess, estimateCost } from './cost-estimate.ts';
@@ -111,13 +112,15 @@ export function projectHandlers(context: ProjectsContext): Handlers {
         row: await projectStore.get(transaction, organization.id, params.projectId),
         bytesPerDocument: await context.dependents.bytesPerDocument(transaction, organization.id, params.projectId),
       }));
-      const tree = await readCollections(context.sources, row, signal);
-      const documentCount = tree.reduce((sum, node) => sum + countOf(node), 0);
-      return { data: estimateCost({ documentCount, bytesPerDocument: bytesPerDocument ?? documentBytesGuess }) };
+      const documentCount = await countDocuments(context.sources, row, signal);
+      const { readRateLimit, writeRampUp } = row;
+      const basis = {
+        documentCount,
+        bytesPerDocument: bytesPerDocument ?? documentBytesGuess,
+        readRateLimit,
+        writeRampUp,
+      };
+      return { data: estimateCost(basis) };
     },
   };
-}
-
-function countOf(node: CollectionView): number {
-  return node.collections.reduce((sum, child) => sum + countOf(child), node.documentCount);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Governor } from './governor.ts';
+import { Governor, rampedSeconds } from './governor.ts';
 
 const minuteMs = 60_000;
 
@@ -66,5 +66,12 @@ describe('the pace of writing', () => {
     });
     await new Promise((resolve) => setImmediate(resolve));
     expect(entered).toBe(false);
+  });
+
+  test('how long writes take follows from the ramp', () => {
+    expect(rampedSeconds(100_000, 5000)).toBe(200);
+    // 500, 750 and 1125 a second for five minutes each, the rest at 1687.5.
+    expect(rampedSeconds(1_000_000, 5000)).toBeCloseTo(900 + 287_500 / 1687.5, 6);
+    expect(rampedSeconds(1000, 100)).toBe(10);
   });
 });

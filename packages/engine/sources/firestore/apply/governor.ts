@@ -13,6 +13,17 @@ const backOff = 0.6;
 /** Push-back comes in volleys; one volley counts once. */
 const backOffIntervalMs = 250;
 
+/** How long so many writes take under the ramp, when the database could take `perSecondMax`. */
+export function rampedSeconds(writes: number, perSecondMax: number): number {
+  const stepSeconds = rampStepMs / 1000;
+  let left = writes;
+  for (let step = 0; ; step++) {
+    const perSecond = Math.min(perSecondMax, rampStartPerSecond * rampFactor ** step);
+    if (perSecond === perSecondMax || left <= perSecond * stepSeconds) return step * stepSeconds + left / perSecond;
+    left -= perSecond * stepSeconds;
+  }
+}
+
 export class Governor {
   readonly #now: () => number;
   readonly #startedMs: number;

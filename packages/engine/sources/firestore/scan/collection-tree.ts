@@ -1,5 +1,6 @@
 /** The collections of a database for people to look at and choose from. */
 
+import { collectionShape } from '../../../format/collection-counter.ts';
 import { everything, type PathRange, type ReadOptions, type Scope } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -7,65 +8,117 @@ import { intersect, subtreeOf } from '../names.ts';
 import { readFailure } from '../read-failure.ts';
 import { listCollectionIds } from './collections.ts';
 import { countQuery, countRange } from './count.ts';
-import { collectionIdsOnPath, partitionCutsIfOffered, samplePaths } from './discovery.ts';
+import { partitionCutsIfOffered, samplePaths } from './discovery.ts';
 import { structuredQuery } from './query.ts';
+import { eachPath } from './records.ts';
+import { scanRange } from './scan.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
-export interface CollectionNode {
-  /** Path of a root collection, for example `users`. */
+/** One collection, or all of one name below the documents of another: the events of all orders of all customers. */
+export interface CollectionCount {
   readonly path: string;
-  /** Documents of the collection itself, exact. */
   readonly documentCount: number;
-  /** The same and all that lies below its documents, exact. */
-  readonly totalCount: number;
-  /** Collection ids below its documents. Found by looking below some of them; each count is exact. */
-  readonly subcollections: readonly { readonly id: string; readonly documentCount: number }[];
+  /** True where only some documents were looked at: counts are shares, and a rare collection may be missing. */
+  readonly isSampled: boolean;
 }
 
 const samples = 10;
 const collectionsAtOnce = 4;
+/** Up to this many names are read, one read each, where counting alone cannot tell two collections apart. */
+const namesMax = 20_000;
 
-export async function collectionTree(client: FirestoreClient, options: ReadOptions): Promise<CollectionNode[]> {
+/** Every level, with a collection before those below it. */
+export async function collectionTree(client: FirestoreClient, options: ReadOptions): Promise<CollectionCount[]> {
   try {
     const roots: string[] = [];
     for await (const path of listCollectionIds(client, '', options)) roots.push(path);
-    return await mapLimited(roots, collectionsAtOnce, (path) => describe(client, path, options));
+    const trees = await mapLimited(roots, collectionsAtOnce, (path) => treeBelow(client, path, options));
+    return trees.flat();
   } catch (error) {
     throw await readFailure(client, error, options);
   }
 }
 
-async function describe(client: FirestoreClient, path: string, options: ReadOptions): Promise<CollectionNode> {
+/**
+ * Aggregations count a collection's name anywhere below the root, so they are exact where a name stands in one place only.
+ * What they add up to tells whether the sampled names have shown everything there is.
+ */
+async function treeBelow(client: FirestoreClient, path: string, options: ReadOptions): Promise<CollectionCount[]> {
   const own: Scope = { collections: [path], includeSubcollections: false, excludeCollections: [] };
   const whole: Scope = { ...own, includeSubcollections: true };
   const [documentCount, totalCount] = await Promise.all([
     countRange(client, everything, { ...options, scope: own }),
     countRange(client, everything, { ...options, scope: whole }),
   ]);
-  const [part] = queryPartsOf(whole, everything);
-  const ids = totalCount > documentCount ? await idsBelow(client, path, part!, options) : [];
-  const subcollections = await Promise.all(
-    ids.map(async (id) => ({ id, documentCount: await countGroupWithin(client, id, part!, options) })),
-  );
-  return { path, documentCount, totalCount, subcollections };
+  const root = { path, documentCount, isSampled: false };
+  if (totalCount === documentCount) return [root];
+  const part = queryPartsOf(whole, everything)[0] as QueryPart;
+  const sampled = await sampleShapes(client, path, part, options);
+  const counted = await countShapes(client, sampled, part, root, options);
+  const isWhole = counted.reduce((sum, shape) => sum + shape.documentCount, documentCount) === totalCount;
+  if (isWhole && counted.every(({ isSampled }) => !isSampled)) return [root, ...counted];
+  if (totalCount <= namesMax) return await readShapes(client, whole, root, options);
+  return [{ ...root, isSampled: true }, ...counted];
 }
 
-async function idsBelow(
+/** How often each shape occurs among some names. */
+async function sampleShapes(
   client: FirestoreClient,
   path: string,
   part: QueryPart,
   options: ReadOptions,
-): Promise<string[]> {
-  const ids = new Set<string>();
+): Promise<Map<string, number>> {
+  const shapes = new Map<string, number>();
   const within: PathRange = subtreeOf(path);
   const cuts = await partitionCutsIfOffered(client, path, samples, options);
   const inside = cuts.filter((cut) => intersect({ start: cut, end: null }, within) !== undefined);
   for (const from of [undefined, ...inside]) {
     const names = await samplePaths(client, part, from === undefined ? options : { ...options, from });
-    // The first id on each path is the root collection itself.
-    for (const name of names) for (const id of collectionIdsOnPath(name).slice(1)) ids.add(id);
+    for (const name of names) {
+      const shape = collectionShape(name);
+      if (shape !== path) shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
+    }
   }
-  return [...ids].sort();
+  return shapes;
+}
+
+async function countShapes(
+  client: FirestoreClient,
+  sampled: ReadonlyMap<string, number>,
+  part: QueryPart,
+  root: CollectionCount,
+  options: ReadOptions,
+): Promise<CollectionCount[]> {
+  const byId = Map.groupBy(sampled.keys(), (shape) => shape.slice(shape.lastIndexOf('/') + 1));
+  const groups = await mapLimited([...byId], collectionsAtOnce, async ([id, shapes]) => {
+    const within = await countGroupWithin(client, id, part, options);
+    const documentCount = within - (id === root.path ? root.documentCount : 0);
+    if (shapes.length === 1) return [{ path: shapes[0] as string, documentCount, isSampled: false }];
+    const seen = shapes.reduce((sum, shape) => sum + (sampled.get(shape) ?? 0), 0);
+    return shapes.map((path) => ({
+      path,
+      documentCount: Math.round((documentCount * (sampled.get(path) ?? 0)) / seen),
+      isSampled: true,
+    }));
+  });
+  return groups.flat().toSorted((left, right) => (left.path < right.path ? -1 : 1));
+}
+
+/** By the names of all documents below the root collection. */
+async function readShapes(
+  client: FirestoreClient,
+  scope: Scope,
+  root: CollectionCount,
+  options: ReadOptions,
+): Promise<CollectionCount[]> {
+  const counts = new Map<string, number>([[root.path, 0]]);
+  for await (const batch of scanRange(client, everything, { ...options, scope, namesOnly: true }))
+    for (const path of eachPath(batch)) {
+      const shape = collectionShape(path);
+      counts.set(shape, (counts.get(shape) ?? 0) + 1);
+    }
+  const shapes = [...counts].map(([path, documentCount]) => ({ path, documentCount, isSampled: false }));
+  return shapes.toSorted((left, right) => (left.path < right.path ? -1 : 1));
 }
 
 function countGroupWithin(

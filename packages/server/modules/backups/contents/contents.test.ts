@@ -35,17 +35,12 @@ describe('what is in a backup', () => {
     await bench.firestore.doc('ghosts/none/deep/1/deeper/2').set({ n: 1 });
     const id = await bench.backUp();
     const answer = await ask(`/backups/${id}/collections`);
-    const deeper = { id: 'deeper', path: 'ghosts/*/deep/*/deeper', documentCount: 1, collections: [] };
-    const deep = { id: 'deep', path: 'ghosts/*/deep', documentCount: 0, collections: [deeper] };
-    expect(answer.body.data).toEqual([
-      { id: 'ghosts', path: 'ghosts', documentCount: 0, collections: [deep] },
-      {
-        id: 'users',
-        path: 'users',
-        documentCount: 1,
-        collections: [{ id: 'orders', path: 'users/*/orders', documentCount: 2, collections: [] }],
-      },
-    ]);
+    const node = (path: string, documentCount: number, collections: object[] = []) => {
+      const id = path.slice(path.lastIndexOf('/') + 1);
+      return { id, path, documentCount, sampled: false, collections };
+    };
+    const deep = node('ghosts/*/deep', 0, [node('ghosts/*/deep/*/deeper', 1)]);
+    expect(answer.body.data).toEqual([node('ghosts', 0, [deep]), node('users', 1, [node('users/*/orders', 2)])]);
     const { rows, pages } = await allPages(`/backups/${id}/collections?limit=1`);
     expect([rows.map(({ path }) => path), pages]).toEqual([['ghosts', 'users'], 2]);
   });

@@ -10,11 +10,11 @@ import {
   type View,
 } from '@holdfast/engine';
 
+import { nestCollections } from '../../projects/index.ts';
+
 export type DocumentView = DataOf<Operations['getBackupDocument']>;
 export type CollectionView = ItemOf<Operations['listBackupCollections']>;
 export type ChangedView = DataOf<Operations['diffBackup']>['changed'][number];
-
-const childrenMax = 1000;
 
 /** Documents of a foreign file carry no times; theirs is the time the backup is of. */
 export function presentDocument(path: string, bytes: Uint8Array, snapshotTime: string): DocumentView {
@@ -34,22 +34,8 @@ export async function collectionsOf(view: View, signal: AbortSignal): Promise<Ma
   return [...counts].map(([path, documents]) => ({ path, documents }));
 }
 
-// The manifest lists shapes such as `users/*/orders`; one whose parent holds no documents still hangs below it.
 export function presentCollections(listed: ManifestBody['collections']): CollectionView[] {
-  const roots: CollectionView[] = [];
-  const byPath = new Map<string, CollectionView>();
-  const nodeAt = (path: string): CollectionView => {
-    const known = byPath.get(path);
-    if (known) return known;
-    const segments = path.split('/');
-    const node: CollectionView = { id: segments.at(-1) as string, path, documentCount: 0, collections: [] };
-    byPath.set(path, node);
-    const siblings = segments.length > 2 ? nodeAt(segments.slice(0, -2).join('/')).collections : roots;
-    if (siblings === roots || siblings.length < childrenMax) siblings.push(node);
-    return node;
-  };
-  for (const { path, documents } of listed) nodeAt(path).documentCount += documents;
-  return roots;
+  return nestCollections(listed);
 }
 
 export function presentChanged({ path, changes }: Extract<DocumentChange, { kind: 'changed' }>): ChangedView {

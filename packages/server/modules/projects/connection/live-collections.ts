@@ -1,8 +1,7 @@
-import type { ItemOf, Operations } from '@holdfast/contract';
+import { everything, wholeDatabase } from '@holdfast/engine';
 import { toProblem } from '../../job-error.ts';
+import { type CollectionView, nestCollections } from './nest-collections.ts';
 import type { ConnectionFields, SourceOpener } from './open-source.ts';
-
-export type CollectionView = ItemOf<Operations['listProjectCollections']>;
 
 /** The collections of the live database with their counts, as one consistent picture. */
 export async function readCollections(
@@ -10,22 +9,34 @@ export async function readCollections(
   project: ConnectionFields,
   signal: AbortSignal,
 ): Promise<CollectionView[]> {
+  return asking(sources, project, async ({ source }) => {
+    const readTime = await source.snapshotTime({ signal });
+    const counts = await source.collectionTree({ readTime, signal });
+    return nestCollections(counts.map(({ documentCount, ...shape }) => ({ ...shape, documents: documentCount })));
+  });
+}
+
+/** How many documents the live database has, exactly. */
+export async function countDocuments(
+  sources: SourceOpener,
+  project: ConnectionFields,
+  signal: AbortSignal,
+): Promise<number> {
+  return asking(sources, project, async ({ source }) => {
+    const readTime = await source.snapshotTime({ signal });
+    return source.count(everything, { scope: wholeDatabase, readTime, signal });
+  });
+}
+
+async function asking<Result>(
+  sources: SourceOpener,
+  project: ConnectionFields,
+  ask: (firestore: Awaited<ReturnType<SourceOpener['open']>>) => Promise<Result>,
+): Promise<Result> {
   try {
     const firestore = await sources.open(project);
     try {
-      const readTime = await firestore.source.snapshotTime({ signal });
-      const nodes = await firestore.source.collectionTree({ readTime, signal });
-      return nodes.map((node) => ({
-        id: node.path,
-        path: node.path,
-        documentCount: node.documentCount,
-        collections: node.subcollections.map(({ id, documentCount }) => ({
-          id,
-          path: `${node.path}/*/${id}`,
-          documentCount,
-          collections: [],
-        })),
-      }));
+      return await ask(firestore);
     } finally {
       await firestore.close();
     }

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+
+let bench: BackupBench;
+beforeAll(async () => {
+  bench = await startBackupBench();
+  const paths = [
+    ...['users/ada', 'users/bob', 'users/ada/users/1', 'users/ada/users/2', 'users/ada/users/3'],
+    ...['customers/acme/orders/1', 'customers/acme/orders/1/events/a', 'customers/acme/orders/1/events/b'],
+    // The same name at two levels: no count of the database tells them apart.
+    ...['places/home', 'places/home/notes/1', 'places/home/rooms/r', 'places/home/rooms/r/notes/2'],
+  ];
+  for (const path of paths) await bench.firestore.doc(path).set({ n: 1 });
+});
+afterAll(() => bench.close());
+
+interface Node {
+  path: string;
+  documentCount: number;
+  sampled: boolean;
+  collections: Node[];
+}
+const flat = (nodes: Node[]): [string, number, boolean][] =>
+  nodes.flatMap((node) => [[node.path, node.documentCount, node.sampled], ...flat(node.collections)]);
+
+test('the tree of a live project has every level with its real path and its exact count', async () => {
+  const tree = flat(await bench.get(`/projects/${bench.shop.projectId}/collections`));
+  expect(tree.sort()).toEqual([
+    ['customers', 0, false],
+    ['customers/*/orders', 1, false],
+    ['customers/*/orders/*/events', 2, false],
+    ['places', 1, false],
+    ['places/*/notes', 1, false],
+    ['places/*/rooms', 1, false],
+    ['places/*/rooms/*/notes', 1, false],
+    ['users', 2, false],
+    ['users/*/users', 3, false],
+  ]);
+});
+
+test('estimates count each document once, and know how slowly writes begin and reads may go', async () => {
+  const path = `/projects/${bench.shop.projectId}`;
+  const before = await bench.get(`${path}/cost-estimate`);
+  expect(before).toMatchObject({ documentCount: 12, full: { reads: 13, durationSeconds: 1 }, restore: { writes: 12 } });
+  const change = (settings: object) =>
+    bench.app.request('PATCH', `/api/v1${path}`, { ...bench.as, body: { settings } });
+  await change({ readRateLimit: 1 });
+  expect((await bench.get(`${path}/cost-estimate`)).full.durationSeconds).toBe(13);
+  const body = { projectId: bench.shop.projectId, dryRun: true };
+  const dry = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
+  expect(dry.body.data, dry.text).toMatchObject({
+    documentCount: 12,
+    estimatedReads: 13,
+    estimatedDurationSeconds: 13,
+  });
+  await change({ readRateLimit: null });
+});

@@ -1,0 +1,84 @@
+import {
+  type AuthUser,
+  type FirestoreSandbox,
+  type GoogleSandbox,
+  startFirestoreSandbox,
+  startGoogleSandbox,
+} from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { foundOrganization, signUp } from '../../testing/people.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+let google: GoogleSandbox;
+let firestore: FirestoreSandbox;
+let app: TestApp;
+let as: { token: string; organizationId: string };
+
+const people: AuthUser[] = [
+  {
+    localId: 'ada',
+    email: 'ada@example.com',
+    passwordHash: Buffer.from('hash of ada').toString('base64'),
+    salt: Buffer.from('salt').toString('base64'),
+    customAttributes: '{"admin":true}',
+  },
+  { localId: 'bob', phoneNumber: '+41790000000', disabled: true },
+];
+
+beforeAll(async () => {
+  google = await startGoogleSandbox({
+    projects: [
+      { projectId: 'shop', databases: [{ databaseId: '(default)' }], users: people },
+      { projectId: 'copy', databases: [{ databaseId: '(default)' }] },
+    ],
+  });
+  firestore = await startFirestoreSandbox();
+  app = await startTestApp({
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, firestore: `http://${firestore.address}` }),
+    JOB_ATTEMPTS: '1',
+  });
+  const owner = await signUp(app, 'owner@example.com');
+  as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
+  await post('/storage-destinations', { name: 'Folder', type: 'local', path: 'backups' });
+});
+afterAll(async () => {
+  await app.close();
+  await firestore.stop();
+  await google.stop();
+});
+
+async function post(path: string, body: object) {
+  const answer = await app.request('POST', `/api/v1${path}`, { ...as, body });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.body.data;
+}
+
+const connect = (sourceProjectId: string) => {
+  const connection = { type: 'service_account', key: google.control.createServiceAccount(sourceProjectId) };
+  return post('/projects', { name: sourceProjectId, sourceProjectId, connection });
+};
+
+test('accounts go through the service into another project, passwords and claims included', async () => {
+  const [shop, copy] = [await connect('shop'), await connect('copy')];
+  const { id: backupId } = await post('/backups', { projectId: shop.id, includeAuthUsers: true });
+  const backup = await untilEnded(app, `/api/v1/backups/${backupId}`, as);
+  expect(backup, JSON.stringify(backup.error)).toMatchObject({ status: 'completed', includeAuthUsers: true });
+
+  const target = { backupId, targetProjectId: copy.id };
+  const { id: tried } = await post('/backups/restore', { ...target, options: { dryRun: true } });
+  const foretold = { reason: expect.stringMatching(/accounts/), count: people.length };
+  expect(await untilEnded(app, `/api/v1/backups/restore/${tried}`, as)).toMatchObject({
+    preview: { irreversible: people.length },
+    irreversibleReasons: [foretold],
+  });
+  expect(google.control.state.projects.get('copy')?.users.size).toBe(0);
+
+  const { id } = await post('/backups/restore', target);
+  const done = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', includeAuthUsers: true });
+  expect(done.irreversibleReasons).toEqual([foretold]);
+  const { users, hashes } = google.control.state.projects.get('copy')!;
+  expect([...users.values()].toSorted((a, b) => (a.localId < b.localId ? -1 : 1))).toMatchObject(people);
+  expect(hashes.size).toBe(1);
+});

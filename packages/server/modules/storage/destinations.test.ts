@@ -1,0 +1,116 @@
+import {
+  DeleteObjectCommand,
+  GetObjectRetentionCommand,
+  ListObjectVersionsCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import {
+  type GcsSandbox,
+  type GoogleSandbox,
+  type S3Sandbox,
+  sandboxS3Credential,
+  startGcsSandbox,
+  startGoogleSandbox,
+  startS3Sandbox,
+} from '@holdfast/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../testing/backup-bench.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
+
+let bench: BackupBench;
+let s3: S3Sandbox;
+let gcs: GcsSandbox;
+let google: GoogleSandbox;
+const dayMs = 86_400_000;
+
+beforeAll(async () => {
+  s3 = await startS3Sandbox();
+  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
+  await s3.objects.saveBucket({ ...settings, name: 'locking' });
+  google = await startGoogleSandbox();
+  gcs = await startGcsSandbox({
+    buckets: ['backups'],
+    isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined,
+  });
+  bench = await startBackupBench({
+    ...hasty,
+    OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage: gcs.endpoint }),
+  });
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+});
+afterAll(async () => {
+  await bench.close();
+  await Promise.all([s3.stop(), gcs.stop(), google.stop()]);
+});
+
+async function call(method: string, path: string, body?: object) {
+  return bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body && { body }) });
+}
+
+async function destination(body: object): Promise<string> {
+  const created = await call('POST', '/storage-destinations', body);
+  expect([created.status, created.body.data?.status], created.text).toEqual([201, 'connected']);
+  return created.body.data.id;
+}
+
+test('under object lock every object of a backup is locked for its days, whoever tries to delete it', async () => {
+  const storageDestinationId = await destination({
+    name: 'Locking',
+    type: 's3',
+    bucket: 'locking',
+    endpoint: s3.endpoint,
+    forcePathStyle: true,
+    objectLock: { mode: 'compliance', days: 10 },
+    credentials: sandboxS3Credential,
+  });
+  const id = await bench.backUp({ storageDestinationId });
+  const client = new S3Client({
+    endpoint: s3.endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: sandboxS3Credential,
+  });
+  const listed = await client.send(new ListObjectVersionsCommand({ Bucket: 'locking', Prefix: `backups/${id}/` }));
+  expect(listed.Versions?.length).toBeGreaterThanOrEqual(2);
+  for (const { Key, VersionId } of listed.Versions ?? []) {
+    const { Retention } = await client.send(new GetObjectRetentionCommand({ Bucket: 'locking', Key, VersionId }));
+    expect(Retention, Key).toMatchObject({ Mode: 'COMPLIANCE' });
+    expect(Retention?.RetainUntilDate?.getTime()).toBeGreaterThan(Date.now() + 9.9 * dayMs);
+    const removal = client.send(new DeleteObjectCommand({ Bucket: 'locking', Key, VersionId }));
+    await expect(removal).rejects.toMatchObject({ name: 'AccessDenied' });
+  }
+  client.destroy();
+  const refused = await call('DELETE', `/backups/${id}`);
+  expect([refused.status, refused.body.error.code]).toEqual([409, 'INVALID_STATE']);
+  expect((await bench.get(`/backups/${id}/documents`)).length).toBe(1);
+});
+
+test('a bucket of Google’s is a destination like any other: tested, backed up to, read, restored from, emptied', async () => {
+  const serviceAccountKey = google.control.createServiceAccount('sandbox');
+  const storageDestinationId = await destination({
+    name: 'Google',
+    type: 'gcs',
+    bucket: 'backups',
+    prefix: 'team',
+    credentials: { serviceAccountKey },
+  });
+  const tested = await call('POST', `/storage-destinations/${storageDestinationId}/test`);
+  expect(tested.body.data, tested.text).toMatchObject({ ok: true });
+  const full = await bench.backUp({ storageDestinationId });
+  await bench.firestore.doc('users/bob').set({ n: 2 });
+  const increment = await bench.run({ storageDestinationId, type: 'incremental' });
+  expect(increment, JSON.stringify(increment.error)).toMatchObject({ status: 'completed', parentId: full });
+  expect(await bench.get(`/backups/${increment.id}/documents/users/ada`)).toMatchObject({ path: 'users/ada' });
+  bench.clear();
+  const started = await call('POST', '/backups/restore', { backupId: increment.id, options: { safetyBackup: false } });
+  const done = await untilEnded(bench.app, started.headers.get('location') as string, bench.as);
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 2 });
+  expect((await bench.firestore.collection('users').get()).size).toBe(2);
+  for (const id of [increment.id, full]) expect((await call('DELETE', `/backups/${id}`)).status).toBe(200);
+  const left = () =>
+    [...gcs.objects.bucket('backups').objects.entriesFrom('team/backups/')].filter(([key]) =>
+      key.startsWith('team/backups/'),
+    );
+  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+}, 60_000);

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signUp } from './testing/people.ts';
+import { startTestApp, type TestApp } from './testing/test-app.ts';
+
+/** What a setting promises, seen from outside. */
+
+const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+
+describe.skipIf(!hasRedis)('with REDIS_URL', () => {
+  let redis: ChildProcess;
+  let apps: TestApp[];
+
+  beforeAll(async () => {
+    const port = await freePort();
+    redis = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']);
+    await new Promise<void>((resolve) => {
+      redis.stdout?.on('data', (chunk) => String(chunk).includes('Ready to accept') && resolve());
+    });
+    const environment = { REDIS_URL: `redis://127.0.0.1:${port}`, AUTH_RATE_LIMIT_PER_MINUTE: '4' };
+    apps = [await startTestApp(environment), await startTestApp(environment)];
+  });
+  afterAll(async () => {
+    redis.kill();
+    for (const app of apps) await app.close();
+  });
+
+  const redisCheck = async () => (await apps[0]!.request('GET', '/health')).body.checks.redis;
+  const signIn = (app: TestApp) =>
+    app.request('POST', '/api/v1/auth/refresh', { body: { refreshToken: 'one that nobody has' } });
+
+  test('processes share their limits; when Redis is away each counts for itself and says so', async () => {
+    await expect.poll(redisCheck).toBe('ok');
+    const statuses: number[] = [];
+    for (const app of [...apps, ...apps, ...apps]) statuses.push((await signIn(app)).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+    redis.kill();
+    await expect.poll(redisCheck, { timeout: 10_000 }).toBe('error');
+    expect((await signIn(apps[1]!)).status).toBe(401);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe('with DEFAULT_PLAN and METRICS_TOKEN', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp({ DEFAULT_PLAN: 'starter', METRICS_TOKEN: 'the-token-of-the-monitor' });
+  });
+  afterAll(() => app.close());
+
+  test('new organizations get that plan and what belongs to it', async () => {
+    const { token } = await signUp(app, 'founder@example.com');
+    const founded = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Small' } });
+    const as = { token, organizationId: founded.body.data.id };
+    const shown = await app.request('GET', '/api/v1/organizations/current', as);
+    expect(shown.body.data.subscription.plan).toBe('starter');
+    const body = { passphrase: 'for enterprises only' };
+    const refused = await app.request('PUT', '/api/v1/organizations/current/encryption-key', { ...as, body });
+    expect(refused.body.error).toMatchObject({
+      code: 'FORBIDDEN',
+      details: { requiredPlan: 'enterprise', currentPlan: 'starter' },
+    });
+  });
+
+  test('metrics are for those who have the token, on this machine too', async () => {
+    const scrape = (headers = {}) => app.request('GET', '/metrics', { headers });
+    expect((await scrape()).status).toBe(401);
+    expect((await scrape({ authorization: 'Bearer another' })).status).toBe(401);
+    const scraped = await scrape({ authorization: 'Bearer the-token-of-the-monitor' });
+    expect(scraped.status).toBe(200);
+    expect(scraped.text).toContain('http_request');
+  });
+});
