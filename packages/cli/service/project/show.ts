@@ -43,8 +43,8 @@ export function showProject(project: Project, { json }: ServiceOptions): void {
     Backups: formatCount(statistics.backupCount),
     Stored: formatBytes(statistics.storageUsed),
     Documents: statistics.documentCount === null ? null : formatCount(statistics.documentCount),
-    'Last backup':
-      statistics.lastBackupAt === null ? null : `${statistics.lastBackupAt}, ${statistics.lastBackupStatus}`,
+    'Last good backup': statistics.lastBackupAt,
+    'Newest attempt': statistics.lastBackupStatus,
     Created: project.createdAt,
   });
 }

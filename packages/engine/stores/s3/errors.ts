@@ -63,7 +63,7 @@ export function s3Error(error: unknown, location: string, key: string): Error {
     return new AttemptError('STORAGE_NOT_FOUND', `There is no bucket at ${location} (${code}).`, options);
   if (wrongRegion.includes(code))
     return new AttemptError(
-      'STORAGE_UNAVAILABLE',
+      'VALIDATION_ERROR',
       `${location} does not lie in the region that was given (${code}): ${error.message}`,
       options,
     );

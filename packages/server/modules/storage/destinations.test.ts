@@ -69,7 +69,8 @@ test('under object lock every object of a backup is locked for its days, whoever
     endpoint: s3.endpoint,
     region: 'us-east-1',
     forcePathStyle: true,
-    credentials: sandboxS3Credential,
+    // A copy: the client writes into the object it is given.
+    credentials: { ...sandboxS3Credential },
   });
   const listed = await client.send(new ListObjectVersionsCommand({ Bucket: 'locking', Prefix: `backups/${id}/` }));
   expect(listed.Versions?.length).toBeGreaterThanOrEqual(2);
