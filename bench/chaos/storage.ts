@@ -16,10 +16,10 @@ export async function chaosStorage(options: { runs: number; documents: number })
   const clock = { aheadMs: 0 };
   const world = await createWorld({
     documents: options.documents,
-    workers: 1,
+    workers: 2,
     s3Now: () => Date.now() + clock.aheadMs,
   });
-  const killer = new Killer(world.cluster, { least: 300, most: 3000 });
+  const killer = new Killer(world.cluster, { least: 2000, most: 15_000 });
   let wrong = 0;
   try {
     const round = await Round.begin(world, clock);
@@ -152,7 +152,7 @@ class Round {
   }
 
   async #untilTask(destinationId: string, taskId: string): Promise<string[]> {
-    for (let waits = 0; waits < 1200; waits++) {
+    for (let waits = 0; waits < 2400; waits++) {
       const params = { storageDestinationId: destinationId, taskId };
       const { status, error } = await this.#world.client.getStorageTask({ params });
       if (status === 'completed') return [];

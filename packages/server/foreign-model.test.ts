@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type ForeignFirestore,
+  isForeignFirestoreInstalled,
+  startForeignFirestore,
+} from '../engine/testing/foreign-firestore.ts';
+import { runModel } from './testing/model/run-model.ts';
+import { type ModelService, startModelService } from './testing/model/world.ts';
+
+/** `npm run chaos -- model --foreign` lives more and other histories. */
+describe.skipIf(!isForeignFirestoreInstalled)('against a Firestore of other hands', () => {
+  let foreign: ForeignFirestore;
+  let service: ModelService;
+  beforeAll(async () => {
+    foreign = await startForeignFirestore();
+    service = await startModelService(foreign);
+  });
+  afterAll(async () => {
+    await service?.close();
+    await foreign?.stop();
+  });
+
+  test('whatever people do in whatever order, the promises of backups, restores and undos hold', async () => {
+    expect(await runModel(service, { runs: 2, seed: 9001 })).toEqual([]);
+  }, 120_000);
+});
