@@ -69,13 +69,50 @@ export interface LogManifestBody {
   readonly from: Instant;
 }
 
-/** The body was authenticated already; this guards against our own mistakes and against other versions. */
+/**
+ * The body was authenticated already: it was sealed by somebody who has the key. Who has it may still mean no good, and
+ * other versions may write otherwise, so nothing in it is believed to have the shape it should have.
+ */
 export function parseManifestBody(given: unknown): ManifestBody {
   const body = given as ManifestBody;
   if (body?.formatVersion !== formatVersion || !Array.isArray(body.segments) || !Array.isArray(body.shards)) {
     throw new EngineError('INTEGRITY_ERROR', 'The manifest is of an unknown version.');
   }
   for (const descriptor of body.segments) parseDescriptor(descriptor);
-  for (const descriptor of body.authUsers?.segments ?? []) parseDescriptor(descriptor);
+  const users = body.authUsers ?? { segments: [] };
+  const isSound =
+    [body.backupId, body.database, body.createdAt, body.completedAt, body.snapshotTime].every(isText) &&
+    ['full', 'incremental', 'synthetic'].includes(body.type) &&
+    isObject(body.counts) &&
+    countNames.every((name) => isCount(body.counts[name])) &&
+    isObject(body.scope) &&
+    (body.parent === null || (isText(body.parent?.backupId) && isText(body.parent.manifestSha256))) &&
+    isListOf(body.shards, isShard) &&
+    isListOf(body.ranges, isRange) &&
+    isListOf(body.collections, ({ path, documents }) => isText(path) && isCount(documents)) &&
+    Array.isArray(body.warnings) &&
+    body.warnings.every(isText) &&
+    Array.isArray(users.segments);
+  if (!isSound) throw new EngineError('INTEGRITY_ERROR', 'The manifest is not what a manifest should be.');
+  for (const descriptor of users.segments) parseDescriptor(descriptor);
   return body;
+}
+
+const countNames = ['documents', 'puts', 'deletes', 'segments', 'plainBytes', 'storedBytes'] as const;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isListOf<Item>(values: readonly Item[], isOne: (value: Item) => boolean): boolean {
+  return Array.isArray(values) && values.every((value) => isObject(value) && isOne(value as Item));
+}
+
+function isShard({ id, sha256, storedBytes, segments, firstPath, lastPath }: ShardDescriptor): boolean {
+  return [id, sha256, firstPath, lastPath].every(isText) && isCount(storedBytes) && isCount(segments);
+}
+
+function isRange({ start, end, parts }: ManifestRange): boolean {
+  const isBound = (value: unknown) => value === null || isText(value);
+  return isBound(start) && isBound(end) && isListOf(parts, (part) => isBound(part.start) && isText(part.readTime));
 }
