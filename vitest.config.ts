@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Tests that drive a whole service wait for databases and sockets more than they compute. */
-const workersMax = Math.max(2, availableParallelism());
+const workersMax = availableParallelism() + 1;
 
 /**
  * Two projects by need. Which one a test belongs to is told by its folder, so that a new test is fast without being told how:

@@ -18,7 +18,7 @@ import { AccessTokens } from './modules/auth/tokens/access-tokens.ts';
 import { createApiKey, hashApiKey } from './modules/auth/tokens/api-key.ts';
 import { KeptKeyPairs } from './modules/auth/tokens/signing-keys.ts';
 import { asOwner, signUp } from './testing/people.ts';
-import { dialsOut, sampleBody, sampleQuery } from './testing/sample-input.ts';
+import { dialsOut, isFollowed, sampleBody, sampleQuery } from './testing/sample-input.ts';
 import { addMember, foundOrganization, type TestOrganization } from './testing/team.ts';
 import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
@@ -146,7 +146,7 @@ function call(operation: Operation, caller: Caller, target: Target, idOf: (param
     ...(caller.token ? { token: caller.token } : {}),
     ...(organizationId ? { organizationId } : {}),
     ...(body === undefined ? {} : { body }),
-    headOnly: operation.success.kind === 'stream',
+    headOnly: isFollowed(operation),
   });
 }
 

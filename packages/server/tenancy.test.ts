@@ -3,7 +3,7 @@ import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox'
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantTables } from './platform/database/tenant-tables.ts';
 import { asOwner } from './testing/people.ts';
-import { dialsOut, sampleBodyNaming, sampleQuery } from './testing/sample-input.ts';
+import { dialsOut, isFollowed, sampleBodyNaming, sampleQuery } from './testing/sample-input.ts';
 import { foundOrganization, type TestOrganization } from './testing/team.ts';
 import { furnish, furnishBackup, resourcesOf } from './testing/tenant-resources.ts';
 import { startTestApp, type TestApp, type TestResponse } from './testing/test-app.ts';
@@ -64,6 +64,7 @@ function replay(operation: Operation, token: string, organizationId: string): Pr
   return app.request(operation.method, `${path}${sampleQuery(operation)}`, {
     token,
     organizationId,
+    headOnly: isFollowed(operation),
     ...(body === undefined ? {} : { body }),
   });
 }

@@ -3,6 +3,7 @@ import { type Operation, servedOperations } from '@holdfast/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { foundOrganization, signUp, type TestPerson } from '../testing/people.ts';
+import { isFollowed } from '../testing/sample-input.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 let app: TestApp;
@@ -43,6 +44,7 @@ function send(operation: Operation, options: { path?: string; body?: unknown; he
   return app.request(operation.method, options.path ?? pathOf(operation, 'x'), {
     token: person.token,
     organizationId,
+    headOnly: isFollowed(operation),
     ...options,
   });
 }

@@ -103,3 +103,8 @@ function sampleText(schema: JsonSchema): string {
   if (schema.format === 'uri') return 'https://example.com/x';
   return [...words, 'x'.repeat(schema.minLength ?? 0)].find(fits) ?? 'sample';
 }
+
+/** Whether an answer may have no end: then how it begins is all there is to see. */
+export function isFollowed({ success }: Operation): boolean {
+  return success.kind === 'stream' && success.contentTypes.includes('text/event-stream');
+}

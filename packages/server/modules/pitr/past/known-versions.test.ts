@@ -79,7 +79,9 @@ test('what was captured between two backups is there with its own times', async 
   await doc().delete();
   await expect.poll(coveredTo).toBeGreaterThan(Date.now());
   const all = await versions(50);
-  expect(told(all).slice(0, 3)).toEqual(['pitr deleted', 'pitr changed', 'pitr created']);
+  // A base that was made meanwhile may hold the first of them too.
+  expect(told(all).slice(0, 2)).toEqual(['pitr deleted', 'pitr changed']);
+  expect(all[2]).toMatchObject({ change: 'created' });
   expect(told(all).slice(3)).toEqual(['backup deleted', 'backup changed', 'backup created']);
   for (const limit of [1, 4]) expect(told(await versions(limit))).toEqual(told(all));
 });
