@@ -1,19 +1,26 @@
 import { PassThrough, type Readable } from 'node:stream';
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { Change } from '../../platform/changes.ts';
-import { secondMs } from '../../platform/durations.ts';
+import { minuteMs, secondMs } from '../../platform/durations.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { OrganizationAccess } from '../../platform/principal.ts';
 
 const heartbeatMs = 15 * secondMs;
-/** What nobody has read by then is not kept: the reader is told to look at everything again. */
+/** Who follows comes back after this, and is asked anew who they are: a session may have ended meanwhile. */
+const lifeMs = 5 * minuteMs;
+/** What nobody has read by then is not kept: the stream ends, and who comes back looks at everything again. */
 const unreadBytesMax = 256 * 1024;
 const gatherMs = 200;
 
 /** Managing the team is for admins and owners, and so is seeing who is invited. */
 const adminKinds = new Set(['invitation', 'service_account']);
+/** After these the caller may be somebody else, or nobody any more. */
+const accessKinds = new Set(['organization', 'member', 'service_account']);
 
-/** One server-sent event for each thing that changed; what changes many times within a moment is told once. */
+/**
+ * One server-sent event for each thing that changed; what changes many times within a moment is told once. The stream ends
+ * when who may see what has changed, and after a while in any case.
+ */
 export async function followChanges(
   { changes, clock }: Platform,
   organization: OrganizationAccess,
@@ -31,7 +38,12 @@ export async function followChanges(
     if (stream.writableLength > unreadBytesMax) end();
   };
   const stop = await changes.follow(organization.id, (change) => {
-    if (adminKinds.has(change.kind) && !maySeeTeam) return;
+    const isSeen = maySeeTeam || !adminKinds.has(change.kind);
+    if (accessKinds.has(change.kind)) {
+      if (isSeen) stream.write(asEvent(change, clock.now()));
+      return end();
+    }
+    if (!isSeen) return;
     const key = `${change.kind} ${change.id}`;
     const before = waiting.get(key);
     // Made and changed in one moment is made; deleted is deleted.
@@ -39,9 +51,11 @@ export async function followChanges(
     timer ??= setTimeout(send, gatherMs);
   });
   const heartbeat = setInterval(() => stream.write(': still there\n\n'), heartbeatMs);
+  const life = setTimeout(() => end(), lifeMs);
   const end = () => {
     stop();
     clearInterval(heartbeat);
+    clearTimeout(life);
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
     stream.end();
@@ -49,6 +63,7 @@ export async function followChanges(
   signal.addEventListener('abort', end);
   stream.on('close', end);
   stream.write(': following\n\n');
+  if (signal.aborted) end();
   return stream;
 }
 

@@ -158,3 +158,15 @@ test('changes are told as they happen, by kind and id, to each what they may see
     });
   });
 });
+
+test('who is no longer a member hears nothing more', async () => {
+  await follow(viewer.token, async (seen) => {
+    await asOwner(bench.app.databaseUrl, (client) =>
+      client.query('delete from memberships where user_id = $1', [viewer.id]),
+    );
+    const created = await call('POST', '/schedules', { projectId: bench.shop.projectId, name: 'S', cron: '0 3 * * *' });
+    await follow(bench.as.token, async () => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(seen.filter(({ id }) => id === created.body.data.id)).toEqual([]);
+  });
+});
