@@ -37,9 +37,10 @@ export class Cursors {
   async page<Row extends { id: string }>(
     { list, filters, limit, cursor }: PageQuery,
     read: (limit: number, before: string | undefined) => Promise<readonly Row[]>,
+    placeOf: (row: Row) => string = ({ id }) => id,
   ): Promise<{ rows: Row[]; nextCursor: string | null }> {
     const rows = await read(limit + 1, this.read(list, filters, cursor));
-    return pageOf(rows, limit, (row) => this.write(list, filters, row.id));
+    return pageOf(rows, limit, (row) => this.write(list, filters, placeOf(row)));
   }
 
   #sign(list: string, filters: unknown, body: Buffer): Buffer {

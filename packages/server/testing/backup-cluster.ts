@@ -32,9 +32,11 @@ export async function startBackupCluster(options: {
   /** Of the process that answers calls. */
   roles?: string;
   environment?: Record<string, string>;
+  /** Where the database is copied from; absent, the template of the test run. */
+  templateUrl?: string;
 }): Promise<BackupCluster> {
   const database = { project: 'cluster', database: '(default)' };
-  const { url: databaseUrl, drop } = await createTestDatabase();
+  const { url: databaseUrl, drop } = await createTestDatabase(options.templateUrl);
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-cluster-'));
   const firestore = await startFirestoreSandbox();
   fillFast(firestore.control.database(database), { collection: 'items', documents: options.documents });

@@ -7,6 +7,8 @@ export interface ScheduleChaos {
   dueTimes: number;
   /** Between two kills, at random up to twice this. */
   killEveryMs: number;
+  /** Where the database is copied from; absent, the template of the test run. */
+  templateUrl?: string;
   log?: (line: string) => void;
 }
 
@@ -27,7 +29,11 @@ export interface ScheduleChaosResult {
  * when the test says so, each at an instant of its own.
  */
 export async function runScheduleChaos(options: ScheduleChaos): Promise<ScheduleChaosResult> {
-  const bench = await startBackupCluster({ documents: 200, roles: 'api' });
+  const bench = await startBackupCluster({
+    documents: 200,
+    roles: 'api',
+    ...(options.templateUrl ? { templateUrl: options.templateUrl } : {}),
+  });
   const database = new pg.Pool({ connectionString: bench.databaseUrl, max: 2 });
   const killer = new RoleKiller(bench, options.killEveryMs);
   try {

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, lt, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, lt, type SQL, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { type AuditContent, type AuditRow, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
 import { auditCheckpoints, auditLogs } from './tables.ts';
@@ -54,26 +54,37 @@ export async function appendRow({ client }: Transaction, row: AuditContent): Pro
   });
 }
 
-/** Newest first, from below `belowPosition` on. */
+/** Where a page of the log ended. */
+export type AuditPlace = Pick<AuditRow, 'position' | 'timestamp'>;
+
+/**
+ * Newest first, from below a place on. Between two times rows come by their time, which is indexed; otherwise by their
+ * position. The two differ at most by what the clocks of the processes do.
+ */
 export function newestRows(
   { orm }: Transaction,
   organizationId: string,
   filters: AuditFilters,
-  belowPosition: number | undefined,
+  below: AuditPlace | undefined,
   limit: number,
 ): Promise<AuditRow[]> {
+  const isByTime = filters.from !== undefined || filters.to !== undefined;
   return orm
     .select()
     .from(auditLogs)
     .where(
       and(
         eq(auditLogs.organizationId, organizationId),
-        belowPosition === undefined ? undefined : lt(auditLogs.position, belowPosition),
+        below && (isByTime ? isEarlierThan(below) : lt(auditLogs.position, below.position)),
         ...conditions(filters),
       ),
     )
-    .orderBy(desc(auditLogs.position))
+    .orderBy(...(isByTime ? [desc(auditLogs.timestamp)] : []), desc(auditLogs.position))
     .limit(limit);
+}
+
+function isEarlierThan({ timestamp, position }: AuditPlace): SQL {
+  return sql`(${auditLogs.timestamp}, ${auditLogs.position}) < (${timestamp.toISOString()}::timestamptz, ${position}::bigint)`;
 }
 
 function conditions(filters: AuditFilters): (SQL | undefined)[] {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Database } from '../../platform/database/database.ts';
-import { type AuditFilters, newestRows } from './audit-store.ts';
+import { type AuditFilters, type AuditPlace, newestRows } from './audit-store.ts';
 import type { AuditRow } from './chain-hash.ts';
 import { csvLine } from './csv.ts';
 import { presentAuditEntry } from './present-audit-entry.ts';
@@ -43,15 +43,15 @@ async function* writePages(database: Database, request: ExportRequest): AsyncGen
 
 async function* pages(database: Database, request: ExportRequest): AsyncGenerator<AuditRow[]> {
   const { organizationId, filters, signal } = request;
-  let below: number | undefined;
+  let below: AuditPlace | undefined;
   do {
     signal.throwIfAborted();
-    const position = below;
+    const place = below;
     const rows = await database.tenant(organizationId, (transaction) =>
-      newestRows(transaction, organizationId, filters, position, rowsPerPage),
+      newestRows(transaction, organizationId, filters, place, rowsPerPage),
     );
     if (rows.length > 0) yield rows;
-    below = rows.length === rowsPerPage ? rows.at(-1)?.position : undefined;
+    below = rows.length === rowsPerPage ? rows.at(-1) : undefined;
   } while (below !== undefined);
 }
 

@@ -2,7 +2,7 @@ import type { Handlers } from '../../http/call.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Cursors, pageOf } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { newestRows } from './audit-store.ts';
+import { type AuditPlace, newestRows } from './audit-store.ts';
 import type { CheckpointSignatures } from './checkpoint-signature.ts';
 import { exportAuditLogs, exportContentTypes } from './export-audit-logs.ts';
 import { presentAuditEntry } from './present-audit-entry.ts';
@@ -23,9 +23,9 @@ export function auditHandlers({ database, cursors, clock, signatures }: AuditRou
       const bound = { organizationId, ...filters };
       const below = cursors.read('audit-logs', bound, cursor);
       const rows = await database.tenant(organizationId, (transaction) =>
-        newestRows(transaction, organizationId, filters, below === undefined ? undefined : Number(below), limit + 1),
+        newestRows(transaction, organizationId, filters, below === undefined ? undefined : readPlace(below), limit + 1),
       );
-      const page = pageOf(rows, limit, (row) => cursors.write('audit-logs', bound, String(row.position)));
+      const page = pageOf(rows, limit, (row) => cursors.write('audit-logs', bound, writePlace(row)));
       return { data: page.rows.map(presentAuditEntry), nextCursor: page.nextCursor };
     },
     exportAuditLogs: async (call) => {
@@ -42,4 +42,14 @@ export function auditHandlers({ database, cursors, clock, signatures }: AuditRou
       data: await verifyChain(database, signatures, call.organization.id, call.signal),
     }),
   };
+}
+
+/** Cursors of a list hold where the page before it ended. */
+function writePlace({ position, timestamp }: AuditPlace): string {
+  return `${position} ${timestamp.toISOString()}`;
+}
+
+function readPlace(text: string): AuditPlace {
+  const [position, timestamp] = text.split(' ') as [string, string];
+  return { position: Number(position), timestamp: new Date(timestamp) };
 }

@@ -28,8 +28,9 @@ export const auditLogs = pgTable(
     uniqueIndex('audit_logs_by_position').on(table.organizationId, table.position),
     index('audit_logs_by_action').on(table.organizationId, table.action, table.position),
     index('audit_logs_by_actor').on(table.organizationId, table.actorId, table.position),
-    index('audit_logs_by_resource').on(table.organizationId, table.resourceType, table.resourceId, table.position),
-    index('audit_logs_by_time').on(table.organizationId, table.timestamp),
+    index('audit_logs_by_resource_type').on(table.organizationId, table.resourceType, table.position),
+    index('audit_logs_by_resource_id').on(table.organizationId, table.resourceId, table.position),
+    index('audit_logs_by_time').on(table.organizationId, table.timestamp, table.position),
   ],
 ).enableRLS();
 

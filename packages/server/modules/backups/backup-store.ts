@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, gte, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
@@ -114,9 +114,8 @@ export const backupStore = {
       type: eq(backups.type, sql.placeholder('type')),
       trigger: eq(backups.trigger, sql.placeholder('trigger')),
       scheduleId: eq(backups.scheduleId, sql.placeholder('scheduleId')),
-      from: gte(backups.createdAt, sql.placeholder('from')),
-      to: lt(backups.createdAt, sql.placeholder('to')),
     },
+    createdAt: backups.createdAt,
   }),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<BackupRow> {

@@ -1,6 +1,7 @@
 import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
+import { placeOf } from '../../platform/database/pages.ts';
 import { storageStore } from '../storage/index.ts';
 import { type BackupRow, backupEtag, backupStore } from './backup-store.ts';
 import { cancel, deleteBackup, setHold } from './change-backup.ts';
@@ -53,8 +54,10 @@ export function backupHandlers(context: BackupsContext): Handlers {
       const { limit, cursor, ...asked } = query;
       const filters = withInstants(asked);
       const list = { list: 'backups', filters: [organization.id, filters], limit, cursor };
-      const page = await cursors.page(list, (rows, before) =>
-        backupStore.page(database, organization.id, { limit: rows, before, filters }),
+      const page = await cursors.page(
+        list,
+        (rows, before) => backupStore.page(database, organization.id, { limit: rows, before, filters }),
+        placeOf,
       );
       return { data: await present(organization.id, page.rows), nextCursor: page.nextCursor };
     },

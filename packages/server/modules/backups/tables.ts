@@ -135,6 +135,8 @@ export const backups = pgTable(
     index('backups_by_organization').on(table.organizationId, table.id).where(sql`${table.deletedAt} is null`),
     index('backups_by_project').on(table.organizationId, table.projectId, table.id),
     index('backups_by_status').on(table.organizationId, table.status, table.id),
+    index('backups_by_time').on(table.organizationId, table.createdAt, table.id).where(sql`${table.deletedAt} is null`),
+    index('backups_by_project_and_status').on(table.organizationId, table.projectId, table.status, table.id),
     index('backups_by_trigger').on(table.organizationId, table.trigger, table.id),
     index('backups_by_type').on(table.organizationId, table.type, table.id),
     index('backups_by_schedule').on(table.organizationId, table.scheduleId, table.id),

@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, lt, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -23,9 +23,8 @@ export const restoreStore = {
       backupId: eq(restores.backupId, sql.placeholder('backupId')),
       projectId: eq(restores.projectId, sql.placeholder('projectId')),
       targetProjectId: eq(restores.targetProjectId, sql.placeholder('targetProjectId')),
-      from: gte(restores.createdAt, sql.placeholder('from')),
-      to: lt(restores.createdAt, sql.placeholder('to')),
     },
+    createdAt: restores.createdAt,
   }),
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow> {

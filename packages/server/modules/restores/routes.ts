@@ -1,6 +1,7 @@
 import { pathOf } from '@holdfast/contract';
 import type { Handlers } from '../../http/call.ts';
 import { withInstants } from '../../platform/cursor.ts';
+import { placeOf } from '../../platform/database/pages.ts';
 import { backupStore } from '../backups/index.ts';
 import { followJob } from '../jobs/index.ts';
 import { cancelRestore, resumeRestore } from './change-restore.ts';
@@ -29,8 +30,10 @@ export function restoreHandlers(context: RestoresContext): Handlers {
       const { limit, cursor, ...asked } = query;
       const filters = withInstants(asked);
       const list = { list: 'restores', filters: [organization.id, filters], limit, cursor };
-      const page = await cursors.page(list, (rows, before) =>
-        restoreStore.page(database, organization.id, { limit: rows, before, filters }),
+      const page = await cursors.page(
+        list,
+        (rows, before) => restoreStore.page(database, organization.id, { limit: rows, before, filters }),
+        placeOf,
       );
       return { data: page.rows.map(presentRestore), nextCursor: page.nextCursor };
     },

@@ -129,7 +129,11 @@ export const restores = pgTable(
   (table) => [
     ...tenantPolicies(table.organizationId),
     index('restores_by_organization').on(table.organizationId, table.id),
-    index('restores_by_backup').on(table.organizationId, table.backupId),
+    index('restores_by_backup').on(table.organizationId, table.backupId, table.id),
+    index('restores_by_time').on(table.organizationId, table.createdAt, table.id),
+    index('restores_by_status').on(table.organizationId, table.status, table.id),
+    index('restores_by_project').on(table.organizationId, table.projectId, table.id),
+    index('restores_by_target').on(table.organizationId, table.targetProjectId, table.id),
     index('restores_open')
       .on(table.organizationId, table.targetProjectId)
       .where(sql`${table.status} in ('pending', 'running')`),

@@ -49,7 +49,8 @@ export const schedules = pgTable(
   (table) => [
     ...tenantPolicies(table.organizationId),
     index('schedules_by_organization').on(table.organizationId, table.id),
-    index('schedules_by_project').on(table.organizationId, table.projectId),
+    index('schedules_by_project').on(table.organizationId, table.projectId, table.id),
+    index('schedules_by_enabled').on(table.organizationId, table.enabled, table.id),
     index('schedules_due').on(table.nextRunAt).where(sql`${table.nextRunAt} is not null`),
   ],
 ).enableRLS();

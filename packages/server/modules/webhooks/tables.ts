@@ -69,6 +69,8 @@ export const webhookDeliveries = pgTable(
     uniqueIndex('webhook_deliveries_once').on(table.eventId, table.webhookId),
     index('webhook_deliveries_due').on(table.webhookId, table.nextAttemptAt).where(sql`${table.status} = 'pending'`),
     index('webhook_deliveries_log').on(table.webhookId, table.id),
+    index('webhook_deliveries_by_status').on(table.webhookId, table.status, table.id),
+    index('webhook_deliveries_by_event').on(table.webhookId, table.eventType, table.id),
     index('webhook_deliveries_failed').on(table.webhookId, table.finishedAt).where(sql`${table.status} = 'failed'`),
     index('webhook_deliveries_by_age').on(table.createdAt),
   ],

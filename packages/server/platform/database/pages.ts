@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable, TableConfig } from 'drizzle-orm/pg-core';
 import type { Database } from './database.ts';
 import { type Statement, selection } from './statement.ts';
@@ -11,43 +11,62 @@ type OwnedTable = PgTable<TableConfig & { columns: { id: PgColumn; organizationI
 
 export interface PageRequest<Filter extends string> {
   limit: number;
-  /** The last id of the page before. */
+  /** Where the page before ended, as `placeOf` writes it. */
   before: string | undefined;
   filters?: { readonly [Name in Filter]?: unknown };
 }
 
+/** Where a page ends: cursors hold it. */
+export function placeOf({ id, createdAt }: { id: string; createdAt: Date }): string {
+  return `${id} ${createdAt.toISOString()}`;
+}
+
 /**
  * Pages of a table, newest first. `filters` holds one condition per filter, with a placeholder of the filter's name;
- * each combination of filters that somebody asks for becomes one statement.
+ * each combination of filters that somebody asks for becomes one statement. `createdAt` adds the filters `from` and `to`:
+ * pages between two times come by the time, which is indexed, instead of by the id.
  */
 export function pagesOf<Table extends OwnedTable, Filter extends string = never>(
   table: Table,
-  conditions: { always?: SQL; filters?: Readonly<Record<Filter, SQL>> } = {},
+  conditions: { always?: SQL; filters?: Readonly<Record<Filter, SQL>>; createdAt?: PgColumn } = {},
 ) {
+  const { createdAt } = conditions;
   const statements = new Map<string, Statement<Record<string, unknown>, Table['$inferSelect']>>();
   const byName: Readonly<Record<string, SQL>> = {
     ...conditions.filters,
-    before: lt(table.id, sql.placeholder('before')),
+    ...(createdAt
+      ? { from: gte(createdAt, sql.placeholder('from')), to: lt(createdAt, sql.placeholder('to')) }
+      : undefined),
   };
   const build = (names: readonly string[]) => {
     const mine = eq(table.organizationId, sql.placeholder('organizationId'));
-    const which = and(mine, conditions.always, ...names.map((name) => byName[name]));
+    const time = names.includes('from') || names.includes('to') ? createdAt : undefined;
+    const further = time
+      ? sql`(${time}, ${table.id}) < (${sql.placeholder('beforeTime')}::timestamptz, ${sql.placeholder('before')}::text)`
+      : lt(table.id, sql.placeholder('before'));
+    const which = and(
+      mine,
+      conditions.always,
+      names.includes('before') ? further : undefined,
+      ...names.map((name) => byName[name]),
+    );
     const columns = getTableColumns(table as OwnedTable) as Record<string, PgColumn>;
     return selection(columns, (select) =>
       select
         .from(table as OwnedTable)
         .where(which)
-        .orderBy(desc(table.id))
+        .orderBy(...(time ? [desc(time)] : []), desc(table.id))
         .limit(sql.placeholder('limit')),
     ) as Statement<Record<string, unknown>, Table['$inferSelect']>;
   };
   return async (
     database: Pick<Database, 'read'>,
     organizationId: string,
-    { limit, before, filters }: PageRequest<Filter>,
+    { limit, before, filters }: PageRequest<Filter | 'from' | 'to'>,
   ): Promise<Table['$inferSelect'][]> => {
-    const values: Record<string, unknown> = { ...filters, before };
-    const names = Object.keys(byName).filter((name) => values[name] !== undefined);
+    const [beforeId, beforeTime] = before?.split(' ') ?? [];
+    const values: Record<string, unknown> = { ...filters, before: beforeId, beforeTime };
+    const names = [...Object.keys(byName), 'before'].filter((name) => values[name] !== undefined);
     const key = names.join();
     const statement = statements.get(key) ?? build(names);
     statements.set(key, statement);
