@@ -16,6 +16,8 @@ export function isCodec(value: number): value is Codec {
 
 /** No block of ours is larger; a header that claims more is not believed. */
 const blockPlainBytesMax = 64 * 1024 * 1024;
+/** Segments hold a few MiB, or one large document; manifests far less. */
+export const smallBlockBytesMax = 16 * 1024 * 1024;
 
 /**
  * Level 1 with a window and a table that stay in a core's own cache: on documents a fifth faster than plain level 1 for a
@@ -79,12 +81,13 @@ export interface SealedBlock {
   readonly sealed: Uint8Array;
   readonly codec: Codec;
   readonly plainLength: number;
+  readonly plainLengthMax?: number;
 }
 
 /** Returns the plaintext only when tag and length are right. */
 export async function openBlock(objectKey: Uint8Array, given: SealedBlock): Promise<Uint8Array> {
-  const { block, aad, sealed, codec: using, plainLength } = given;
-  if (sealed.length < tagBytes || plainLength > blockPlainBytesMax) {
+  const { block, aad, sealed, codec: using, plainLength, plainLengthMax = blockPlainBytesMax } = given;
+  if (sealed.length < tagBytes || plainLength > plainLengthMax) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block has an impossible length.');
   }
   const key = await subtle.importKey('raw', objectKey, 'AES-GCM', false, ['decrypt']);

@@ -2,7 +2,7 @@ import { type SortOptions, sortRecords, type UnsortedRecord } from '../pipeline/
 import { View } from '../pipeline/view/view.ts';
 import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError } from '../ports/errors.ts';
-import { findManagedExport, readExportRecords } from './managed-export.ts';
+import { findManagedExport, readExportPieces } from './managed-export.ts';
 import { readInThread } from './reading-thread.ts';
 
 export type ForeignFormat = 'firestore-export' | 'json';
@@ -29,7 +29,7 @@ async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<Uns
   const pieces =
     format === 'json'
       ? readPieces(store, path, call)
-      : readExportRecords(store, await findManagedExport(store, path, call), call);
+      : readExportPieces(store, await findManagedExport(store, path, call), call);
   return readInThread({ format, key: path, database }, pieces, signal);
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitraryFields, testDatabase } from '../fixtures/arbitrary-documents.ts';
 import { BackupHarness } from '../fixtures/backup-harness.ts';
-import { writeManagedExport } from '../fixtures/managed-export-writer.ts';
+import { levelDbLog, writeManagedExport } from '../fixtures/managed-export-writer.ts';
 import {
   decodeDocument,
   encodeDocument,
@@ -13,9 +13,10 @@ import {
 import { writeViewAsBackup } from '../pipeline/backup/write-view.ts';
 import { readRecords } from '../pipeline/segments/read-records.ts';
 import type { View } from '../pipeline/view/view.ts';
-import { crc32c } from '../stores/crc32c.ts';
+import { crc32c, maskedCrc32c } from '../stores/crc32c.ts';
 import { createMemoryStore } from '../stores/memory/memory-store.ts';
 import { type ForeignFormat, openForeignView } from './foreign-view.ts';
+import { fragmentHeaderBytes, fragmentType, logBlockBytes } from './leveldb-log.ts';
 
 const harness = new BackupHarness();
 
@@ -119,6 +120,42 @@ describe('a managed export', () => {
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
     await harness.store.delete(['exports/x/x.overall_export_metadata']);
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
+});
+
+describe('an export that is made to hurt', () => {
+  test('by fragments without end or content is damaged', async () => {
+    await writeManagedExport(harness.store, 'exports/bits', 'demo', [[{ path: 'a/1', fields: {} }]]);
+    const fragment = (type: number) => {
+      const header = Buffer.alloc(fragmentHeaderBytes);
+      header.writeUInt32LE(maskedCrc32c(type, new Uint8Array(0)), 0);
+      header.writeUInt8(type, 6);
+      return header;
+    };
+    const perBlock = Math.floor(logBlockBytes / fragmentHeaderBytes);
+    const middles = Array.from({ length: perBlock - 1 }, () => fragment(fragmentType.middle));
+    await harness.store.put(
+      'exports/bits/all_namespaces/all_kinds/output-0',
+      Buffer.concat([fragment(fragmentType.first), ...middles]),
+    );
+    await expect(open('firestore-export', 'exports/bits')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
+  });
+
+  test('by metadata that names more files than an export has is refused', async () => {
+    await writeManagedExport(harness.store, 'exports/many', 'demo', [[{ path: 'a/1', fields: {} }]]);
+    const names = Array.from({ length: 120_000 }, (_, index) => `output-${index}`).join('');
+    const metadata = 'exports/many/all_namespaces/all_kinds/all_namespaces_all_kinds.export_metadata';
+    await harness.store.put(metadata, levelDbLog([Buffer.from(names)]));
+    await expect(open('firestore-export', 'exports/many')).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringContaining('files'),
+    });
+  });
+
+  test('a document with as many values as are allowed is read within the memory of its thread', async () => {
+    const text = `{"users":{"ada":{"n":[${'true,'.repeat(499_000)}true]}}}`;
+    await harness.store.put('values.json', Buffer.from(text));
+    expect(Object.keys(await fieldsOf(await open('json', 'values.json')))).toEqual(['users/ada']);
   });
 });
 

@@ -14,7 +14,21 @@ const blocksPerRead = 64;
 /** Firestore's documents are at most 1 MiB; an entity of several times that is no document. */
 const recordBytesMax = 4 * 1024 * 1024;
 
-/** The records of a log that lies in a store, read in pieces of some MiB. Anything that is not whole is an error. */
+/** More fragments make no record of ours: a record has one for every block it touches, and one more. */
+const fragmentsPerRecordMax = recordBytesMax / logBlockBytes + 2;
+
+/** The blocks of a log that lies in a store, some at a time. */
+export async function* readLogPieces(
+  store: BlobStore,
+  key: string,
+  size: number,
+  options: CallOptions = {},
+): AsyncGenerator<Uint8Array> {
+  for (let offset = 0; offset < size; offset += logBlockBytes * blocksPerRead)
+    yield await store.getRange(key, offset, Math.min(logBlockBytes * blocksPerRead, size - offset), options);
+}
+
+/** The records of a log, read in pieces of some MiB. Anything that is not whole is an error. */
 export async function* readLogRecords(
   store: BlobStore,
   key: string,
@@ -22,16 +36,12 @@ export async function* readLogRecords(
   options: CallOptions = {},
 ): AsyncGenerator<Uint8Array> {
   const assembler = new RecordAssembler(key);
-  for (let offset = 0; offset < size; offset += logBlockBytes * blocksPerRead) {
-    const piece = await store.getRange(key, offset, Math.min(logBlockBytes * blocksPerRead, size - offset), options);
-    for (let block = 0; block < piece.length; block += logBlockBytes) {
-      yield* assembler.records(piece.subarray(block, block + logBlockBytes));
-    }
-  }
+  for await (const piece of readLogPieces(store, key, size, options)) yield* assembler.records(piece);
   assembler.assertFinished();
 }
 
-class RecordAssembler {
+/** Puts records together from the fragments of one log. */
+export class RecordAssembler {
   readonly #key: string;
   #parts: Uint8Array[] = [];
   #bytes = 0;
@@ -40,7 +50,17 @@ class RecordAssembler {
     this.#key = key;
   }
 
-  *records(block: Uint8Array): Generator<Uint8Array> {
+  /** The records that end in this piece, which begins and ends where blocks do. */
+  *records(piece: Uint8Array): Generator<Uint8Array> {
+    for (let at = 0; at < piece.length; at += logBlockBytes)
+      yield* this.#recordsOf(piece.subarray(at, at + logBlockBytes));
+  }
+
+  assertFinished(): void {
+    if (this.#parts.length > 0) throw this.#damaged();
+  }
+
+  *#recordsOf(block: Uint8Array): Generator<Uint8Array> {
     const view = new DataView(block.buffer, block.byteOffset, block.length);
     let position = 0;
     while (block.length - position >= fragmentHeaderBytes) {
@@ -62,16 +82,12 @@ class RecordAssembler {
     if (type > fragmentType.last || isBeginning !== (this.#parts.length === 0)) throw this.#damaged();
     this.#parts.push(payload);
     this.#bytes += payload.length;
-    if (this.#bytes > recordBytesMax) throw this.#damaged();
+    if (this.#bytes > recordBytesMax || this.#parts.length > fragmentsPerRecordMax) throw this.#damaged();
     if (type === fragmentType.first || type === fragmentType.middle) return undefined;
     const record = this.#parts.length === 1 ? payload : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#bytes = 0;
     return record;
-  }
-
-  assertFinished(): void {
-    if (this.#parts.length > 0) throw this.#damaged();
   }
 
   #damaged(): EngineError {

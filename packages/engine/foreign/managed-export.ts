@@ -1,9 +1,7 @@
 import type { BlobInfo, BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
-import { readLogRecords } from './leveldb-log.ts';
+import { readLogPieces, readLogRecords } from './leveldb-log.ts';
 
-const batchBytes = 1024 * 1024;
-const batchRecordsMax = 10_000;
 export interface ExportLimits {
   readonly files: number;
   /** Of the files that say what an export is made of; those of the largest exports have some MiB. */
@@ -51,7 +49,14 @@ export async function findManagedExport(
   for (const info of overall) await assertWhole(store, info, options);
   if (metadata.length === 0)
     throw new EngineError('INTEGRITY_ERROR', `The export at ${path} has no metadata of its files.`);
-  for (const info of metadata) await assertOutputs(store, info, outputs, options);
+  const named = new Set<string>();
+  for (const info of metadata) {
+    for await (const name of namedOutputs(store, info, options)) {
+      named.add(name);
+      if (named.size > limits.files) throw tooLarge(path, `more than ${limits.files} files`);
+    }
+  }
+  assertPresent(named, outputs);
   return { folder, outputs };
 }
 
@@ -66,44 +71,43 @@ async function assertWhole(store: BlobStore, { key, size }: BlobInfo, options: C
   if (records === 0) throw new EngineError('INTEGRITY_ERROR', `The export file ${key} is empty.`);
 }
 
-/** The metadata names its output files; each of them must be there. */
-async function assertOutputs(
-  store: BlobStore,
-  metadata: BlobInfo,
-  outputs: readonly BlobInfo[],
-  options: CallOptions,
-): Promise<void> {
-  const folder = metadata.key.slice(0, metadata.key.lastIndexOf('/') + 1);
-  const present = new Set(outputs.map(({ key }) => key));
-  const named = new Set<string>();
-  for await (const record of readLogRecords(store, metadata.key, metadata.size, options)) {
+/** The output files that the metadata names. */
+async function* namedOutputs(store: BlobStore, { key, size }: BlobInfo, options: CallOptions): AsyncGenerator<string> {
+  const folder = key.slice(0, key.lastIndexOf('/') + 1);
+  for await (const record of readLogRecords(store, key, size, options))
     for (const [name] of Buffer.from(record)
       .toString('latin1')
-      .matchAll(/output-\d+/g))
-      named.add(name);
-  }
-  const missing = [...named].filter((name) => !present.has(`${folder}${name}`));
+      .matchAll(/output-\d{1,20}/g))
+      yield `${folder}${name}`;
+}
+
+/** Each of them must be there. */
+function assertPresent(named: ReadonlySet<string>, outputs: readonly BlobInfo[]): void {
+  const present = new Set(outputs.map(({ key }) => key));
+  const missing = [...named].filter((key) => !present.has(key)).map((key) => key.slice(key.lastIndexOf('/') + 1));
   if (missing.length > 0)
     throw new EngineError('INTEGRITY_ERROR', `The export misses ${missing.slice(0, 5).join(', ')}.`);
 }
 
-/** The records of the export's files, a few at a time. */
-export async function* readExportRecords(
+/** Some blocks of one of the export's files, and whether they are its last. */
+export interface LogPiece {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly isLast: boolean;
+}
+
+/** The files of the export, some blocks at a time: what they hold is put together on another thread. */
+export async function* readExportPieces(
   store: BlobStore,
   { outputs }: ManagedExport,
   options: CallOptions = {},
-): AsyncGenerator<Uint8Array[]> {
-  let batch: Uint8Array[] = [];
-  let bytes = 0;
-  for (const { key, size } of outputs)
-    for await (const record of readLogRecords(store, key, size, options)) {
+): AsyncGenerator<LogPiece> {
+  for (const { key, size } of outputs) {
+    let read = 0;
+    for await (const bytes of readLogPieces(store, key, size, options)) {
       throwIfCancelled(options.signal);
-      batch.push(record);
-      bytes += record.length;
-      if (bytes < batchBytes && batch.length < batchRecordsMax) continue;
-      yield batch;
-      batch = [];
-      bytes = 0;
+      read += bytes.length;
+      yield { key, bytes, isLast: read >= size };
     }
-  if (batch.length > 0) yield batch;
+  }
 }

@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
+import type { LogPiece } from './managed-export.ts';
 
 /** What a thread is started with. */
 export interface ReadingTask {
@@ -18,21 +19,28 @@ export interface ReadingSource {
   readonly turn: Int32Array;
 }
 
-/** A piece of the file, some records of a log, or the end. */
-export type Piece = Uint8Array | Uint8Array[] | null;
+/** A piece of the file, or of one of the files, or the end. */
+export type Piece = Uint8Array | LogPiece | null;
 
 export type ReadingMessage =
   | { readonly type: 'more' }
   | { readonly type: 'records'; readonly records: { path: string; body: Uint8Array }[] }
-  | { readonly type: 'failed'; readonly code: 'VALIDATION_ERROR' | 'INTEGRITY_ERROR'; readonly message: string }
-  | { readonly type: 'done' };
+  | {
+      readonly type: 'failed';
+      readonly code: 'VALIDATION_ERROR' | 'INTEGRITY_ERROR';
+      readonly message: string;
+      readonly heapBytes: number;
+    }
+  | { readonly type: 'done'; readonly heapBytes: number };
 
 /** A file that takes more than this is not read; everything else of the process goes on. */
-const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 
 /** Each may take a core and what the limits give it. */
 const threadsAtOnce = 2;
 const idleMs = 5000;
+/** A thread that a file made grow is not kept: its memory would be missing elsewhere while it waits. */
+const keptHeapBytesMax = 48 * 1024 * 1024;
 
 /**
  * Reads foreign content on a thread of its own, piece by piece: whatever a file is made of, nobody else waits for it, and
@@ -52,7 +60,7 @@ export async function* readInThread(
     for (;;) {
       const message = await inbox.next();
       throwIfCancelled(signal);
-      isFree = message.type === 'done' || message.type === 'failed';
+      isFree = 'heapBytes' in message && message.heapBytes <= keptHeapBytesMax;
       if (message.type === 'done') return;
       if (message.type === 'failed') throw new EngineError(message.code, message.message);
       if (message.type === 'more') {
@@ -97,10 +105,10 @@ class ReadingThread {
   }
 }
 
-/** Few threads for all imports of the process; one that is free waits a while for the next file. */
+/** Few threads for all imports of the process; those that are free wait a while for the next file. */
 class Threads {
   #busy = 0;
-  #free: ReadingThread | undefined;
+  readonly #free: ReadingThread[] = [];
   readonly #waiting: (() => void)[] = [];
 
   async take(signal: AbortSignal | undefined): Promise<ReadingThread> {
@@ -113,8 +121,7 @@ class Threads {
     }
     throwIfCancelled(signal);
     this.#busy++;
-    const thread = this.#free ?? new ReadingThread();
-    this.#free = undefined;
+    const thread = this.#free.pop() ?? new ReadingThread();
     clearTimeout(thread.idle);
     thread.worker.ref();
     return thread;
@@ -122,15 +129,15 @@ class Threads {
 
   /** One that was left in the middle of a file, or died, is of no use any more. */
   async giveBack(thread: ReadingThread, isFree: boolean): Promise<void> {
-    this.#busy--;
-    if (isFree && !this.#free) {
-      this.#free = thread;
+    if (isFree) {
+      this.#free.push(thread);
       thread.worker.unref();
       thread.idle = setTimeout(() => {
-        this.#free = undefined;
+        this.#free.splice(this.#free.indexOf(thread), 1);
         void thread.end();
       }, idleMs).unref();
     } else await thread.end();
+    this.#busy--;
     for (const wake of this.#waiting.splice(0)) wake();
   }
 }

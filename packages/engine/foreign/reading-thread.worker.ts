@@ -1,7 +1,10 @@
+import { getHeapStatistics } from 'node:v8';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { isEngineError } from '../ports/errors.ts';
 import { entityRecord } from './entity.ts';
+import { RecordAssembler } from './leveldb-log.ts';
+import type { LogPiece } from './managed-export.ts';
 import type { Piece, ReadingMessage, ReadingSource, ReadingTask } from './reading-thread.ts';
 import { readVersion1Json } from './version1-json.ts';
 
@@ -14,6 +17,10 @@ let bytes = 0;
 
 function tell(message: ReadingMessage): void {
   parentPort?.postMessage(message);
+}
+
+function heapBytes(): number {
+  return getHeapStatistics().total_heap_size;
 }
 
 function flush(): void {
@@ -43,8 +50,19 @@ function* recordsOf({ format, key, database }: ReadingTask): Generator<UnsortedR
     const piece = () => (nextPiece() as Uint8Array | null) ?? undefined;
     return yield* readVersion1Json(piece, key, database);
   }
-  for (let piece = nextPiece(); piece !== null; piece = nextPiece())
-    for (const record of piece as Uint8Array[]) yield entityRecord(record, database);
+  for (const record of logRecords()) yield entityRecord(record, database);
+}
+
+/** One file of the export after another; none may end within a record. */
+function* logRecords(): Generator<Uint8Array> {
+  let assembler: RecordAssembler | undefined;
+  for (let piece = nextPiece() as LogPiece | null; piece !== null; piece = nextPiece() as LogPiece | null) {
+    assembler ??= new RecordAssembler(piece.key);
+    yield* assembler.records(piece.bytes);
+    if (!piece.isLast) continue;
+    assembler.assertFinished();
+    assembler = undefined;
+  }
 }
 
 function perform(task: ReadingTask): void {
@@ -55,13 +73,14 @@ function perform(task: ReadingTask): void {
       if (bytes >= batchBytes) flush();
     }
     flush();
-    tell({ type: 'done' });
+    tell({ type: 'done', heapBytes: heapBytes() });
   } catch (error) {
     const isRefusal = isEngineError(error, 'VALIDATION_ERROR') || isEngineError(error, 'INTEGRITY_ERROR');
     if (!isRefusal) throw error;
     batch = [];
     bytes = 0;
-    tell({ type: 'failed', code: error.code as 'VALIDATION_ERROR' | 'INTEGRITY_ERROR', message: error.message });
+    const code = error.code as 'VALIDATION_ERROR' | 'INTEGRITY_ERROR';
+    tell({ type: 'failed', code, message: error.message, heapBytes: heapBytes() });
   }
 }
 

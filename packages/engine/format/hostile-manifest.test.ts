@@ -20,10 +20,14 @@ async function sealedWith(plain: Uint8Array, claimedLength: number): Promise<Uin
   return Buffer.concat([header, await sealBlock(objectKey, 1, additionalData(header, ownerId, 1), packed)]);
 }
 
+const emptyObjects = new TextEncoder().encode(`[${'{},'.repeat(3_000_000)}{}]`);
+
 test.each([
   ['unpacks to far more than it says', new Uint8Array(256 * 1024 * 1024), 1000],
   ['says that it unpacks to gigabytes', new Uint8Array(1000), 0xffffffff],
   ['holds no JSON', new TextEncoder().encode('rubbish'), 7],
+  ['holds millions of values', emptyObjects, emptyObjects.length],
+  ['is larger than any of ours', new Uint8Array(17 * 1024 * 1024).fill(0x20), 17 * 1024 * 1024],
 ])('a sealed manifest that %s is damaged, nothing else', async (_what, plain, claimedLength) => {
   const before = process.memoryUsage().rss;
   const object = new ManifestObject(await sealedWith(plain, claimedLength));

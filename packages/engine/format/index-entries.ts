@@ -1,3 +1,4 @@
+import { smallBlockBytesMax } from '../crypto/block.ts';
 import { EngineError } from '../ports/errors.ts';
 import { recordHeaderBytes } from '../ports/record.ts';
 import { unzigzag, VarintReader } from './varint.ts';
@@ -15,7 +16,7 @@ export interface IndexEntries {
 
 /** Decodes an index block whose seal was checked; what does not add up is an integrity error all the same. */
 export function decodeIndex(index: Uint8Array, count: number, dataLength: number): IndexEntries {
-  if (count > index.length) throw damaged();
+  if (count > index.length || dataLength > smallBlockBytesMax) throw damaged();
   const paths: string[] = new Array(count);
   const offsets = new Uint32Array(count + 1);
   const isDelete = new Uint8Array(count);
@@ -24,12 +25,16 @@ export function decodeIndex(index: Uint8Array, count: number, dataLength: number
   const reader = new VarintReader(index);
   let path = Buffer.alloc(2048);
   let offset = 0;
+  let pathBytes = 0;
   let seconds = 0;
   for (let entry = 0; entry < count; entry += 1) {
     const shared = reader.next();
     const suffixLength = reader.next();
     const suffixEnd = reader.position + suffixLength;
     if (shared < 0 || suffixLength < 0 || suffixEnd > index.length) throw damaged();
+    // Each path stands in its record as well, so all of them together are shorter than the data.
+    pathBytes += shared + suffixLength;
+    if (pathBytes > dataLength) throw damaged();
     if (shared + suffixLength > path.length) path = Buffer.concat([path, Buffer.alloc(shared + suffixLength)]);
     path.set(index.subarray(reader.position, suffixEnd), shared);
     reader.position = suffixEnd;

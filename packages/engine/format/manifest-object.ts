@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { type Codec, codec, compress, isCodec, openBlock, sealBlock, sha256 } from '../crypto/block.ts';
+import {
+  type Codec,
+  codec,
+  compress,
+  isCodec,
+  openBlock,
+  sealBlock,
+  sha256,
+  smallBlockBytesMax,
+} from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import type { Envelope } from '../crypto/envelope.ts';
 import { EngineError } from '../ports/errors.ts';
@@ -13,6 +22,8 @@ export type ManifestContent = (typeof manifestContent)[keyof typeof manifestCont
 const manifestHeaderBytes = 48;
 const manifestMagic = 0x464d4648; // "HFMF" read as u32 LE
 const clearBytesMax = 64 * 1024;
+const valuesMax = 1_000_000;
+const [comma, openArray, openObject] = [0x2c, 0x5b, 0x7b];
 
 /** What can be read of a root without any key. */
 export interface ClearManifest {
@@ -114,7 +125,10 @@ export class ManifestObject {
       sealed: this.#sealed,
       codec: this.#header.codec,
       plainLength: this.#header.plainLength,
+      // A page of a journal may hold a large document, all others lists.
+      ...(this.content === manifestContent.journal ? {} : { plainLengthMax: smallBlockBytesMax }),
     });
+    if (hasTooManyValues(plain)) throw damaged('holds more than a manifest can');
     try {
       return JSON.parse(Buffer.from(plain).toString('utf8'));
     } catch {
@@ -167,6 +181,19 @@ function decodeHeader(bytes: Uint8Array): ManifestHeader {
     plainLength: view.getUint32(28, true),
     sealedLength: view.getUint32(32, true),
   };
+}
+
+/**
+ * Parsing takes the thread that answers calls, and many times the memory of the text. Every value but the first follows
+ * one of these bytes; those in texts count too, which is why far more are allowed than any manifest of ours has values.
+ */
+function hasTooManyValues(json: Uint8Array): boolean {
+  let values = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === comma || byte === openArray || byte === openObject) values++;
+  }
+  return values > valuesMax;
 }
 
 function damaged(how: string): EngineError {

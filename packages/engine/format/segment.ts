@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { codec, compress, openBlock, sealBlock, sha256 } from '../crypto/block.ts';
+import { codec, compress, openBlock, sealBlock, sha256, smallBlockBytesMax } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
@@ -194,6 +194,7 @@ async function openIndexBlock(
     sealed,
     codec: header.codec,
     plainLength: header.indexPlainLength,
+    plainLengthMax: smallBlockBytesMax,
   });
 }
 
@@ -209,6 +210,7 @@ async function openDataBlock(
     sealed,
     codec: header.codec,
     plainLength: header.dataPlainLength,
+    plainLengthMax: smallBlockBytesMax,
   });
 }
 
