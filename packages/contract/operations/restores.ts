@@ -3,6 +3,8 @@ import { member } from '../access.ts';
 import { accepted, api, list, ok, operation } from '../operation.ts';
 import { pathId } from '../schemas/primitives.ts';
 import {
+  drill,
+  listAllDrillsQuery,
   listRestoresQuery,
   restore,
   restoreEvent,
@@ -130,4 +132,17 @@ export const streamRestoreEvents = operation({
   params,
   success: { kind: 'stream', status: 200, contentTypes: ['text/event-stream'], schema: restoreEvent },
   errors: ['RESTORE_NOT_FOUND'],
+});
+
+export const listAllDrills = operation({
+  id: 'listAllDrills',
+  method: 'GET',
+  path: api('/drills'),
+  tag,
+  summary: 'List all drills',
+  description: 'Of every backup, newest first, each with its report.',
+  access: reads,
+  query: listAllDrillsQuery,
+  success: list(drill),
+  errors: [],
 });

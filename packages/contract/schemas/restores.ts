@@ -234,6 +234,11 @@ export const listRestoresQuery = pageQuery.extend({
   to: rangeEnd().optional().describe('Before this time; a plain date includes its whole day.'),
 });
 
+export const listAllDrillsQuery = pageQuery.extend({
+  projectId: reference().optional(),
+  backupId: reference().optional(),
+});
+
 const drillDifferences = ['missing', 'different', 'unexpected'] as const;
 
 const drillReport = z

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   clientId,
@@ -9,15 +8,8 @@ import {
 import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
 import { addMember } from '../../server/testing/team.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
+import { freePort } from '../testing/free-port.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.skipIf(!hasChromium)('people', () => {
   let dashboard: TestDashboard;

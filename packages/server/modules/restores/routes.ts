@@ -85,8 +85,19 @@ export function restoreHandlers(context: RestoresContext): Handlers {
       const page = await cursors.page({ list: 'drills', filters: params.backupId, ...query }, (rows, before) =>
         database.tenant(organization.id, async (transaction) => {
           await backupStore.get(transaction, organization.id, params.backupId);
-          return drillStore.list(transaction, organization.id, params.backupId, rows, before);
+          return drillStore.list(transaction, organization.id, params, rows, before);
         }),
+      );
+      return { data: page.rows.map(presentDrill), nextCursor: page.nextCursor };
+    },
+
+    listAllDrills: async ({ organization, query: { limit, cursor, ...filters } }) => {
+      const page = await cursors.page(
+        { list: 'all-drills', filters: [organization.id, filters], limit, cursor },
+        (rows, before) =>
+          database.tenant(organization.id, (transaction) =>
+            drillStore.list(transaction, organization.id, filters, rows, before),
+          ),
       );
       return { data: page.rows.map(presentDrill), nextCursor: page.nextCursor };
     },

@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-query';
 import { clientFor } from './client.ts';
 import { useOrganizationId } from './organization.tsx';
+import { isShort, refetchMs } from './pace.ts';
 
 /** Every call of the contract, also those this service does not serve yet: they answer NOT_FOUND. */
 export type CallId = OperationId;
@@ -19,11 +20,9 @@ type ListId = { [I in CallId]: Operations[I] extends { success: { kind: 'list' }
 
 export interface ReadOptions {
   enabled?: boolean;
-  /** Absent: every 15 seconds while the page is seen. False: once. */
+  /** Absent: while the page is seen, as often as is needed beside what the service tells. False: once. */
   everyMs?: number | false;
 }
-
-const refetchMs = 15_000;
 
 /** Whether an answer says that this service does not know the call at all. Then a page says less. */
 export function isUnserved(error: HoldfastError | null): boolean {
@@ -50,7 +49,7 @@ export function useRead<I extends CallId>(
     queryKey: keyOf(organizationId, id, input),
     queryFn: ({ signal }) => callOf(organizationId, id)({ ...input, signal }),
     enabled: options.enabled ?? true,
-    refetchInterval: options.everyMs ?? refetchMs,
+    refetchInterval: () => options.everyMs ?? refetchMs(),
     placeholderData: keepPreviousData,
   });
 }
@@ -73,7 +72,9 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
     enabled: options.enabled ?? true,
-    refetchInterval: options.everyMs ?? refetchMs,
+    // Every page of a long list would be a call of its own.
+    refetchInterval: (query) => isShort(query) && (options.everyMs ?? refetchMs()),
+    refetchOnWindowFocus: (query) => isShort(query),
     placeholderData: keepPreviousData,
   });
   const rows = result.data?.pages.flatMap((page) => page.data);

@@ -2,9 +2,12 @@ import { minuteMs } from '@holdfast/contract';
 import { Outlet } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { useAll, useRead } from '../api/calls.ts';
+import { useOrganizationChanges } from '../api/changes.ts';
 import { useWorkplace, WorkplaceProvider } from '../api/organization.tsx';
 import { Problem, Skeleton } from '../components/states.tsx';
+import { formatClock } from '../format/times.ts';
 import { NotFound } from '../pages/not-found.tsx';
+import { t } from '../texts/index.ts';
 import { useParam } from '../url.ts';
 import { rememberSlug } from './last-organization.ts';
 
@@ -36,10 +39,28 @@ export function OrganizationGate() {
 /** Times are told in the organization's zone, which the organization itself knows. */
 function ZoneGate({ children }: { children: ReactNode }) {
   const workplace = useWorkplace();
+  const { awaySince } = useOrganizationChanges(workplace.organization.id);
   const organization = useRead('getOrganization', {}, { everyMs: minuteMs });
   if (organization.error && !organization.data)
     return <Problem error={organization.error} onRetry={() => void organization.refetch()} />;
   if (!organization.data) return <Skeleton />;
   const { timezone } = organization.data.settings;
-  return <WorkplaceProvider value={{ ...workplace, timezone }}>{children}</WorkplaceProvider>;
+  return (
+    <WorkplaceProvider value={{ ...workplace, timezone }}>
+      {awaySince !== null && <Away since={formatClock(awaySince, timezone)} />}
+      {children}
+    </WorkplaceProvider>
+  );
+}
+
+/** What is shown stays; that it may be old is said once it matters. */
+function Away({ since }: { since: string }) {
+  return (
+    <p
+      role="status"
+      className="fixed bottom-4 left-1/2 z-50 -translate-x-1/2 rounded-control bg-ink px-4 py-2 text-on-ink text-table shadow-overlay max-md:bottom-20"
+    >
+      {t.common.reconnecting(since)}
+    </p>
+  );
 }

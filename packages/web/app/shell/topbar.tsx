@@ -58,8 +58,8 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
 
 /** Both kinds of work that somebody may be waiting for. */
 function useRunning() {
-  const backups = useRead('listBackups', { query: { status: 'running', limit: 20 } }, { everyMs: 5000 });
-  const restores = useRead('listRestores', { query: { status: 'running', limit: 20 } }, { everyMs: 5000 });
+  const backups = useRead('listBackups', { query: { status: 'running', limit: 20 } });
+  const restores = useRead('listRestores', { query: { status: 'running', limit: 20 } });
   return { backups: backups.data?.data ?? [], restores: restores.data?.data ?? [] };
 }
 

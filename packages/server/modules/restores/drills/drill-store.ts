@@ -17,15 +17,21 @@ export const drillStore = {
   async list(
     { orm }: Transaction,
     organizationId: string,
-    backupId: string,
+    { backupId, projectId }: { backupId?: string | undefined; projectId?: string | undefined },
     limit: number,
     before: string | undefined,
   ): Promise<DrillRow[]> {
-    const ofIt = and(eq(drills.organizationId, organizationId), eq(drills.backupId, backupId));
     return orm
       .select()
       .from(drills)
-      .where(before ? and(ofIt, lt(drills.id, before)) : ofIt)
+      .where(
+        and(
+          eq(drills.organizationId, organizationId),
+          backupId === undefined ? undefined : eq(drills.backupId, backupId),
+          projectId === undefined ? undefined : eq(drills.projectId, projectId),
+          before === undefined ? undefined : lt(drills.id, before),
+        ),
+      )
       .orderBy(desc(drills.id))
       .limit(limit);
   },

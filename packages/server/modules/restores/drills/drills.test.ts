@@ -308,3 +308,12 @@ describe('an anomaly is told, and retention frozen', () => {
     await unfreeze();
   });
 });
+
+test('the drills of all backups are one list, by project or by backup', async () => {
+  const first = await drill(await bench.backUp());
+  const second = await drill(await bench.backUp());
+  const ids = async (query = '') => (await bench.get(`/drills${query}`)).map(({ id }: { id: string }) => id);
+  expect((await ids()).slice(0, 2)).toEqual([second.id, first.id]);
+  expect(await ids(`?backupId=${first.backupId}`)).toEqual([first.id]);
+  expect(await ids(`?projectId=${staging.id}`)).toEqual([]);
+});

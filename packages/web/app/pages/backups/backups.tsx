@@ -54,8 +54,13 @@ export function Page() {
       }
     >
       <Filters projects={projects} />
-      {running.map((backup) => (
-        <RunningBackup key={backup.id} backup={backup} projectName={nameOf(backup.projectId)} />
+      {running.map((backup, index) => (
+        <RunningBackup
+          key={backup.id}
+          backup={backup}
+          projectName={nameOf(backup.projectId)}
+          isFollowed={index === 0}
+        />
       ))}
       <List
         list={{ ...list, rows: list.rows?.filter(isOver) }}

@@ -14,7 +14,7 @@ import { t } from '../../texts/index.ts';
 type Drill = ItemOf<Operations['listDrills']>;
 
 export function DrillsPanel({ backup }: { backup: Backup }) {
-  const drills = useAll('listDrills', { params: { backupId: backup.id } }, { everyMs: 4000 });
+  const drills = useAll('listDrills', { params: { backupId: backup.id } });
   const start = useAct('startDrill');
   const canRun = useCan('member');
   const isRunning = drills.rows?.some(({ status }) => status === 'running' || status === 'pending') ?? false;

@@ -12,10 +12,17 @@ import { t } from '../../texts/index.ts';
 import { typeName } from './shared.tsx';
 import { useBackupProgress } from './use-backup-progress.ts';
 
+interface RunningBackupProps {
+  backup: Backup;
+  projectName: string;
+  /** Of many at once one is followed closely: a browser has few connections. The others come with the list. */
+  isFollowed?: boolean;
+}
+
 /** A backup that is being made, told while it is made. */
-export function RunningBackup({ backup, projectName }: { backup: Backup; projectName: string }) {
+export function RunningBackup({ backup, projectName, isFollowed = true }: RunningBackupProps) {
   const zone = useZone();
-  const live = useBackupProgress(backup);
+  const live = useBackupProgress(isFollowed ? backup : undefined);
   const cancel = useAct('cancelBackup');
   const canCancel = useCan('member');
   const { percent, documents, bytes, etaSeconds, waitingFor } = backup.progress;

@@ -10,10 +10,9 @@ export function useBackupProgress(backup: Backup | undefined): LiveState {
   const { organization } = useWorkplace();
   const queries = useQueryClient();
   const isRunning = backup !== undefined && (backup.status === 'running' || backup.status === 'pending');
-  return useLive(
-    isRunning ? backup.id : null,
-    (signal) => clientFor(organization.id).streamBackupEvents({ params: { backupId: backup?.id ?? '' }, signal }),
-    ({ id, status, progress, error }) => {
+  return useLive(isRunning ? backup.id : null, {
+    open: (signal) => clientFor(organization.id).streamBackupEvents({ params: { backupId: backup?.id ?? '' }, signal }),
+    onItem: ({ id, status, progress, error }) => {
       const change = (old: Backup): Backup => {
         if (old.id !== id) return old;
         const percent = Math.max(old.progress.percent, progress.percent);
@@ -34,5 +33,5 @@ export function useBackupProgress(backup: Backup | undefined): LiveState {
       if (isOver) void queries.invalidateQueries({ queryKey: [organization.id] });
       return !isOver;
     },
-  );
+  });
 }

@@ -36,7 +36,7 @@ export function Preview({ plan, words, onBack }: PreviewProps) {
   const job = useRead(
     'getRestore',
     { params: { restoreJobId: dryRunId ?? '' } },
-    { enabled: dryRunId !== undefined, everyMs: 1500 },
+    { enabled: dryRunId !== undefined, everyMs: 700 },
   );
   useRestoreProgress(job.data);
   const go = useGo();

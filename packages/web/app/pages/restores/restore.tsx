@@ -25,7 +25,7 @@ import { WritesChart } from './writes-chart.tsx';
 
 export function Page() {
   const restoreJobId = useParam('restoreId');
-  const restore = useRead('getRestore', { params: { restoreJobId } }, { everyMs: 5000 });
+  const restore = useRead('getRestore', { params: { restoreJobId } });
   if (restore.error && !restore.data) return <Problem error={restore.error} onRetry={() => void restore.refetch()} />;
   return restore.data ? <Shown restore={restore.data} /> : <Skeleton />;
 }

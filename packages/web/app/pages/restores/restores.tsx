@@ -17,11 +17,9 @@ import { RestoreState, useProjectNames, whatOf } from './shared.tsx';
 
 export function Page() {
   const [search, setSearch] = useSearch();
-  const list = useList(
-    'listRestores',
-    { query: { limit: 100, ...(search.status ? { status: search.status as Restore['status'] } : {}) } },
-    { everyMs: 5000 },
-  );
+  const list = useList('listRestores', {
+    query: { limit: 100, ...(search.status ? { status: search.status as Restore['status'] } : {}) },
+  });
   const paths = usePaths();
   const nameOf = useProjectNames();
   const canRestore = useCan('member');

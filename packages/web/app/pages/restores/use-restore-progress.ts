@@ -24,10 +24,10 @@ export function useRestoreProgress(restore: Restore | undefined) {
   const [phases, setPhases] = useState<Partial<Record<RestorePhase, PhaseTime>>>({});
   const [samples, setSamples] = useState<readonly Sample[]>([]);
   const last = useRef<RestorePhase | null>(null);
-  const live = useLive(
-    restore && isRunning(restore) ? restore.id : null,
-    (signal) => clientFor(organization.id).streamRestoreEvents({ params: { restoreJobId: restore?.id ?? '' }, signal }),
-    ({ id, status, phase, progress, documentsRestored, error }) => {
+  const live = useLive(restore && isRunning(restore) ? restore.id : null, {
+    open: (signal) =>
+      clientFor(organization.id).streamRestoreEvents({ params: { restoreJobId: restore?.id ?? '' }, signal }),
+    onItem: ({ id, status, phase, progress, documentsRestored, error }) => {
       const now = Date.now();
       if (last.current !== phase) {
         const before = last.current;
@@ -55,6 +55,6 @@ export function useRestoreProgress(restore: Restore | undefined) {
       if (isOver) void queries.invalidateQueries({ queryKey: [organization.id] });
       return !isOver;
     },
-  );
+  });
   return { phases, samples, awaySince: live.awaySince };
 }

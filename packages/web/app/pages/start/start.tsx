@@ -115,11 +115,7 @@ const countOf = (node: CountedNode): number =>
 
 function FirstBackup({ project, destinationId }: { project: Project | undefined; destinationId: string | undefined }) {
   const isReady = project !== undefined && destinationId !== undefined;
-  const backups = useAll(
-    'listBackups',
-    { query: { projectId: project?.id ?? '' } },
-    { enabled: isReady, everyMs: 2000 },
-  );
+  const backups = useAll('listBackups', { query: { projectId: project?.id ?? '' } }, { enabled: isReady });
   const create = useAct('createBackup');
   const newest = backups.rows?.find(({ trigger }) => trigger !== 'pre_restore');
   const state = !isReady

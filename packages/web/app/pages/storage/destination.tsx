@@ -126,7 +126,7 @@ function Shown({ destination }: { destination: Destination }) {
 }
 
 function Tasks({ storageDestinationId }: { storageDestinationId: string }) {
-  const tasks = useAll('listStorageTasks', { params: { storageDestinationId } }, { everyMs: 3000 });
+  const tasks = useAll('listStorageTasks', { params: { storageDestinationId } });
   if (!tasks.rows || tasks.rows.length === 0) return null;
   return (
     <Panel title={t.storage.tasks} flush>

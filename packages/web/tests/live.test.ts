@@ -1,0 +1,70 @@
+import { dashboardFolder } from '@holdfast/web/build';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../../server/testing/test-app.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { freePort } from '../testing/free-port.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+/** Far less than the minute after which a page would look for itself. */
+const soon = { timeout: 12_000 };
+
+describe.skipIf(!hasChromium)('an open page', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  let port: number;
+  let second: TestApp | undefined;
+  beforeAll(async () => {
+    port = await freePort();
+    dashboard = await startDashboard({ PORT: String(port) });
+    shop = await openShop(dashboard.app);
+    await shop.documents.doc('bikes/one').set({ number: 1 });
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await second?.stop();
+    await dashboard.close();
+    await second?.close();
+    await shop.close();
+  });
+
+  const call = (app: TestApp, method: string, path: string, body?: object) =>
+    app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
+
+  test('shows what others do as it happens: a backup, a schedule, a name', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByText('By hand only').first().waitFor();
+    await shop.backUp();
+    await page.getByText(/^1 point/).waitFor(soon);
+    await call(dashboard.app, 'POST', '/schedules', {
+      projectId: shop.projectId,
+      name: 'At noon',
+      cron: '0 12 * * *',
+    });
+    await page.getByText('At noon').waitFor(soon);
+    await page.getByText('Protected', { exact: true }).first().waitFor(soon);
+    await call(dashboard.app, 'PATCH', `/projects/${shop.projectId}`, { name: 'Bike shop' });
+    await page.getByRole('link', { name: 'Bike shop' }).waitFor(soon);
+  });
+
+  test('outlives a restart of the service, and follows the new one', async () => {
+    const { page } = owner;
+    await page.getByRole('link', { name: 'Backups', exact: true }).click();
+    await page.getByRole('table', { name: 'Backups' }).waitFor();
+    const { app } = dashboard;
+    await app.stop();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.getByRole('link', { name: 'Bike shop' }).waitFor();
+    second = await startTestApp(
+      { PORT: String(port), DATABASE_URL: app.databaseUrl, HOLDFAST_DATA: app.folder },
+      { dashboardFolder },
+    );
+    await call(second, 'PATCH', `/projects/${shop.projectId}`, { name: 'Mended shop' });
+    await page.getByRole('link', { name: 'Mended shop' }).waitFor(soon);
+    // Told, not looked for: the stream is there again.
+    await call(second, 'PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
+    await page.getByRole('link', { name: 'Shop', exact: true }).waitFor(soon);
+    expect(await page.getByText('Reconnecting').count()).toBe(0);
+  });
+});
