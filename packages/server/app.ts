@@ -110,7 +110,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   await queue.start();
   lifecycle.onClose('queue', () => queue.close(config.SHUTDOWN_GRACE_SECONDS * 1000));
 
-  const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits } =
+  const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits, measure } =
     composeModules(platform);
   const state = { ready: false };
   lifecycle.onClose('readiness', () => {
@@ -120,6 +120,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   if (redis) lifecycle.onClose('redis', () => redis.disconnect());
   const memoryLimiter = new MemoryRateLimiter(clock);
   const metrics = new Metrics();
+  const isApi = config.HOLDFAST_ROLES.includes('api');
   const system = systemHandlers({
     clock,
     database,
@@ -127,11 +128,12 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     checkStorage,
     lateTasks: () => lateTasks(database),
     metricsToken: config.METRICS_TOKEN,
+    // One role tells of everybody, so that ten workers do not tell the same ten times.
+    measure: isApi ? measure : async () => [],
     isBehindProxy: config.TRUST_PROXY !== false,
     isReady: () => state.ready,
     checkRedis: async () => (redis ? ((await redis.ping()) === 'PONG' ? 'ok' : 'error') : 'not configured'),
   });
-  const isApi = config.HOLDFAST_ROLES.includes('api');
   const http = await createHttpServer({
     handlers: Object.assign({}, system, ...(isApi ? modules.map((module) => module.handlers) : [])),
     authenticator,

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { MetricFamily } from '../platform/metric-family.ts';
 
 /** What Prometheus may read. Labels are bounded: route patterns, never paths. */
 export class Metrics {
@@ -20,11 +21,22 @@ export class Metrics {
     this.#requests.labels(method, route, String(status)).observe(durationMs / 1000);
   }
 
-  counter(name: string, help: string, labelNames: string[] = []): Counter {
-    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  /** This process's own figures, and those that were just read. Nothing of the latter is kept: what is gone has no series. */
+  async render(families: readonly MetricFamily[]): Promise<string> {
+    const read = new Registry();
+    for (const family of families) if (family.samples.length > 0) addFamily(read, family);
+    return `${await this.registry.metrics()}${await read.metrics()}`;
   }
+}
 
-  gauge(name: string, help: string, labelNames: string[] = []): Gauge {
-    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+function addFamily(registry: Registry, { name, help, type, samples }: MetricFamily): void {
+  const labelNames = Object.keys(samples[0]?.labels ?? {});
+  const options = { name, help, labelNames, registers: [registry] };
+  if (type === 'gauge') {
+    const gauge = new Gauge(options);
+    for (const { labels, value } of samples) gauge.set(labels, value);
+  } else {
+    const counter = new Counter(options);
+    for (const { labels, value } of samples) counter.inc(labels, value);
   }
 }

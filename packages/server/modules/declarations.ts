@@ -1,4 +1,5 @@
 import { type AnnouncedTable, changeTriggers } from '../platform/database/changes.sql.ts';
+import { totalTriggers } from '../platform/database/totals.sql.ts';
 import { sendMailJob } from '../platform/mail.ts';
 import type { JobSettings } from '../platform/queue.ts';
 import { platformSealedColumns, type SealedColumn } from '../platform/secrets/sealed-columns.ts';
@@ -42,8 +43,26 @@ const announcedTables: readonly AnnouncedTable[] = [
   { table: 'webhooks', kind: 'webhook' },
 ];
 
+const jobEndings = ['completed', 'failed', 'cancelled'];
+/** What the metrics add up, because the rows themselves are removed one day. */
+const totalsCounted = totalTriggers(
+  [
+    { table: 'backups', name: 'backups', statuses: jobEndings },
+    { table: 'restores', name: 'restores', statuses: jobEndings },
+    { table: 'webhook_deliveries', name: 'deliveries', statuses: ['delivered', 'failed'] },
+  ],
+  [
+    { table: 'backups', name: 'reads', column: 'reads_used' },
+    { table: 'pitr_logs', name: 'reads', column: 'reads_used' },
+  ],
+);
+
 /** Every database function the modules call. */
-export const databaseFunctions: readonly string[] = [...authenticationFunctions, ...changeTriggers(announcedTables)];
+export const databaseFunctions: readonly string[] = [
+  ...authenticationFunctions,
+  ...changeTriggers(announcedTables),
+  ...totalsCounted,
+];
 
 /** Every column that a rotation of the master key has to seal anew. */
 export const sealedColumns: readonly SealedColumn[] = [

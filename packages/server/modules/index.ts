@@ -1,5 +1,6 @@
 import type { Authenticator } from '../http/authentication.ts';
 import type { Denial } from '../http/options.ts';
+import type { MetricFamily } from '../platform/metric-family.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAuditModule } from './audit/index.ts';
 import { createAuthModule } from './auth/index.ts';
@@ -78,6 +79,7 @@ export interface Composition {
   authenticator: Authenticator;
   onDenied: (denial: Denial) => Promise<void>;
   checkStorage: () => Promise<CheckResult>;
+  measure: () => Promise<MetricFamily[]>;
   requireProvider: () => Promise<void>;
   signInLink: () => Promise<string | undefined>;
   remindOfKits: () => Promise<void>;
@@ -202,6 +204,11 @@ export function composeModules(platform: Platform): Composition {
       ...storageTasks(backupsContext),
     },
   });
+  const overview = createOverviewModule({
+    platform,
+    pitrOf: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
+    defaultStorageOf: defaultStorage.get,
+  });
   return {
     modules: [
       audit.module,
@@ -215,15 +222,12 @@ export function composeModules(platform: Platform): Composition {
       createSchedulesModule(schedulesContext),
       createPitrModule(pitrContext),
       createWebhooksModule(platform, audit.log),
-      createOverviewModule({
-        platform,
-        pitrOf: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
-        defaultStorageOf: defaultStorage.get,
-      }),
+      overview,
     ],
     authenticator: auth.authenticator,
     onDenied: (denial) => audit.denials.record(denial),
     checkStorage: async () => ((await defaultsWork(database, defaultStorage)) ? 'ok' : 'error'),
+    measure: overview.measure,
     requireProvider: auth.requireProvider,
     signInLink: auth.signInLink,
     remindOfKits: organizations.remindOfKits,

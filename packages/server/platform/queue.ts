@@ -170,6 +170,16 @@ export class Queue {
     });
   }
 
+  /** Jobs that wait, are put off or run, counted at this moment: what the queue itself keeps is only as new as its last look. */
+  async counts(): Promise<{ kind: string; state: string; count: number }[]> {
+    const { rows } = await this.#boss.getDb().executeSql(
+      `select name as kind, case when state = 'active' then 'active' when start_after > now() then 'delayed' else 'waiting' end
+                as state, count(*)::int as count
+         from ${schema}.job where state in ('created', 'retry', 'active') group by 1, 2`,
+    );
+    return rows;
+  }
+
   async work<Data extends object>(
     job: JobDefinition<Data>,
     concurrency: number,

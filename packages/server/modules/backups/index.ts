@@ -46,6 +46,7 @@ export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
+export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';
 export { type NewestBackups, newestBackups, readsBetween, suspiciousBackups } from './summaries/newest-store.ts';
 export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
 export {

@@ -1,6 +1,7 @@
 import type { LogGap, LogSegment } from '@holdfast/engine';
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { pitrLogs, pitrSegments } from './tables.ts';
 
 export type LogRow = typeof pitrLogs.$inferSelect;
@@ -250,6 +251,16 @@ export const pitrStore = {
       'select organization_id, project_id from pitr_logs order by project_id',
     );
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
+  },
+
+  /** How far each running capture of an active organization has come, for the metrics; needs a system transaction. */
+  async measured({ client }: Transaction, limit: number): Promise<(LogKey & { coveredThrough: string })[]> {
+    const { rows } = await client.query<LogKey & { coveredThrough: string }>(
+      `select organization_id as "organizationId", project_id as "projectId", covered_through as "coveredThrough"
+         from pitr_logs where enabled and ${isActiveOrganizationSql('organization_id')} order by project_id limit $1`,
+      [limit],
+    );
+    return rows;
   },
 
   async envelopes({ client }: Transaction, organizationId: string): Promise<LogEnvelope[]> {

@@ -2,10 +2,18 @@ import { and, desc, eq, inArray, isNull, max, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { projects } from './tables.ts';
 
 export type ProjectRow = typeof projects.$inferSelect;
 export type NewProject = typeof projects.$inferInsert;
+
+export interface MeasuredProject {
+  id: string;
+  organizationId: string;
+  name: string;
+  isFrozen: boolean;
+}
 
 /** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept`. */
 export const projectStore = {
@@ -31,6 +39,16 @@ export const projectStore = {
       .where(and(eq(projects.organizationId, organizationId), isNull(projects.deletedAt)))
       .orderBy(projects.id)
       .limit(limit);
+  },
+
+  /** Of every active organization, for the metrics; needs a system transaction. */
+  async measured({ client }: Transaction, limit: number): Promise<MeasuredProject[]> {
+    const { rows } = await client.query<MeasuredProject>(
+      `select id, organization_id as "organizationId", name, retention_frozen is not null as "isFrozen" from projects
+        where deleted_at is null and ${isActiveOrganizationSql('organization_id')} order by id limit $1`,
+      [limit],
+    );
+    return rows;
   },
 
   async get({ orm }: Transaction, organizationId: string, id: string): Promise<ProjectRow> {

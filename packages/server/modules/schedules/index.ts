@@ -20,7 +20,7 @@ export { nextRun } from './cron/next-run.ts';
 export { deleteSchedulesOf } from './delete-schedule.ts';
 export { recordAnomaly } from './retention/anomalies.ts';
 export { checkRetention } from './retention/check-retention.ts';
-export { type ScheduleRow, scheduleStore } from './schedule-store.ts';
+export { type MeasuredSchedule, type ScheduleRow, scheduleStore } from './schedule-store.ts';
 
 /** Schedules taken in one transaction. */
 const claimedAtOnce = 250;

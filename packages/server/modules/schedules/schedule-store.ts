@@ -2,6 +2,7 @@ import { and, desc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { type LastRun, schedules } from './tables.ts';
 
 export type ScheduleRow = typeof schedules.$inferSelect;
@@ -14,6 +15,11 @@ export interface Advance {
   runCount: number;
   lastRun: LastRun | null;
 }
+
+export type MeasuredSchedule = Pick<
+  ScheduleRow,
+  'id' | 'organizationId' | 'projectId' | 'name' | 'cron' | 'timezone' | 'drillEvery' | 'createdAt'
+> & { isEnabled: boolean };
 
 /** All SQL on schedules. */
 export const scheduleStore = {
@@ -93,6 +99,17 @@ export const scheduleStore = {
       .where(eq(schedules.organizationId, organizationId))
       .orderBy(sql`${schedules.nextRunAt} nulls last`, schedules.id)
       .limit(limit);
+  },
+
+  /** Of every active organization, for the metrics; needs a system transaction. */
+  async measured({ client }: Transaction, limit: number): Promise<MeasuredSchedule[]> {
+    const { rows } = await client.query<MeasuredSchedule>(
+      `select id, organization_id as "organizationId", project_id as "projectId", name, cron, timezone,
+              next_run_at is not null as "isEnabled", drill_every as "drillEvery", created_at as "createdAt"
+         from schedules where ${isActiveOrganizationSql('organization_id')} order by id limit $1`,
+      [limit],
+    );
+    return rows;
   },
 
   async usersOfDestination(

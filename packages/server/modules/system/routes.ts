@@ -2,11 +2,14 @@ import { timingSafeEqual } from 'node:crypto';
 import openapi from '@holdfast/contract/openapi.json' with { type: 'json' };
 import type { Handlers } from '../../http/call.ts';
 import type { Metrics } from '../../http/metrics.ts';
+import type { MetricFamily } from '../../platform/metric-family.ts';
 import { Problem } from '../../platform/problem.ts';
 import { type HealthSources, reportHealth } from './health.ts';
 
 export interface SystemOptions extends HealthSources {
   metrics: Metrics;
+  /** What is in the database, read when it is asked for. */
+  measure: () => Promise<MetricFamily[]>;
   metricsToken: string | undefined;
   isBehindProxy: boolean;
   /** False while the process starts and while it shuts down. */
@@ -26,7 +29,7 @@ export function systemHandlers(options: SystemOptions): Handlers {
     },
     getMetrics: async (call) => {
       requireMetricsAccess(options, call.bearer, call.isFromThisMachine);
-      return { data: await options.metrics.registry.metrics() };
+      return { data: await options.metrics.render(await options.measure()) };
     },
     getOpenApi: async () => ({ data: openapi }),
   };

@@ -88,3 +88,15 @@ export const outgoingMails = pgTable(
     index('outgoing_mails_by_organization').on(table.organizationId),
   ],
 ).enableRLS();
+
+/** What only grows, and does not shrink when the rows that were counted go. A connection adds in a slot of its own, so that nobody waits. */
+export const totals = pgTable(
+  'totals',
+  {
+    name: text('name').notNull(),
+    status: text('status').notNull(),
+    slot: integer('slot').notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+  },
+  (table) => [...systemOnlyPolicies(), primaryKey({ columns: [table.name, table.status, table.slot] })],
+).enableRLS();

@@ -45,6 +45,18 @@ export const drillStore = {
       .orderBy(drills.projectId, desc(drills.id));
   },
 
+  /** When a drill last proved a backup of these projects; needs a system transaction. */
+  async lastProven({ client }: Transaction, projectIds: readonly string[]): Promise<Map<string, Date>> {
+    const { rows } = await client.query<{ projectId: string; at: Date }>(
+      `select project_id as "projectId", max(completed_at) as at from drills
+        where status = 'completed' and project_id = any($1) and report->'documentsMatched' = report->'documentsExpected'
+          and report->'differences'->>'count' = '0' and report->'sha256Expected' = report->'sha256Restored'
+        group by project_id`,
+      [[...projectIds]],
+    );
+    return new Map(rows.map(({ projectId, at }) => [projectId, at]));
+  },
+
   async find({ orm }: Transaction, organizationId: string, id: string): Promise<DrillRow | undefined> {
     const [row] = await orm
       .select()
