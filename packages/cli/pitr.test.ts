@@ -22,6 +22,31 @@ test('the past is captured, shown and brought back from the command line', async
   const restored = await holdfast('pitr', 'restore', 'Shop', '--at', before, '--documents', 'people/ada', '--wait');
   expect(restored.code, restored.error).toBe(0);
   expect((await firestore.doc('people/ada').get()).data()).toEqual({ born: 1815 });
+  const at = ['--at', before];
+  expect((await holdfast('pitr', 'browse', 'Shop', ...at)).out).toMatch(/people +1/);
+  expect((await holdfast('pitr', 'browse', 'Shop', 'people', ...at, '--json')).json.documents).toHaveLength(1);
+  expect((await holdfast('pitr', 'get', 'Shop', 'people/ada', ...at, '--json')).json.fields).toMatchObject({
+    born: { integerValue: '1815' },
+  });
+  const exported = await holdfast('pitr', 'export', 'Shop', ...at, '--collection', 'people');
+  expect(JSON.parse(exported.out).name).toMatch(/people\/ada$/);
+  await firestore.doc('people/bob').set({ born: 1900 });
+  const diff = await holdfast('pitr', 'diff', 'Shop', ...at, '--collection', 'people');
+  expect([diff.code, diff.out]).toEqual([8, expect.stringContaining('+ people/bob')]);
+  const moments = await holdfast('pitr', 'diff', 'Shop', before, ...at, '--json');
+  expect([moments.code, moments.json]).toEqual([0, { summary: { added: 0, removed: 0, changed: 0 } }]);
+  const missing = [
+    ['history', 'Shop', 'people/nobody'],
+    ['history', 'Nothing', 'people/ada'],
+    ['status', 'Nothing'],
+    ['browse', 'Shop', 'nowhere', ...at],
+    ['get', 'Shop', 'people/nobody', ...at],
+    ['export', 'Shop', '--collection', 'nowhere', ...at],
+    ['diff', 'Shop', 'bkp_nothing', ...at],
+    ['restore', 'Shop', '--documents', 'people/nobody', '--wait', ...at],
+    ['restore', 'Shop', '--target', 'Nothing', ...at],
+  ];
+  for (const words of missing) expect((await holdfast('pitr', ...words)).code, words.join(' ')).toBe(5);
   const refused = await holdfast('pitr', 'restore', 'Shop', '--at', '300 days ago');
   expect(refused.error).toContain('POINT_IN_TIME_UNAVAILABLE');
   const off = await holdfast('pitr', 'disable', 'Shop', '--delete-log', '--yes', '--json');

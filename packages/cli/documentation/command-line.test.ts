@@ -38,8 +38,9 @@ const adaptations: readonly [RegExp, Adapt][] = [
     /https:\/\/hooks\.acme\.test/,
     (text) => text.replace('https://hooks.acme.test', `https://127.0.0.1:${world.s3.port}`),
   ],
+  [/pitr history/, (text) => coveredMoment().then(() => text)],
   [
-    /pitr restore \w+ --at ("[^"]+"|\S+)/,
+    /pitr (restore|browse|get|diff|export) .*--at ("[^"]+"|\S+)/,
     async (text) => text.replace(/--at ("[^"]+"|\S+)/, `--at ${await coveredMoment()}`),
   ],
   [/member (role|remove) ada@acme\.test/, (text) => joined().then(() => text)],
@@ -47,7 +48,7 @@ const adaptations: readonly [RegExp, Adapt][] = [
 
 /** Commands that are right to end otherwise than with 0. */
 const endings: readonly [RegExp, readonly number[]][] = [
-  [/backup diff/, [0, 8]],
+  [/(backup|pitr) diff/, [0, 8]],
   // Nobody listens there, and the command says so.
   [/webhook test/, [6]],
 ];

@@ -8,14 +8,22 @@ const unitMs: Readonly<Record<string, number>> = {
   day: dayMs,
 };
 
+const agoPattern = /^(\d+(?:\.\d+)?|an?)\s*(second|minute|hour|day)s?\s+ago$/i;
+const timePattern = /^\d{4}-\d\d-\d\dT/;
+
+/** Whether a word stands for a moment and not for something with a name. */
+export function isMoment(text: string): boolean {
+  return agoPattern.test(text.trim()) || timePattern.test(text);
+}
+
 /** `2026-03-01T12:00:00Z`, `2 hours ago`, `90 seconds ago`, `an hour ago`. */
 export function parseMoment(text: string, now: Date = new Date()): string {
-  const ago = /^(\d+(?:\.\d+)?|an?)\s*(second|minute|hour|day)s?\s+ago$/i.exec(text.trim());
+  const ago = agoPattern.exec(text.trim());
   if (ago) {
     const count = /^an?$/i.test(ago[1]!) ? 1 : Number(ago[1]);
     return new Date(now.getTime() - count * unitMs[ago[2]!.toLowerCase()]!).toISOString();
   }
-  if (/^\d{4}-\d\d-\d\dT/.test(text)) {
+  if (timePattern.test(text)) {
     const time = Date.parse(text);
     // Kept as it was given: it may have more digits than a date can hold.
     if (!Number.isNaN(time)) return /(Z|[+-]\d\d:\d\d)$/.test(text) ? text : new Date(time).toISOString();

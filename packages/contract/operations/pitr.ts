@@ -8,6 +8,7 @@ import {
   documentHistoryQuery,
   documentVersion,
   enablePitrRequest,
+  exportPitrQuery,
   pitrWindow,
   viewCollectionsQuery,
   viewDiffQuery,
@@ -130,4 +131,23 @@ export const viewPitrDiff = operation({
   query: viewDiffQuery,
   success: page(backupDiff),
   errors: [...viewErrors, 'BACKUP_NOT_FOUND'],
+});
+
+export const exportPitr = operation({
+  id: 'exportPitr',
+  method: 'GET',
+  path: api('/projects/{projectId}/pitr/view/export'),
+  tag,
+  summary: 'Export a moment',
+  description: 'Streams one document per line, as the database was at that moment.',
+  access: views,
+  params,
+  query: exportPitrQuery,
+  success: {
+    kind: 'stream',
+    status: 200,
+    contentTypes: ['application/x-ndjson'],
+    schema: backupDocument.omit({ path: true }),
+  },
+  errors: [...viewErrors, 'COLLECTION_NOT_FOUND'],
 });

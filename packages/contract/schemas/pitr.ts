@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listBackupDocumentsQuery } from './backups.ts';
+import { exportBackupQuery, listBackupDocumentsQuery } from './backups.ts';
 import { documentPath, firestoreFields } from './firestore.ts';
 import { jobError, seconds } from './jobs.ts';
 import {
@@ -70,6 +70,7 @@ export const projectDocumentQuery = z.object({ at: at.optional() });
 
 export const viewCollectionsQuery = pageQuery.extend({ at });
 export const viewDocumentsQuery = listBackupDocumentsQuery.extend({ at });
+export const exportPitrQuery = exportBackupQuery.extend({ at });
 export const viewDiffQuery = pageQuery.extend({
   at,
   against: text({ min: 1, max: 256 }).default('live').describe('`live`, another moment, or the id of a backup.'),

@@ -4,7 +4,7 @@
  */
 export type Instant = string;
 
-const instantPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
+const instantPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$/;
 
 export function instantFromParts(seconds: number, nanos: number): Instant {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(nanos).padStart(9, '0')}Z`;
@@ -23,13 +23,14 @@ export function toWholeMinute(instant: Instant): Instant {
   return `${instant.slice(0, 17)}00.000000000Z`;
 }
 
-/** Reads any RFC 3339 time, with an offset too; undefined when it is none. */
+/** Reads any RFC 3339 time, with an offset too; digits behind the ninth are left out. Undefined when it is none. */
 export function parseInstant(text: string): Instant | undefined {
   const match = instantPattern.exec(text);
   if (match === null) return undefined;
-  const milliseconds = Date.parse(`${match[1]}${match[3]}`);
+  const [, second, fraction = '', zone] = match;
+  const milliseconds = Date.parse(`${second}${zone}`);
   if (Number.isNaN(milliseconds)) return undefined;
-  return instantFromParts(milliseconds / 1000, Number((match[2] ?? '').padEnd(9, '0')));
+  return instantFromParts(milliseconds / 1000, Number(fraction.padEnd(9, '0')));
 }
 
 export function instantFromDate(date: Date): Instant {

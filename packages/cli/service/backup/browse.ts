@@ -42,6 +42,12 @@ async function printDocuments(
   const documents = client.paginate('listBackupDocuments', { params: { backupId }, query });
   if (collection !== undefined && !prefix && !(await isAny(client, backupId, collection)))
     throw notFound('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
+  await listDocuments(documents, options);
+}
+
+type ShownDocument = Pick<Awaited<ReturnType<Client['getBackupDocument']>>, 'path' | 'updateTime' | 'fields'>;
+
+export async function listDocuments(documents: AsyncIterable<ShownDocument>, options: ListOptions): Promise<void> {
   await printList('documents', documents, options, {
     head: ['DOCUMENT', 'UPDATED', 'FIELDS'],
     row: ({ path, updateTime, fields }) => [path, updateTime, Object.keys(fields).join(', ').slice(0, 60)],

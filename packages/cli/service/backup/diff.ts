@@ -27,9 +27,17 @@ export function diffCommand(): Command {
 async function diff({ client }: Service, reference: string, against: string, options: DiffOptions): Promise<void> {
   const backupId = await backupIdOf(client, reference);
   const other = await backupIdOf(client, against);
-  const counts = { added: 0, removed: 0, changed: 0 };
   const query = { against: other, collection: options.collection, limit: 200 };
-  for await (const { data } of client.pages('diffBackup', { params: { backupId }, query })) {
+  await printDiff(client.pages('diffBackup', { params: { backupId }, query }), options);
+}
+
+/** Page by page, and the sum at the end. */
+export async function printDiff(
+  pages: AsyncIterable<{ readonly data: Diff }>,
+  options: Pick<ServiceOptions, 'json'>,
+): Promise<void> {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  for await (const { data } of pages) {
     for (const kind of ['added', 'removed', 'changed'] as const) counts[kind] += data[kind].length;
     const lines = options.json ? jsonLines(data) : sentences(data);
     if (lines.length > 0) await writeOut(process.stdout, `${lines.join('\n')}\n`);

@@ -21,13 +21,19 @@ export function exportCommand(): Command {
     .action(
       async (reference: string, options: ExportOptions) =>
         await withService(options, async ({ client }) => {
-          const { collection, output } = options;
+          const { collection } = options;
           const backupId = await backupIdOf(client, reference);
-          const stream = await client.exportBackup({ params: { backupId }, query: { collection } });
-          if (output !== undefined) return await writeFile(stream.text(), output);
-          for await (const text of stream.text()) await writeOut(process.stdout, text);
+          await writeExport(await client.exportBackup({ params: { backupId }, query: { collection } }), options);
         }),
     );
+}
+
+export async function writeExport(
+  stream: { text(): AsyncIterable<string> },
+  { output }: { readonly output?: string },
+): Promise<void> {
+  if (output !== undefined) return await writeFile(stream.text(), output);
+  for await (const text of stream.text()) await writeOut(process.stdout, text);
 }
 
 /** The file gets its name when it is whole: half an export is never taken for one. */

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { printJson } from '../../output.ts';
+import { takeSome } from '../lists.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
-import { projectIdOf } from '../references.ts';
+import { notFound, projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
 
 export function historyCommand(): Command {
@@ -15,8 +16,10 @@ export function historyCommand(): Command {
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
           const { limit } = options;
-          const versions = await client.listDocumentHistory({ params: { projectId }, query: { document, limit } });
-          const rows = 'data' in versions ? versions.data : versions;
+          const query = { document, limit: Math.min(limit, 200) };
+          const versions = client.paginate('listDocumentHistory', { params: { projectId }, query });
+          const { items: rows } = await takeSome(versions, limit);
+          if (rows.length === 0) throw notFound('DOCUMENT_NOT_FOUND', `No version of ${document} was captured.`);
           if (options.json) return printJson(rows);
           for (const { time, kind, fields } of rows)
             process.stdout.write(`${time}  ${kind === 'delete' ? 'deleted' : JSON.stringify(fields)}\n`);

@@ -1,24 +1,19 @@
 import { mergeModes } from '@holdfast/contract';
 import { type Command, Option } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
-import { parseMoment } from '../moment.ts';
-import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
-import { projectArgument } from '../project/show.ts';
+import { type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { deleteExtraQuestion, finishRestore } from '../restore/finish.ts';
 import { type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
 import { withService } from '../session.ts';
+import { momentCommand } from './look.ts';
 
 interface RestoreOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
   readonly at: string;
 }
 
 export function restoreCommand(): Command {
-  return withYes(withWait(serviceCommand('restore', 'write a moment of a project, or parts of it, back')))
-    .argument(...projectArgument)
-    .requiredOption('--at <moment>', '"2 hours ago", or a time such as 2026-03-01T12:00:00Z', (text) =>
-      parseMoment(text),
-    )
+  return withYes(withWait(momentCommand('restore', 'write a moment of a project, or parts of it, back')))
     .option('-t, --target <project>', 'into this project; absent: the project itself')
     .option('-c, --collections <paths...>', 'only these collections')
     .option('--documents <paths...>', 'only these documents')

@@ -94,6 +94,14 @@ describe('a log', () => {
     expect(await texts(30)).toEqual({ 'a/1': 'three', 'b/1': 'late' });
   });
 
+  test('brings what was repaired although it is older than the base, which was made of a log that had missed it', async () => {
+    const { view, writer } = await baseAndLog();
+    const repair = { records: batchOf([put('c/1', -20, 'missed')]), coveredFrom: at(30), coveredThrough: at(31) };
+    await writer.append({ ...repair, ...told(31) });
+    expect([...(await contentsOf(await view(30))).keys()]).not.toContain('c/1');
+    expect([...(await contentsOf(await view(31))).keys()]).toContain('c/1');
+  });
+
   test('refuses instants it has not captured and names the nearest that it has', async () => {
     const { view } = await baseAndLog();
     await expect(view(31)).rejects.toMatchObject({

@@ -31,6 +31,7 @@ export { type BackupInTime, type BackupRow, backupStore, type WaitingBackup } fr
 export { removeRow, requireRemovable } from './change-backup.ts';
 export { named, pageOfCollections, pageOfDocuments, reading } from './contents/content-pages.ts';
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
+export { exportView } from './contents/export-backup.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
 export { requestVerification } from './contents/start-verification.ts';
 export type { BackupsContext, CapturedState } from './context.ts';

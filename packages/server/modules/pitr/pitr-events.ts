@@ -40,6 +40,12 @@ export function toMilliseconds(instant: string): string {
   return new Date(instant).toISOString();
 }
 
+/** The first such time that is not before the instant: where one can go from it, one can go from what is shown. */
+export function toMillisecondsUp(instant: string): string {
+  const isExact = /^0*Z$/.test(instant.slice(23));
+  return new Date(Date.parse(instant) + (isExact ? 0 : 1)).toISOString();
+}
+
 export interface MassDeletion extends Record<string, unknown> {
   readonly reason: 'mass_deletion';
   readonly deletes: number;

@@ -167,7 +167,7 @@ export const pitrStore = {
   async keysBetween({ client }: Transaction, logId: string, from: string, through: string): Promise<string[]> {
     const { rows } = await client.query<{ key: string }>(
       `select key from pitr_segments where log_id = $1 and covered_through > $2 and covered_from <= $3 and changes > 0
-        order by covered_from, sequence`,
+        order by covered_through, sequence`,
       [logId, from, through],
     );
     return rows.map((row) => row.key);
@@ -190,15 +190,18 @@ export const pitrStore = {
     return rows.map((row) => ({ key: row.key, coveredThrough: row.covered_through }));
   },
 
-  /** The newest gaps, ascending. */
-  async gaps({ orm }: Transaction, logId: string): Promise<LogGap[]> {
+  /** Ascending. Where there are more than can be shown, the oldest one reaches back over all before it. */
+  async gaps({ orm }: Transaction, logId: string, startedFrom: string): Promise<LogGap[]> {
     const rows = await orm
       .select({ gap: pitrSegments.gap })
       .from(pitrSegments)
       .where(and(eq(pitrSegments.logId, logId), sql`${pitrSegments.gap} is not null`))
       .orderBy(desc(pitrSegments.coveredFrom))
-      .limit(gapsShownMax);
-    return rows.flatMap(({ gap }) => (gap === null ? [] : [gap])).reverse();
+      .limit(gapsShownMax + 1);
+    const gaps = rows.flatMap(({ gap }) => (gap === null ? [] : [gap])).reverse();
+    if (gaps.length <= gapsShownMax) return gaps;
+    const [, oldest, ...newer] = gaps;
+    return [{ ...oldest!, from: startedFrom }, ...newer];
   },
 
   async figures({ client }: Transaction, logId: string, since: Date): Promise<LogFigures> {

@@ -1,7 +1,7 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { reachableFrom } from '@holdfast/engine';
 import type { Coverage } from './coverage.ts';
-import { toMilliseconds } from './pitr-events.ts';
+import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
 import type { LogFigures, LogRow } from './pitr-store.ts';
 
 export type PitrView = DataOf<Operations['getPitr']>;
@@ -18,13 +18,13 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
   return {
     enabled: row.enabled,
     status: statusOf(row, coverage, now),
-    coveredFrom: stretches[0] ? toMilliseconds(stretches[0].from) : null,
+    coveredFrom: stretches[0] ? toMillisecondsUp(stretches[0].from) : null,
     coveredTo: first ? toMilliseconds(row.coveredThrough) : null,
     gaps: coverage.gaps
       .filter(({ through }) => first !== undefined && through > first.snapshotTime)
       .map(({ from, through, reason, deletionsUnknown }) => ({
         from: toMilliseconds(from),
-        to: toMilliseconds(through),
+        to: toMillisecondsUp(through),
         reason: deletionsUnknown
           ? `${reason} Deletions of that time are not known: behind it only a newer base reaches.`
           : reason,

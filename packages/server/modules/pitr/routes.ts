@@ -1,3 +1,4 @@
+import { wholeDatabase } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { dayMs } from '../../platform/durations.ts';
@@ -6,6 +7,7 @@ import type { DiffPosition } from '../backups/index.ts';
 import {
   collectionsOf,
   diffView,
+  exportView,
   named,
   pageOfCollections,
   pageOfDocuments,
@@ -132,6 +134,23 @@ function viewHandlers(context: PitrContext): Handlers {
         const page = { list: 'pitr-documents', filters, ...query };
         return await pageOfDocuments(cursors, page, view, query, signal);
       }),
+
+    exportPitr: async ({ organization, params: { projectId }, query, signal }) => {
+      try {
+        const request = { organizationId: organization.id, projectId, at: query.at, signal, attemptsMax: 4 };
+        const { view, instant, close } = await openPast(context, request);
+        const what = { name: `The database at ${instant}`, view, scope: wholeDatabase, close };
+        const stream = await exportView(context.backups, organization.id, what, query.collection, signal);
+        const filename = `${projectId}-${instant.replaceAll(':', '')}.ndjson`;
+        return {
+          stream,
+          contentType: 'application/x-ndjson',
+          headers: { 'content-disposition': `attachment; filename="${filename}"` },
+        };
+      } catch (error) {
+        throw toProblem(error);
+      }
+    },
 
     viewPitrDiff: ({ organization, params: { projectId }, query, signal }) =>
       readPast(organization.id, projectId, query.at, signal, async ({ view, instant }) => {

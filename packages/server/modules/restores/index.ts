@@ -17,6 +17,7 @@ export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
 export { backupsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
 export { presentDrill } from './present-restore.ts';
+export { rootsOf } from './run/open-one-source.ts';
 
 const expireEveryMs = hourMs;
 const requeueEveryMs = 5 * secondMs;

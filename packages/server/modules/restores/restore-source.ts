@@ -3,8 +3,10 @@ import type { BackupReader, Scope, View } from '@holdfast/engine';
 /** What a restore reads: a view, and the chain behind it where there is one. */
 export interface RestoreSource {
   view: View;
-  /** Oldest first; empty for a basket or a moment. */
+  /** Oldest first, for a moment those below the log; empty for a basket. */
   readers: readonly BackupReader[];
+  /** The collections at the root of what the view holds. */
+  rootCollections(signal: AbortSignal): Promise<string[]>;
   /** What the view covers. */
   scope: Scope;
   close(): Promise<void>;

@@ -66,6 +66,11 @@ async function whatToRestore(
   const project = await database.tenant(organizationId, (transaction) =>
     projectStore.get(transaction, organizationId, request.projectId ?? ''),
   );
+  if (request.options.includeAuthUsers)
+    throw invalid(
+      'options.includeAuthUsers',
+      'is not for moments: auth users are not captured, restore them from a backup',
+    );
   const pointInTime = parseInstant(request.pointInTime!)!;
   await context.moments.require(organizationId, project.id, pointInTime);
   return { ...none, pointInTime, projectId: project.id, scope: wholeDatabase };

@@ -1,14 +1,11 @@
 import { Readable } from 'node:stream';
-import { exportLines, viewOfChain } from '@holdfast/engine';
+import { exportLines, type Scope, type View, viewOfChain } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { BackupsContext } from '../context.ts';
 import { narrowScope } from '../scope.ts';
 import { interactive, openChainOf } from './open-chain.ts';
 
-/**
- * The view as lines, read as fast as the caller takes them. The first piece is read before anything is answered, so that
- * what can be seen at once is a proper error; later damage breaks the connection, so that nobody takes a part for the whole.
- */
+/** What a backup holds, or a part of it. */
 export async function exportBackup(
   context: BackupsContext,
   organizationId: string,
@@ -16,26 +13,50 @@ export async function exportBackup(
   collection: string | undefined,
   signal: AbortSignal,
 ): Promise<Readable> {
-  const chain = await openChainOf(context, organizationId, backupId, signal, interactive);
+  const { readers, close } = await openChainOf(context, organizationId, backupId, signal, interactive);
+  const { scope } = readers.at(-1)!.body;
+  const what = { name: 'The backup', view: viewOfChain(readers), scope, close };
+  return exportView(context, organizationId, what, collection, signal);
+}
+
+export interface Exported {
+  /** As a sentence begins with it. */
+  readonly name: string;
+  readonly view: View;
+  readonly scope: Scope;
+  close(): Promise<void>;
+}
+
+/**
+ * A view as lines, read as fast as the caller takes them. The first piece is read before anything is answered, so that
+ * what can be seen at once is a proper error; later damage breaks the connection, so that nobody takes a part for the whole.
+ */
+export async function exportView(
+  context: BackupsContext,
+  organizationId: string,
+  { name, view, scope: covered, close }: Exported,
+  collection: string | undefined,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const { log, cpuTurns } = context.platform;
   try {
-    const view = viewOfChain(chain.readers);
-    const scope = narrowScope(chain.readers.at(-1)!.body.scope, collection);
+    const scope = narrowScope(covered, collection);
     const lines = scope ? exportLines(view, collection === undefined ? {} : { scope }, { signal }) : nothing();
     const first = await lines.next();
     if (first.done && collection !== undefined)
-      throw new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
-    const turn = () => context.platform.cpuTurns.take(organizationId);
+      throw new Problem('COLLECTION_NOT_FOUND', `${name} holds nothing in ${collection}.`);
+    const turn = () => cpuTurns.take(organizationId);
     const stream = Readable.from(continued(first, lines, turn), { objectMode: false });
     stream.once('close', () => {
       // A generator that was never asked runs no finally of its own.
       void lines.return(undefined);
-      chain.close().catch((error: unknown) => context.platform.log.debug({ err: error }, 'a store did not close'));
+      close().catch((error: unknown) => log.debug({ err: error }, 'a store did not close'));
     });
-    stream.on('error', (error) => context.platform.log.warn({ err: error, backupId }, 'an export broke off'));
+    stream.on('error', (error) => log.warn({ err: error }, 'an export broke off'));
     signal.addEventListener('abort', () => stream.destroy(), { once: true });
     return stream;
   } catch (error) {
-    await chain.close();
+    await close();
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { wholeDatabase } from '@holdfast/engine';
-import type { Moments } from '../../restores/index.ts';
+import { collectionsOf } from '../../backups/index.ts';
+import { type Moments, rootsOf } from '../../restores/index.ts';
 import type { PitrContext } from '../context.ts';
 import { notEnabled } from '../coverage.ts';
 import { pitrStore } from '../pitr-store.ts';
@@ -15,9 +16,10 @@ export function momentsOf(context: PitrContext): Moments {
       await requirePast(context, { organizationId, projectId, at, signal });
     },
     open: async (organizationId, projectId, at, signal) => {
-      const { view, close } = await openPast(context, { organizationId, projectId, at, signal });
-      // Base and log were checked piece by piece as the view was opened; there is no chain that ends here.
-      return { view, readers: [], scope: wholeDatabase, close };
+      // The log was read, and so checked, as the view was opened; what lies below it is checked like any backup.
+      const { view, readers, close } = await openPast(context, { organizationId, projectId, at, signal });
+      const rootCollections = async (looking: AbortSignal) => rootsOf(await collectionsOf(view, looking));
+      return { view, readers, rootCollections, scope: wholeDatabase, close };
     },
     destinationOf: async (organizationId, projectId) => {
       const row = await context.backups.platform.database.tenant(organizationId, (transaction) =>

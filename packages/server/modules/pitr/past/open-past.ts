@@ -44,7 +44,7 @@ async function findPast(
     await projectStore.findKept(transaction, organizationId, projectId).then(required);
     const row = await pitrStore.find(transaction, organizationId, projectId);
     if (!row) throw notEnabled();
-    const base = baseFor(instant, await coverageOfLog(transaction, row));
+    const base = baseFor(instant, await coverageOfLog(transaction, row), context.backups.platform.clock.now());
     const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, instant);
     return { row, base, instant, keys };
   });

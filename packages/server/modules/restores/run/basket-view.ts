@@ -83,5 +83,11 @@ export async function basketView(
   if (missing.length > 0)
     throw new Problem('DOCUMENT_NOT_FOUND', `Not where it was picked: ${missing.slice(0, 5).join(', ')}.`);
   const scope = documentsScope([...documents.keys()]);
-  return { view: new BasketView(database, documents), readers: [], scope, close: async () => undefined };
+  return {
+    view: new BasketView(database, documents),
+    readers: [],
+    rootCollections: async () => [],
+    scope,
+    close: async () => undefined,
+  };
 }

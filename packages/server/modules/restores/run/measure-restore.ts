@@ -1,4 +1,12 @@
-import { type BackupReader, EngineError, type Scope, scopeContains, type View, verifyChain } from '@holdfast/engine';
+import {
+  type BackupReader,
+  EngineError,
+  type Scope,
+  scopeContains,
+  type View,
+  verifyChain,
+  viewOfChain,
+} from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoreRow } from '../restore-store.ts';
 
@@ -61,12 +69,11 @@ function notThere(missing: readonly string[], areDocuments: boolean): Problem {
 /** Nothing is written before everything that will be read has been read once and found whole. */
 export async function requireIntact(
   readers: readonly BackupReader[],
-  view: View,
   scope: Scope,
   signal: AbortSignal,
 ): Promise<void> {
   if (scope.documents || readers.length === 0) return;
-  const verified = await verifyChain(readers, view, { signal });
+  const verified = await verifyChain(readers, viewOfChain(readers), { signal });
   if (verified.isIntact) return;
   throw new EngineError(
     'INTEGRITY_ERROR',

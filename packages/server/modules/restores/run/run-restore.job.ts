@@ -98,12 +98,12 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     if (row.undoOf !== null) return await runUndo(context, meter, row.undoOf, firestore, signal);
     source = await openRestoreSource(context, row, signal);
     await meter.setPhase('Decrypting');
-    const scope = row.scope ?? scopeOfRestore(row, source);
+    const scope = row.scope ?? (await scopeOfRestore(row, source, signal));
     await meter.setPhase('Decompressing');
     const measured = await measureRestore(source.view, scope, row, signal);
     await meter.setPhase('Validating');
     await meter.expect(measured);
-    await requireIntact(source.readers, source.view, scope, signal);
+    await requireIntact(source.readers, scope, signal);
     if (row.dryRun) return await finishDryRun(context, meter, source, scope, firestore, signal);
     await meter.save({ scope, beganAt });
     meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));

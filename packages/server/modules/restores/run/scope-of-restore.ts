@@ -24,9 +24,11 @@ export function askedScope(covered: Scope, asked: Asked, rootCollections: readon
   }
 }
 
-export function scopeOfRestore(row: RestoreRow, { scope, view, readers }: RestoreSource): Scope {
+export async function scopeOfRestore(
+  row: RestoreRow,
+  { scope, rootCollections }: RestoreSource,
+  signal: AbortSignal,
+): Promise<Scope> {
   if (row.items) return scope;
-  const collections = readers.at(-1)?.body.collections ?? view.body?.collections ?? [];
-  const roots = [...new Set(collections.map(({ path }) => path.split('/')[0]!))];
-  return askedScope(scope, row, roots);
+  return askedScope(scope, row, row.includeSubcollections ? [] : await rootCollections(signal));
 }
