@@ -8,7 +8,7 @@ export async function chaosSchedules({ dueTimes }: { dueTimes: number }): Promis
     const result = await runScheduleChaos({
       dueTimes,
       schedules: 10,
-      killEveryMs: 2500,
+      killEveryMs: 1500,
       templateUrl,
       log: console.log,
     });

@@ -300,7 +300,8 @@ export const errors = {
     description: 'The key that opens this backup is not available.',
     job: {
       retryable: false,
-      advice: 'Supply the key the backup was made with again: Settings, Encryption key in the dashboard.',
+      advice:
+        'Supply the key the backup was made with again: holdfast encryption-key set, or Settings, Encryption key in the dashboard.',
     },
   },
   POINT_IN_TIME_UNAVAILABLE: {

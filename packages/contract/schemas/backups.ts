@@ -164,8 +164,16 @@ export const backupDryRun = z
   .object({
     dryRun: z.literal(true),
     collections: z
-      .array(z.object({ path: firestoreName({ max: 6144 }), documentCount: count(), estimatedBytes: bytes() }))
-      .max(10_000),
+      .array(
+        z.object({
+          path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
+          documentCount: count(),
+          estimatedBytes: bytes(),
+          sampled: z.boolean().describe('Only some documents were looked at: the count is a share.'),
+        }),
+      )
+      .max(10_000)
+      .describe('Every collection it would hold, each without those below it.'),
     documentCount: count().describe('Exact.'),
     estimatedBytes: bytes(),
     estimatedReads: count(),

@@ -141,7 +141,8 @@ export function composeModules(platform: Platform): Composition {
         await endPitrOf(pitrContext, transaction, project);
         await moveBackups(backupsContext, transaction, project, toOrganizationId);
         await moveRestores(transaction, project, toOrganizationId);
-        await moveSchedules(transaction, project, toOrganizationId, clock.now());
+        for (const scheduleId of await moveSchedules(transaction, project, toOrganizationId, clock.now()))
+          await notifications.troubles.endOfSchedule(transaction, project.organizationId, scheduleId);
       },
     },
     roleUnderLock,
@@ -199,6 +200,8 @@ export function composeModules(platform: Platform): Composition {
         ...(await scheduleStore.usersOfDestination(transaction, organizationId, destinationId)),
         ...(await pitrStore.usersOfDestination(transaction, organizationId, destinationId)),
       ],
+      removed: (transaction, { organizationId, id }) =>
+        notifications.troubles.end(transaction, organizationId, ['storage.error'], id),
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
       credentialsGiven: rewrapManifestsIn(queue),
       ...storageTasks(backupsContext),

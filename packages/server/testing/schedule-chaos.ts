@@ -41,8 +41,11 @@ export async function runScheduleChaos(options: ScheduleChaos): Promise<Schedule
     await killer.start();
     const due: { id: string; at: Date }[] = [];
     while (due.length < options.dueTimes) {
+      const killsBefore = killer.kills;
       for (const id of ids) due.push({ id, at: await makeDue(database, id) });
       await settle(database);
+      // Every round of due times loses somebody.
+      while (killer.kills === killsBefore) await pause(50);
       options.log?.(`${due.length} due times, ${killer.kills} kills`);
     }
     await killer.stop();
@@ -68,6 +71,10 @@ async function makeSchedules({ client, firestore, database }: BackupCluster, cou
   return ids;
 }
 
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
 async function makeDue(database: pg.Pool, id: string): Promise<Date> {
   const { rows } = await database.query<{ at: Date }>(
     `update schedules set next_run_at = date_trunc('milliseconds', clock_timestamp()) where id = $1
@@ -85,7 +92,7 @@ async function settle(database: pg.Pool): Promise<void> {
             + (select count(*) from backups where status in ('pending', 'running') and deleted_at is null) as open`,
     );
     if (Number(rows[0]?.open) === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pause(200);
   }
 }
 
@@ -140,7 +147,7 @@ class RoleKiller {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 * this.#everyMs));
+      await pause(Math.random() * 2 * this.#everyMs);
       const victim = this.#processes[Math.floor(Math.random() * this.#processes.length)];
       if (this.#stopped || !victim) return;
       victim.child.kill('SIGKILL');

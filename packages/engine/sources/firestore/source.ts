@@ -24,7 +24,7 @@ import {
   snapshotTime,
 } from './database-info.ts';
 import { sourceFailure } from './failures.ts';
-import { type CollectionCount, collectionTree } from './scan/collection-tree.ts';
+import { type CollectionCount, collectionTree, type TreeOptions } from './scan/collection-tree.ts';
 import { listCollectionIds } from './scan/collections.ts';
 import { countRange, groupsHoldEverything } from './scan/count.ts';
 import { fetchDocuments } from './scan/fetch.ts';
@@ -67,7 +67,7 @@ export class FirestoreSource implements DocumentSource {
     return listCollectionIds(this.client, parentPath, options);
   }
 
-  collectionTree(options: ReadOptions): Promise<CollectionCount[]> {
+  collectionTree(options: TreeOptions): Promise<CollectionCount[]> {
     return collectionTree(this.client, options);
   }
 

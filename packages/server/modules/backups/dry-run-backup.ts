@@ -1,5 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import { everything } from '@holdfast/engine';
+import { everything, type Scope, scopeContains } from '@holdfast/engine';
 import { toProblem } from '../job-error.ts';
 import { aggregationReads, documentBytesGuess, projectStore, readCost, readSeconds } from '../projects/index.ts';
 import { openNewestChain } from './contents/newest-chain.ts';
@@ -32,14 +32,7 @@ export async function dryRunBackup(
       const readTime = await firestore.source.snapshotTime({ signal });
       const scope = scopeOf(request);
       const documentCount = await firestore.source.count(everything, { scope, readTime, signal });
-      const paths =
-        scope.collections === 'all' ? await rootCollections(firestore.source, readTime, signal) : scope.collections;
-      const collections: DryRun['collections'] = [];
-      for (const path of paths.filter((root) => !scope.excludeCollections.includes(root))) {
-        const ofIt = { ...scope, collections: [path], includeSubcollections: scope.includeSubcollections };
-        const counted = await firestore.source.count(everything, { scope: ofIt, readTime, signal });
-        collections.push({ path, documentCount: counted, estimatedBytes: Math.ceil(counted * size) });
-      }
+      const collections = await collectionsIn(firestore.source, scope, size, { readTime, signal });
       const estimatedReads = documentCount + aggregationReads(documentCount);
       return {
         dryRun: true,
@@ -77,20 +70,13 @@ async function dryRunMerge(
     const { chain } = await openNewestChain(context, asked, signal);
     const { collections, counts } = chain.readers.at(-1)!.body;
     await chain.close();
-    const roots = new Map<string, number>();
-    for (const { path, documents } of collections) {
-      const root = path.split('/')[0] as string;
-      roots.set(root, (roots.get(root) ?? 0) + documents);
-    }
     const bytes = chain.readers.reduce((sum, { body }) => sum + body.counts.plainBytes, 0);
     const share = bytes / Math.max(1, counts.documents);
     return {
       dryRun: true,
-      collections: [...roots].map(([path, documentCount]) => ({
-        path,
-        documentCount,
-        estimatedBytes: Math.ceil(documentCount * share),
-      })),
+      collections: collections
+        .slice(0, collectionsMax)
+        .map(({ path, documents }) => entryOf({ path, documentCount: documents, isSampled: false }, share)),
       documentCount: counts.documents,
       estimatedBytes: bytes,
       estimatedReads: 0,
@@ -103,14 +89,64 @@ async function dryRunMerge(
   }
 }
 
-async function rootCollections(
-  source: {
-    listCollectionIds(path: string, options: { readTime: string; signal: AbortSignal }): AsyncIterable<string>;
-  },
-  readTime: string,
-  signal: AbortSignal,
-): Promise<string[]> {
+type Source = Awaited<ReturnType<BackupsContext['sources']['open']>>['source'];
+type Entry = DryRun['collections'][number];
+
+/** As the contract bounds the answer. */
+const collectionsMax = 10_000;
+
+/** Every collection of the scope by itself; one that is named below a certain document is counted as a whole. */
+async function collectionsIn(
+  source: Source,
+  scope: Scope,
+  documentBytes: number,
+  options: { readTime: string; signal: AbortSignal },
+): Promise<Entry[]> {
+  const named = scope.collections === 'all' ? [] : scope.collections;
+  if (![...named, ...scope.excludeCollections].every(isShape)) return countNamed(source, scope, documentBytes, options);
+  const roots = scope.collections === 'all' ? undefined : [...new Set(named.map(rootOf))];
+  const tree = await source.collectionTree({ ...options, roots });
+  const found = tree.filter(
+    ({ path, documentCount }) => scopeContains(scope, `${path}/any`) && (documentCount > 0 || named.includes(path)),
+  );
+  const missing = named.filter((path) => !found.some((one) => one.path === path));
+  const empty = missing.map((path) => ({ path, documentCount: 0, isSampled: false }));
+  return [...found, ...empty].slice(0, collectionsMax).map((one) => entryOf(one, documentBytes));
+}
+
+// Names no document: `users`, `users/*/orders`.
+function isShape(collection: string): boolean {
+  return collection.split('/').every((segment, index) => index % 2 === 0 || segment === '*');
+}
+
+function rootOf(collection: string): string {
+  return collection.split('/')[0] as string;
+}
+
+async function countNamed(
+  source: Source,
+  scope: Scope,
+  documentBytes: number,
+  options: { readTime: string; signal: AbortSignal },
+): Promise<Entry[]> {
+  const paths = scope.collections === 'all' ? await rootCollections(source, options) : scope.collections;
+  const entries: Entry[] = [];
+  for (const path of paths.filter((root) => !scope.excludeCollections.includes(root))) {
+    const documentCount = await source.count(everything, { scope: { ...scope, collections: [path] }, ...options });
+    entries.push(entryOf({ path, documentCount, isSampled: false }, documentBytes));
+  }
+  return entries;
+}
+
+async function rootCollections(source: Source, options: { readTime: string; signal: AbortSignal }): Promise<string[]> {
   const ids: string[] = [];
-  for await (const id of source.listCollectionIds('', { readTime, signal })) ids.push(id);
+  for await (const id of source.listCollectionIds('', options)) ids.push(id);
   return ids;
+}
+
+function entryOf(
+  { path, documentCount, isSampled }: { path: string; documentCount: number; isSampled: boolean },
+  documentBytes: number,
+): Entry {
+  return { path, documentCount, estimatedBytes: Math.ceil(documentCount * documentBytes), sampled: isSampled };
 }

@@ -33,6 +33,10 @@ export class Troubles {
     await troubleStore.end(transaction, organizationId, kinds, subjectId, this.#platform.clock.now());
   }
 
+  async endOfSchedule(transaction: Transaction, organizationId: string, scheduleId: string): Promise<void> {
+    await this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], scheduleId);
+  }
+
   /** Most troubles are events that webhooks tell as well. */
   async hear(transaction: Transaction, events: readonly OutboxEvent[]): Promise<void> {
     for (const event of events) await this.#hear(transaction, event);
@@ -52,7 +56,7 @@ export class Troubles {
       return this.begin(transaction, organizationId, 'schedule.failed', data.schedule.id, {
         title: `The schedule "${data.schedule.name}" of ${data.project?.name} missed a backup`,
         detail: `It was due at ${data.expectedAt}. ${data.reason}`,
-        advice: 'See that a process with the roles scheduler and worker runs and can reach its database.',
+        advice: missedAdvice(data.reason),
         page: `/schedules/${data.schedule.id}`,
       });
     if (type === 'backup.anomaly' && data.project)
@@ -70,13 +74,27 @@ export class Troubles {
         advice: 'Backups into it fail until it works again. Test it and correct its credentials on its page.',
         page: '/storage',
       });
-    if (type === 'backup.completed' && scheduleId)
-      return this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], scheduleId);
+    if (type === 'backup.completed') {
+      if (scheduleId) await this.endOfSchedule(transaction, organizationId, scheduleId);
+      if (data.project)
+        await this.end(transaction, organizationId, ['backup.anomaly'], massDeletionOf(data.project.id));
+    }
     if (type === 'schedule.deleted' && data.schedule)
-      return this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], data.schedule.id);
+      return this.endOfSchedule(transaction, organizationId, data.schedule.id);
+    if (type === 'pitr.disabled' && data.project)
+      return this.end(transaction, organizationId, ['pitr.stopped'], data.project.id);
+    if (type === 'project.deleted' && data.project) {
+      await this.end(transaction, organizationId, ['backup.anomaly', 'pitr.stopped'], data.project.id);
+      await this.end(transaction, organizationId, ['backup.anomaly'], massDeletionOf(data.project.id));
+    }
     if (type === 'storage.connected' && data.storageDestination)
       return this.end(transaction, organizationId, ['storage.error'], data.storageDestination.id);
   }
+}
+
+/** A mass deletion is over with the next backup; other anomalies of a project when an admin has had a look. */
+export function massDeletionOf(projectId: string): string {
+  return `${projectId}/mass-deletion`;
 }
 
 /** The parts of the events' data that the sentences speak of. */
@@ -94,6 +112,14 @@ interface EventData {
 
 function adviceOf(details: Record<string, unknown> | undefined): string | undefined {
   return typeof details?.advice === 'string' ? details.advice : undefined;
+}
+
+function missedAdvice(reason: string | undefined): string {
+  if (reason?.includes('storage destination'))
+    return 'Give the schedule a storage destination, or the organization a default one.';
+  if (reason?.includes('worker'))
+    return 'See that processes with the role worker run, and that backups before it do not take all their time.';
+  return 'See that a process with the role scheduler runs and can reach its database.';
 }
 
 function anomalySentence({ reason, before, after }: EventData): string {

@@ -1,3 +1,4 @@
+import { fillFast } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 
@@ -54,4 +55,21 @@ test('estimates count each document once, and know how slowly writes begin and r
     estimatedDurationSeconds: 13,
   });
   await change({ readRateLimit: null });
+});
+
+test('a tree that was only looked at in samples says so, and so does a dry run; what is certain stays exact', async () => {
+  const database = { project: 'shop', database: '(default)' };
+  fillFast(bench.sandbox.control.database(database), { collection: 'places', documents: 20_100 });
+  const tree = flat(await bench.get(`/projects/${bench.shop.projectId}/collections`));
+  expect(tree).toContainEqual(['places', 20_101, true]);
+  expect(tree).toContainEqual(['users/*/users', 3, false]);
+  const body = { projectId: bench.shop.projectId, dryRun: true };
+  const dry = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
+  expect(dry.body.data.documentCount).toBe(20_112);
+  expect(dry.body.data.collections).toContainEqual(
+    expect.objectContaining({ path: 'places', documentCount: 20_101, sampled: true }),
+  );
+  expect(dry.body.data.collections).toContainEqual(
+    expect.objectContaining({ path: 'customers/*/orders/*/events', documentCount: 2, sampled: false }),
+  );
 });

@@ -58,13 +58,14 @@ async function removeOldRuns(context: SchedulesContext, signal: AbortSignal): Pr
     removed = await database.system((transaction) => runStore.removeBefore(transaction, before, runsPerStatement));
 }
 
-/** Schedules go along with their project, disabled: whoever receives them decides what they may do there. */
+/** Schedules go along with their project, disabled: whoever receives them decides what they may do there. Says which. */
 export async function moveSchedules(
   transaction: Transaction,
   project: ProjectRow,
   toOrganizationId: string,
   now: Date,
-): Promise<void> {
-  await scheduleStore.move(transaction, project.organizationId, project.id, toOrganizationId, now);
+): Promise<string[]> {
+  const moved = await scheduleStore.move(transaction, project.organizationId, project.id, toOrganizationId, now);
   await retentionCheckStore.move(transaction, project.id, toOrganizationId);
+  return moved;
 }

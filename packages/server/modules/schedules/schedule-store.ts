@@ -77,18 +77,19 @@ export const scheduleStore = {
     await orm.delete(schedules).where(is(organizationId, id));
   },
 
-  async move({ client }: Transaction, from: string, projectId: string, to: string, now: Date): Promise<void> {
+  async move({ client }: Transaction, from: string, projectId: string, to: string, now: Date): Promise<string[]> {
     const moved = `select id from schedules where organization_id = $1 and project_id = $2`;
     await client.query(
       `update schedule_runs set organization_id = $3 where organization_id = $1 and schedule_id in (${moved})`,
       [from, projectId, to],
     );
-    await client.query(
+    const { rows } = await client.query<{ id: string }>(
       `update schedules set organization_id = $3, enabled = false, next_run_at = null, storage_destination_ids = '[]',
               updated_at = $4, version = version + 1
-        where organization_id = $1 and project_id = $2`,
+        where organization_id = $1 and project_id = $2 returning id`,
       [from, projectId, to, now],
     );
+    return rows.map(({ id }) => id);
   },
 
   /** All of an organization, those that run next first. */

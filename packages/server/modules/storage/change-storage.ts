@@ -193,6 +193,7 @@ export async function deleteStorage(context: StorageContext, caller: VersionedCa
     if ((await context.defaults.get(transaction, organizationId)) === id)
       await context.defaults.set(transaction, caller, null);
     await storageStore.update(transaction, row, { deletedAt: clock.now(), credentials: null });
+    await context.dependents.removed(transaction, row);
     await context.audit.noteCaller(transaction, caller, {
       action: 'storage.deleted',
       resource: { type: 'storage_destination', id: id },

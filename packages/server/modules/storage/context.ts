@@ -48,6 +48,8 @@ export interface StorageDependents {
     store: BlobStore,
     options: { after: string | undefined; signal: AbortSignal },
   ): AsyncIterable<OrphanObject>;
+  /** It was deleted. */
+  removed(transaction: Transaction, destination: DestinationRow): Promise<void>;
   /** The destination answered: what has to lie in it is brought up to date. */
   connected(transaction: Transaction, destination: DestinationRow): Promise<void>;
   /** It answers again because of new credentials: what could not be written without them is written. */

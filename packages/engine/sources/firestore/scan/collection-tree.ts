@@ -27,16 +27,26 @@ const collectionsAtOnce = 4;
 /** Up to this many names are read, one read each, where counting alone cannot tell two collections apart. */
 const namesMax = 20_000;
 
+export interface TreeOptions extends ReadOptions {
+  /** Only what lies in and below these; absent, everything. */
+  readonly roots?: readonly string[] | undefined;
+}
+
 /** Every level, with a collection before those below it. */
-export async function collectionTree(client: FirestoreClient, options: ReadOptions): Promise<CollectionCount[]> {
+export async function collectionTree(client: FirestoreClient, options: TreeOptions): Promise<CollectionCount[]> {
   try {
-    const roots: string[] = [];
-    for await (const path of listCollectionIds(client, '', options)) roots.push(path);
+    const roots = options.roots ?? (await rootsOf(client, options));
     const trees = await mapLimited(roots, collectionsAtOnce, (path) => treeBelow(client, path, options));
     return trees.flat();
   } catch (error) {
     throw await readFailure(client, error, options);
   }
+}
+
+async function rootsOf(client: FirestoreClient, options: ReadOptions): Promise<string[]> {
+  const roots: string[] = [];
+  for await (const path of listCollectionIds(client, '', options)) roots.push(path);
+  return roots;
 }
 
 /**

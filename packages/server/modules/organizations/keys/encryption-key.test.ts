@@ -73,7 +73,7 @@ test('a withdrawn key makes its backups unreadable until the same one is supplie
   expect((await app.request('GET', path, asTheOwner())).body.data).toMatchObject({ source: 'service', version: 3 });
   await expect(byId(before.keyId)).rejects.toMatchObject({
     code: 'DECRYPTION_ERROR',
-    message: expect.stringContaining('PUT /api/v1/organizations/current/encryption-key'),
+    message: expect.stringContaining('holdfast encryption-key set'),
   });
   await put({ passphrase: 'another passphrase' });
   await expect(byId(before.keyId)).rejects.toMatchObject({ code: 'DECRYPTION_ERROR' });

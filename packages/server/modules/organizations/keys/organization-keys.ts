@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { pathOf } from '@holdfast/contract';
 import type { KeptKey } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
@@ -53,7 +52,7 @@ export class OrganizationKeys {
     if (row.sealed === null) {
       throw new Problem(
         'DECRYPTION_ERROR',
-        `The ${row.kind} this backup was made with was withdrawn. Supply it again with PUT ${pathOf('setEncryptionKey')}.`,
+        `The ${row.kind} this backup was made with was withdrawn. Supply it again: holdfast encryption-key set, or Settings, Encryption key in the dashboard.`,
       );
     }
     const key = this.#maker.keyring.open(row.sealed, keyPurpose(row.id));

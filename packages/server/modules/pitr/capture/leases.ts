@@ -99,13 +99,14 @@ export class CaptureLeases {
     if (!isOurs) log.warn({ err: error, projectId }, 'capture stopped; it will be tried again');
     await database.system(async (transaction) => {
       const row = await pitrStore.find(transaction, organizationId, projectId);
-      const failures = isOurs ? 0 : (row?.failures ?? 0) + 1;
+      // What is no failure does not make up for one either: only a captured batch does.
+      const failures = (row?.failures ?? 0) + (isOurs ? 0 : 1);
       await pitrStore.letGo(transaction, this.#holder, projectId, epoch, {
         error: isOurs ? (row?.error ?? null) : toJobError(error),
         failures,
         retryAfterSeconds: retryAfter(error, failures),
       });
-      if (failures === failuresTold) await this.#tellStopped(transaction, organizationId, projectId, error);
+      if (!isOurs && failures === failuresTold) await this.#tellStopped(transaction, organizationId, projectId, error);
     });
   }
 

@@ -1,6 +1,7 @@
 import type { LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { hourMs, minuteMs } from '../../../platform/durations.ts';
+import { massDeletionOf } from '../../notifications/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog } from '../coverage.ts';
@@ -46,7 +47,7 @@ export async function tellMassDeletion(
     resource: { type: 'project', id: project.id },
     details: anomaly,
   });
-  await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', project.id, {
+  await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', massDeletionOf(project.id), {
     title: `Many documents of ${project.name} were deleted`,
     detail: `${deletes} documents were deleted within a minute; the newest base held ${documents}.`,
     advice: `If that was not meant, go back to the moment before it: holdfast pitr restore ${project.id} --at ${anomaly.suggestedPointInTime}`,

@@ -1,10 +1,10 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { Problem } from '../../../platform/problem.ts';
-import { type StoredError, toJobError } from '../../job-error.ts';
+import type { StoredError } from '../../job-error.ts';
 import type { RestoresContext } from '../context.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
+import { partialFailure } from './partial-failure.ts';
 import type { RestoreWork } from './restore-meter.ts';
 
 export interface CancelledRestore {
@@ -89,19 +89,4 @@ function errorOf(ending: Ending, errorCount: number, errorSample: readonly Docum
 async function emitTheRest(context: RestoresContext, transaction: Transaction, work: RestoreWork): Promise<void> {
   for (let tenth = work.row.percentTold + 10; tenth <= 100; tenth += 10)
     await emitRestoreEvent(context.platform.outbox, transaction, 'restore.progress', work, tenth);
-}
-
-/** The code of what failed most tellingly; the rest of the documents were written and stay. */
-function partialFailure(count: number, sample: readonly DocumentFailure[]): StoredError {
-  const codes = new Set(sample.map(({ code }) => code));
-  const message = `${count} ${count === 1 ? 'document was' : 'documents were'} not written; everything else was. The first: ${sample[0]?.path ?? ''}: ${sample[0]?.message ?? ''}`;
-  if (codes.has('PERMISSION_DENIED')) return toJobError(new Problem('RESTORE_PERMISSION_DENIED', message));
-  if (codes.has('RESOURCE_EXHAUSTED')) return toJobError(new Problem('RESTORE_QUOTA_EXCEEDED', message));
-  if (codes.has('NOT_FOUND')) return toJobError(new Problem('DOCUMENT_NOT_FOUND', message));
-  if (['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED'].some((code) => codes.has(code)))
-    return toJobError(new Problem('SOURCE_UNAVAILABLE', message));
-  return {
-    ...toJobError(new Problem('INTERNAL_ERROR', message)),
-    advice: 'Look at the errors of the single documents, mend their causes, then resume the restore.',
-  };
 }

@@ -87,6 +87,24 @@ describe('a target', () => {
   });
 });
 
+test('documents that the target does not take fail one by one, the rest is written, and a resume counts no collection twice', async () => {
+  for (let n = 0; n < 20; n++) await bench.firestore.doc(`users/${n}/orders/1`).set({ n });
+  const backupId = await bench.backUp();
+  bench.clear();
+  bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'INVALID_ARGUMENT', times: 6 });
+  const id = await start({ backupId, ...withoutSafety });
+  const failed = await ended(id);
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'INVALID_STATE', retryable: false } });
+  expect(failed.error.advice).toMatch(/leave those documents out/);
+  const refused = failed.errors.count;
+  expect(refused).toBeGreaterThan(0);
+  expect(failed.documentsRestored).toBe(40 - refused);
+  expect(failed.collectionsRestored).toBeLessThanOrEqual(21);
+  await resume(id);
+  expect(await bench.get(`/backups/restore/${id}`)).toMatchObject({ documentsRestored: 40, collectionsRestored: 21 });
+  expect(await documentsNow()).toBe(20);
+});
+
 describe('a backup', () => {
   test('that is damaged is INTEGRITY_ERROR, before the first write', async () => {
     const backupId = await bench.backUp();

@@ -15,7 +15,7 @@ import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
-import { type JournalWriter, savedDocuments } from '../journal/restore-journal.ts';
+import { type JournalWriter, readJournal, savedDocuments } from '../journal/restore-journal.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase } from '../tables.ts';
@@ -60,8 +60,7 @@ export class RestoreMeter {
   #heard: WriteOutcome[] = [];
   #expected = 0;
   #collectionsExpected = 0;
-  readonly #collectionsBefore: number;
-  /** Those that this run has written something into. */
+  /** Those that this restore has written something into, in this run or one before. */
   readonly #collections = new Set<string>();
   #percentTold: number;
   #checkpoint: Checkpoint;
@@ -87,7 +86,6 @@ export class RestoreMeter {
       conflicts: row.conflicts,
       bytes: row.bytesDone,
     };
-    this.#collectionsBefore = row.collectionsRestored;
     this.#errors = [...row.errorSample];
     this.#conflicts = [...row.conflictSample];
     this.#percentTold = row.percentTold;
@@ -108,8 +106,18 @@ export class RestoreMeter {
     return this.#stop.signal;
   }
 
-  useJournal(journal: JournalWriter): void {
+  async useJournal(journal: JournalWriter): Promise<void> {
     this.#journal = journal;
+    const { row } = this;
+    if (row.collectionsRestored > 0) await this.#recallCollections(row);
+  }
+
+  /** The runs before this one have counted theirs; reading ends when all of them are found. */
+  async #recallCollections(row: RestoreRow): Promise<void> {
+    for await (const { outcomes } of readJournal(this.#context, row)) {
+      for (const outcome of outcomes) this.#countCollection(outcome);
+      if (this.#collections.size >= row.collectionsRestored) return;
+    }
   }
 
   async setPhase(phase: Phase): Promise<void> {
@@ -246,7 +254,7 @@ export class RestoreMeter {
     return {
       checkpoint: this.#checkpoint,
       documentsRestored: all.written,
-      collectionsRestored: Math.min(this.#collectionsExpected, this.#collectionsBefore + this.#collections.size),
+      collectionsRestored: Math.min(this.#collectionsExpected, this.#collections.size),
       documentsSkipped: all.skipped,
       documentsDeleted: all.deleted,
       conflicts: all.conflicts,

@@ -106,7 +106,7 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await requireIntact(source.readers, scope, signal);
     if (row.dryRun) return await finishDryRun(context, meter, source, scope, firestore, signal);
     await meter.save({ scope, beganAt });
-    meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
+    await meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
     const before = await saveBefore(context, meter, { scope, measured }, signal);
     try {
       await meter.setPhase('Restoring');

@@ -34,7 +34,7 @@ export async function runUndo(
       for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
       return await endRestore(context, meter.work, { preview });
     }
-    meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
+    await meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
     const before = await saveBefore(context, meter, { scope: undone.scope!, measured }, signal);
     await before?.close();
     await meter.setPhase('Restoring');

@@ -1,0 +1,25 @@
+import type { JobErrorCode } from '@holdfast/contract';
+import { Problem } from '../../../platform/problem.ts';
+import { type StoredError, toJobError } from '../../job-error.ts';
+import type { DocumentFailure } from '../tables.ts';
+
+/** What documents are refused with, most telling first, and what that means for the restore. */
+const meanings: readonly (readonly [codes: readonly string[], code: JobErrorCode])[] = [
+  [['PERMISSION_DENIED'], 'RESTORE_PERMISSION_DENIED'],
+  [['RESOURCE_EXHAUSTED'], 'RESTORE_QUOTA_EXCEEDED'],
+  [['NOT_FOUND'], 'DOCUMENT_NOT_FOUND'],
+  [['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED'], 'SOURCE_UNAVAILABLE'],
+  [['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'OUT_OF_RANGE', 'ALREADY_EXISTS', 'AUTH_USER'], 'INVALID_STATE'],
+];
+
+const lookAtEach =
+  'Look at the errors of the single documents, mend their causes or leave those documents out, then resume the restore.';
+
+/** The code of what failed most tellingly; the rest of the documents were written and stay. */
+export function partialFailure(count: number, sample: readonly DocumentFailure[]): StoredError {
+  const found = new Set(sample.map(({ code }) => code));
+  const message = `${count} ${count === 1 ? 'document was' : 'documents were'} not written; everything else was. The first: ${sample[0]?.path ?? ''}: ${sample[0]?.message ?? ''}`;
+  const [, code] = meanings.find(([codes]) => codes.some((one) => found.has(one))) ?? [[], 'INTERNAL_ERROR' as const];
+  const error = toJobError(new Problem(code, message));
+  return code === 'INVALID_STATE' || code === 'INTERNAL_ERROR' ? { ...error, advice: lookAtEach } : error;
+}
