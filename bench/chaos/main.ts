@@ -39,6 +39,8 @@ const registry: Record<string, () => Promise<boolean>> = {
       writes: Number(values.writes),
       kills: Number(values.kills),
       instants: Number(values.instants),
+      seed: Number(values.seed),
+      isForeign: values.foreign,
     }),
   storage: async () =>
     (await import('./storage.ts')).chaosStorage({

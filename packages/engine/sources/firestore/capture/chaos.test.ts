@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest';
-import { runPitrChaos } from '../testing/pitr-chaos.ts';
+import { isForeignFirestoreInstalled } from '../../../testing/foreign-firestore.ts';
+import { runPitrChaos } from '../testing/pitr-chaos/run.ts';
 
 /** The long version is `npm run chaos -- pitr`. */
-for (const mode of ['as-production', 'generous'] as const) {
-  test(`whatever happens to capture, every instant is the database, or lies in a gap that was told (${mode})`, async () => {
-    const result = await runPitrChaos({ writes: 1_000, kills: 4, instants: 40, mode });
-    expect(result.wrong).toEqual([]);
-    expect(result.differencesAtEnd).toBe(0);
-    expect(result.kills).toBe(4);
-    expect(result.compared).toBeGreaterThan(0);
-  }, 120_000);
+const settings = { writes: 500, kills: 4, instants: 20, losses: 3, seed: 17 };
+
+for (const mode of ['as-production', 'generous', 'foreign'] as const) {
+  const isHere = mode !== 'foreign' || isForeignFirestoreInstalled;
+  test.skipIf(!isHere)(
+    `whatever happens to capture, every instant is the database, or lies in a gap that was told, and a comparison finds each loss (${mode})`,
+    async () => {
+      const result = await runPitrChaos({ ...settings, mode });
+      expect(result.wrong).toEqual([]);
+      expect(result.differencesAtEnd).toBe(0);
+      expect(result.kills).toBe(4);
+      expect(result.compared).toBeGreaterThan(0);
+      expect(result.planted).toBe(3);
+    },
+    120_000,
+  );
 }

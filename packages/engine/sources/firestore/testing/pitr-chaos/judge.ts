@@ -1,0 +1,114 @@
+/** Whether what was captured is the database: at random instants, at the end, and after losses that were planted. */
+
+import type { Random } from '../../../../../sandbox/firestore/faults/random.ts';
+import { contentsOf } from '../../../../fixtures/backup-harness.ts';
+import { coverageOf, type LogCoverage, marksAround } from '../../../../pipeline/log/log-coverage.ts';
+import { reconcile } from '../../../../pipeline/log/reconcile.ts';
+import { type Instant, wholeDatabase } from '../../../../ports/index.ts';
+import type { CapturedDatabase } from './capture-life.ts';
+import type { Version } from './world.ts';
+
+export interface Verdict {
+  readonly gaps: number;
+  readonly compared: number;
+  readonly insideGaps: number;
+  /** Documents of compared instants that were changed more than once between two marks. */
+  readonly coalesced: number;
+  /** What a comparison with the database at the end of the log found. */
+  readonly differencesAtEnd: number;
+  /** Segments that were taken away, and documents that differed for it. */
+  readonly planted: number;
+  readonly lost: number;
+  /** Sentences about what differs and must not. */
+  readonly wrong: readonly string[];
+}
+
+export interface JudgeOptions {
+  readonly instants: number;
+  readonly losses: number;
+  readonly random: Random;
+  readonly log: (line: string) => void;
+}
+
+export class Judge {
+  readonly #captured: CapturedDatabase;
+  readonly #history: ReadonlyMap<string, readonly Version[]>;
+  readonly #options: JudgeOptions;
+  readonly #coverage: LogCoverage;
+  readonly #wrong: string[] = [];
+  #coalesced = 0;
+
+  constructor(captured: CapturedDatabase, history: ReadonlyMap<string, readonly Version[]>, options: JudgeOptions) {
+    this.#captured = captured;
+    this.#history = history;
+    this.#options = options;
+    this.#coverage = coverageOf(captured.stretches);
+  }
+
+  async verdict(): Promise<Verdict> {
+    const { instants, losses, random, log } = this.#options;
+    const { gaps } = this.#coverage;
+    const { from, covered } = this.#captured;
+    const commits = [...this.#history.values()].flat().map(({ at }) => at);
+    const reachable = commits.filter((at) => at >= from && at <= covered).sort();
+    let compared = 0;
+    for (let count = 1; count <= instants; count += 1) {
+      const instant = random.pick(reachable);
+      if (gaps.some((gap) => gap.from < instant && instant < gap.through)) continue;
+      await this.#compare(instant);
+      compared += 1;
+      if (count % 50 === 0) log(`${count} instants, ${this.#wrong.length} wrong`);
+    }
+    let lost = 0;
+    for (let count = 0; count < losses; count += 1) lost += await this.#plantLoss(random.pick(this.#captured.keys));
+    const differencesAtEnd = (await this.#reconcile(this.#captured.keys)).differences;
+    const told = { coalesced: this.#coalesced, differencesAtEnd, planted: losses, lost, wrong: this.#wrong };
+    return { gaps: gaps.length, compared, insideGaps: instants - compared, ...told };
+  }
+
+  #truthAt(path: string, instant: Instant): string | null {
+    return this.#history.get(path)?.findLast(({ at }) => at <= instant)?.hex ?? null;
+  }
+
+  async #compare(instant: Instant): Promise<void> {
+    const { from, covered } = this.#captured;
+    const { before, after } = marksAround(instant, this.#coverage);
+    for (const path of await this.#differing(instant)) {
+      const between = (this.#history.get(path) ?? []).filter(
+        ({ at }) => at > (before ?? from) && at <= (after ?? covered),
+      );
+      // Told by the marks: several versions between two of them, or a delete, whose time is an upper bound.
+      if (before !== instant && (between.length > 1 || between.some(({ hex }) => hex === null))) this.#coalesced += 1;
+      else this.#wrong.push(`${path} at ${instant}, marks ${before} and ${after}, ${between.length} changes between`);
+    }
+  }
+
+  async #differing(instant: Instant, keys: readonly string[] = this.#captured.keys): Promise<string[]> {
+    const contents = await contentsOf(await this.#captured.viewAt(instant, keys));
+    const paths = new Set([...contents.keys(), ...this.#history.keys()]);
+    return [...paths].filter((path) => (contents.get(path) ?? null) !== this.#truthAt(path, instant));
+  }
+
+  async #reconcile(keys: readonly string[]) {
+    const { connected, covered } = this.#captured;
+    const view = await this.#captured.viewAt(covered, keys);
+    return reconcile({ source: connected.source, view, at: covered, scope: wholeDatabase });
+  }
+
+  /** A segment that never was: a comparison finds each document that differs for it, and what it writes mends them. */
+  async #plantLoss(key: string): Promise<number> {
+    const { covered } = this.#captured;
+    const keys = this.#captured.keys.filter((other) => other !== key);
+    const expected = await this.#differing(covered, keys);
+    const { differences, repair } = await this.#reconcile(keys);
+    if (differences !== expected.length)
+      this.#wrong.push(`${expected.length} documents were lost with ${key}, and a comparison found ${differences}`);
+    if (repair === null) return expected.length;
+    const position = { collectionIds: [], provedThrough: covered, resumeToken: null };
+    const stretch = { coveredFrom: covered, coveredThrough: covered, marks: [covered], position };
+    const mended = await this.#captured.writer().append({ records: repair, ...stretch });
+    const left = await this.#differing(covered, [...keys, mended!.key]);
+    if (left.length > 0) this.#wrong.push(`${left.length} documents differ after the loss of ${key} was repaired`);
+    return expected.length;
+  }
+}
