@@ -92,6 +92,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     config.HOLDFAST_ROLES.includes('worker') || config.HOLDFAST_ROLES.includes('scheduler'),
   );
   const address = { value: '' };
+  const cpuTurns = new CpuTurns();
   const platform: Platform = {
     config,
     clock,
@@ -103,7 +104,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     keyring,
     outbox: new Outbox(clock, ids),
     cursors: new Cursors(keyring.derive('cursors')),
-    cpuTurns: new CpuTurns(),
+    cpuTurns,
     outbound: createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS, ...overrides.outbound }),
     baseUrl: () => config.BASE_URL ?? address.value,
   };
@@ -149,6 +150,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     authRateLimitPerMinute: config.AUTH_RATE_LIMIT_PER_MINUTE,
     refusedRateLimitPerMinute: config.REFUSED_RATE_LIMIT_PER_MINUTE,
     streamLimits: { ...usualStreamLimits, ...overrides.streamLimits },
+    calls: cpuTurns,
     publicOrigin: () => new URL(platform.baseUrl()).origin,
     checkAnswers: overrides.checkAnswers ?? false,
   });

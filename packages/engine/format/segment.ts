@@ -1,8 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { codec, compress, openBlock, sealBlock, sha256, smallBlockBytesMax } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
+import { type RecordLocation, readRecordAt } from '../ports/record.ts';
 import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
 import { DocumentSummary, type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';
 import {
@@ -118,6 +120,25 @@ function summarize(data: Uint8Array, content: SegmentContent, database: string):
   return summarizeDocuments(data, database, content === segmentContent.log ? 'paths-repeat' : 'paths-once');
 }
 
+/** About a millisecond of looking at records. */
+const sliceBytes = 256 * 1024;
+
+/** The same for a segment that is read, with others having the thread in between: several MiB of records take some time. */
+async function summarizeInSlices(data: Uint8Array, content: SegmentContent, database: string): Promise<RecordSummary> {
+  const summary = data.length > sliceBytes ? summaryOf(content, database) : undefined;
+  if (!summary) return summarize(data, content, database);
+  const location: RecordLocation = { kind: 1, start: 0, bodyStart: 0, end: 0 };
+  for (let from = 0; from < data.length; ) {
+    let end = from;
+    while (end < data.length && end - from < sliceBytes)
+      end = readRecordAt(data, end, location) ? location.end : data.length;
+    summary.add(data, end);
+    from = end;
+    await nextTurn();
+  }
+  return summary.finish(data);
+}
+
 export interface OpenedSegment {
   readonly data: Uint8Array;
   readonly index: Uint8Array;
@@ -138,7 +159,7 @@ export async function openSegment(
   const indexEnd = clear.length + header.indexSealedLength;
   const index = await openIndexBlock(header, clear, bytes.subarray(clear.length, indexEnd), context);
   const data = await openDataBlock(header, clear, bytes.subarray(indexEnd), context);
-  const summary = summarize(data, header.content, context.database);
+  const summary = await summarizeInSlices(data, header.content, context.database);
   assertSummary(summary, index, descriptor);
   freeBytes(summary.index);
   return { data, index, collections: summary.collections };

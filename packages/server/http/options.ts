@@ -51,6 +51,8 @@ export interface HttpOptions {
   authRateLimitPerMinute: number;
   refusedRateLimitPerMinute: number;
   streamLimits: StreamLimits;
+  /** Told when a call comes and when its answer begins. */
+  calls: { callBegan(): void; callEnded(): void };
   /** The origin people use, known once the socket listens. */
   publicOrigin: () => string;
   onDenied: (denial: Denial) => Promise<void>;

@@ -49,6 +49,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   await app.register(fastifyCookie);
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));
+  countCalls(app, options);
   app.addHook('onResponse', async (request, reply) => report(request, reply, options));
   app.setErrorHandler((error: unknown, request, reply) => sendProblem(reply, problemOf(error, request)));
   const idempotency = new IdempotencyStore(options.database, options.clock);
@@ -59,6 +60,20 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   }
   app.setNotFoundHandler(createNotFound(allOperations.filter(({ id }) => options.handlers[id as keyof Handlers])));
   return app;
+}
+
+/** An answer that streams is no longer waited for once it began. */
+function countCalls(app: FastifyInstance, { calls }: HttpOptions): void {
+  const waiting = new WeakSet<FastifyRequest>();
+  const end = (request: FastifyRequest) => {
+    if (waiting.delete(request)) calls.callEnded();
+  };
+  app.addHook('onRequest', async (request) => {
+    waiting.add(request);
+    calls.callBegan();
+  });
+  app.addHook('onSend', async (request) => end(request));
+  app.addHook('onResponse', async (request) => end(request));
 }
 
 function trustHops(hops: number) {

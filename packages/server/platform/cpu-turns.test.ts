@@ -42,3 +42,34 @@ test('work in slices leaves the thread to others in between, and never runs two 
   await watching;
   expect(others).toBeGreaterThanOrEqual(slices - 5);
 });
+
+test('jobs compute at once while nobody calls, and take turns while somebody does', async () => {
+  const turns = new CpuTurns();
+  const order: string[] = [];
+  const job = async (organizationId: string) => {
+    await turns.takeForJob(organizationId);
+    order.push(organizationId);
+  };
+  await Promise.all([job('many'), job('many'), job('one')]);
+  expect(order).toEqual(['many', 'many', 'one']);
+
+  turns.callBegan();
+  order.length = 0;
+  let others = 0;
+  const watching = setInterval(() => {
+    others += 1;
+  }, 1);
+  const jobs = Array.from({ length: 10 }, async () => {
+    await job('many');
+    compute(3);
+  });
+  await Promise.all([...jobs, job('one')]);
+  clearInterval(watching);
+  expect(order.indexOf('one')).toBeLessThanOrEqual(2);
+  expect(others).toBeGreaterThanOrEqual(8);
+
+  turns.callEnded();
+  order.length = 0;
+  await Promise.all([job('many'), job('many'), job('one')]);
+  expect(order).toEqual(['many', 'many', 'one']);
+});

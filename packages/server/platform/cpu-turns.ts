@@ -11,6 +11,7 @@ const restMsMax = 8;
 export class CpuTurns {
   readonly #waiting = new Map<string, (() => void)[]>();
   #isRunning = false;
+  #calls = 0;
 
   /** Resolves when the next slice, of a few milliseconds, may be computed. */
   take(organizationId: string): Promise<void> {
@@ -20,6 +21,23 @@ export class CpuTurns {
       else this.#waiting.set(organizationId, [resolve]);
       if (!this.#isRunning) void this.#run();
     });
+  }
+
+  /**
+   * The same for a job: at once while nobody calls. While somebody does, the jobs of this process take turns with the rest,
+   * so that a call waits for a slice and not for all that is ready.
+   */
+  async takeForJob(organizationId: string): Promise<void> {
+    if (this.#calls > 0) await this.take(organizationId);
+  }
+
+  /** A call is under way from when it came until its answer begins. */
+  callBegan(): void {
+    this.#calls += 1;
+  }
+
+  callEnded(): void {
+    this.#calls -= 1;
   }
 
   async #run(): Promise<void> {

@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { invalid } from './problem.ts';
 
 /**
@@ -6,10 +6,10 @@ import { invalid } from './problem.ts';
  * other filters or by someone else is refused rather than misread.
  */
 export class Cursors {
-  readonly #key: Buffer;
+  readonly #key: KeyObject;
 
   constructor(key: Buffer) {
-    this.#key = key;
+    this.#key = createSecretKey(key);
   }
 
   write(list: string, filters: unknown, position: string): string {

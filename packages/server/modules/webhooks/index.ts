@@ -48,6 +48,7 @@ async function runDeliveries(platform: Platform, audit: AuditLog, secrets: Webho
     secrets,
     clock,
     log,
+    turn: (organizationId) => platform.cpuTurns.takeForJob(organizationId),
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1000,
     onWritten: (attempts) => after.apply(attempts),
   });

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 
 const version = 'hf1';
 const ivBytes = 12;
@@ -10,17 +18,18 @@ const tagBytes = 16;
  * The purpose is bound as additional data, so an envelope moved to another row or column does not open.
  */
 export class Keyring {
-  readonly #keys = new Map<string, Buffer>();
+  /** Key objects, because plain bytes are looked at for long each time they are used. */
+  readonly #keys = new Map<string, KeyObject>();
   readonly #currentId: string;
-  readonly #currentKey: Buffer;
+  readonly #currentKey: KeyObject;
 
   constructor(current: Buffer, previous: readonly Buffer[] = []) {
     for (const key of [current, ...previous]) {
       if (key.length !== 32) throw new Error('a master key has 32 bytes');
-      this.#keys.set(keyId(key), key);
+      this.#keys.set(keyId(key), createSecretKey(key));
     }
     this.#currentId = keyId(current);
-    this.#currentKey = current;
+    this.#currentKey = createSecretKey(current);
   }
 
   seal(plaintext: string | Uint8Array, purpose: string): string {
@@ -70,7 +79,7 @@ export class Keyring {
   }
 }
 
-function derived(key: Buffer, use: string): Buffer {
+function derived(key: KeyObject, use: string): Buffer {
   return createHmac('sha256', key).update(`holdfast derive ${use}`).digest();
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DrillReport } from '@holdfast/contract';
 import { canonicalFields, comparePaths, documentContent, type RecordBatch, readRecords } from '@holdfast/engine';
 
 type Difference = DrillReport['differences']['sample'][number];
+
+/** Resolves when the next few milliseconds of comparing may begin. */
+export type Turn = () => Promise<void>;
 
 export interface Document {
   readonly path: string;
@@ -11,7 +13,7 @@ export interface Document {
 }
 
 /** Some milliseconds of hashing; then whoever else needs the thread has it. */
-const comparedAtOnce = 128;
+const comparedAtOnce = 32;
 const sampleMax = 100;
 /** A path can be long, and the sample is signed and kept. */
 const sampleBytesMax = 16 * 1024;
@@ -27,7 +29,12 @@ export class Comparison {
   readonly sample: Difference[] = [];
   readonly #expected = createHash('sha256');
   readonly #restored = createHash('sha256');
+  readonly #turn: Turn;
   #sampleBytes = 0;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
 
   async add(expected: AsyncIterable<Document>, restored: AsyncIterable<Document>): Promise<void> {
     const there = restored[Symbol.asyncIterator]();
@@ -35,7 +42,7 @@ export class Comparison {
       let next = await there.next();
       let compared = 0;
       for await (const document of expected) {
-        if (++compared % comparedAtOnce === 0) await nextTurn();
+        if (++compared % comparedAtOnce === 0) await this.#turn();
         for (; !next.done && comparePaths(next.value.path, document.path) < 0; next = await there.next())
           this.#unexpected(next.value);
         if (next.done || next.value.path !== document.path) this.#missing(document);

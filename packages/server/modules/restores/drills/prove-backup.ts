@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DrillReport } from '@holdfast/contract';
 import { type BackupReader, readUsers, type Scope, type View, viewOfChain } from '@holdfast/engine';
 import { version } from '../../../version.ts';
@@ -59,8 +60,12 @@ async function proveSomewhere(
   { signal, noteEmpty }: ProofWork,
 ): Promise<{ proof: Proof; target: DrillReport['target'] }> {
   const { organizationId, targetProjectId } = row;
+  const turn = async () => {
+    await nextTurn();
+    await context.platform.cpuTurns.takeForJob(organizationId);
+  };
   if (targetProjectId === null) {
-    const proof = await proveInScratch(view, signal, show);
+    const proof = await proveInScratch(view, signal, show, turn);
     const { database } = proof;
     return { proof, target: { kind: 'scratch', database, foundEmptyAt: null, contents: 'discarded' } };
   }
@@ -74,7 +79,7 @@ async function proveSomewhere(
     },
   };
   try {
-    const proof = await proveInTarget(view, named, state, signal, show);
+    const proof = await proveInTarget(view, named, state, signal, show, turn);
     const { database } = proof;
     const found = foundEmptyAt?.toISOString() ?? null;
     return { proof, target: { kind: 'project', database, foundEmptyAt: found, contents: 'left' } };

@@ -1,5 +1,5 @@
 import { everything, type RecordBatch, restorePuts, type View, wholeDatabase } from '@holdfast/engine';
-import { Comparison, documentsOf } from './compare-documents.ts';
+import { Comparison, documentsOf, type Turn } from './compare-documents.ts';
 import { openScratch } from './drill-target.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 
@@ -8,10 +8,10 @@ const sliceDocuments = 50_000;
 const sliceBytes = 64 * 1024 * 1024;
 
 /** Restores and reads back one slice after the other in a database that exists for this drill alone. */
-export async function proveInScratch(view: View, signal: AbortSignal, show: ShowProgress): Promise<Proof> {
+export async function proveInScratch(view: View, signal: AbortSignal, show: ShowProgress, turn: Turn): Promise<Proof> {
   const scratch = await openScratch(view);
   const { source, target } = scratch.firestore;
-  const comparison = new Comparison();
+  const comparison = new Comparison(turn);
   let [restored, restoreMs, compareMs] = [0, 0, 0];
   try {
     for await (const slice of slicesOf(view, signal)) {

@@ -1,6 +1,6 @@
 import { type DocumentSource, everything, restorePuts, type View, wholeDatabase } from '@holdfast/engine';
 import { minuteMs } from '../../../platform/durations.ts';
-import { Comparison, type Document, documentsOf } from './compare-documents.ts';
+import { Comparison, type Document, documentsOf, type Turn } from './compare-documents.ts';
 import { type NamedTarget, requireEmpty } from './drill-target.ts';
 import type { Proof, ShowProgress } from './proof.ts';
 
@@ -21,6 +21,7 @@ export async function proveInTarget(
   state: TargetState,
   signal: AbortSignal,
   show: ShowProgress,
+  turn: Turn,
 ): Promise<Proof> {
   const isTakenUpAgain = state.foundEmptyAt !== null;
   if (!isTakenUpAgain) {
@@ -40,7 +41,7 @@ export async function proveInTarget(
   });
   const restored = applied.written + (isTakenUpAgain ? applied.skipped : 0);
   const writtenMs = performance.now();
-  const comparison = new Comparison();
+  const comparison = new Comparison(turn);
   const expected = reporting(documentsOf(view.records({}, { signal }), view.database), (compared) =>
     show({ restored, compared, bytes: comparison.bytes }),
   );

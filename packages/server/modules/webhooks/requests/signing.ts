@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 
 const standardPrefix = 'whsec_';
 const secretBytes = 32;
@@ -16,12 +16,14 @@ export function maskSecret(secret: string): string {
 
 /** `sha256=<hex>`, keyed with the whole secret as UTF-8. */
 export function hexSignature(secret: string, message: string): string {
-  return `sha256=${createHmac('sha256', Buffer.from(secret, 'utf8')).update(message, 'utf8').digest('hex')}`;
+  return `sha256=${createHmac('sha256', secret).update(message, 'utf8').digest('hex')}`;
 }
 
 /** `v1,<base64>` of Standard Webhooks. */
 export function standardSignature(secret: string, message: string): string {
-  return `v1,${createHmac('sha256', standardKey(secret)).update(message, 'utf8').digest('base64')}`;
+  return `v1,${createHmac('sha256', createSecretKey(standardKey(secret)))
+    .update(message, 'utf8')
+    .digest('base64')}`;
 }
 
 /** The decoded part after `whsec_`; of any other secret its UTF-8 bytes. */

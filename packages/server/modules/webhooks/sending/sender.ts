@@ -32,6 +32,8 @@ export interface SenderOptions {
   secrets: WebhookSecrets;
   clock: Clock;
   log: Logger;
+  /** Resolves when a delivery of the organization may be rendered and signed. */
+  turn: (organizationId: string) => Promise<void>;
   /** How long attempts under way may finish on shutdown. */
   graceMs: number;
   /** Called with the attempts that were written: time stamps of webhooks, and endpoints that said they are gone. */
@@ -104,6 +106,7 @@ export class Sender {
       for (const [index, delivery] of claimed.entries()) {
         // Each is rendered and signed on the thread that answers calls.
         if (index % begunAtOnce === begunAtOnce - 1) await nextTurn();
+        await this.#options.turn(delivery.organizationId);
         this.#hold(delivery);
       }
       return claimed.length;
