@@ -1,9 +1,34 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that drive a whole service wait for databases and sockets more than they compute. */
 const workersMax = availableParallelism() + 1;
+
+/** These wait or compute longest; begun last, they would run alone while the other workers are idle. */
+const longest = [
+  'packages/server/modules/backups/run/cluster.test.ts',
+  'packages/web/tests/accessibility.test.ts',
+  'packages/server/modules/schedules/retention/retention-execution.test.ts',
+  'packages/server/modules/schedules/due/schedulers.test.ts',
+  'packages/server/modules/restores/undo.test.ts',
+  'packages/server/modules/backups/keys/recovery.test.ts',
+  'packages/engine/stores/conformance.test.ts',
+  'packages/server/main.test.ts',
+  'packages/cli/documentation/trials.test.ts',
+  'packages/cli/documentation/command-line.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = longest.findIndex((path) => moduleId.endsWith(path));
+      return index < 0 ? longest.length : index;
+    };
+    return (await super.sort(files)).sort((left, right) => rank(left) - rank(right));
+  }
+}
 
 /**
  * Two projects by need. Which one a test belongs to is told by its folder, so that a new test is fast without being told how:
@@ -25,6 +50,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: workersMax,
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

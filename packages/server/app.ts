@@ -117,7 +117,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
   lifecycle.onClose('readiness', () => {
     state.ready = false;
   });
-  const redis = config.REDIS_URL ? connectRedis(config.REDIS_URL, log) : undefined;
+  const redis = config.REDIS_URL ? await connectRedis(config.REDIS_URL, log) : undefined;
   if (redis) lifecycle.onClose('redis', () => redis.disconnect());
   const memoryLimiter = new MemoryRateLimiter(clock);
   const metrics = new Metrics();

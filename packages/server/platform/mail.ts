@@ -1,5 +1,4 @@
 import { and, eq } from 'drizzle-orm';
-import { createTransport } from 'nodemailer';
 import { z } from 'zod';
 import type { Clock } from './clock.ts';
 import type { Database, Transaction } from './database/database.ts';
@@ -101,9 +100,10 @@ export function createMailWorker(options: MailWorkerOptions): JobHandler<SendMai
       greetingTimeout: connectTimeoutMs,
       socketTimeout: silenceTimeoutMs,
     };
-    const transport = createTransport({ url, ...timeouts });
+    const opened = import('nodemailer').then(({ createTransport }) => createTransport({ url, ...timeouts }));
     return async ({ to, subject, text, html }) => {
       try {
+        const transport = await opened;
         await transport.sendMail({ from, to, subject, text, html, headers: { 'Auto-Submitted': 'auto-generated' } });
         return 'sent';
       } catch (error) {

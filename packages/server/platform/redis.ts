@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Logger } from './log.ts';
 import { type RateLimiter, type RateLimitState, rateLimitState, windowMs } from './rate-limit.ts';
 
@@ -6,7 +6,8 @@ const takeScript = `local count = redis.call('incr', KEYS[1])
 if count == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end
 return {count, redis.call('pttl', KEYS[1])}`;
 
-export function connectRedis(url: string, log: Logger): Redis {
+export async function connectRedis(url: string, log: Logger): Promise<Redis> {
+  const { Redis } = await import('ioredis');
   const redis = new Redis(url, {
     lazyConnect: true,
     maxRetriesPerRequest: 1,

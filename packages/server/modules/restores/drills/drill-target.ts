@@ -1,5 +1,4 @@
 import { type ConnectedFirestore, connectFirestore, type View } from '@holdfast/engine';
-import { startFirestoreSandbox } from '@holdfast/sandbox';
 import { Problem } from '../../../platform/problem.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
@@ -14,6 +13,8 @@ export interface Scratch {
 /** A Firestore that exists for this drill alone. */
 export async function openScratch(view: View): Promise<Scratch> {
   const [, project = 'drill', , database = '(default)'] = view.database.split('/');
+  // Loaded when it is needed: most processes run no drill.
+  const { startFirestoreSandbox } = await import('@holdfast/sandbox');
   const sandbox = await startFirestoreSandbox();
   const firestore = connectFirestore({
     projectId: project,

@@ -8,10 +8,13 @@ import { nextRun } from './next-run.ts';
  * Intl by bisection, and notes a due time when the wall clock passes a slot.
  */
 const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 const startMs = Date.UTC(2011, 0, 1);
 const endMs = Date.UTC(2021, 0, 1);
 /** Dense expressions are walked until they have run so often. */
-const runsMax = 4000;
+const runsMax = 3660;
+/** How many due times lie between two that are also asked for from a moment in between. */
+const betweenEvery = 5;
 
 /** Half of them changed their rules, their offset or even their day within these years. */
 const zones = `UTC Europe/Berlin Europe/London Europe/Lisbon Europe/Dublin Europe/Athens Europe/Moscow Europe/Istanbul
@@ -36,9 +39,9 @@ function stretchesOf(zone: string): Stretch[] {
     const minutes = Number(match?.[2] ?? 0) * 60 + Number(match?.[3] ?? 0);
     return (match?.[1] === '-' ? -minutes : minutes) * minuteMs;
   };
-  const stretches = [{ fromMs: startMs - 2 * 86_400_000, offsetMs: offsetAt(startMs - 2 * 86_400_000) }];
-  const step = 6 * 3_600_000;
-  for (let timeMs = startMs - 2 * 86_400_000 + step; timeMs <= endMs; timeMs += step) {
+  const stretches = [{ fromMs: startMs - 2 * dayMs, offsetMs: offsetAt(startMs - 2 * dayMs) }];
+  const step = dayMs / 2;
+  for (let timeMs = startMs - 2 * dayMs + step; timeMs <= endMs; timeMs += step) {
     const before = stretches.at(-1)!.offsetMs;
     const after = offsetAt(timeMs);
     if (after === before) continue;
@@ -72,34 +75,32 @@ function oracle(cron: string, stretches: readonly Stretch[]): number[] {
   const days = listed(day, 1, 31);
   const months = listed(month, 1, 12);
   const weekdays = new Set([...listed(weekday, 0, 6)].map((value) => value % 7));
-  const known = new Map<number, boolean>();
-  const isDay = (wallMs: number): boolean => {
-    const date = Math.floor(wallMs / 86_400_000);
-    let fits = known.get(date);
-    if (fits === undefined) {
-      const wall = new Date(wallMs);
-      const [byDay, byWeekday] = [days.has(wall.getUTCDate()), weekdays.has(wall.getUTCDay())];
-      const either = day !== '*' && weekday !== '*';
-      fits = months.has(wall.getUTCMonth() + 1) && (either ? byDay || byWeekday : byDay && byWeekday);
-      known.set(date, fits);
-    }
-    return fits;
-  };
-  const matches = (wallMs: number) => {
-    const ofDay = (wallMs / minuteMs) % 1440;
-    return minutes.has(ofDay % 60) && hours.has(Math.floor(ofDay / 60)) && isDay(wallMs);
-  };
+  /** By minute of the day, and by day since 1970: the walk asks millions of times. */
+  const isMinute = Uint8Array.from({ length: 1440 }, (_, of) =>
+    Number(minutes.has(of % 60) && hours.has(Math.floor(of / 60))),
+  );
+  const isDay = Uint8Array.from({ length: endMs / dayMs + 3 }, (_, date) => {
+    const wall = new Date(date * dayMs);
+    const [byDay, byWeekday] = [days.has(wall.getUTCDate()), weekdays.has(wall.getUTCDay())];
+    const either = day !== '*' && weekday !== '*';
+    return Number(months.has(wall.getUTCMonth() + 1) && (either ? byDay || byWeekday : byDay && byWeekday));
+  });
+  const matches = (wall: number) => isMinute[wall % 1440] === 1 && isDay[Math.floor(wall / 1440)] === 1;
   const elapsed = hour.includes('*') || hour.includes('/');
   const due: number[] = [];
-  let stretch = 0;
-  let latest = stretches[0]!.fromMs + stretches[0]!.offsetMs - minuteMs;
-  for (let timeMs = stretches[0]!.fromMs; timeMs < endMs && due.length < runsMax; timeMs += minuteMs) {
-    while (stretches[stretch + 1] && stretches[stretch + 1]!.fromMs <= timeMs) stretch++;
-    const wallMs = timeMs + stretches[stretch]!.offsetMs;
-    let isDue = elapsed && matches(wallMs);
-    if (!elapsed) for (let slot = latest + minuteMs; slot <= wallMs; slot += minuteMs) isDue ||= matches(slot);
-    latest = Math.max(latest, wallMs);
-    if (isDue && timeMs > startMs) due.push(timeMs);
+  const end = endMs / minuteMs;
+  const start = startMs / minuteMs;
+  let latest = (stretches[0]!.fromMs + stretches[0]!.offsetMs) / minuteMs - 1;
+  for (const [index, { fromMs, offsetMs }] of stretches.entries()) {
+    const until = Math.min(end, (stretches[index + 1]?.fromMs ?? endMs) / minuteMs);
+    const offset = offsetMs / minuteMs;
+    for (let time = fromMs / minuteMs; time < until && due.length < runsMax; time++) {
+      const wall = time + offset;
+      let isDue = elapsed && matches(wall);
+      if (!elapsed) for (let slot = latest + 1; slot <= wall; slot++) isDue ||= matches(slot);
+      latest = Math.max(latest, wall);
+      if (isDue && time > start) due.push(time * minuteMs);
+    }
   }
   return due;
 }
@@ -153,9 +154,9 @@ test('over ten years every due time is met once, and asking between two of them 
         const expression = parseCron(cron);
         const due = oracle(cron, stretches);
         let last = startMs;
-        for (const expected of due) {
+        for (const [index, expected] of due.entries()) {
           const between = last + Math.floor(chance * (expected - last));
-          for (const from of [last, between])
+          for (const from of index % betweenEvery === 0 ? [last, between] : [last])
             if (nextRun(expression, zone, new Date(from))?.getTime() !== expected)
               expect(
                 `${cron} in ${zone} after ${new Date(from).toISOString()}: ${nextRun(expression, zone, new Date(from))?.toISOString()}`,
