@@ -1,5 +1,5 @@
 import { startApiWorld } from './api-world.ts';
-import { type Bench, figure, median } from './figure.ts';
+import { type Bench, figure } from './figure.ts';
 
 const rows = 1_000_000;
 /** Of lists that nobody was promised a million of. */
@@ -139,6 +139,11 @@ async function addOwners(client: World['client'], organizationId: string): Promi
   );
 }
 
+/** A tenth of the calls is quicker: what else the machine does says less about it than about a median. */
+function fastOf(times: readonly number[]): number {
+  return times.toSorted((left, right) => left - right)[Math.floor(times.length / 10)] ?? Number.NaN;
+}
+
 async function measure(
   { app, token, organizationId }: World,
   paths: Record<string, string>,
@@ -157,7 +162,7 @@ async function measure(
       const count = (data.deliveries ?? data).length;
       if (count !== 50) throw new Error(`${path} has ${count} rows instead of 50`);
     }
-    found[name] = median(times);
+    found[name] = fastOf(times);
   }
   return found;
 }

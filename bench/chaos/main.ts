@@ -34,6 +34,11 @@ const registry: Record<string, () => Promise<boolean>> = {
   fairness: async () => (await import('./fairness.ts')).chaosFairness({ queued: Number(values.jobs) }),
   outage: async () => (await import('./outage.ts')).chaosOutage({ documents: Number(values.documents) }),
   schedules: async () => (await import('./schedules.ts')).chaosSchedules({ dueTimes: Number(values.runs ?? 200) }),
+  retention: async () =>
+    (await import('./retention.ts')).chaosRetention({
+      histories: Number(values.runs ?? 20),
+      seed: Number(values.seed),
+    }),
   pitr: async () =>
     (await import('./pitr.ts')).chaosPitr({
       writes: Number(values.writes),

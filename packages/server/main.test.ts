@@ -172,6 +172,16 @@ describe('a start', () => {
     taken.close();
   });
 
+  test('on a port that needs more rights says so, with two ways out', () => {
+    const refused = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), {
+      code: 'EACCES',
+      syscall: 'listen',
+    });
+    expect(describeStartFailure(refused, loadConfig({ ...usual, PORT: '80' }))).toBe(
+      'Port 80 on 127.0.0.1 may not be used by this user. Set PORT to one above 1023, or let a proxy listen there.',
+    );
+  });
+
   test('with a wrong password ends with 1 and one sentence, without a stack', { timeout: 60_000 }, async () => {
     const wrong = new URL(database.url);
     wrong.password = 'wrong';

@@ -13,6 +13,8 @@ export interface BackupCluster {
   readonly firestore: FirestoreSandbox;
   readonly database: { project: string; database: string };
   readonly databaseUrl: string;
+  /** Where the processes keep their data; local destinations lie below `storage`. */
+  readonly folder: string;
   readonly projectId: string;
   /** Starts a backup and gives its id. */
   start(): Promise<string>;
@@ -61,6 +63,7 @@ export async function startBackupCluster(options: {
     firestore,
     database,
     databaseUrl,
+    folder,
     projectId: project.id,
     async start() {
       const started = await client.createBackup({ body: { projectId: project.id } });

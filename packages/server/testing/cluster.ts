@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '@holdfast/contract/client';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 180_000;
 
 export interface ClusterOptions {
   databaseUrl: string;

@@ -1,6 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
 import pg from 'pg';
 import { type BackupCluster, startBackupCluster } from './backup-cluster.ts';
+import { pause, RoleKiller } from './role-killer.ts';
 
 export interface ScheduleChaos {
   schedules: number;
@@ -35,10 +35,10 @@ export async function runScheduleChaos(options: ScheduleChaos): Promise<Schedule
     ...(options.templateUrl ? { templateUrl: options.templateUrl } : {}),
   });
   const database = new pg.Pool({ connectionString: bench.databaseUrl, max: 2 });
-  const killer = new RoleKiller(bench, options.killEveryMs);
+  const killer = new RoleKiller(bench.cluster, options.killEveryMs);
   try {
     const ids = await makeSchedules(bench, options.schedules);
-    await killer.start();
+    await killer.start(['scheduler', 'scheduler', 'worker', 'worker', 'worker']);
     const due: { id: string; at: Date }[] = [];
     while (due.length < options.dueTimes) {
       const killsBefore = killer.kills;
@@ -69,10 +69,6 @@ async function makeSchedules({ client, firestore, database }: BackupCluster, cou
     ids.push((await client.createSchedule({ body: schedule })).id);
   }
   return ids;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function makeDue(database: pg.Pool, id: string): Promise<Date> {
@@ -118,41 +114,4 @@ async function judge(database: pg.Pool, due: readonly { id: string; at: Date }[]
       .length,
     backupsWithoutRun: Number(stray.rows[0]?.count),
   };
-}
-
-/** Two schedulers and three workers; again and again one of the five is killed and replaced. */
-class RoleKiller {
-  readonly #bench: BackupCluster;
-  readonly #everyMs: number;
-  readonly #processes: { role: 'scheduler' | 'worker'; child: ChildProcess }[] = [];
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
-  kills = 0;
-
-  constructor(bench: BackupCluster, everyMs: number) {
-    this.#bench = bench;
-    this.#everyMs = everyMs;
-  }
-
-  async start(): Promise<void> {
-    for (const role of ['scheduler', 'scheduler', 'worker', 'worker', 'worker'] as const)
-      this.#processes.push({ role, child: await this.#bench.cluster.startRole(role) });
-    this.#running = this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      await pause(Math.random() * 2 * this.#everyMs);
-      const victim = this.#processes[Math.floor(Math.random() * this.#processes.length)];
-      if (this.#stopped || !victim) return;
-      victim.child.kill('SIGKILL');
-      this.kills++;
-      victim.child = await this.#bench.cluster.startRole(victim.role);
-    }
-  }
 }

@@ -76,7 +76,7 @@ export function isSameAs(left: ReadonlyMap<string, Value>, right: ReadonlyMap<st
 }
 
 /** What a backup shows, line by line. */
-export async function exported(world: World, id: string): Promise<Map<string, Value>> {
+export async function exported(world: Pick<World, 'call'>, id: string): Promise<Map<string, Value>> {
   const answer = await world.call('GET', `/backups/${id}/export?format=ndjson`);
   if (answer.status !== 200) throw new Error(`${id} cannot be exported: ${answer.text}`);
   const lines = answer.text.split('\n').filter((line) => line !== '');

@@ -84,7 +84,7 @@ export const retentionStore = {
     days: number | null,
   ): Promise<void> {
     await client.query(
-      `update backups set expires_at = coalesce(retained_since, completed_at) + make_interval(days => $3),
+      `update backups set expires_at = coalesce(retained_since, completed_at) + make_interval(hours => 24 * $3),
               version = version + 1
         where organization_id = $1 and schedule_id = $2 and status = 'completed' and deleted_at is null`,
       [organizationId, scheduleId, days],
