@@ -2,7 +2,7 @@ import type { Instant } from '../ports/instant.ts';
 
 /** Where everything lies below a destination's prefix. The only place that spells object keys. */
 export const backupsPrefix = 'backups/';
-const logsPrefix = 'logs/';
+export const logsPrefix = 'logs/';
 /** The organization's keys, sealed under the service's master key. */
 export const keysPrefix = 'keys/';
 
@@ -56,6 +56,13 @@ export function logSegmentsPrefix(logId: string): string {
 
 export function logSegmentKey(logId: string, coveredFrom: Instant, objectId: string): string {
   return `${logSegmentsPrefix(logId)}${coveredFrom.replaceAll(/\D/g, '')}-${objectId}`;
+}
+
+const logKeyPattern = /^logs\/(log_[0-9a-hjkmnp-tv-z]{26})\/(?:manifest|segments\/\d+-[0-9a-f]{32})$/i;
+
+/** The log whose object a key names, if it is spelled exactly as ours are. */
+export function logIdOfKey(key: string): string | undefined {
+  return logKeyPattern.exec(key)?.[1];
 }
 
 const ownerIdPattern = /^[A-Za-z0-9_-]{1,64}$/;

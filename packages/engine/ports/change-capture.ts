@@ -37,6 +37,15 @@ export interface CaptureOptions extends SourceCallOptions {
   readonly exactWithinMs?: number;
   /** Documents that scans and repeated listening may read within an hour; then capture waits, and the gap grows. */
   readonly readsPerHourMax?: number;
+  /** What earlier captures of the database have read of that budget; and where it is told when more of it is. */
+  readonly spentReads?: readonly SpentReads[];
+  readonly onSpent?: (spent: SpentReads) => void;
+}
+
+/** Plain JSON, by the clock of the process. */
+export interface SpentReads {
+  readonly at: string;
+  readonly reads: number;
 }
 
 /** Plain JSON; belongs to the end of the batch it came with. */

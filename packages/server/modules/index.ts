@@ -41,6 +41,8 @@ import {
 } from './organizations/index.ts';
 import { createOverviewModule } from './overview/index.ts';
 import {
+  capturedDatabase,
+  capturedSince,
   capturedState,
   createPitrModule,
   endPitrOf,
@@ -48,7 +50,9 @@ import {
   type PitrContext,
   pitrOfProjects,
   pitrStore,
+  purgeLogsHook,
   rewrapLogs,
+  withLogs,
 } from './pitr/index.ts';
 import { countProjects, createProjectsModule, dropConsentOf, SourceOpener } from './projects/index.ts';
 import {
@@ -100,7 +104,7 @@ export function composeModules(platform: Platform): Composition {
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
-    purgeHooks: [purgeObjectsHook(queue), sendFinalEvents(platform)],
+    purgeHooks: [purgeObjectsHook(queue), purgeLogsHook(queue), sendFinalEvents(platform)],
   });
   const notifications = createNotificationsModule(platform);
   const auth = createAuthModule(platform, {
@@ -133,6 +137,7 @@ export function composeModules(platform: Platform): Composition {
       pitr: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
       bytesPerDocument,
       deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
+      reconnected: (transaction, { organizationId, id }) => pitrStore.retryNow(transaction, organizationId, id),
       removed: async (transaction, project) => {
         await deleteSchedulesOf(schedulesContext, transaction, project);
         await endPitrOf(pitrContext, transaction, project);
@@ -158,6 +163,8 @@ export function composeModules(platform: Platform): Composition {
     engine: new EngineResources(config.WORKER_CONCURRENCY),
     readers: readersOf,
     captured: (row, signal) => capturedState(pitrContext, row, signal),
+    capturedSince: (row, chain, signal) => capturedSince(pitrContext, row, chain, signal),
+    capturedDatabase: (row) => capturedDatabase(pitrContext, row),
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
     onFreed: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>
@@ -205,6 +212,7 @@ export function composeModules(platform: Platform): Composition {
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
       credentialsGiven: rewrapManifestsIn(queue),
       ...storageTasks(backupsContext),
+      ...withLogs(pitrContext, storageTasks(backupsContext)),
     },
   });
   const overview = createOverviewModule({

@@ -1,5 +1,5 @@
 import { Firestore } from '@google-cloud/firestore';
-import type { FirestoreSandbox } from '@holdfast/sandbox';
+import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
 import { type ProtectedProject, protectProject, untilEnded } from './protected-project.ts';
 import { freshToken } from './sessions.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
@@ -33,9 +33,13 @@ export const hasty = {
   STORAGE_RETRY_ATTEMPTS: '2',
 };
 
-export async function startBackupBench(environment: { [name: string]: string } = {}): Promise<BackupBench> {
+export async function startBackupBench(
+  environment: { [name: string]: string } = {},
+  sandbox?: Parameters<typeof startFirestoreSandbox>[0],
+): Promise<BackupBench> {
+  const own = sandbox && (await startFirestoreSandbox(sandbox));
   const app = await startTestApp(environment);
-  const shop = await protectProject(app);
+  const shop = await protectProject(app, own ? { firestore: own } : {});
   const as = { token: shop.owner.token, organizationId: shop.organizationId };
   process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
   const firestore = new Firestore({ projectId: 'shop' });
@@ -79,6 +83,7 @@ export async function startBackupBench(environment: { [name: string]: string } =
       await firestore.terminate();
       await app.close();
       await shop.close();
+      await own?.stop();
     },
   };
 }

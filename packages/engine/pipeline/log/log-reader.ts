@@ -1,3 +1,4 @@
+import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import type { LogManifestBody } from '../../format/manifest-body.ts';
 import { ManifestObject, manifestContent } from '../../format/manifest-object.ts';
@@ -10,9 +11,12 @@ import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
 import { coverageOf, type LogCoverage, type LogStretch } from './log-coverage.ts';
+import { contentsOf, type LogSegment } from './log-segment.ts';
 import { decodeStretch } from './log-stretch.ts';
 
 export interface OpenedLogSegment extends LogStretch {
+  readonly key: string;
+  readonly storedBytes: number;
   readonly sequence: number;
   readonly data: Uint8Array;
 }
@@ -44,23 +48,23 @@ export class LogReader {
   }
 
   static async open(store: BlobStore, logId: string, keys: KeyRing, options: CallOptions = {}): Promise<LogReader> {
-    const object = new ManifestObject(await store.get(logManifestKey(logId), options));
-    const clear = object.clear();
-    if (object.content !== manifestContent.logRoot || clear.ownerId !== logId)
-      throw new EngineError('INTEGRITY_ERROR', 'The log belongs to another project.');
-    const dataKey = await keys.unwrap(logId, clear.envelope);
-    const body = (await object.open(logId, dataKey)) as LogManifestBody;
-    return new LogReader(store, { ownerId: logId, dataKey, database: body.database });
+    return (await openLogManifest(store, logId, keys, options)).reader;
   }
 
-  /** Segments that may hold changes after `from` and up to `through`, by the beginning of their stretch. */
+  /** What a catalogue keeps of every segment, in the order of time. */
+  async *describe(options: CallOptions = {}): AsyncGenerator<LogSegment> {
+    for await (const { data, ...segment } of this.segments(null, null, options))
+      yield { ...segment, ...contentsOf(data, this.context.database, segment) };
+  }
+
+  /** Segments that may hold changes after `from` and up to `through`, by the end of their stretch. */
   async *segments(
     from: Instant | null,
     through: Instant | null,
     options: LogReadOptions = {},
   ): AsyncGenerator<OpenedLogSegment> {
     const keys = options.keys ?? this.#listed(through, options);
-    for await (const segment of this.#readAhead(keys, options)) {
+    for await (const segment of inOrder(this.#readAhead(keys, options))) {
       if (from === null || segment.coveredThrough > from) yield segment;
     }
   }
@@ -80,7 +84,7 @@ export class LogReader {
     const reading: Promise<OpenedLogSegment>[] = [];
     const signal = options.signal ? { signal: options.signal } : {};
     for await (const key of keys) {
-      const segment = this.#store.get(key, signal).then((bytes) => this.#open(bytes));
+      const segment = this.#store.get(key, signal).then((bytes) => this.#open(key, bytes));
       segment.catch(() => undefined);
       reading.push(segment);
       if (reading.length >= readAheadMax) yield await reading.shift()!;
@@ -125,12 +129,50 @@ export class LogReader {
     return versions.sort((left, right) => (left.time < right.time ? -1 : 1));
   }
 
-  async #open(bytes: Uint8Array): Promise<OpenedLogSegment> {
+  async #open(key: string, bytes: Uint8Array): Promise<OpenedLogSegment> {
+    const storedBytes = bytes.length;
     const { header, annex, data } = await openUndescribedSegment(bytes, this.context);
     if (header.content !== segmentContent.log)
       throw new EngineError('INTEGRITY_ERROR', 'A log holds a segment that is none of a log.');
-    return { ...decodeStretch(annex), sequence: header.sequence, data };
+    return { ...decodeStretch(annex), key, storedBytes, sequence: header.sequence, data };
   }
+}
+
+export interface OpenedLogManifest {
+  readonly reader: LogReader;
+  readonly body: LogManifestBody;
+  readonly envelope: Envelope;
+}
+
+/** A log that is known by its place alone. */
+export async function openLogManifest(
+  store: BlobStore,
+  logId: string,
+  keys: KeyRing,
+  options: CallOptions = {},
+): Promise<OpenedLogManifest> {
+  const object = new ManifestObject(await store.get(logManifestKey(logId), options));
+  const { ownerId, envelope } = object.clear();
+  if (object.content !== manifestContent.logRoot || ownerId !== logId)
+    throw new EngineError('INTEGRITY_ERROR', 'The log belongs to another project.');
+  const dataKey = await keys.unwrap(logId, envelope);
+  const body = (await object.open(logId, dataKey)) as LogManifestBody;
+  if (typeof body?.database !== 'string' || typeof body.from !== 'string')
+    throw new EngineError('INTEGRITY_ERROR', 'The manifest of the log is not what it should be.');
+  return { reader: new LogReader(store, { ownerId: logId, dataKey, database: body.database }), body, envelope };
+}
+
+/** Listed by their beginning, they are told by their end: a repair lies inside the stretch that was being captured. */
+async function* inOrder(segments: AsyncIterable<OpenedLogSegment>): AsyncGenerator<OpenedLogSegment> {
+  let held: OpenedLogSegment | undefined;
+  for await (const segment of segments) {
+    if (held !== undefined && segment.coveredThrough < held.coveredThrough) yield segment;
+    else {
+      if (held !== undefined) yield held;
+      held = segment;
+    }
+  }
+  if (held !== undefined) yield held;
 }
 
 function timeOf({ updateSeconds, updateNanos }: ReadRecord): Instant {

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import { newDataKey } from '../../crypto/key-ring.ts';
@@ -12,28 +11,12 @@ import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import type { ChangeBatch } from '../../ports/change-capture.ts';
 import type { Scope } from '../../ports/document-source.ts';
 import type { Instant } from '../../ports/instant.ts';
-import { comparePaths } from '../../ports/path-order.ts';
-import { type RecordBatch, recordKind } from '../../ports/record.ts';
-import { type ReadRecord, readRecords } from '../segments/read-records.ts';
-import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import type { LogStretch } from './log-coverage.ts';
+import { contentsOf, type LogSegment, sortedByPath } from './log-segment.ts';
 import { encodeStretch } from './log-stretch.ts';
 
 const marksPerSegmentMax = 256;
-
-/** What the control plane keeps of a log segment. Plain JSON. */
-export interface LogSegment extends LogStretch {
-  readonly key: string;
-  readonly sequence: number;
-  readonly changes: number;
-  readonly deletes: number;
-  /** Changes per collection id. */
-  readonly collections: Readonly<Record<string, number>>;
-  /** Which documents it may tell of, each once: how the history of one is found without a walk of the log. */
-  readonly pathHashes: readonly number[];
-  readonly storedBytes: number;
-}
 
 export interface CreateLogOptions {
   readonly store: BlobStore;
@@ -100,9 +83,9 @@ export class LogWriter {
       this.#quiet = { from: coveredFrom, through: batch.coveredThrough, marks: marks.slice(-1) };
       return null;
     }
-    const { data, ...contents } = sortedByPath(batch.records, this.#options.context.database);
+    const data = sortedByPath(batch.records, this.#options.context.database);
     const stretch = { coveredFrom, coveredThrough: batch.coveredThrough, marks: thin(marks), gap: batch.gap ?? null };
-    const segment = await this.#write(data, stretch, contents);
+    const segment = await this.#write(data, stretch);
     this.#quiet = undefined;
     return segment;
   }
@@ -112,15 +95,16 @@ export class LogWriter {
     if (this.#quiet === undefined) return null;
     const { from, through, marks } = this.#quiet;
     const stretch = { coveredFrom: from, coveredThrough: through, marks, gap: null };
-    const { data, ...contents } = sortedByPath(null, '');
-    const segment = await this.#write(data, stretch, contents);
+    const segment = await this.#write(new Uint8Array(0), stretch);
     this.#quiet = undefined;
     return segment;
   }
 
-  async #write(data: Uint8Array, stretch: LogStretch, contents: SegmentContents): Promise<LogSegment> {
+  async #write(data: Uint8Array, stretch: LogStretch): Promise<LogSegment> {
     const { store, codec, context, lock, signal } = this.#options;
     const annex = encodeStretch(stretch);
+    // Sealing may take the bytes away.
+    const contents = contentsOf(data, context.database, stretch);
     const position = { content: segmentContent.log, range: 0, sequence: this.#sequence, annex };
     const { bytes, descriptor } = await codec.seal(data, position, context);
     const key = logSegmentKey(context.ownerId, stretch.coveredFrom, descriptor.id);
@@ -134,35 +118,4 @@ export class LogWriter {
 function thin(marks: readonly Instant[]): readonly Instant[] {
   const step = Math.ceil(marks.length / marksPerSegmentMax);
   return step <= 1 ? marks : marks.filter((_, index) => (marks.length - 1 - index) % step === 0);
-}
-
-type SegmentContents = Pick<LogSegment, 'changes' | 'deletes' | 'collections' | 'pathHashes'>;
-
-/** Records come in the order of commits; a segment has them by path, and by time where a path repeats. */
-function sortedByPath(batch: RecordBatch | null, database: string): SegmentContents & { data: Uint8Array } {
-  const records: ReadRecord[] = batch === null ? [] : [...readRecords(batch, database)];
-  records.sort(
-    (left, right) =>
-      comparePaths(left.path, right.path) ||
-      left.updateSeconds - right.updateSeconds ||
-      left.updateNanos - right.updateNanos,
-  );
-  const builder = new RecordBatchBuilder();
-  const collections: Record<string, number> = {};
-  const hashes = new Set<number>();
-  let deletes = 0;
-  for (const { kind, path, body } of records) {
-    builder.add(kind, path, body);
-    const id = path.split('/').at(-2)!;
-    collections[id] = (collections[id] ?? 0) + 1;
-    hashes.add(pathHash(path));
-    if (kind === recordKind.delete) deletes += 1;
-  }
-  const data = builder.isEmpty ? new Uint8Array(0) : builder.take().bytes;
-  return { data, changes: records.length, deletes, collections, pathHashes: [...hashes] };
-}
-
-/** 32 bits, signed: two documents share one so rarely that a needless read does no harm. */
-export function pathHash(path: string): number {
-  return crc32(path) | 0;
 }

@@ -8,6 +8,7 @@ import type { View, ViewEntry } from '../view/view.ts';
 
 /** Differences that are repaired at once; more than these mean that a new base is needed. */
 const differencesMax = 50_000;
+const repairBytesMax = 64 * 1024 * 1024;
 
 export interface ReconcileOptions {
   readonly source: DocumentSource;
@@ -53,21 +54,26 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciliati
   for (; !next.done && gone.length <= differencesMax; next = await known.next()) gone.push(next.value.path);
   await known.return(undefined);
   const differences = wanted.length + gone.length;
-  const isTooMuch = differences > differencesMax;
-  const repair = differences === 0 || isTooMuch ? null : await fetchRepair(options, [...wanted, ...gone]);
-  return { documents, differences, repair, isTooMuch };
+  const isFew = differences > 0 && differences <= differencesMax;
+  const repair = isFew ? await fetchRepair(options, [...wanted, ...gone]) : null;
+  return { documents, differences, repair, isTooMuch: differences > 0 && repair === null };
 }
 
 async function* entriesOf(view: View, scope: Scope, call: { signal?: AbortSignal }): AsyncGenerator<ViewEntry, void> {
   for await (const page of view.entries({ scope }, call)) yield* page;
 }
 
-/** The documents as they are at `at`; those that are gone come as deletes. */
-async function fetchRepair({ source, at, signal }: ReconcileOptions, paths: string[]): Promise<RecordBatch> {
+/** The documents as they are at `at`; those that are gone come as deletes. Null when they are too large for one piece. */
+async function fetchRepair({ source, at, signal }: ReconcileOptions, paths: string[]): Promise<RecordBatch | null> {
   const builder = new RecordBatchBuilder();
+  let bytes = 0;
   paths.sort(comparePaths);
   for await (const batch of source.fetch(paths, { readTime: at, ...(signal ? { signal } : {}) })) {
-    for (const { kind, path, body } of readRecords(batch, source.database)) builder.add(kind, path, body);
+    for (const { kind, path, body } of readRecords(batch, source.database)) {
+      builder.add(kind, path, body);
+      bytes += body.length;
+    }
+    if (bytes > repairBytesMax) return null;
   }
   return builder.take();
 }

@@ -125,7 +125,11 @@ function* batches(records: readonly UnsortedRecord[]): Generator<RecordBatch> {
   if (!builder.isEmpty) yield builder.take();
 }
 
-async function* mergedBatches(runs: readonly Layer[], signal: AbortSignal | undefined): AsyncGenerator<RecordBatch> {
+/** Puts and deletes of several layers as one ascending stream; of several of one path the newest. */
+export async function* mergedBatches(
+  runs: readonly Layer[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<RecordBatch> {
   for await (const { segment, from, to } of mergeLayers(runs, {}, { namesOnly: false, includeDeletes: true, signal })) {
     const { offsets, paths } = segment.entries;
     const bytes = segment.data!.subarray(offsets[from]!, offsets[to]!);

@@ -206,25 +206,6 @@ export const backupStore = {
     return rowCount !== 0;
   },
 
-  /** Completed backups of the whole database by what they show, oldest first. */
-  async wholeBetween(
-    { client }: Transaction,
-    organizationId: string,
-    projectId: string,
-    from: string,
-    through: string,
-  ): Promise<{ id: string; snapshotTime: string; documentCount: number; trigger: BackupRow['trigger'] }[]> {
-    const { rows } = await client.query(
-      `select id, snapshot_time as "snapshotTime", document_count::float8 as "documentCount", trigger from backups
-        where organization_id = $1 and project_id = $2 and status = 'completed' and deleted_at is null
-          and collections = '["*"]' and exclude_collections = '[]' and document_paths is null
-          and snapshot_time >= $3 and snapshot_time <= $4
-        order by snapshot_time`,
-      [organizationId, projectId, from, through],
-    );
-    return rows;
-  },
-
   /** Completed backups of a project, the newest state of the database first, from behind one of them on. */
   async completedBefore(
     { client }: Transaction,

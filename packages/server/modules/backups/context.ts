@@ -35,7 +35,7 @@ export interface BackupKeys {
   ): Promise<string | undefined>;
 }
 
-/** The newest state of a project that its log reaches: a view, and the chain below it. */
+/** The newest state of a project that its log reaches: a view, and the chain below it, whose layers come first in it. */
 export interface CapturedState {
   view: View;
   readers: readonly BackupReader[];
@@ -45,8 +45,16 @@ export interface CapturedState {
 }
 
 export interface BackupsContext {
-  /** What captured changes come to, for a full backup that reads nothing from the source; undefined where none are captured. */
+  /** What captured changes come to, for a backup that reads nothing from the source; undefined where none are captured. */
   captured(row: BackupRow, signal: AbortSignal): Promise<CapturedState | undefined>;
+  /** The same on top of a chain, while capture is unbroken since its end. */
+  capturedSince(
+    row: BackupRow,
+    chain: readonly BackupReader[],
+    signal: AbortSignal,
+  ): Promise<CapturedState | undefined>;
+  /** The database whose changes are captured for the project of a backup; undefined where none are, or the backup needs more. */
+  capturedDatabase(row: BackupRow): Promise<string | undefined>;
   platform: Platform;
   audit: AuditLog;
   organizations: ActiveOrganizations;

@@ -47,6 +47,7 @@ export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
+export { baseStore, type WholeBackup } from './summaries/base-store.ts';
 export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';
 export { type NewestBackups, newestBackups, readsBetween, suspiciousBackups } from './summaries/newest-store.ts';
 export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
@@ -59,6 +60,7 @@ export {
   usersOfDestination,
 } from './summaries/statistics-store.ts';
 export type { StoredAnomaly } from './tables.ts';
+export { warning } from './warnings.ts';
 
 const requeueEveryMs = 5 * secondMs;
 const leftoversEveryMs = hourMs;

@@ -49,7 +49,8 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
   await database.tenant(organizationId, async (transaction) => {
     const now = clock.now();
     const lastToldAt = await troubleStore.lastToldAt(transaction, organizationId);
-    if (lastToldAt && later(lastToldAt, pauseMs) > now) return;
+    const isPause = lastToldAt !== null && later(lastToldAt, pauseMs) > now;
+    if (isPause && !(await troubleStore.hasUrgent(transaction, organizationId))) return;
     const found = await troubleStore.lockUntold(transaction, organizationId, troublesPerMail);
     const told = await troubleStore.wasBeginTold(
       transaction,

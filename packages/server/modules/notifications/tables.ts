@@ -16,6 +16,8 @@ export interface TroubleWords {
   advice: string;
   /** The page that shows it, below the address of the service. */
   page: string;
+  /** Minutes count: it waits for no other mail. */
+  isUrgent?: boolean;
 }
 
 /** Something that goes wrong, from when it began until it is over. */

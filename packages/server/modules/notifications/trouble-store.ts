@@ -68,6 +68,16 @@ export const troubleStore = {
     return rows[0]?.told ?? null;
   },
 
+  /** Whether something waits to be told for which minutes count. */
+  async hasUrgent({ client }: Transaction, organizationId: string): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `select 1 from troubles
+        where organization_id = $1 and begin_told_at is null and ended_at is null and words->>'isUrgent' = 'true' limit 1`,
+      [organizationId],
+    );
+    return rowCount !== 0;
+  },
+
   async lockUntold({ client }: Transaction, organizationId: string, limit: number): Promise<Trouble[]> {
     const { rows } = await client.query<Row>(
       `select id, kind, words, began_at, ended_at from troubles

@@ -8,7 +8,7 @@ import {
 } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { Problem } from '../../platform/problem.ts';
-import { backupStore } from '../backups/index.ts';
+import { baseStore, type WholeBackup } from '../backups/index.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 
 export interface Base {
@@ -16,6 +16,8 @@ export interface Base {
   readonly snapshotTime: string;
   readonly documentCount: number;
   readonly trigger: string;
+  /** A scan that took longer than the source can be read back shows no instant before its last part was read. */
+  readonly exactFrom: string;
 }
 
 /** Which instants of a project can be reached, and from which base. */
@@ -27,21 +29,46 @@ export interface Coverage {
 
 /** One stretch from the beginning of the log to its end: what lies in between is joined by the transactions that wrote it. */
 export async function coverageOfLog(transaction: Transaction, row: LogRow): Promise<Coverage> {
-  const gaps = await pitrStore.gaps(transaction, row.logId, row.startedFrom);
+  const gaps = await pitrStore.gaps(transaction, row.logId);
   const whole = { coveredFrom: row.startedFrom, coveredThrough: row.coveredThrough, marks: [], gap: null };
   const told = gaps.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
-  const bases = await backupStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
-  return { bases, gaps, log: coverageOf([whole, ...told]) };
+  const bases = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
+  return { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]) };
+}
+
+function asBase({ snapshots, ...base }: WholeBackup): Base {
+  const laterMs = snapshots.length > 1 ? snapshots.map(({ time }) => Date.parse(time) + 1) : [];
+  const exactFrom = laterMs.map((ms) => instantFromDate(new Date(ms))).reduce(laterOf, base.snapshotTime);
+  return { ...base, exactFrom };
+}
+
+export function laterOf(left: string, right: string): string {
+  return left > right ? left : right;
+}
+
+/** What can be reached from a base. */
+export function stretchesFrom({ snapshotTime, exactFrom }: Base, log: LogCoverage): ReachableStretch[] {
+  return reachableFrom(snapshotTime, log)
+    .filter(({ through }) => through >= exactFrom)
+    .map(({ from, through }) => ({ from: laterOf(from, exactFrom), through }));
 }
 
 /** The newest base from which the instant can be reached; refused with the reason and the nearest instants when there is none. */
 export function baseFor(instant: string, coverage: Coverage, now: Date): Base {
-  const base = coverage.bases.findLast(
-    ({ snapshotTime }) => snapshotTime <= instant && reaches(instant, reachableFrom(snapshotTime, coverage.log)),
-  );
+  const base = findBase(instant, coverage);
   if (base) return base;
   throw unavailable(instant, coverage, now);
+}
+
+export function findBase(instant: string, { bases, log }: Coverage): Base | undefined {
+  return bases.findLast((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
+}
+
+/** Whether everything between two instants was captured as it happened, with no gap of any kind. */
+export function isUnbroken(from: string, through: string, { gaps, log }: Coverage): boolean {
+  const isCovered = log.stretches.some((one) => one.coveredFrom <= from && through <= one.coveredThrough);
+  return isCovered && gaps.every((gap) => gap.through <= from || gap.from >= through);
 }
 
 function reaches(instant: string, stretches: readonly ReachableStretch[]): boolean {
@@ -49,7 +76,7 @@ function reaches(instant: string, stretches: readonly ReachableStretch[]): boole
 }
 
 function unavailable(instant: string, coverage: Coverage, now: Date): Problem {
-  const stretches = coverage.bases.flatMap(({ snapshotTime }) => reachableFrom(snapshotTime, coverage.log));
+  const stretches = coverage.bases.flatMap((base) => stretchesFrom(base, coverage.log));
   const ends = stretches.map(({ through }) => through).filter((end) => end < instant);
   const starts = stretches.map(({ from }) => from).filter((start) => start > instant);
   const before = ends.sort().at(-1) ?? null;

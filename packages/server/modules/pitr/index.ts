@@ -1,24 +1,28 @@
 import type { Transaction } from '../../platform/database/database.ts';
-import { hourMs, secondMs } from '../../platform/durations.ts';
+import { hourMs, minuteMs, secondMs } from '../../platform/durations.ts';
 import { type Module, worker } from '../module.ts';
 import { CaptureLeases } from './capture/leases.ts';
 import type { PitrContext } from './context.ts';
 import { coverageOfLog } from './coverage.ts';
 import { reconcileJob, removeLogJob } from './jobs.ts';
+import { renewManifests } from './log-manifest.ts';
 import { pitrStore } from './pitr-store.ts';
 import { type noPitr, presentSummary } from './present-pitr.ts';
 import { pitrHandlers } from './routes.ts';
+import { purgeLogs, purgeLogsJob } from './storage/purge-logs.ts';
 import { runReconciliation } from './upkeep/reconcile.job.ts';
 import { removeLog } from './upkeep/remove-log.job.ts';
-import { removeOldLog, startUpkeep } from './upkeep/upkeep.ts';
+import { ensureBases, removeOldLog, startUpkeep } from './upkeep/upkeep.ts';
 
 export type { PitrContext } from './context.ts';
 export { endPitrOf } from './disable-pitr.ts';
 export { pitrJobs } from './jobs.ts';
 export { rewrapLogs } from './keys.ts';
-export { capturedState } from './past/captured-state.ts';
+export { capturedDatabase, capturedSince, capturedState } from './past/captured-state.ts';
 export { momentsOf } from './past/moments.ts';
 export { pitrStore } from './pitr-store.ts';
+export { withLogs } from './storage/log-tasks.ts';
+export { purgeLogsHook } from './storage/purge-logs.ts';
 
 /** Point-in-time recovery: capture under leases, the log in the customer's storage, and every view of the past on top. */
 export function createPitrModule(context: PitrContext): Module {
@@ -26,10 +30,13 @@ export function createPitrModule(context: PitrContext): Module {
     handlers: pitrHandlers(context),
     workers: [
       worker(removeLogJob, 2, (job) => removeLog(context, job)),
+      worker(purgeLogsJob, 2, (job) => purgeLogs(context, job)),
       worker(reconcileJob, 2, (job) => runReconciliation(context, job)),
     ],
     tasks: [
       { name: 'pitr upkeep', everyMs: 20 * secondMs, run: () => startUpkeep(context) },
+      { name: 'pitr bases', everyMs: minuteMs, run: (signal) => ensureBases(context, signal) },
+      { name: 'pitr manifests', everyMs: 5 * minuteMs, run: (signal) => renewManifests(context, signal) },
       { name: 'pitr retention', everyMs: hourMs, run: (signal) => removeOldLog(context, signal) },
     ],
     run: async () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hourSeconds } from '../../platform/durations.ts';
 import { defineJob } from '../../platform/queue.ts';
+import { purgeLogsJob } from './storage/purge-logs.ts';
 
 const ofProject = z.strictObject({ organizationId: z.string(), projectId: z.string() });
 
@@ -26,4 +27,4 @@ export const reconcileJob = defineJob({
   perOrganizationMax: 1,
 });
 
-export const pitrJobs = [removeLogJob, reconcileJob];
+export const pitrJobs = [removeLogJob, reconcileJob, purgeLogsJob];

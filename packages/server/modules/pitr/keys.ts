@@ -3,7 +3,7 @@ import { secretOf } from '../backups/index.ts';
 import type { Rewrap } from '../organizations/index.ts';
 import { pitrStore } from './pitr-store.ts';
 
-/** Wraps every log's key anew, in the transaction of the rotation; its manifest follows when capture begins again. */
+/** Wraps every log's key anew, in the transaction of the rotation; its manifest follows when capture begins again, or with the upkeep. */
 export const rewrapLogs: Rewrap = async (transaction, organizationId, keys) => {
   const wrapping = new KeyRing([secretOf(keys.wrapWith)]);
   let rewrapped = 0;

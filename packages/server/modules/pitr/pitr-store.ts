@@ -2,15 +2,11 @@ import type { LogGap, LogSegment } from '@holdfast/engine';
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
-import { pitrLogs, pitrSegments } from './tables.ts';
+import { pitrLogs, pitrSegments, type SpentReads } from './tables.ts';
 
 export type LogRow = typeof pitrLogs.$inferSelect;
 export type NewLog = typeof pitrLogs.$inferInsert;
 export type SegmentRow = typeof pitrSegments.$inferSelect;
-
-/** A heartbeat older than this means that the holder is dead. */
-const leaseSeconds = 15;
-const gapsShownMax = 1000;
 
 /** All SQL on logs of changes and their segments. */
 export const pitrStore = {
@@ -63,71 +59,6 @@ export const pitrStore = {
     await orm.delete(pitrLogs).where(is(organizationId, projectId));
   },
 
-  /** Takes logs that nobody captures: never held, let go, or their holder is dead. Each gets a new epoch. */
-  async claim(
-    { client }: Transaction,
-    holder: string,
-    limit: number,
-  ): Promise<{ organizationId: string; projectId: string; epoch: number }[]> {
-    const { rows } = await client.query<{ organization_id: string; project_id: string; epoch: number }>(
-      `update pitr_logs set holder = $1, epoch = epoch + 1, heartbeat_at = now()
-        where project_id in (
-          select l.project_id from pitr_logs l
-           where l.enabled and (l.holder is null or l.heartbeat_at < now() - make_interval(secs => $3))
-             and (l.retry_at is null or l.retry_at <= now())
-           order by l.heartbeat_at nulls first limit $2 for update of l skip locked)
-        returning organization_id, project_id, epoch`,
-      [holder, limit, leaseSeconds],
-    );
-    return rows.map((row) => ({
-      organizationId: row.organization_id,
-      projectId: row.project_id,
-      epoch: row.epoch,
-    }));
-  },
-
-  /** Keeps the leases of a holder; those that are not among the answer are lost. */
-  async heartbeat({ client }: Transaction, holder: string): Promise<Map<string, number>> {
-    const { rows } = await client.query<{ project_id: string; epoch: number }>(
-      `update pitr_logs set heartbeat_at = now()
-        where holder = $1 and enabled returning project_id, epoch`,
-      [holder],
-    );
-    return new Map(rows.map((row) => [row.project_id, row.epoch]));
-  },
-
-  async letGo(
-    { client }: Transaction,
-    holder: string,
-    projectId: string,
-    epoch: number,
-    change: { error: object | null; failures: number; retryAfterSeconds: number },
-  ): Promise<void> {
-    await client.query(
-      `update pitr_logs set holder = null, error = $4, failures = $5,
-              retry_at = case when $6 > 0 then now() + make_interval(secs => $6) end, version = version + 1
-        where holder = $1 and project_id = $2 and epoch = $3`,
-      [
-        holder,
-        projectId,
-        epoch,
-        change.error === null ? null : JSON.stringify(change.error),
-        change.failures,
-        change.retryAfterSeconds,
-      ],
-    );
-  },
-
-  /** How many logs are captured at present, by holder. */
-  async holders({ client }: Transaction): Promise<Map<string, number>> {
-    const { rows } = await client.query<{ holder: string; leases: number }>(
-      `select holder, count(*)::int as leases from pitr_logs
-        where enabled and holder is not null and heartbeat_at > now() - make_interval(secs => $1) group by holder`,
-      [leaseSeconds],
-    );
-    return new Map(rows.map((row) => [row.holder, row.leases]));
-  },
-
   /** The row, locked, while the lease is still that of the epoch. */
   async lockLease({ orm }: Transaction, organizationId: string, lease: Lease): Promise<LogRow | undefined> {
     const [row] = await orm
@@ -136,6 +67,37 @@ export const pitrStore = {
       .where(and(is(organizationId, lease.projectId), eq(pitrLogs.epoch, lease.epoch), eq(pitrLogs.enabled, true)))
       .for('update');
     return row;
+  },
+
+  /** What kept capture from going on is said to be over: nobody waits for the pause to end. */
+  async retryNow({ client }: Transaction, organizationId: string, projectId: string): Promise<void> {
+    await client.query('update pitr_logs set retry_at = null where organization_id = $1 and project_id = $2', [
+      organizationId,
+      projectId,
+    ]);
+  },
+
+  /** Reads that no batch told of, because there was none. */
+  async addReads({ client }: Transaction, { organizationId, projectId }: LogKey, reads: number): Promise<void> {
+    await client.query(
+      'update pitr_logs set reads_used = reads_used + $3 where organization_id = $1 and project_id = $2',
+      [organizationId, projectId, reads],
+    );
+  },
+
+  /** What was read of the hour's budget; what is older than `since` counts no more. */
+  async noteSpent(
+    { client }: Transaction,
+    { organizationId, projectId }: LogKey,
+    spent: SpentReads,
+    since: string,
+  ): Promise<void> {
+    await client.query(
+      `update pitr_logs set spent_reads = coalesce(
+          (select jsonb_agg(e) from jsonb_array_elements(spent_reads) e where e->>'at' > $4), '[]') || $3::jsonb
+        where organization_id = $1 and project_id = $2`,
+      [organizationId, projectId, JSON.stringify([spent]), since],
+    );
   },
 
   /** Behind the last one of the log. */
@@ -153,11 +115,13 @@ export const pitrStore = {
     });
   },
 
+  /** Of those that were captured; repairs extend nothing. */
   async lastSegment({ orm }: Transaction, logId: string): Promise<SegmentRow | undefined> {
+    const isCaptured = sql`${pitrSegments.coveredFrom} < ${pitrSegments.coveredThrough}`;
     const [row] = await orm
       .select()
       .from(pitrSegments)
-      .where(eq(pitrSegments.logId, logId))
+      .where(and(eq(pitrSegments.logId, logId), isCaptured))
       .orderBy(desc(pitrSegments.coveredThrough))
       .limit(1);
     return row;
@@ -190,18 +154,14 @@ export const pitrStore = {
     return rows.map((row) => ({ key: row.key, coveredThrough: row.covered_through }));
   },
 
-  /** Ascending. Where there are more than can be shown, the oldest one reaches back over all before it. */
-  async gaps({ orm }: Transaction, logId: string, startedFrom: string): Promise<LogGap[]> {
+  /** Every one of them, ascending: what is left out here would be shown as captured. */
+  async gaps({ orm }: Transaction, logId: string): Promise<LogGap[]> {
     const rows = await orm
       .select({ gap: pitrSegments.gap })
       .from(pitrSegments)
       .where(and(eq(pitrSegments.logId, logId), sql`${pitrSegments.gap} is not null`))
-      .orderBy(desc(pitrSegments.coveredFrom))
-      .limit(gapsShownMax + 1);
-    const gaps = rows.flatMap(({ gap }) => (gap === null ? [] : [gap])).reverse();
-    if (gaps.length <= gapsShownMax) return gaps;
-    const [, oldest, ...newer] = gaps;
-    return [{ ...oldest!, from: startedFrom }, ...newer];
+      .orderBy(asc(pitrSegments.coveredFrom));
+    return rows.flatMap(({ gap }) => (gap === null ? [] : [gap]));
   },
 
   async figures({ client }: Transaction, logId: string, since: Date): Promise<LogFigures> {
@@ -219,19 +179,24 @@ export const pitrStore = {
     return { hours: hours.rows, collections: collections.rows };
   },
 
-  async deletesSince({ client }: Transaction, logId: string, since: string): Promise<number> {
-    const { rows } = await client.query<{ deletes: number }>(
-      'select coalesce(sum(deletes), 0)::float8 as deletes from pitr_segments where log_id = $1 and covered_through > $2',
+  /** Segments with deletions, oldest first. */
+  async deletesSince({ client }: Transaction, logId: string, since: string): Promise<DeletesOfSegment[]> {
+    const { rows } = await client.query<DeletesOfSegment>(
+      `select deletes, coalesce(before_deletes, covered_from) as "before" from pitr_segments
+        where log_id = $1 and covered_through > $2 and deletes > 0 order by covered_through`,
       [logId, since],
     );
-    return rows[0]!.deletes;
+    return rows;
   },
 
+  /** A segment that tells of a gap stays as long as the gap does. */
   async segmentsThrough({ orm }: Transaction, logId: string, through: string, limit: number): Promise<SegmentRow[]> {
+    const isOver = sql`${pitrSegments.coveredThrough} <= ${through}
+      and (${pitrSegments.gap} is null or ${pitrSegments.gap}->>'through' <= ${through})`;
     return orm
       .select()
       .from(pitrSegments)
-      .where(and(eq(pitrSegments.logId, logId), sql`${pitrSegments.coveredThrough} <= ${through}`))
+      .where(and(eq(pitrSegments.logId, logId), isOver))
       .orderBy(asc(pitrSegments.coveredThrough))
       .limit(limit);
   },
@@ -249,9 +214,10 @@ export const pitrStore = {
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
   },
 
-  async all({ client }: Transaction): Promise<LogKey[]> {
+  async all({ client }: Transaction, { onlyEnabled = false } = {}): Promise<LogKey[]> {
     const { rows } = await client.query<{ organization_id: string; project_id: string }>(
-      'select organization_id, project_id from pitr_logs order by project_id',
+      `select organization_id, project_id from pitr_logs where enabled or not $1 order by project_id`,
+      [onlyEnabled],
     );
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
   },
@@ -264,6 +230,35 @@ export const pitrStore = {
       [limit],
     );
     return rows;
+  },
+
+  /** Whose a log is, whichever organization that may be; for a transaction that spans them. */
+  async findByLog({ orm }: Transaction, logId: string): Promise<LogRow | undefined> {
+    const [row] = await orm.select().from(pitrLogs).where(eq(pitrLogs.logId, logId));
+    return row;
+  },
+
+  async inDestination({ orm }: Transaction, organizationId: string, destinationId: string): Promise<LogRow[]> {
+    return orm
+      .select()
+      .from(pitrLogs)
+      .where(and(eq(pitrLogs.organizationId, organizationId), eq(pitrLogs.storageDestinationId, destinationId)));
+  },
+
+  async ofOrganization({ orm }: Transaction, organizationId: string): Promise<LogRow[]> {
+    return orm.select().from(pitrLogs).where(eq(pitrLogs.organizationId, organizationId));
+  },
+
+  /** Every object that the catalogue knows of a log. */
+  async segmentKeys({ client }: Transaction, logId: string): Promise<Set<string>> {
+    const { rows } = await client.query<{ key: string }>('select key from pitr_segments where log_id = $1', [logId]);
+    return new Set(rows.map(({ key }) => key));
+  },
+
+  /** Logs that nobody captures and whose manifest has an older envelope; the transaction spans organizations. */
+  async withOldManifest({ orm }: Transaction, limit: number): Promise<LogRow[]> {
+    const isOld = and(eq(pitrLogs.enabled, false), eq(pitrLogs.manifestWritten, false));
+    return orm.select().from(pitrLogs).where(isOld).limit(limit);
   },
 
   async envelopes({ client }: Transaction, organizationId: string): Promise<LogEnvelope[]> {
@@ -291,6 +286,12 @@ export const pitrStore = {
 export interface Lease {
   readonly projectId: string;
   readonly epoch: number;
+}
+
+export interface DeletesOfSegment {
+  readonly deletes: number;
+  /** The last exact instant before the first of them. */
+  readonly before: string;
 }
 
 export interface LogKey {

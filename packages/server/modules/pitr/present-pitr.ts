@@ -1,6 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import { reachableFrom } from '@holdfast/engine';
-import type { Coverage } from './coverage.ts';
+import { type Coverage, findBase, stretchesFrom } from './coverage.ts';
 import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
 import type { LogFigures, LogRow } from './pitr-store.ts';
 
@@ -9,19 +8,26 @@ type Summary = Pick<PitrView, 'enabled' | 'status' | 'coveredFrom' | 'coveredTo'
 
 /** Further behind than this, capture is catching up. */
 const lagSecondsMax = 120;
+const gapsShownMax = 1000;
 
 export const noPitr: Summary = { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null, gaps: [] };
 
 export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summary {
   const [first] = coverage.bases;
-  const stretches = first ? reachableFrom(first.snapshotTime, coverage.log) : [];
+  const stretches = coverage.bases.flatMap((base) => stretchesFrom(base, coverage.log));
+  const from = stretches.map((stretch) => stretch.from).sort()[0];
+  const to = stretches
+    .map(({ through }) => through)
+    .sort()
+    .at(-1);
   return {
     enabled: row.enabled,
     status: statusOf(row, coverage, now),
-    coveredFrom: stretches[0] ? toMillisecondsUp(stretches[0].from) : null,
-    coveredTo: first ? toMilliseconds(row.coveredThrough) : null,
+    coveredFrom: from === undefined ? null : toMillisecondsUp(from),
+    coveredTo: to === undefined ? null : toMilliseconds(to),
     gaps: coverage.gaps
       .filter(({ through }) => first !== undefined && through > first.snapshotTime)
+      .slice(-gapsShownMax)
       .map(({ from, through, reason, deletionsUnknown }) => ({
         from: toMilliseconds(from),
         to: toMillisecondsUp(through),
@@ -36,6 +42,7 @@ function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status']
   if (!row.enabled) return 'stopped';
   if (row.error !== null) return 'error';
   if (coverage.bases.length === 0) return 'starting';
+  if (findBase(row.coveredThrough, coverage) === undefined) return 'catching_up';
   return lagOf(row, now) > lagSecondsMax ? 'catching_up' : 'running';
 }
 

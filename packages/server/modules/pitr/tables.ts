@@ -1,7 +1,13 @@
 import type { CapturePosition, Envelope, LogGap } from '@holdfast/engine';
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
-import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import {
+  history,
+  instant,
+  organizationId,
+  systemOnlyPolicies,
+  tenantPolicies,
+} from '../../platform/database/columns.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 
@@ -11,6 +17,12 @@ export interface UntoldChanges {
   from: string;
   to: string;
   collections: string[];
+}
+
+/** What scans and repeated listening read of the source, and when: the budget of an hour outlives the worker that spent it. */
+export interface SpentReads {
+  at: string;
+  reads: number;
 }
 
 const count = (name: string) => bigint(name, { mode: 'number' });
@@ -44,6 +56,9 @@ export const pitrLogs = pgTable(
     error: jsonb('error').$type<StoredError>(),
 
     readsUsed: count('reads_used').notNull().default(0),
+    spentReads: jsonb('spent_reads').$type<SpentReads[]>().notNull().default([]),
+    /** How far back the source's own point-in-time recovery reaches, by whole minutes, as it said last; null when it is off. */
+    sourceKeepsFrom: text('source_keeps_from'),
     untold: jsonb('untold').$type<UntoldChanges>(),
     toldAt: instant('told_at'),
     anomalyToldAt: instant('anomaly_told_at'),
@@ -72,6 +87,8 @@ export const pitrSegments = pgTable(
     coveredThrough: text('covered_through').notNull(),
     changes: integer('changes').notNull(),
     deletes: integer('deletes').notNull(),
+    /** The last exact instant before the first of its deletions. */
+    beforeDeletes: text('before_deletes'),
     collections: jsonb('collections').$type<Record<string, number>>().notNull(),
     pathHashes: integer('path_hashes').array().notNull(),
     storedBytes: count('stored_bytes').notNull(),
@@ -85,4 +102,11 @@ export const pitrSegments = pgTable(
     index('pitr_segments_by_path').using('gin', table.pathHashes),
     index('pitr_segments_gaps').on(table.logId).where(sql`${table.gap} is not null`),
   ],
+).enableRLS();
+
+/** The processes that capture, each with a heartbeat: the projects are shared among those that live. */
+export const pitrWorkers = pgTable(
+  'pitr_workers',
+  { holder: text('holder').primaryKey(), heartbeatAt: instant('heartbeat_at').notNull() },
+  () => systemOnlyPolicies(),
 ).enableRLS();

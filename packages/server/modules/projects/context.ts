@@ -28,6 +28,8 @@ export interface ProjectDependents {
   bytesPerDocument(transaction: Transaction, organizationId: string, projectId: string): Promise<number | undefined>;
   /** Deletes the project's backups as jobs, when its owner wants that. Throws when one may not go. */
   deleteBackups(transaction: Transaction, project: ProjectRow): Promise<number>;
+  /** Its connection works again: what stood still because of it may go on. */
+  reconnected(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** What acts for the project by itself ends with it. */
   removed(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** Takes everything that belongs to the project into another organization; the transaction spans both. */

@@ -34,7 +34,11 @@ function namesOf(connected: ConnectedFirestore): (at: Instant) => AsyncIterable<
 }
 
 /** Listens until `c` is covered, stops, lets `meanwhile` happen, and listens on from where it was. */
-async function interrupted(connected: ConnectedFirestore, meanwhile: () => Promise<void>): Promise<Recorder> {
+async function interrupted(
+  connected: ConnectedFirestore,
+  meanwhile: () => Promise<void>,
+  more: { exactWithinMs?: number } = {},
+): Promise<Recorder> {
   await write(
     connected,
     [...Array(30)].map((_, index) => ({ path: `c/${index}`, fields: fields(0) })),
@@ -45,7 +49,7 @@ async function interrupted(connected: ConnectedFirestore, meanwhile: () => Promi
   await first.stop();
   await meanwhile();
   const { coveredThrough, position } = first.batches.at(-1)!;
-  return new Recorder(connected, coveredThrough, { position, knownNames: namesOf(connected) });
+  return new Recorder(connected, coveredThrough, { position, knownNames: namesOf(connected), ...more });
 }
 
 describe('what was deleted while nobody listened', () => {
@@ -138,6 +142,29 @@ describe('a server that does not let one catch up', () => {
     await recorder.stop();
   });
 
+  test('streams that are cut before anything is complete do not stop the covered time: a scan closes it, and is told as a gap', async () => {
+    const connected = fresh();
+    const cut = async () => {
+      await write(connected, [{ path: 'c/1', fields: fields(2) }, { path: 'c/2' }]);
+      bench.sandbox.control.addFault({ method: 'Listen', breakAfterDocuments: 0, reset: true });
+      bench.sandbox.control.resetCounters();
+    };
+    const recorder = await interrupted(connected, cut, { exactWithinMs: 100 });
+    const end = await connected.source.snapshotTime();
+    await recorder.until(() => recorder.covers(end));
+    expect(recorder.changes().sort()).toEqual(['delete c/2', 'put c/1']);
+    expect(recorder.gaps[0]!.reason).toContain('Listening could not go on');
+    // It goes on trying to listen, with growing pauses, and does not scan again at once.
+    await sleep(500);
+    expect(recorder.gaps.length).toBe(1);
+    expect(bench.sandbox.control.counters().methods.RunQuery!.documents).toBeLessThan(200);
+    bench.sandbox.control.clearFaults();
+    await write(connected, [{ path: 'c/later', fields: fields(1) }]);
+    await recorder.until(() => recorder.changes().includes('put c/later'));
+    expect(recorder.error).toBeUndefined();
+    await recorder.stop();
+  });
+
   test('an overflowing buffer ends a stream, not the capture', async () => {
     const connected = fresh();
     await write(connected, [{ path: 'c/0', fields: fields(0) }]);
@@ -171,6 +198,41 @@ test('scans and repeated listening stay within their budget of reads', async () 
   await sleep(300);
   expect(connected.source.usage.documentsRead).toBe(documentsRead);
   await recorder.stop();
+});
+
+test('where nobody knows any more what was there, the gap says that deletions are unknown, and capture goes on', async () => {
+  const connected = fresh();
+  await write(connected, [{ path: 'c/1', fields: fields(0) }]);
+  const from = await connected.source.snapshotTime();
+  await write(connected, [{ path: 'c/1' }, { path: 'c/2', fields: fields(0) }]);
+  bench.sandbox.control.moveClock(name(), 2 * 60 * 60_000);
+  const recorder = new Recorder(connected, from, { knownNames: namesOf(connected) });
+  await recorder.until(() => recorder.gaps.length > 0);
+  expect(recorder.gaps[0]).toMatchObject({ from, deletionsUnknown: true });
+  await write(connected, [{ path: 'c/3', fields: fields(0) }]);
+  await recorder.until(() => recorder.changes().includes('put c/3'));
+  await recorder.stop();
+});
+
+test('what an earlier capture has spent of the hour counts for the next one, and more of it is told', async () => {
+  const connected = fresh();
+  await write(connected, [{ path: 'c/1', fields: fields(0) }]);
+  const from = await connected.source.snapshotTime();
+  const told: number[] = [];
+  const options = { knownNames: namesOf(connected), readsPerHourMax: 300 };
+  const spent = (agoMs: number) => [{ at: new Date(Date.now() - agoMs).toISOString(), reads: 300 }];
+  const broke = new Recorder(connected, from, { ...options, spentReads: spent(60_000) });
+  await sleep(300);
+  expect(broke.batches).toEqual([]);
+  await broke.stop();
+  const recovered = new Recorder(connected, from, {
+    ...options,
+    spentReads: spent(61 * 60_000),
+    onSpent: ({ reads }) => told.push(reads),
+  });
+  await recovered.until(() => recovered.batches.length > 0);
+  expect(told[0]).toBeGreaterThan(0);
+  await recovered.stop();
 });
 
 test('whatever is written while streams are cut and captures restart, every mark is exactly the database', async () => {

@@ -1,6 +1,7 @@
 /** Follows a database by Listen, one target per collection group, and hands over what happened in joined stretches of time. */
 
 import type { CaptureOptions, ChangeBatch, ChangeCapture, Instant, ReadOptions } from '../../../ports/index.ts';
+import { minuteMs } from '../../../time/durations.ts';
 import { sourceFailure } from '../failures.ts';
 import { pause, throwIfAborted } from '../retry.ts';
 import type { FirestoreSource } from '../source.ts';
@@ -17,6 +18,13 @@ import { scanEverything } from './scan-everything.ts';
 const targetsPerStreamMax = 100;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const catchUpsMax = 3;
+/**
+ * Streams that end so often before anything was complete do not get there: a scan does, and less often each time. Not
+ * before the time since is a gap anyway.
+ */
+const cutsMax = 4;
+const scanPauseMsMin = 10_000;
+const scanPauseMsMax = 10 * minuteMs;
 
 export interface CaptureSettings {
   /** How often, while something changes, it is proved that no collection is unknown; as often as there are batches. */
@@ -43,13 +51,19 @@ class CaptureRun {
   readonly #dropped = new Set<string>();
   #targetsPerStream = targetsPerStreamMax;
   #catchUpsInARow = 0;
+  /** Attempts in a row that listened and handed over nothing. */
+  #cutsInARow = 0;
+  #progressedMs = performance.now();
+  #scanPauseMs = 0;
+  #scanAgainMs = 0;
 
   constructor(source: FirestoreSource, settings: CaptureSettings, given: CaptureOptions) {
     const options = { ...captureDefaults, ...given };
     const proofIntervalMs = settings.proofIntervalMs ?? options.batchIntervalMs;
     const groups = new CollectionGroups(source.client, options.scope, proofIntervalMs);
     const covered = new CoveredTime(options, () => groups.ids);
-    this.#parts = { source, options, groups, covered, budget: new ReadBudget(options.readsPerHourMax) };
+    const budget = new ReadBudget(options.readsPerHourMax, options.spentReads, options.onSpent);
+    this.#parts = { source, options, groups, covered, budget };
   }
 
   async *run(): AsyncGenerator<ChangeBatch, void> {
@@ -65,21 +79,49 @@ class CaptureRun {
         for await (const batch of groups.ids.length === 0 ? this.#wait() : this.#listen()) {
           retrier.progress();
           this.#catchUpsInARow = 0;
+          this.#scanPauseMs = 0;
+          this.#progress();
           yield batch;
         }
       } catch (error) {
         if (signal?.aborted) throwIfAborted(signal);
-        if (needsCatchUp(error) && this.#catchUpsInARow < catchUpsMax) {
-          this.#catchUpsInARow += 1;
-          yield* scanEverything(this.#parts, reasonOf(error));
-          this.#dropped.clear();
-        } else {
-          this.#learnFrom(error);
-          await retrier.afterFailure(error).catch((final: unknown) => {
+        const failure = this.#mustScan(error) ? yield* this.#scan(error) : error;
+        if (failure === undefined) retrier.progress();
+        else {
+          this.#learnFrom(failure);
+          await retrier.afterFailure(failure).catch((final: unknown) => {
             throw sourceFailure(final);
           });
         }
       }
+    }
+  }
+
+  #mustScan(error: unknown): boolean {
+    if (needsCatchUp(error)) return this.#catchUpsInARow < catchUpsMax;
+    const { exactWithinMs } = this.#parts.options;
+    const now = performance.now();
+    return this.#cutsInARow >= cutsMax && now >= this.#scanAgainMs && now - this.#progressedMs > exactWithinMs;
+  }
+
+  #progress(): void {
+    this.#cutsInARow = 0;
+    this.#progressedMs = performance.now();
+  }
+
+  /** What went wrong with it, if anything. */
+  async *#scan(error: unknown): AsyncGenerator<ChangeBatch, unknown> {
+    this.#catchUpsInARow += 1;
+    this.#scanPauseMs = Math.min(scanPauseMsMax, Math.max(scanPauseMsMin, 2 * this.#scanPauseMs));
+    this.#scanAgainMs = performance.now() + this.#scanPauseMs;
+    try {
+      yield* scanEverything(this.#parts, reasonOf(error));
+      this.#dropped.clear();
+      this.#progress();
+      return undefined;
+    } catch (failure) {
+      throwIfAborted(this.#parts.options.signal);
+      return failure;
     }
   }
 
@@ -111,6 +153,9 @@ class CaptureRun {
     });
     try {
       yield* run.batches();
+    } catch (error) {
+      if (run.isListening) this.#cutsInARow += 1;
+      throw error;
     } finally {
       run.close();
     }

@@ -70,10 +70,18 @@ export class CollectionGroups {
     const known = options.position?.collectionIds ?? options.knownCollectionIds;
     for (const id of known ?? []) this.#groups.add(id);
     if (known !== undefined) return;
-    for await (const batch of options.knownNames?.(options.from) ?? [])
-      for (const path of eachPath(batch)) this.note(path);
+    await this.#noteKnown(options);
     for (const id of await discoverGroups(this.#client, reads)) this.#groups.add(id);
     if (options.knownNames === undefined) await this.#addVanished({ ...reads, readTime: options.from });
+  }
+
+  async #noteKnown({ knownNames, from }: CaptureOptions): Promise<void> {
+    try {
+      for await (const batch of knownNames?.(from) ?? []) for (const path of eachPath(batch)) this.note(path);
+    } catch (error) {
+      // Nobody knows any more: a catch-up tells of the gap, and finds the groups that are there.
+      if (!isEngineError(sourceFailure(error), 'SNAPSHOT_TOO_OLD')) throw error;
+    }
   }
 
   /** Looks, as of `reads.readTime`, for groups nobody listens to yet: at the root, and below what has changed. */

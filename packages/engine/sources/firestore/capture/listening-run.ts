@@ -28,6 +28,8 @@ export class ListeningRun {
   readonly #parts: CaptureParts;
   readonly #limits: RunLimits;
   readonly #listening: Listening;
+  /** The streams are open; whether they tell anything before they break is another matter. */
+  isListening = false;
   /** Groups whose counts have to be checked at the next snapshot. */
   #unchecked: ResumedGroup[] = [];
   /** The stretch since this instant began with an interruption. */
@@ -55,6 +57,7 @@ export class ListeningRun {
     const readsBefore = source.usage.documentsRead;
     try {
       await this.#resume();
+      this.isListening = true;
       await this.#firstSnapshot();
     } finally {
       budget.note(source.usage.documentsRead - readsBefore);

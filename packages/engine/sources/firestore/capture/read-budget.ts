@@ -1,5 +1,6 @@
 /** What scans and repeated listening may read within an hour. Every try is billed, so a loop of them must end. */
 
+import type { SpentReads } from '../../../ports/change-capture.ts';
 import { hourMs } from '../../../time/durations.ts';
 import { pause } from '../retry.ts';
 
@@ -7,14 +8,21 @@ const lookAgainMs = 10_000;
 
 export class ReadBudget {
   readonly #readsMax: number;
-  #spent: { readonly atMs: number; readonly reads: number }[] = [];
+  readonly #onSpent: (spent: SpentReads) => void;
+  #spent: SpentReads[];
 
-  constructor(readsMax: number) {
+  /** `spent` is what earlier captures of the same database have read. */
+  constructor(readsMax: number, spent: readonly SpentReads[] = [], onSpent: (spent: SpentReads) => void = () => {}) {
     this.#readsMax = readsMax;
+    this.#spent = [...spent];
+    this.#onSpent = onSpent;
   }
 
   note(reads: number): void {
-    if (reads > 0) this.#spent.push({ atMs: performance.now(), reads });
+    if (reads <= 0) return;
+    const spent = { at: new Date().toISOString(), reads };
+    this.#spent.push(spent);
+    this.#onSpent(spent);
   }
 
   get isSpent(): boolean {
@@ -27,8 +35,8 @@ export class ReadBudget {
   }
 
   #spentReads(): number {
-    const since = performance.now() - hourMs;
-    this.#spent = this.#spent.filter(({ atMs }) => atMs > since);
+    const since = new Date(Date.now() - hourMs).toISOString();
+    this.#spent = this.#spent.filter(({ at }) => at > since);
     return this.#spent.reduce((sum, { reads }) => sum + reads, 0);
   }
 }

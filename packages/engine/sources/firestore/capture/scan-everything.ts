@@ -1,6 +1,6 @@
 /** Reads all names at one instant, hands over what differs, and says that the time in between cannot be reached. */
 
-import type { CaptureGap, ChangeBatch } from '../../../ports/index.ts';
+import { type CaptureGap, type ChangeBatch, isEngineError } from '../../../ports/index.ts';
 import { eachPath } from '../scan/records.ts';
 import type { CaptureParts } from './capture-parts.ts';
 import { catchUp } from './catch-up.ts';
@@ -14,15 +14,23 @@ export async function* scanEverything(
   const readsBefore = source.usage.documentsRead;
   const at = await source.snapshotTime(signal === undefined ? {} : { signal });
   const onPath = (path: string): void => groups.note(path);
+  let isKnown = true;
   const known = async function* (): AsyncGenerator<string, void> {
-    for await (const batch of knownNames?.(covered.through) ?? []) yield* eachPath(batch);
+    try {
+      for await (const batch of knownNames?.(covered.through) ?? []) yield* eachPath(batch);
+    } catch (error) {
+      // Nobody knows any more what was there: what is gone since cannot be told, and that is.
+      if (!isEngineError(error, 'SNAPSHOT_TOO_OLD')) throw error;
+      isKnown = false;
+    }
   };
   // The first piece tells of the whole gap, so that none of it is believed if the catch-up dies half-way.
   let gap: CaptureGap | undefined = covered.gap(covered.through, at, reason);
   covered.forgetLateGroups();
   try {
     for await (const piece of catchUp(source, { scope, since: covered.through, at, known, onPath, signal })) {
-      if (piece.deletionsLost) gap = { ...covered.gap(covered.through, at, reason), deletionsUnknown: true };
+      const isUnknown = piece.deletionsLost || (gap !== undefined && !isKnown);
+      if (isUnknown) gap = { ...covered.gap(covered.through, at, reason), deletionsUnknown: true };
       const marks = piece.through === at ? [at] : [];
       yield covered.stretch(piece.changes, piece.through, marks, { gap });
       gap = undefined;

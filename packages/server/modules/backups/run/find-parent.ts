@@ -17,7 +17,7 @@ export interface ParentFound {
 export async function findParent(
   context: BackupsContext,
   loaded: LoadedBackup,
-  source: DocumentSource,
+  source: Pick<DocumentSource, 'database'>,
   scope: Scope,
   signal: AbortSignal,
 ): Promise<ParentFound> {
@@ -65,7 +65,7 @@ async function copiesBeside(
 async function openFollowed(
   context: BackupsContext,
   candidate: LoadedBackup,
-  source: DocumentSource,
+  source: Pick<DocumentSource, 'database'>,
   scope: Scope,
   signal: AbortSignal,
 ): Promise<BackupReader[] | string> {

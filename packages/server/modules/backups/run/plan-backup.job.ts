@@ -12,6 +12,7 @@ import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { emptyCollections } from './empty-collections.ts';
 import { findParent } from './find-parent.ts';
+import { incrementOfLog } from './increment-of-log.ts';
 import { rangeStore } from './range-store.ts';
 import { runBackupJob } from './run-backup-job.ts';
 
@@ -24,7 +25,15 @@ const nothingYet = { documents: 0, bytes: 0, reads: 0 };
 export async function runPlan(context: BackupsContext, job: RunningJob<BackupJobData>): Promise<void> {
   const loaded = await beginBackup(context, job);
   if (!loaded) return;
-  await runBackupJob(context, job, loaded.row, (signal) => plan(context, loaded, signal), nothingYet);
+  const figures = { ...nothingYet };
+  const show = (documents: number) => {
+    figures.documents = documents;
+  };
+  const work = async (signal: AbortSignal) => {
+    const isMade = await incrementOfLog(context, { loaded, signal, show, isRepeated: job.attempt > 1 });
+    if (!isMade) await plan(context, loaded, signal);
+  };
+  await runBackupJob(context, job, loaded.row, work, figures);
 }
 
 async function plan(context: BackupsContext, loaded: LoadedBackup, signal: AbortSignal): Promise<void> {

@@ -54,7 +54,8 @@ export async function runSingleStep(
   await runBackupJob(context, job, loaded.row, work, figures);
 }
 
-async function carryOut(
+/** Makes the backup that `loaded` has begun, and completes it. */
+export async function carryOut(
   context: BackupsContext,
   { isRepeated, ...step }: Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> & { isRepeated: boolean },
   make: (work: SingleStepWork) => Promise<SingleStepResult>,

@@ -1,7 +1,8 @@
 import type { ChangeBatch, LogSegment } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
-import type { ProjectRow } from '../../projects/index.ts';
+import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { changesCaptured } from '../pitr-events.ts';
 import { type Lease, type LogRow, type NewLog, pitrStore } from '../pitr-store.ts';
@@ -56,10 +57,21 @@ export async function appendBatch(
       updatedAt: now,
     };
     const updated = await pitrStore.update(transaction, organizationId, row.projectId, change);
-    if (row.failures > 0) await context.troubles.end(transaction, organizationId, ['pitr.stopped'], row.projectId);
+    if (row.failures > 0) await noteWorking(context, transaction, organizationId, row.projectId);
     if (segment && segment.deletes > 0)
       await tellMassDeletion(context, transaction, updated as LogRow, project, segment);
   });
+}
+
+async function noteWorking(
+  context: PitrContext,
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<void> {
+  await context.troubles.end(transaction, organizationId, ['pitr.stopped'], projectId);
+  const project = await projectStore.findKept(transaction, organizationId, projectId);
+  if (project) await context.backups.projects.markWorking(transaction, project);
 }
 
 function soonest(due: Date | null, otherMs: number): Date {

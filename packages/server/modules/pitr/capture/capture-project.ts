@@ -7,15 +7,17 @@ import {
   type RecordBatch,
   RecordBatchBuilder,
   recordKind,
+  type SpentReads,
   type View,
   wholeDatabase,
-  writeLogManifest,
 } from '@holdfast/engine';
-import { dayMs } from '../../../platform/durations.ts';
+import { dayMs, hourMs } from '../../../platform/durations.ts';
+import { Problem } from '../../../platform/problem.ts';
 import { Superseded } from '../../jobs/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
+import { writeManifestOnce } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
 import { type Lease, type LogRow, pitrStore } from '../pitr-store.ts';
 import { appendBatch } from './append-batch.ts';
@@ -43,7 +45,9 @@ export async function captureProject(
   const { row, project, last } = found;
   const log = await openLog(context, row);
   const firestore = await sources.open(project);
+  let readsBefore = 0;
   try {
+    requireSameDatabase(firestore, row);
     await writeManifestOnce(context, row, log);
     const quietFrom = last?.coveredThrough ?? row.startedFrom;
     const writer = new LogWriter({
@@ -55,7 +59,6 @@ export async function captureProject(
       ...(quietFrom < row.coveredThrough ? { quiet: { from: quietFrom, through: row.coveredThrough } } : {}),
       ...(log.lock ? { lock: lockOf(context, log.lock) } : {}),
     });
-    let readsBefore = 0;
     for await (const batch of batchesOf(context, { row, project, firestore, lease, signal })) {
       const segment = await writer.append(batch);
       const reads = firestore.source.usage.documentsRead;
@@ -63,8 +66,19 @@ export async function captureProject(
       readsBefore = reads;
     }
   } finally {
-    await Promise.allSettled([firestore.close(), log.close()]);
+    const reads = firestore.source.usage.documentsRead - readsBefore;
+    const note = platform.database.tenant(organizationId, (transaction) => pitrStore.addReads(transaction, row, reads));
+    await Promise.allSettled([note, firestore.close(), log.close()]);
   }
+}
+
+/** A log is of one database; a project that was led to another one begins a new log when it is switched on again. */
+function requireSameDatabase({ source }: ConnectedFirestore, { database }: LogRow): void {
+  if (source.database === database) return;
+  throw new Problem(
+    'INVALID_STATE',
+    `The log is of ${database}, and the project is connected to ${source.database} now. Switch point-in-time recovery off and on again.`,
+  );
 }
 
 interface Followed {
@@ -84,9 +98,20 @@ function batchesOf(context: PitrContext, { row, firestore, signal }: Followed): 
     batchIntervalMs: config.PITR_SEGMENT_SECONDS * 1000,
     exactWithinMs: Math.max(10_000, config.PITR_SEGMENT_SECONDS * 1000),
     readsPerHourMax: config.PITR_READS_PER_HOUR,
+    spentReads: row.spentReads,
+    onSpent: (spent) => noteSpent(context, row, spent),
     knownNames: (at) => knownNames(context, row, firestore, at, signal),
     ...(row.position === null ? {} : { position: row.position }),
   });
+}
+
+/** At once, and beside the capture: what a worker has read counts for whoever comes after it. */
+function noteSpent(context: PitrContext, row: LogRow, spent: SpentReads): void {
+  const { database, clock, log } = context.backups.platform;
+  const since = new Date(clock.now().getTime() - hourMs).toISOString();
+  database
+    .tenant(row.organizationId, (transaction) => pitrStore.noteSpent(transaction, row, spent, since))
+    .catch((error: unknown) => log.warn({ err: error, projectId: row.projectId }, 'reads could not be noted'));
 }
 
 /** From base and log, which costs the source nothing; while there is no base yet, from the source itself. */
@@ -128,24 +153,6 @@ async function* namesOf(view: View, signal: AbortSignal): AsyncGenerator<RecordB
     }
   }
   if (!builder.isEmpty) yield builder.take();
-}
-
-/** The bucket alone must be enough to open the log: its manifest carries the key as it is wrapped now. */
-async function writeManifestOnce(context: PitrContext, row: LogRow, log: OpenedLog): Promise<void> {
-  if (row.manifestWritten) return;
-  await writeLogManifest({
-    store: log.store,
-    logId: row.logId,
-    database: row.database,
-    scope: wholeDatabase,
-    createdAt: row.startedFrom,
-    from: row.startedFrom,
-    dataKey: log.seal.dataKey,
-    envelope: row.envelope,
-  });
-  await context.backups.platform.database.tenant(row.organizationId, (transaction) =>
-    pitrStore.update(transaction, row.organizationId, row.projectId, { manifestWritten: true }),
-  );
 }
 
 function lockOf(context: PitrContext, lock: NonNullable<OpenedLog['lock']>) {

@@ -1,21 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { toJobError } from '../../job-error.ts';
+import { type StoredError, toJobError } from '../../job-error.ts';
 import { Superseded } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { pitrStore } from '../pitr-store.ts';
 import { captureProject } from './capture-project.ts';
+import { leaseStore } from './lease-store.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 
 const tickMs = 3_000;
 /** New captures begun per tick: each asks its database for counts first. */
 const claimedAtOnce = 25;
+/** Captures handed to other processes per tick: each of them resumes elsewhere within seconds. */
+const handedOverAtOnce = 10;
 const retrySecondsMax = 300;
 const lookAgainSeconds = 60;
 /** Failures in a row after which people are told. */
 const failuresTold = 3;
+
+/** Another process has room for it. */
+class HandedOver extends Superseded {}
 
 interface Running {
   readonly epoch: number;
@@ -47,6 +53,10 @@ export class CaptureLeases {
     await this.#loop;
     for (const { stop } of this.#running.values()) stop.abort(new Superseded('the service is shutting down'));
     await Promise.allSettled([...this.#running.values()].map(({ done }) => done));
+    const { database, log } = this.#context.backups.platform;
+    await database
+      .system((transaction) => leaseStore.leave(transaction, this.#holder))
+      .catch((error: unknown) => log.warn({ err: error }, 'this process could not say that it captures no more'));
   }
 
   async #run(): Promise<void> {
@@ -61,11 +71,35 @@ export class CaptureLeases {
 
   async #tick(): Promise<void> {
     const { database } = this.#context.backups.platform;
-    const held = await database.system((transaction) => pitrStore.heartbeat(transaction, this.#holder));
+    const { held, share } = await database.system(async (transaction) => ({
+      share: await leaseStore.shareOf(transaction, this.#holder),
+      held: await leaseStore.heartbeat(transaction, this.#holder),
+    }));
     for (const [projectId, { epoch, stop }] of this.#running)
       if (held.get(projectId) !== epoch) stop.abort(new Superseded('the lease was lost'));
-    const claimed = await database.system((transaction) => pitrStore.claim(transaction, this.#holder, claimedAtOnce));
+    await this.#dropIdle(held);
+    this.#handOver(share);
+    const room = Math.min(claimedAtOnce, share - this.#running.size);
+    if (room <= 0) return;
+    const claimed = await database.system((transaction) => leaseStore.claim(transaction, this.#holder, room));
     for (const { organizationId, projectId, epoch } of claimed) this.#begin(organizationId, projectId, epoch);
+  }
+
+  /** A lease that is kept while nobody captures would stand in everybody's way. */
+  async #dropIdle(held: ReadonlyMap<string, number>): Promise<void> {
+    const idle = [...held].filter(([projectId]) => !this.#running.has(projectId));
+    for (const [projectId, epoch] of idle)
+      await this.#context.backups.platform.database.system((transaction) =>
+        leaseStore.release(transaction, this.#holder, projectId, epoch),
+      );
+  }
+
+  /** One more than the share is not worth a move. */
+  #handOver(share: number): void {
+    const active = [...this.#running.values()].filter(({ stop }) => !stop.signal.aborted);
+    if (active.length <= share + 1) return;
+    const surplus = Math.min(handedOverAtOnce, active.length - share);
+    for (const { stop } of active.slice(-surplus)) stop.abort(new HandedOver('another process has room for it'));
   }
 
   #begin(organizationId: string, projectId: string, epoch: number): void {
@@ -86,7 +120,8 @@ export class CaptureLeases {
     } catch (thrown) {
       error = signal.aborted ? signal.reason : thrown;
     }
-    if (error instanceof Superseded && !this.#stopping.signal.aborted) return;
+    const isTaken = error instanceof Superseded && !(error instanceof HandedOver);
+    if (isTaken && !this.#stopping.signal.aborted) return;
     await this.#letGo(organizationId, projectId, epoch, error).catch((failure: unknown) =>
       log.warn({ err: failure, projectId }, 'a capture lease could not be let go; it will lapse'),
     );
@@ -101,13 +136,26 @@ export class CaptureLeases {
       const row = await pitrStore.find(transaction, organizationId, projectId);
       // What is no failure does not make up for one either: only a captured batch does.
       const failures = (row?.failures ?? 0) + (isOurs ? 0 : 1);
-      await pitrStore.letGo(transaction, this.#holder, projectId, epoch, {
+      await leaseStore.letGo(transaction, this.#holder, projectId, epoch, {
         error: isOurs ? (row?.error ?? null) : toJobError(error),
         failures,
         retryAfterSeconds: retryAfter(error, failures),
       });
+      if (!isOurs) await this.#markBroken(transaction, organizationId, projectId, toJobError(error));
       if (!isOurs && failures === failuresTold) await this.#tellStopped(transaction, organizationId, projectId, error);
     });
+  }
+
+  /** The project says so too, as after a backup that could not read. */
+  async #markBroken(
+    transaction: Transaction,
+    organizationId: string,
+    projectId: string,
+    error: StoredError,
+  ): Promise<void> {
+    if (error.code !== 'SOURCE_AUTH_ERROR') return;
+    const project = await projectStore.findKept(transaction, organizationId, projectId);
+    if (project) await this.#context.backups.projects.markBroken(transaction, project, error);
   }
 
   async #tellStopped(

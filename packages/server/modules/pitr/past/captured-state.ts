@@ -1,7 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BackupReader } from '@holdfast/engine';
+import { secondMs } from '../../../platform/durations.ts';
 import type { BackupRow, CapturedState } from '../../backups/index.ts';
 import type { PitrContext } from '../context.ts';
-import { pitrStore } from '../pitr-store.ts';
+import { coverageOfLog, findBase, isUnbroken } from '../coverage.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { openPast } from './open-past.ts';
+
+/** A backup holds what was there when it was asked for: capture gets so long to come that far. */
+const waitMsMax = 30 * secondMs;
+const lookEveryMs = 250;
+
+/** The database whose changes are captured, for backups of all of it; users are not captured. */
+export async function capturedDatabase(context: PitrContext, row: BackupRow): Promise<string | undefined> {
+  const log = await logOf(context, row);
+  return log?.enabled && log.position !== null && !row.includeAuthUsers ? log.database : undefined;
+}
 
 /** The end of a project's log, for a full backup of everything; undefined where nothing is captured or nothing reaches it. */
 export async function capturedState(
@@ -9,17 +23,64 @@ export async function capturedState(
   row: BackupRow,
   signal: AbortSignal,
 ): Promise<CapturedState | undefined> {
-  const { organizationId, projectId, collections, excludeCollections } = row;
-  if (collections[0] !== '*' || excludeCollections.length > 0) return undefined;
-  const log = await context.backups.platform.database.tenant(organizationId, (transaction) =>
+  const at = await endOfLog(context, row, signal, async (log, transaction) =>
+    Boolean(findBase(log.coveredThrough, await coverageOfLog(transaction, log))),
+  );
+  return at === undefined ? undefined : open(context, row, { at, signal });
+}
+
+/** The same on top of a chain that lies beside the backup to be made. */
+export async function capturedSince(
+  context: PitrContext,
+  row: BackupRow,
+  chain: readonly BackupReader[],
+  signal: AbortSignal,
+): Promise<CapturedState | undefined> {
+  const { snapshotTime } = chain.at(-1)!.body;
+  const at = await endOfLog(context, row, signal, async (log, transaction) =>
+    isUnbroken(snapshotTime, log.coveredThrough, await coverageOfLog(transaction, log)),
+  );
+  return at === undefined ? undefined : open(context, row, { at, signal, chain });
+}
+
+async function logOf(
+  context: PitrContext,
+  { organizationId, projectId, collections, excludeCollections, documentPaths, includeSubcollections }: BackupRow,
+): Promise<LogRow | undefined> {
+  const isOfAll = collections[0] === '*' && excludeCollections.length === 0 && includeSubcollections;
+  if (!isOfAll || documentPaths !== null) return undefined;
+  return context.backups.platform.database.tenant(organizationId, (transaction) =>
     pitrStore.find(transaction, organizationId, projectId),
   );
-  if (!log?.enabled || log.position === null) return undefined;
-  // Up to the last proof: what is made of it stays when the log is gone.
-  const at = log.position.provedThrough;
+}
+
+/** The end of the log once it holds what was there when the backup was asked for; undefined when that takes too long. */
+async function endOfLog(
+  context: PitrContext,
+  row: BackupRow,
+  signal: AbortSignal,
+  isReached: (log: LogRow, transaction: Parameters<typeof pitrStore.find>[0]) => Promise<boolean>,
+): Promise<string | undefined> {
+  const { database } = context.backups.platform;
+  for (const endsAtMs = performance.now() + waitMsMax; performance.now() < endsAtMs; ) {
+    const log = await logOf(context, row);
+    if (!log?.enabled || log.position === null || log.error !== null) return undefined;
+    if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
+    if (Date.parse(log.coveredThrough) > row.createdAt.getTime()) return log.coveredThrough;
+    await sleep(lookEveryMs, undefined, { signal });
+  }
+  return undefined;
+}
+
+async function open(
+  context: PitrContext,
+  { organizationId, projectId }: BackupRow,
+  request: { at: string; signal: AbortSignal; chain?: readonly BackupReader[] },
+): Promise<CapturedState | undefined> {
   try {
-    const { view, readers, instant, base, close } = await openPast(context, { organizationId, projectId, at, signal });
-    return { view, readers, instant, documentCount: base.documentCount, close };
+    const past = await openPast(context, { organizationId, projectId, ...request, isStrict: true });
+    const { view, readers, instant, close } = past;
+    return { view, readers, instant, documentCount: readers.at(-1)?.body.counts.documents ?? 0, close };
   } catch (error) {
     if ((error as { code?: string }).code === 'POINT_IN_TIME_UNAVAILABLE') return undefined;
     throw error;

@@ -11,7 +11,6 @@ export interface OpenedPast {
   readonly view: View;
   /** The chain below the log, oldest first. */
   readonly readers: BackupReader[];
-  readonly base: Base;
   readonly instant: string;
   close(): Promise<void>;
 }
@@ -24,11 +23,17 @@ export interface PastRequest {
   readonly attemptsMax?: number;
   /** By a caller that makes sure itself. */
   readonly isProof?: boolean;
+  /** What cannot be proved is refused, also when the source does not answer. */
+  readonly isStrict?: boolean;
+  /** The chain to begin with, which stays open; absent: the newest base that reaches the instant. */
+  readonly chain?: readonly BackupReader[];
 }
 
 interface FoundPast {
   readonly row: LogRow;
-  readonly base: Base;
+  /** Null when the caller brings its own. */
+  readonly base: Base | null;
+  readonly from: string;
   readonly instant: string;
   readonly keys: readonly string[];
 }
@@ -36,7 +41,7 @@ interface FoundPast {
 /** Where an instant of a project would be read from; refused as the API tells it when it cannot be reached. */
 async function findPast(
   context: PitrContext,
-  { organizationId, projectId, at }: Pick<PastRequest, 'organizationId' | 'projectId' | 'at'>,
+  { organizationId, projectId, at, chain }: PastRequest,
 ): Promise<FoundPast> {
   const instant = parseInstant(at);
   if (instant === undefined) throw new Problem('VALIDATION_ERROR', `${at} is no moment.`, { details: { field: 'at' } });
@@ -44,23 +49,25 @@ async function findPast(
     await projectStore.findKept(transaction, organizationId, projectId).then(required);
     const row = await pitrStore.find(transaction, organizationId, projectId);
     if (!row) throw notEnabled();
-    const base = baseFor(instant, await coverageOfLog(transaction, row), context.backups.platform.clock.now());
-    const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, instant);
-    return { row, base, instant, keys };
+    const now = context.backups.platform.clock.now();
+    const base = chain ? null : baseFor(instant, await coverageOfLog(transaction, row), now);
+    const from = base?.snapshotTime ?? chain!.at(-1)!.body.snapshotTime;
+    const keys = await pitrStore.keysBetween(transaction, row.logId, from, instant);
+    return { row, base, from, instant, keys };
   });
 }
 
 /** The same, and proved that the log knows every collection of that instant. */
 export async function requirePast(context: PitrContext, request: PastRequest): Promise<FoundPast> {
   const found = await findPast(context, request);
-  if (request.isProof !== true) await requireProof(context, found.row, found.instant, request.signal);
+  if (request.isProof !== true) await requireProof(context, found.row, found.instant, request);
   return found;
 }
 
 /** A project's database as it was at an instant: a view like that of a backup. */
 export async function openPast(context: PitrContext, request: PastRequest): Promise<OpenedPast> {
   const { organizationId, signal, attemptsMax } = request;
-  const { row, base, instant, keys } = await requirePast(context, request);
+  const { row, base, from, instant, keys } = await requirePast(context, request);
   const toClose: (() => Promise<void>)[] = [];
   const close = async () => {
     await Promise.allSettled(toClose.splice(0).map((end) => end()));
@@ -68,13 +75,12 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
   try {
     const log = await openLog(context, row, attemptsMax === undefined ? {} : { attemptsMax });
     toClose.push(log.close);
-    const chain = await context.chains.openChainOf(organizationId, base.id, signal);
-    toClose.push(chain.close);
+    const readers = base ? await openBase(context, organizationId, base, signal, toClose) : [...(request.chain ?? [])];
     const scratch = await openScratch();
     toClose.push(scratch.remove);
-    const stretch = { coveredFrom: base.snapshotTime, coveredThrough: instant, marks: [], gap: null };
+    const stretch = { coveredFrom: from, coveredThrough: instant, marks: [], gap: null };
     const view = await viewAt({
-      chain: chain.readers,
+      chain: readers,
       log: log.reader,
       instant,
       scratch: scratch.store,
@@ -84,18 +90,35 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
       segmentKeys: keys,
       signal,
     });
-    return { view, readers: chain.readers, base, instant, close };
+    return { view, readers, instant, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+async function openBase(
+  context: PitrContext,
+  organizationId: string,
+  { id }: Base,
+  signal: AbortSignal,
+  toClose: (() => Promise<void>)[],
+): Promise<BackupReader[]> {
+  const chain = await context.chains.openChainOf(organizationId, id, signal);
+  toClose.push(chain.close);
+  return chain.readers;
+}
+
 /**
  * A collection that appeared just now, below a document that nobody touched, is found by the next proof. An instant
  * behind the last proof is proved on demand, by counts; when the source does not answer, the log is all there is.
  */
-async function requireProof(context: PitrContext, row: LogRow, instant: string, signal: AbortSignal): Promise<void> {
+async function requireProof(
+  context: PitrContext,
+  row: LogRow,
+  instant: string,
+  { signal, isStrict = false }: Pick<PastRequest, 'signal' | 'isStrict'>,
+): Promise<void> {
   const { position, organizationId, projectId } = row;
   if (position === null || instant <= position.provedThrough || !row.enabled) return;
   const { database, log } = context.backups.platform;
@@ -113,6 +136,7 @@ async function requireProof(context: PitrContext, row: LogRow, instant: string, 
     }
   } catch (error) {
     log.warn({ err: error, projectId }, 'the source could not be asked whether the log knows all its collections');
+    isProved = !isStrict;
   }
   if (isProved) return;
   throw new Problem(

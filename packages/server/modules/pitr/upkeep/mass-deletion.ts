@@ -6,7 +6,7 @@ import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog } from '../coverage.ts';
 import { massDeletion, toMilliseconds } from '../pitr-events.ts';
-import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { type DeletesOfSegment, type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Fewer deletions than these are everyday life, whatever their share. */
 const deletesMin = 50;
@@ -28,7 +28,8 @@ export async function tellMassDeletion(
   const now = clock.now();
   if (row.anomalyToldAt !== null && now.getTime() - row.anomalyToldAt.getTime() < quietMs) return;
   const since = `${new Date(Date.parse(segment.coveredThrough) - windowMs).toISOString().slice(0, -1)}000000Z`;
-  const deletes = await pitrStore.deletesSince(transaction, row.logId, since);
+  const segments = await pitrStore.deletesSince(transaction, row.logId, since);
+  const deletes = segments.reduce((sum, one) => sum + one.deletes, 0);
   if (deletes < deletesMin) return;
   const documents = (await coverageOfLog(transaction, row)).bases.at(-1)?.documentCount ?? 0;
   const isLarge = deletes >= deletesAlways || deletes * 100 >= documents * config.ANOMALY_SHRINK_PERCENT;
@@ -38,7 +39,7 @@ export async function tellMassDeletion(
     reason: 'mass_deletion' as const,
     deletes,
     documents,
-    suggestedPointInTime: toMilliseconds(segment.coveredFrom),
+    suggestedPointInTime: toMilliseconds(beginningOf(segments)),
     collections: Object.keys(segment.collections).slice(0, 100),
   };
   await outbox.emit(transaction, massDeletion(project, anomaly));
@@ -47,10 +48,20 @@ export async function tellMassDeletion(
     resource: { type: 'project', id: project.id },
     details: anomaly,
   });
-  await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', massDeletionOf(project.id), {
+  // One that nobody has dealt with yet must not hide the next.
+  const subject = massDeletionOf(project.id);
+  await context.troubles.end(transaction, row.organizationId, ['backup.anomaly'], subject);
+  await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', subject, {
     title: `Many documents of ${project.name} were deleted`,
-    detail: `${deletes} documents were deleted within a minute; the newest base held ${documents}.`,
+    detail: `${deletes} documents were deleted within a minute; the newest base held ${documents}. The moment just before was ${anomaly.suggestedPointInTime}.`,
     advice: `If that was not meant, go back to the moment before it: holdfast pitr restore ${project.id} --at ${anomaly.suggestedPointInTime}`,
     page: `/projects/${project.id}`,
+    isUrgent: true,
   });
+}
+
+/** Where the deletions began in earnest: a single one some seconds before is everyday life. */
+function beginningOf(segments: readonly DeletesOfSegment[]): string {
+  const most = Math.max(...segments.map(({ deletes }) => deletes));
+  return segments.find(({ deletes }) => deletes * 20 >= most)!.before;
 }

@@ -1,103 +1,187 @@
-import { instantFromDate, LogWriter, reconcile, wholeDatabase } from '@holdfast/engine';
-import { dayMs } from '../../../platform/durations.ts';
+import {
+  type BlobStore,
+  instantFromDate,
+  LogWriter,
+  reconcile,
+  type SealContext,
+  wholeDatabase,
+} from '@holdfast/engine';
+import { dayMs, hourMs, minuteMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { admitBackups } from '../../backups/index.ts';
+import { admitBackups, baseStore, warning } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
+import { laterOf } from '../coverage.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { openLog } from '../log-access.ts';
 import { openPast } from '../past/open-past.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { tellMassDeletion } from './mass-deletion.ts';
 
-const nightMs = dayMs;
+type Result = Awaited<ReturnType<typeof reconcile>>;
+
+const againMs = 2 * minuteMs;
+
+interface Compared {
+  readonly at: string;
+  readonly result: Result;
+  readonly reads: number;
+}
 
 /** Base and log against the database at one instant: equal proves the log; what differs is repaired, recorded and shown. */
 export async function runReconciliation(
   context: PitrContext,
   job: RunningJob<{ organizationId: string; projectId: string }>,
 ): Promise<void> {
-  const { platform, sources } = context.backups;
+  const { platform } = context.backups;
   const { organizationId, projectId } = job.data;
   const found = await platform.database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.find(transaction, organizationId, projectId);
     const project = row && (await projectStore.findKept(transaction, organizationId, projectId));
-    return row?.enabled && project ? { row, project } : undefined;
+    const isActive = await context.backups.organizations.active(transaction, organizationId);
+    return row?.enabled && project && isActive ? { row, project } : undefined;
   });
   if (!found) return;
   const { row, project } = found;
-  const firestore = await sources.open(project);
+  const compared = await compare(context, row, project, job.signal).catch(async (error: unknown) => {
+    // No base reaches the end of the log: one is asked for by the upkeep, and then there is something to compare.
+    if ((error as { code?: string }).code !== 'POINT_IN_TIME_UNAVAILABLE') throw error;
+    await postpone(context, row, platform.clock.now().getTime() + againMs);
+    return undefined;
+  });
+  if (!compared) return;
+  const { at, result, reads } = compared;
+  platform.log.info({ projectId, at, ...result, repair: undefined, reads }, 'a log was compared with its database');
+  await settle(context, project, row, compared);
+}
+
+async function compare(
+  context: PitrContext,
+  { organizationId, projectId, coveredThrough: at }: LogRow,
+  project: ProjectRow,
+  signal: AbortSignal,
+): Promise<Compared> {
+  const past = await openPast(context, { organizationId, projectId, at, signal, isProof: true });
   try {
-    const at = row.coveredThrough;
-    const past = await openPast(context, { organizationId, projectId, at, signal: job.signal, isProof: true });
+    const { source, close } = await context.backups.sources.open(project);
     try {
-      const { source } = firestore;
-      const result = await reconcile({ source, view: past.view, at, scope: wholeDatabase, signal: job.signal });
-      await settle(context, project, row, at, result);
-      const reads = source.usage.documentsRead;
-      platform.log.info({ projectId, at, ...result, repair: undefined, reads }, 'a log was compared with its database');
+      const result = await reconcile({ source, view: past.view, at, scope: wholeDatabase, signal });
+      return { at, result, reads: source.usage.documentsRead };
     } finally {
-      await past.close();
+      await close();
     }
   } finally {
-    await firestore.close();
+    await past.close();
   }
 }
 
-async function settle(
-  context: PitrContext,
-  project: ProjectRow,
-  row: LogRow,
-  at: string,
-  result: Awaited<ReturnType<typeof reconcile>>,
-): Promise<void> {
+async function postpone(context: PitrContext, row: LogRow, dueMs: number): Promise<void> {
+  const { organizationId, projectId } = row;
+  await context.backups.platform.database.tenant(organizationId, (transaction) =>
+    pitrStore.update(transaction, organizationId, projectId, { reconcileDueAt: new Date(dueMs) }),
+  );
+}
+
+async function settle(context: PitrContext, project: ProjectRow, row: LogRow, compared: Compared): Promise<void> {
   const { platform, audit } = context.backups;
   const { organizationId, projectId } = row;
+  const { at, result, reads } = compared;
   const now = platform.clock.now();
-  const segment = result.repair === null ? null : await writeRepair(context, row, at, result);
-  await platform.database.tenant(organizationId, async (transaction) => {
+  const segment = result.differences > 0 ? await writeRepair(context, row, compared) : null;
+  const isSettled = await platform.database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
-    if (!current || current.logId !== row.logId) return;
+    if (!current?.enabled || current.logId !== row.logId) return true;
+    // A backup that was made of the log meanwhile has the fault in it: the next comparison looks behind it.
+    const isOvertaken = segment && (await baseStore.mayBeOfLogAfter(transaction, organizationId, projectId, at));
+    const readsUsed = current.readsUsed + reads;
+    if (isOvertaken) {
+      await pitrStore.update(transaction, organizationId, projectId, {
+        readsUsed,
+        reconcileDueAt: new Date(now.getTime() + againMs),
+      });
+      return false;
+    }
     if (segment) await pitrStore.insertSegment(transaction, current, segment, now);
-    await pitrStore.update(transaction, organizationId, projectId, {
+    const updated = await pitrStore.update(transaction, organizationId, projectId, {
       nextSequence: current.nextSequence + (segment ? 1 : 0),
-      reconcileDueAt: new Date(now.getTime() + nightMs),
-      ...(result.isTooMuch ? {} : { lastReconciledAt: now }),
+      reconcileDueAt: new Date(now.getTime() + pauseMs(result.documents, platform.config.PITR_READS_PER_HOUR)),
+      readsUsed,
+      ...(result.isTooMuch ? {} : { lastReconciledAt: new Date(at) }),
       updatedAt: now,
     });
+    if (!segment) return true;
+    await warnOfDifference(transaction, segment.gap!, row);
     if (result.isTooMuch) await requestBase(context, transaction, project, current);
-    if (result.differences > 0) {
-      await audit.noteSystem(transaction, organizationId, {
-        action: 'pitr.difference_repaired',
-        resource: { type: 'project', id: projectId },
-        details: { at, differences: result.differences, isTooMuch: result.isTooMuch },
-      });
-    }
+    else if (segment.deletes > 0) await tellMassDeletion(context, transaction, updated!, project, segment);
+    await audit.noteSystem(transaction, organizationId, {
+      action: 'pitr.difference_repaired',
+      resource: { type: 'project', id: projectId },
+      details: { at, differences: result.differences, isTooMuch: result.isTooMuch },
+    });
+    return true;
   });
+  if (segment && !isSettled) await dropSegment(context, row, segment.key);
   if (result.isTooMuch) await admitBackups(platform);
 }
 
+/** Every night, and more rarely where one comparison reads more than the budget allows for a day. */
+function pauseMs(documents: number, readsPerHour: number): number {
+  return Math.max(dayMs, (documents / readsPerHour) * hourMs);
+}
+
+/** What was made of the log in a time of which it knew too little says so itself. */
+async function warnOfDifference(
+  transaction: Parameters<typeof pitrStore.lock>[0],
+  gap: { from: string; through: string },
+  { organizationId, projectId }: LogRow,
+): Promise<void> {
+  const text =
+    'This backup was made of captured changes, and a later comparison with the database found that some were missing. Take another one, or go to an instant behind the gap.';
+  const told = { from: gap.from, through: gap.through, warning: warning('NOTE', text) };
+  await baseStore.warnOfLogBetween(transaction, organizationId, projectId, told);
+}
+
 /** What was missed becomes part of the log, and the time since the last proof is a gap. */
-async function writeRepair(
-  context: PitrContext,
-  row: LogRow,
-  at: string,
-  { repair, differences }: Awaited<ReturnType<typeof reconcile>>,
-) {
-  const log = await openLog(context, row);
-  try {
-    const from = row.lastReconciledAt === null ? row.startedFrom : instantFromDate(row.lastReconciledAt);
-    const reason = `A comparison with the database found ${differences} documents that the log had otherwise; they were repaired.`;
-    const { store, seal: sealContext } = log;
-    const { codec } = context.backups.engine;
-    const writer = new LogWriter({ store, codec, context: sealContext, nextSequence: row.nextSequence });
+async function writeRepair(context: PitrContext, row: LogRow, { at, result }: Compared) {
+  const { repair, differences, isTooMuch } = result;
+  return withLog(context, row, async (store, seal) => {
+    const writer = new LogWriter({
+      store,
+      codec: context.backups.engine.codec,
+      context: seal,
+      nextSequence: row.nextSequence,
+    });
+    const found = `A comparison with the database found ${isTooMuch ? 'too many' : differences} documents that the log had otherwise`;
+    const since = row.lastReconciledAt === null ? row.startedFrom : instantFromDate(row.lastReconciledAt);
     return await writer.append({
       records: repair,
       coveredFrom: at,
       coveredThrough: at,
-      marks: [at],
+      marks: isTooMuch ? [] : [at],
       position: { collectionIds: [], provedThrough: at, resumeToken: null },
-      gap: { from: from < at ? from : row.startedFrom, through: at, reason },
+      gap: {
+        from: laterOf(since, row.startedFrom),
+        through: at,
+        reason: isTooMuch ? `${found}; a new base is being made.` : `${found}; they were repaired.`,
+        // Nothing is repaired then: only a base that is made now leads on.
+        ...(isTooMuch ? { deletionsUnknown: true as const } : {}),
+      },
     });
+  });
+}
+
+async function dropSegment(context: PitrContext, row: LogRow, key: string): Promise<void> {
+  await withLog(context, row, (store) => store.delete([key]));
+}
+
+async function withLog<Result>(
+  context: PitrContext,
+  row: LogRow,
+  work: (store: BlobStore, seal: SealContext) => Promise<Result>,
+): Promise<Result> {
+  const log = await openLog(context, row);
+  try {
+    return await work(log.store, log.seal);
   } finally {
     await log.close();
   }

@@ -1,36 +1,49 @@
-import { logPrefix } from '@holdfast/engine';
+import { type BlobStore, isEngineError, logManifestKey, logPrefix } from '@holdfast/engine';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
+import { pitrStore } from '../pitr-store.ts';
 
 const keysPerCall = 500;
 
-/** Every object of a log, its manifest first, so that nobody takes the rest for whole. */
+/** Every object of a log that nobody wants any more, in one destination. */
 export async function removeLog(
   context: PitrContext,
   job: RunningJob<{ organizationId: string; storageDestinationId: string; logId: string }>,
 ): Promise<void> {
   const { organizationId, storageDestinationId, logId } = job.data;
   const { database, log } = context.backups.platform;
-  const destination = await database.tenant(organizationId, (transaction) =>
-    storageStore.find(transaction, organizationId, storageDestinationId),
-  );
+  const destination = await database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.findByLog(transaction, logId);
+    // A log that was moved and moved back lives here again.
+    if (row?.storageDestinationId === storageDestinationId) return undefined;
+    return storageStore.find(transaction, organizationId, storageDestinationId);
+  });
   if (!destination) return;
   const store = await context.backups.stores.open(destination);
   try {
-    await store.delete([`${logPrefix(logId)}manifest`], { signal: job.signal });
-    let keys: string[] = [];
-    let removed = 0;
-    for await (const { key } of store.list(logPrefix(logId), { signal: job.signal })) {
-      keys.push(key);
-      if (keys.length < keysPerCall) continue;
-      await store.delete(keys, { signal: job.signal });
-      removed += keys.length;
-      keys = [];
-    }
-    if (keys.length > 0) await store.delete(keys, { signal: job.signal });
-    log.info({ logId, objects: removed + keys.length }, 'a log of changes was removed');
+    const objects = await removeLogObjects(store, logId, job.signal);
+    log.info({ logId, objects }, 'a log of changes was removed');
+  } catch (error) {
+    if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+    log.warn({ err: error, logId }, 'objects of a removed log are locked; a sweep removes them when that is over');
   } finally {
     await store.close();
   }
+}
+
+/** The manifest first, so that nobody takes the rest for whole. */
+export async function removeLogObjects(store: BlobStore, logId: string, signal: AbortSignal): Promise<number> {
+  await store.delete([logManifestKey(logId)], { signal });
+  let keys: string[] = [];
+  let removed = 0;
+  for await (const { key } of store.list(logPrefix(logId), { signal })) {
+    keys.push(key);
+    if (keys.length < keysPerCall) continue;
+    await store.delete(keys, { signal });
+    removed += keys.length;
+    keys = [];
+  }
+  if (keys.length > 0) await store.delete(keys, { signal });
+  return removed + keys.length;
 }

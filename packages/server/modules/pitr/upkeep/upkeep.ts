@@ -1,11 +1,18 @@
 import { instantFromDate } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { dayMs } from '../../../platform/durations.ts';
+import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { admitBackups, type BackupRow, backupStore, removeRow, requireRemovable } from '../../backups/index.ts';
+import {
+  admitBackups,
+  type BackupRow,
+  backupStore,
+  baseStore,
+  removeRow,
+  requireRemovable,
+} from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
-import { coverageOfLog } from '../coverage.ts';
+import { coverageOfLog, findBase } from '../coverage.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { openLog } from '../log-access.ts';
@@ -15,6 +22,8 @@ const dueAtOnce = 20;
 const segmentsAtOnce = 500;
 /** A log with fewer changes than this is followed quickly enough from its old base. */
 const compactSegmentsMin = 100;
+/** A base that could not be made is asked for again after this long. */
+const baseAgainMs = 10 * minuteMs;
 
 /** Starts the nightly comparisons and compactions that are due. */
 export async function startUpkeep(context: PitrContext): Promise<void> {
@@ -37,12 +46,50 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
     const row = await pitrStore.lock(transaction, organizationId, projectId);
     if (!row?.enabled) return;
     await pitrStore.update(transaction, organizationId, projectId, { compactDueAt: new Date(now.getTime() + dayMs) });
-    const base = (await coverageOfLog(transaction, row)).bases.at(-1);
-    if (!base) return;
+    const coverage = await coverageOfLog(transaction, row);
+    const base = coverage.bases.at(-1);
+    if (!base || !findBase(row.coveredThrough, coverage)) return;
     const keys = await pitrStore.keysBetween(transaction, row.logId, base.snapshotTime, row.coveredThrough);
-    if (keys.length >= compactSegmentsMin) await requestCompaction(context, transaction, row);
+    // What is older than its days goes only when a base of our own covers its end.
+    const own = coverage.bases.findLast(({ trigger }) => trigger === 'pitr');
+    const isOld = !own || own.snapshotTime < retainedFrom(row, now);
+    if (keys.length >= compactSegmentsMin || (isOld && keys.length > 0))
+      await requestCompaction(context, transaction, row);
   });
   await admitBackups(context.backups.platform);
+}
+
+/**
+ * A log is worth something only behind a base: one that failed, was deleted, or lies before a gap whose deletions nobody
+ * saw is replaced by a new one.
+ */
+export async function ensureBases(context: PitrContext, signal: AbortSignal): Promise<void> {
+  const { database } = context.backups.platform;
+  let isAsked = false;
+  for (const key of await database.system((transaction) => pitrStore.all(transaction, { onlyEnabled: true }))) {
+    if (signal.aborted) return;
+    isAsked = (await ensureBaseOf(context, key)) || isAsked;
+  }
+  if (isAsked) await admitBackups(context.backups.platform);
+}
+
+async function ensureBaseOf(context: PitrContext, { organizationId, projectId }: LogKey): Promise<boolean> {
+  const { database, clock } = context.backups.platform;
+  return database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.find(transaction, organizationId, projectId);
+    if (!row?.enabled || findBase(row.coveredThrough, await coverageOfLog(transaction, row))) return false;
+    if (!(await context.backups.organizations.active(transaction, organizationId))) return false;
+    const last = await baseStore.newestForLog(transaction, organizationId, projectId);
+    const isOpen = last?.status === 'pending' || last?.status === 'running';
+    const isFresh = last && clock.now().getTime() - (last.completedAt ?? last.createdAt).getTime() < baseAgainMs;
+    // One that was made a moment ago may lie in front of what is captured: then capture only has to come that far.
+    if (isOpen || (isFresh && last.status !== 'completed') || (last && (last.snapshotTime ?? '') > row.coveredThrough))
+      return false;
+    const project = await projectStore.findKept(transaction, organizationId, projectId);
+    if (!project) return false;
+    await requestBase(context, transaction, project, row);
+    return true;
+  });
 }
 
 /** Base and log become a full backup, so that recovery costs what the asked range costs. */
@@ -74,8 +121,9 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   });
   if (!found) return;
   const { row, coverage } = found;
-  const cut = instantFromDate(new Date(clock.now().getTime() - row.retentionDays * dayMs));
-  const kept = coverage.bases.findLast(({ snapshotTime }) => snapshotTime <= cut);
+  const cut = retainedFrom(row, clock.now());
+  // One of our own: others go when their schedules want it, and would take the time behind them along.
+  const kept = coverage.bases.findLast(({ exactFrom, trigger }) => exactFrom <= cut && trigger === 'pitr');
   if (!kept) return;
   // Nothing goes before what stands in its place was opened.
   const chain = await context.chains.openChainOf(organizationId, kept.id, signal);
@@ -89,6 +137,10 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
         await removeRow(context.backups, transaction, row, replacedBy);
     });
   }
+}
+
+function retainedFrom({ retentionDays }: LogRow, now: Date): string {
+  return instantFromDate(new Date(now.getTime() - retentionDays * dayMs));
 }
 
 /** Increments that build on a base keep it: then it stays until they go. */
@@ -127,9 +179,11 @@ async function removeSegments(context: PitrContext, row: LogRow, through: string
       );
       more = segments.length === segmentsAtOnce;
     }
-    await database.tenant(row.organizationId, (transaction) =>
-      pitrStore.update(transaction, row.organizationId, row.projectId, { startedFrom: through }),
-    );
+    await database.tenant(row.organizationId, async (transaction) => {
+      const current = await pitrStore.lock(transaction, row.organizationId, row.projectId);
+      if (current?.logId === row.logId && current.startedFrom < through)
+        await pitrStore.update(transaction, row.organizationId, row.projectId, { startedFrom: through });
+    });
   } finally {
     await opened.close();
   }

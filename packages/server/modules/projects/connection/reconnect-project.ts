@@ -32,6 +32,7 @@ export async function reconnectProject(
   const updated = await database.tenant(organization.id, async (transaction) => {
     const locked = await projectStore.lock(transaction, organization.id, projectId);
     const changed = await projectStore.update(transaction, locked, { ...renewed, ...check, updatedAt: clock.now() });
+    if (check.connectionStatus === 'connected') await context.dependents.reconnected(transaction, locked);
     await context.audit.noteCaller(transaction, caller, {
       action: 'project.reconnected',
       resource: { type: 'project', id: projectId },
@@ -61,6 +62,7 @@ export async function renewConsent(context: ProjectsContext, userId: string, ema
         updatedAt: clock.now(),
       };
       await projectStore.update(transaction, locked, change);
+      if (check.connectionStatus === 'connected') await context.dependents.reconnected(transaction, locked);
     });
   }
 }

@@ -1,0 +1,70 @@
+import { crc32 } from 'node:zlib';
+import { type Instant, instantFromParts } from '../../ports/instant.ts';
+import { comparePaths } from '../../ports/path-order.ts';
+import { type RecordBatch, recordKind } from '../../ports/record.ts';
+import { type ReadRecord, readRecords } from '../segments/read-records.ts';
+import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
+import type { LogStretch } from './log-coverage.ts';
+
+/** What the control plane keeps of a log segment. Plain JSON. */
+export interface LogSegment extends LogStretch {
+  readonly key: string;
+  readonly sequence: number;
+  readonly changes: number;
+  readonly deletes: number;
+  /** Changes per collection id. */
+  readonly collections: Readonly<Record<string, number>>;
+  /** Which documents it may tell of, each once: how the history of one is found without a walk of the log. */
+  readonly pathHashes: readonly number[];
+  readonly storedBytes: number;
+  /** The last exact instant before the first of its deletions; null when it has none. */
+  readonly beforeDeletes: Instant | null;
+}
+
+export type SegmentContents = Pick<LogSegment, 'changes' | 'deletes' | 'collections' | 'pathHashes' | 'beforeDeletes'>;
+
+/** Records come in the order of commits; a segment has them by path, and by time where a path repeats. */
+export function sortedByPath(batch: RecordBatch | null, database: string): Uint8Array {
+  const records: ReadRecord[] = batch === null ? [] : [...readRecords(batch, database)];
+  records.sort(
+    (left, right) =>
+      comparePaths(left.path, right.path) ||
+      left.updateSeconds - right.updateSeconds ||
+      left.updateNanos - right.updateNanos,
+  );
+  const builder = new RecordBatchBuilder();
+  for (const { kind, path, body } of records) builder.add(kind, path, body);
+  return builder.isEmpty ? new Uint8Array(0) : builder.take().bytes;
+}
+
+/** What a segment tells of, by its records. */
+export function contentsOf(data: Uint8Array, database: string, stretch: LogStretch): SegmentContents {
+  const collections: Record<string, number> = {};
+  const hashes = new Set<number>();
+  let changes = 0;
+  let deletes = 0;
+  let firstDelete: Instant | undefined;
+  for (const { kind, path, updateSeconds, updateNanos } of readRecords({ bytes: data }, database)) {
+    const id = path.split('/').at(-2)!;
+    collections[id] = (collections[id] ?? 0) + 1;
+    hashes.add(pathHash(path));
+    changes += 1;
+    if (kind !== recordKind.delete) continue;
+    deletes += 1;
+    const at = instantFromParts(updateSeconds, updateNanos);
+    if (firstDelete === undefined || at < firstDelete) firstDelete = at;
+  }
+  const beforeDeletes = firstDelete === undefined ? null : lastExactBefore(firstDelete, stretch);
+  return { changes, deletes, collections, pathHashes: [...hashes], beforeDeletes };
+}
+
+/** Inside a gap nothing is exact: then it is where the gap begins. */
+function lastExactBefore(instant: Instant, { coveredFrom, marks, gap }: LogStretch): Instant {
+  if (gap !== null && gap.from < instant) return gap.from;
+  return marks.findLast((mark) => mark < instant) ?? coveredFrom;
+}
+
+/** 32 bits, signed: two documents share one so rarely that a needless read does no harm. */
+export function pathHash(path: string): number {
+  return crc32(path) | 0;
+}

@@ -1,0 +1,58 @@
+import { type BackupReader, writeIncrement } from '@holdfast/engine';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import type { LoadedBackup } from '../load-backup.ts';
+import { scopeOf } from '../scope.ts';
+import { findParent } from './find-parent.ts';
+import { carryOut, type SingleStepWork, writeOnce } from './single-step-backup.ts';
+
+/**
+ * An increment of what was captured since its parent, while capture is unbroken: the source is not read. False when it has
+ * to be scanned for.
+ */
+export async function incrementOfLog(
+  context: BackupsContext,
+  step: Pick<SingleStepWork, 'loaded' | 'signal' | 'show'> & { isRepeated: boolean },
+): Promise<boolean> {
+  const { loaded, signal } = step;
+  const { row } = loaded;
+  const database = row.type === 'incremental' ? await context.capturedDatabase(row) : undefined;
+  if (database === undefined) return false;
+  const { chain } = await findParent(context, loaded, { database }, scopeOf(row), signal);
+  if (!chain) return false;
+  try {
+    const captured = await context.capturedSince(row, chain, signal);
+    if (!captured) return false;
+    try {
+      await holdParent(context, loaded, chain.at(-1)!);
+      await carryOut(context, step, async (work) => {
+        await work.expect(captured.documentCount);
+        const { store, keys } = work;
+        const changes = captured.view.layers.slice(chain.length);
+        const options = {
+          store,
+          keys,
+          signal,
+          codec: context.engine.codec,
+          backupId: row.id,
+          onProgress: work.show,
+        };
+        const increment = { chain, changes, snapshotTime: captured.instant };
+        return { written: await writeOnce(context, work, () => writeIncrement(increment, options)) };
+      });
+      return true;
+    } finally {
+      await captured.close();
+    }
+  } finally {
+    await chain[0]?.store.close();
+  }
+}
+
+/** From here on the parent cannot go. */
+async function holdParent(context: BackupsContext, { row }: LoadedBackup, parent: BackupReader): Promise<void> {
+  await context.platform.database.tenant(row.organizationId, async (transaction) => {
+    await backupStore.holdParent(transaction, row, parent.backupId);
+    await backupStore.update(transaction, row.organizationId, row.id, { parentId: parent.backupId });
+  });
+}

@@ -1,0 +1,80 @@
+import { and, desc, eq } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { BackupRow } from '../backup-store.ts';
+import { backups } from '../tables.ts';
+
+/** A backup from which captured changes lead on. */
+export interface WholeBackup {
+  id: string;
+  snapshotTime: string;
+  documentCount: number;
+  trigger: BackupRow['trigger'];
+  snapshots: BackupRow['snapshots'];
+}
+
+/** SQL on backups that a log of changes begins with, or that were made of one. */
+export const baseStore = {
+  /** Completed backups of the whole database itself by what they show, oldest first. */
+  async wholeBetween(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    from: string,
+    through: string,
+  ): Promise<WholeBackup[]> {
+    const { rows } = await client.query(
+      `select id, snapshot_time as "snapshotTime", document_count::float8 as "documentCount", trigger, snapshots from backups
+        where organization_id = $1 and project_id = $2 and status = 'completed' and deleted_at is null
+          and collections = '["*"]' and exclude_collections = '[]' and document_paths is null
+          and include_subcollections and imported is null
+          and snapshot_time >= $3 and snapshot_time <= $4
+        order by snapshot_time`,
+      [organizationId, projectId, from, through],
+    );
+    return rows;
+  },
+
+  /** The newest backup that point-in-time recovery asked for, whatever became of it. */
+  async newestForLog({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow | undefined> {
+    const isAsked = and(
+      eq(backups.organizationId, organizationId),
+      eq(backups.projectId, projectId),
+      eq(backups.trigger, 'pitr'),
+    );
+    const [row] = await orm.select().from(backups).where(isAsked).orderBy(desc(backups.id)).limit(1);
+    return row;
+  },
+
+  /** Whether a backup that may have been made of captured changes shows a later state than `instant`, or is being made. */
+  async mayBeOfLogAfter(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    instant: string,
+  ): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `select 1 from backups where organization_id = $1 and project_id = $2 and deleted_at is null
+          and type in ('synthetic', 'incremental') and imported is null
+          and (status in ('pending', 'running') or (status = 'completed' and reads_used = 0 and snapshot_time > $3))
+        limit 1`,
+      [organizationId, projectId, instant],
+    );
+    return rowCount !== 0;
+  },
+
+  /** Backups that were made of captured changes and show a state in between are told to be doubtful. */
+  async warnOfLogBetween(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    { from, through, warning }: { from: string; through: string; warning: string },
+  ): Promise<void> {
+    await client.query(
+      `update backups set warnings = warnings || to_jsonb($5::text), version = version + 1
+        where organization_id = $1 and project_id = $2 and deleted_at is null and status = 'completed'
+          and type in ('synthetic', 'incremental') and imported is null and reads_used = 0
+          and snapshot_time > $3 and snapshot_time <= $4`,
+      [organizationId, projectId, from, through, warning],
+    );
+  },
+};

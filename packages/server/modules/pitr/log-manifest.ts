@@ -1,0 +1,38 @@
+import { wholeDatabase, writeLogManifest } from '@holdfast/engine';
+import type { PitrContext } from './context.ts';
+import { type OpenedLog, openLog } from './log-access.ts';
+import { type LogRow, pitrStore } from './pitr-store.ts';
+
+const logsAtOnce = 50;
+
+/** The bucket alone must be enough to open the log: its manifest carries the key as it is wrapped now. */
+export async function writeManifestOnce(context: PitrContext, row: LogRow, log: OpenedLog): Promise<void> {
+  if (row.manifestWritten) return;
+  await writeLogManifest({
+    store: log.store,
+    logId: row.logId,
+    database: row.database,
+    scope: wholeDatabase,
+    createdAt: row.startedFrom,
+    from: row.startedFrom,
+    dataKey: log.seal.dataKey,
+    envelope: row.envelope,
+  });
+  await context.backups.platform.database.tenant(row.organizationId, (transaction) =>
+    pitrStore.update(transaction, row.organizationId, row.projectId, { manifestWritten: true }),
+  );
+}
+
+/** After a rotation of keys, of logs that nobody captures any more: those that are captured see to it themselves. */
+export async function renewManifests(context: PitrContext, signal: AbortSignal): Promise<void> {
+  const { database, log } = context.backups.platform;
+  for (const row of await database.system((transaction) => pitrStore.withOldManifest(transaction, logsAtOnce))) {
+    if (signal.aborted) return;
+    try {
+      const opened = await openLog(context, row);
+      await writeManifestOnce(context, row, opened).finally(() => opened.close());
+    } catch (error) {
+      log.warn({ err: error, projectId: row.projectId }, 'the manifest of a log could not be renewed; tried again');
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { LogGap, LogSegment } from '@holdfast/engine';
+
+interface Joined {
+  readonly segments: readonly LogSegment[];
+  readonly coveredThrough: string;
+}
+
+/**
+ * The run of segments that the catalogue once knew, from all that lie in a bucket: each begins where another ended. What a
+ * worker wrote that had lost its lease overlaps it and is left out; where a segment is missing, the next one tells of a gap.
+ */
+export function joinedSegments(all: readonly LogSegment[], from: string): Joined {
+  const captured = all.filter(({ coveredFrom, coveredThrough }) => coveredFrom < coveredThrough);
+  const repairs = all.filter(({ coveredFrom, coveredThrough }) => coveredFrom === coveredThrough);
+  const byStart = Map.groupBy(captured, ({ coveredFrom }) => coveredFrom);
+  const starts = [...byStart.keys()].sort();
+  const kept: LogSegment[] = [];
+  let end = from;
+  for (;;) {
+    const start = starts.find((one) => one >= end);
+    if (start === undefined) break;
+    const segment = bestOf(byStart.get(start)!, byStart);
+    kept.push(start > end ? { ...segment, gap: gapBefore(segment, end) } : segment);
+    end = segment.coveredThrough;
+  }
+  const within = repairs.filter(({ coveredThrough }) => coveredThrough <= end);
+  const segments = [...kept, ...within].sort((left, right) => (left.coveredThrough < right.coveredThrough ? -1 : 1));
+  return { segments, coveredThrough: end };
+}
+
+/** The one that others go on from; else the longest. */
+function bestOf(candidates: readonly LogSegment[], byStart: ReadonlyMap<string, unknown>): LogSegment {
+  const longest = candidates.toSorted((left, right) => (left.coveredThrough < right.coveredThrough ? 1 : -1));
+  return longest.find(({ coveredThrough }) => byStart.has(coveredThrough)) ?? longest[0]!;
+}
+
+function gapBefore({ coveredFrom, gap }: LogSegment, end: string): LogGap {
+  const through = gap !== null && gap.through > coveredFrom ? gap.through : coveredFrom;
+  const reason = 'A part of the log is missing.';
+  return { from: end, through, reason: gap === null ? reason : `${reason} ${gap.reason}`, deletionsUnknown: true };
+}

@@ -1,0 +1,106 @@
+import { type BlobStore, EngineError, logManifestKey, logPrefix, type PutOptions } from '@holdfast/engine';
+import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
+import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
+import type { PitrContext } from '../context.ts';
+import { removeLogJob } from '../jobs.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+
+/** Nobody captures while the last objects are copied; the lease is free again after this long in any case. */
+const pauseMs = 5 * minuteMs;
+
+/**
+ * Logs follow their bases. Each is copied while it is being written, then capture pauses for the rest of it, and its record
+ * is switched; the originals go last, as a job.
+ */
+export async function migrateLogs(context: PitrContext, run: TaskRun): Promise<TaskResult> {
+  const { destination, task, signal } = run;
+  const { organizationId } = destination;
+  const { platform, stores } = context.backups;
+  const { rows, target } = await platform.database.tenant(organizationId, async (transaction) => ({
+    rows: await pitrStore.inDestination(transaction, organizationId, destination.id),
+    target: await storageStore.get(transaction, organizationId, task.toStorageDestinationId ?? ''),
+  }));
+  if (rows.length === 0) return {};
+  const from = await stores.open(destination);
+  try {
+    const to = await stores.open(target);
+    try {
+      let bytes = 0;
+      for (const row of rows) bytes += await moveLog(context, row, { from, to, destination, target, signal });
+      return { bytes };
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+interface Move {
+  from: BlobStore;
+  to: BlobStore;
+  destination: DestinationRow;
+  target: DestinationRow;
+  signal: AbortSignal;
+}
+
+async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<number> {
+  const { database, clock, queue } = context.backups.platform;
+  const { organizationId, projectId, logId } = row;
+  const lock = lockOf(move.target, clock.now());
+  const copied = new Set<string>();
+  let bytes = await copyNew(logId, move, lock, copied);
+  const paused = await database.tenant(organizationId, async (transaction) => {
+    const current = await pitrStore.lock(transaction, organizationId, projectId);
+    if (current?.logId !== logId) return undefined;
+    const retryAt = later(clock.now(), pauseMs);
+    return pitrStore.update(transaction, organizationId, projectId, {
+      epoch: current.epoch + 1,
+      holder: null,
+      retryAt: current.enabled ? retryAt : current.retryAt,
+    });
+  });
+  if (!paused) return bytes;
+  bytes += await copyNew(logId, move, lock, copied);
+  await database.tenant(organizationId, async (transaction) => {
+    const current = await pitrStore.lock(transaction, organizationId, projectId);
+    if (current?.logId !== logId) return;
+    // Somebody repaired or began to capture meanwhile: what they wrote lies in the old place alone.
+    if (current.epoch !== paused.epoch || current.nextSequence !== paused.nextSequence)
+      throw new Error(`the log of ${projectId} changed while it was moved`);
+    const change = { storageDestinationId: move.target.id, retryAt: null };
+    await pitrStore.update(transaction, organizationId, projectId, change);
+    const originals = { organizationId, storageDestinationId: move.destination.id, logId };
+    await queue.enqueue(transaction, removeLogJob, originals, { key: `${logId}/${move.destination.id}` });
+  });
+  return bytes;
+}
+
+/** Objects are never changed, except for the manifest, which goes last. */
+async function copyNew(
+  logId: string,
+  { from, to, signal }: Move,
+  lock: PutOptions,
+  copied: Set<string>,
+): Promise<number> {
+  const manifest = logManifestKey(logId);
+  let bytes = 0;
+  const copy = async (key: string) => {
+    const content = await from.get(key, { signal });
+    await to.put(key, content, { ...lock, signal });
+    if (Buffer.compare(await to.get(key, { signal }), content) !== 0)
+      throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
+    bytes += content.length;
+  };
+  for await (const { key } of from.list(logPrefix(logId), { signal })) {
+    if (copied.has(key) || key === manifest) continue;
+    await copy(key);
+    copied.add(key);
+  }
+  if ((await from.head(manifest, { signal })) !== undefined) await copy(manifest);
+  return bytes;
+}
+
+function lockOf({ objectLock }: DestinationRow, now: Date): PutOptions {
+  return objectLock ? { lock: { mode: objectLock.mode, retainUntil: later(now, objectLock.days * dayMs) } } : {};
+}

@@ -1,0 +1,91 @@
+import { type BlobStore, isEngineError, logIdOfKey, logManifestKey, logsPrefix } from '@holdfast/engine';
+import { dayMs } from '../../../platform/durations.ts';
+import type { DestinationRow, OrphanObject, TaskResult, TaskRun } from '../../storage/index.ts';
+import type { PitrContext } from '../context.ts';
+import { pitrStore } from '../pitr-store.ts';
+
+/** Whoever wrote it has said so in the catalogue long before, or never will. */
+const youngMs = dayMs;
+const keysPerCall = 500;
+
+interface FindOptions {
+  readonly after?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onKept?: (logId: string, reason: string) => void;
+}
+
+/**
+ * Objects below `logs/` that no log owns: written by a worker that died or had lost its lease before the catalogue knew
+ * of them, or left over from a log that was removed. In doubt an object is owned.
+ */
+export async function* orphansOfLogs(
+  context: PitrContext,
+  destination: DestinationRow,
+  store: BlobStore,
+  { after, signal, onKept }: FindOptions,
+): AsyncGenerator<OrphanObject> {
+  const nowMs = context.backups.platform.clock.now().getTime();
+  let current: { logId: string; owns: (key: string) => boolean } | undefined;
+  for await (const info of store.list(logsPrefix, { signal, ...(after === undefined ? {} : { startAfter: after }) })) {
+    const logId = logIdOfKey(info.key);
+    if (logId === undefined || nowMs - info.modifiedAt.getTime() < youngMs) continue;
+    if (current?.logId !== logId) current = { logId, owns: await ownerOf(context, destination, store, logId, onKept) };
+    if (!current.owns(info.key)) yield { key: info.key, bytes: info.size, lastModified: info.modifiedAt };
+  }
+}
+
+async function ownerOf(
+  context: PitrContext,
+  destination: DestinationRow,
+  store: BlobStore,
+  logId: string,
+  onKept: FindOptions['onKept'],
+): Promise<(key: string) => boolean> {
+  const { database } = context.backups.platform;
+  const row = await database.system((transaction) => pitrStore.findByLog(transaction, logId));
+  if (!row) {
+    const isWhole = (await store.head(logManifestKey(logId))) !== undefined;
+    if (isWhole) onKept?.(logId, 'no record knows this log; a rescan registers it');
+    return () => isWhole;
+  }
+  if (row.organizationId !== destination.organizationId) return () => true;
+  const keys = await database.tenant(row.organizationId, (transaction) => pitrStore.segmentKeys(transaction, logId));
+  return (key) => key === logManifestKey(logId) || keys.has(key);
+}
+
+export async function sweepLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
+  const result = { found: 0, removed: 0, skipped: 0, bytes: 0, failures: [] as { key: string; reason: string }[] };
+  const store = await context.backups.stores.open(destination);
+  const onKept = (logId: string, reason: string) => {
+    result.skipped += 1;
+    result.failures.push({ key: logManifestKey(logId), reason });
+  };
+  const remove = async (batch: OrphanObject[]) => {
+    if (batch.length === 0) return;
+    try {
+      await store.delete(
+        batch.map(({ key }) => key),
+        { signal },
+      );
+      result.removed += batch.length;
+      result.bytes += batch.reduce((sum, { bytes }) => sum + bytes, 0);
+    } catch (error) {
+      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+      result.failures.push({ key: batch[0]!.key, reason: error.message.slice(0, 2000) });
+    }
+  };
+  try {
+    let batch: OrphanObject[] = [];
+    for await (const orphan of orphansOfLogs(context, destination, store, { signal, onKept })) {
+      result.found += 1;
+      batch.push(orphan);
+      if (batch.length < keysPerCall) continue;
+      await remove(batch);
+      batch = [];
+    }
+    await remove(batch);
+  } finally {
+    await store.close();
+  }
+  return result;
+}

@@ -1,0 +1,122 @@
+import {
+  type BlobStore,
+  isEngineError,
+  type KeyRing,
+  type LogSegment,
+  logIdOfKey,
+  logManifestKey,
+  logsPrefix,
+  type OpenedLogManifest,
+  openLogManifest,
+} from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import type { TaskResult, TaskRun } from '../../storage/index.ts';
+import type { PitrContext } from '../context.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { joinedSegments } from './joined-segments.ts';
+
+/** A log that lies here and that nobody knows is catalogued again, switched off, for the project of its database. */
+export async function rescanLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
+  const { organizationId } = destination;
+  const { platform, stores, keys } = context.backups;
+  const store = await stores.open(destination);
+  const result = { found: 0, registered: 0, failures: [] as { key: string; reason: string }[] };
+  try {
+    const { ring } = await platform.database.tenant(organizationId, (transaction) =>
+      keys.ring(transaction, organizationId),
+    );
+    for (const logId of await logsIn(store, signal)) {
+      const known = await platform.database.system((transaction) => pitrStore.findByLog(transaction, logId));
+      if (known) continue;
+      result.found += 1;
+      const fault = await register(context, {
+        organizationId,
+        destinationId: destination.id,
+        logId,
+        store,
+        ring,
+        signal,
+      });
+      if (fault === undefined) result.registered += 1;
+      else result.failures.push({ key: logManifestKey(logId), reason: fault.slice(0, 2000) });
+    }
+  } finally {
+    await store.close();
+  }
+  return result;
+}
+
+async function logsIn(store: BlobStore, signal: AbortSignal): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const { key } of store.list(logsPrefix, { signal })) {
+    const logId = logIdOfKey(key);
+    if (logId !== undefined && key === logManifestKey(logId)) ids.add(logId);
+  }
+  return ids;
+}
+
+interface Found {
+  organizationId: string;
+  destinationId: string;
+  logId: string;
+  store: BlobStore;
+  ring: KeyRing;
+  signal: AbortSignal;
+}
+
+/** Why it could not be, if so. */
+async function register(context: PitrContext, found: Found): Promise<string | undefined> {
+  const { organizationId, logId, store, ring, signal } = found;
+  try {
+    const manifest = await openLogManifest(store, logId, ring, { signal });
+    const described: LogSegment[] = [];
+    for await (const segment of manifest.reader.describe({ signal })) described.push(segment);
+    const { segments, coveredThrough } = joinedSegments(described, manifest.body.from);
+    return await context.backups.platform.database.tenant(organizationId, async (transaction) => {
+      const row = await insertLog(context, transaction, found, manifest, coveredThrough);
+      if (!row) return 'its project has another log already';
+      const now = context.backups.platform.clock.now();
+      for (const [index, segment] of segments.entries())
+        await pitrStore.insertSegment(transaction, { ...row, nextSequence: index }, segment, now);
+      await pitrStore.update(transaction, organizationId, row.projectId, { nextSequence: segments.length });
+      await context.backups.audit.noteSystem(transaction, organizationId, {
+        action: 'pitr.log_registered',
+        resource: { type: 'project', id: row.projectId },
+        details: { logId, segments: segments.length, storageDestinationId: found.destinationId },
+      });
+      return undefined;
+    });
+  } catch (error) {
+    if (!isEngineError(error) || error.retryable || signal.aborted) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+}
+
+async function insertLog(
+  context: PitrContext,
+  transaction: Transaction,
+  { organizationId, destinationId, logId }: Found,
+  { body, envelope }: OpenedLogManifest,
+  coveredThrough: string,
+): Promise<LogRow | undefined> {
+  const { projects, keys, platform } = context.backups;
+  const project = await projects.adopt(transaction, organizationId, body.database);
+  if (await pitrStore.lock(transaction, organizationId, project.id)) return undefined;
+  const now = platform.clock.now();
+  return pitrStore.save(transaction, {
+    projectId: project.id,
+    organizationId,
+    enabled: false,
+    storageDestinationId: destinationId,
+    retentionDays: 35,
+    logId,
+    database: body.database,
+    envelope,
+    keyId: (await keys.keyOf(transaction, organizationId, logId, envelope)) ?? '',
+    manifestWritten: true,
+    startedFrom: body.from,
+    coveredThrough,
+    createdAt: now,
+    updatedAt: now,
+  });
+}
