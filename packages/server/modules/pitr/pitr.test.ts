@@ -5,8 +5,8 @@ import { untilEnded } from '../../testing/protected-project.ts';
 
 let bench: BackupBench;
 beforeAll(async () => {
-  bench = await startBackupBench({ PITR_SEGMENT_SECONDS: '0.2', ACCESS_TOKEN_TTL: '86400' });
-  bench.sandbox.control.setListenMode('as-production');
+  const environment = { PITR_SEGMENT_SECONDS: '0.2', ACCESS_TOKEN_TTL: '86400' };
+  bench = await startBackupBench(environment, { listenMode: 'as-production', listenHeartbeatMs: 100 });
 });
 afterAll(() => bench.close());
 
