@@ -33,6 +33,7 @@ import { version } from './version.ts';
 export { loadConfig } from './config.ts';
 
 const closingConnectionsMs = 5 * secondMs;
+const usualHeadersMsMax = 20 * secondMs;
 
 export interface AppOverrides {
   clock?: Clock;
@@ -45,6 +46,8 @@ export interface AppOverrides {
   refuseNestedTransactions?: boolean;
   /** For tests: streams that are given up sooner. */
   streamLimits?: Partial<StreamLimits>;
+  /** For tests: slow senders that are cut off sooner. */
+  headersMsMax?: number;
   /** For tests: further certificates to trust, and another way to resolve names. */
   outbound?: Omit<OutboundOptions, 'allowedSubnets'>;
 }
@@ -150,6 +153,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     authRateLimitPerMinute: config.AUTH_RATE_LIMIT_PER_MINUTE,
     refusedRateLimitPerMinute: config.REFUSED_RATE_LIMIT_PER_MINUTE,
     streamLimits: { ...usualStreamLimits, ...overrides.streamLimits },
+    headersMsMax: overrides.headersMsMax ?? usualHeadersMsMax,
     calls: cpuTurns,
     publicOrigin: () => new URL(platform.baseUrl()).origin,
     checkAnswers: overrides.checkAnswers ?? false,

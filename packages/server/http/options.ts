@@ -51,6 +51,8 @@ export interface HttpOptions {
   authRateLimitPerMinute: number;
   refusedRateLimitPerMinute: number;
   streamLimits: StreamLimits;
+  /** Whoever takes longer to send the head of a request is cut off, so that slow senders hold no connections. */
+  headersMsMax: number;
   /** Told when a call comes and when its answer begins. */
   calls: { callBegan(): void; callEnded(): void };
   /** The origin people use, known once the socket listens. */

@@ -33,7 +33,11 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     trustProxy: typeof options.trustProxy === 'number' ? trustHops(options.trustProxy) : options.trustProxy,
     genReqId: (request) => requestId(request.headers['x-request-id'], options.ids),
     routerOptions: { maxParamLength: 8192, ignoreTrailingSlash: true },
-    http: { maxHeaderSize: headerBytesMax },
+    http: {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: options.headersMsMax,
+      connectionsCheckingInterval: options.headersMsMax / 4,
+    },
     requestTimeout: 2 * minuteMs,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {

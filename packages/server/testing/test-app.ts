@@ -40,7 +40,8 @@ export interface TestResponse {
   text: string;
 }
 
-export interface TestAppOverrides extends Pick<AppOverrides, 'outbound' | 'dashboardFolder' | 'streamLimits'> {
+export interface TestAppOverrides
+  extends Pick<AppOverrides, 'outbound' | 'dashboardFolder' | 'streamLimits' | 'headersMsMax'> {
   /** Where a migrated database lies that is to be copied; for programs that are no test. */
   templateUrl?: string;
 }

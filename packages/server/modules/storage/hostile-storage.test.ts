@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type HostileStorage, startHostileStorage } from '../../../engine/testing/hostile-storage.ts';
 import { foundOrganization, signUp } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -65,3 +65,24 @@ test('a listing that never advances ends a rescan with a clear error', async () 
     error: { code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining('does not advance') },
   });
 }, 60_000);
+
+test('a listing without an end ends the search for orphans when its time is up', async () => {
+  storage.mischief = 'never ending';
+  const { timeout } = AbortSignal;
+  const orphansMs = 15_000;
+  const waits: number[] = [];
+  const sooner = vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    waits.push(milliseconds);
+    return timeout.call(AbortSignal, milliseconds === orphansMs ? 500 : milliseconds);
+  });
+  try {
+    const answer = await app.request('GET', `${path}/orphans`, as);
+    expect(waits).toContain(orphansMs);
+    expect(answer.body.error, answer.text).toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      message: expect.stringContaining('in time'),
+    });
+  } finally {
+    sooner.mockRestore();
+  }
+}, 30_000);
