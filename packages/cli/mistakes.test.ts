@@ -39,6 +39,7 @@ test('every command that deletes can be told --yes, and so asks otherwise', asyn
       'holdfast project remove',
       'holdfast storage remove',
       'holdfast storage sweep',
+      'holdfast storage purge',
       'holdfast schedule delete',
       'holdfast restore start',
       'holdfast pitr restore',
@@ -61,6 +62,7 @@ test('without a terminal and without --yes nothing is deleted, and the exit code
     ['project', 'remove', 'Shop', '--delete-backups'],
     ['storage', 'remove', 'Folder'],
     ['storage', 'sweep', 'Folder'],
+    ['storage', 'purge', 'Folder'],
     ['pitr', 'disable', 'Shop', '--delete-log'],
     ['pitr', 'restore', 'Shop', '--at', '1 hours ago', '--delete-extra'],
   ]) {
@@ -74,7 +76,7 @@ test('without a terminal and without --yes nothing is deleted, and the exit code
   });
   const actions = log.body.data.map(({ action }: { action: string }) => action);
   expect(actions).toContain('backup.created');
-  expect(actions.filter((action: string) => /deleted|removed|sweep|restore|pitr/.test(action))).toEqual([]);
+  expect(actions.filter((action: string) => /deleted|removed|sweep|purged|restore|pitr/.test(action))).toEqual([]);
   expect((await holdfast('backup', 'show', backupId)).code).toBe(0);
 });
 

@@ -181,6 +181,9 @@ describe('projects and storage', () => {
     const swept = await holdfast('storage', 'sweep', 'Second', '--wait', '--yes', '--json');
     expect(swept).toMatchObject({ code: 0, json: { kind: 'sweep', status: 'completed' } });
     expect((await holdfast('storage', 'sweep', 'Second', '--dry-run', '--json')).json.orphans).toEqual([]);
+    const purged = await holdfast('storage', 'purge', 'Second', '--yes');
+    expect(purged).toMatchObject({ code: 0, out: expect.stringMatching(/completed, .*found 0, .*removed 0/) });
+    expect((await holdfast('storage', 'purge', 'Second', '--dry-run', '--json')).json.result.removable).toBe(0);
     expect((await holdfast('storage', 'rescan', 'Second', '--wait')).out).toMatch(/completed, .*found 1/);
     expect((await holdfast('storage', 'list', '--json')).json.storageDestinations).toHaveLength(2);
     await holdfast('backup', 'delete', both, '--yes');

@@ -46,6 +46,7 @@ export const requestExamples: Examples = {
   },
   updateStorageDestination: { credentials: accessKey },
   listBuckets: { type: 's3', region: 'eu-central-1', credentials: accessKey },
+  purgeStorageDestination: { dryRun: true },
   migrateStorageDestination: { toStorageDestinationId: storageDestinationId },
   createBackup: { projectId, type: 'full', collections: ['*'], excludeCollections: ['sessions'] },
   importBackup: {

@@ -8,6 +8,7 @@ import {
   listBucketsRequest,
   migrateStorageRequest,
   orphan,
+  purgeStorageRequest,
   storageDestination,
   storageTask,
   storageTest,
@@ -162,6 +163,23 @@ export const sweepStorageDestination = operation({
   errors: [notFound],
 });
 
+export const purgeStorageDestination = operation({
+  id: 'purgeStorageDestination',
+  method: 'POST',
+  path: api('/storage-destinations/{storageDestinationId}/purge'),
+  tag,
+  summary: 'Remove hidden versions for good',
+  description:
+    'In a bucket that keeps versions, what was removed is only hidden. This removes the versions of our objects that have no current one and that no backup needs, and nothing brings them back. What is under object lock or hold stays and is counted; foreign objects are never touched. `dryRun` counts without removing.',
+  access: configures,
+  params,
+  body: purgeStorageRequest,
+  bodyOptional: true,
+  success: accepted(storageTask),
+  location: true,
+  errors: [notFound],
+});
+
 export const migrateStorageDestination = operation({
   id: 'migrateStorageDestination',
   method: 'POST',
@@ -183,7 +201,7 @@ export const listStorageTasks = operation({
   path: api('/storage-destinations/{storageDestinationId}/tasks'),
   tag,
   summary: 'List the tasks of a storage destination',
-  description: 'Rescans, sweeps and migrations, newest first.',
+  description: 'Rescans, sweeps, purges and migrations, newest first.',
   access: reads,
   params,
   query: pageQuery,
@@ -197,7 +215,7 @@ export const getStorageTask = operation({
   path: api('/storage-destinations/{storageDestinationId}/tasks/{taskId}'),
   tag,
   summary: 'Show a task of a storage destination',
-  description: 'How far a rescan, a sweep or a migration has come, and what it found.',
+  description: 'How far a rescan, a sweep, a purge or a migration has come, and what it found.',
   access: reads,
   params: params.extend({ taskId: pathId() }),
   success: ok(storageTask),

@@ -87,7 +87,7 @@ export const storageTask = z
   .object({
     id: identifier('tsk'),
     storageDestinationId: identifier('dst'),
-    kind: z.enum(['rescan', 'sweep', 'migrate']),
+    kind: z.enum(['rescan', 'sweep', 'migrate', 'purge']),
     status: z.enum(jobStatuses),
     progress,
     result: z
@@ -96,11 +96,14 @@ export const storageTask = z
         registered: count().optional().describe('Backups that were unknown before.'),
         relinked: count().optional().describe('Backups whose copy here was known to lie elsewhere or nowhere.'),
         skipped: count().optional().describe('What was left alone: too young, unreadable, or not surely ours.'),
-        removed: count().optional().describe('Objects that were deleted.'),
+        removed: count().optional().describe('Objects that were deleted; versions, of a purge.'),
         versionsKept: z
           .boolean()
           .optional()
           .describe('The bucket keeps versions: what was removed is hidden and can be brought back, not gone.'),
+        locked: count().optional().describe('Versions that stay because of an object lock or a hold.'),
+        removable: count().optional().describe('What a purge would remove, counted by a dry run.'),
+        dryRun: z.boolean().optional().describe('Nothing was removed; it was only counted.'),
         copied: count().optional().describe('Backups that were copied and verified.'),
         bytes: bytes().optional(),
         failures: z
@@ -166,3 +169,7 @@ export const listBucketsRequest = z.discriminatedUnion('type', [
 ]);
 
 export const migrateStorageRequest = z.strictObject({ toStorageDestinationId: reference() });
+
+export const purgeStorageRequest = z.strictObject({
+  dryRun: z.boolean().optional().describe('Counts what would go, and removes nothing.'),
+});

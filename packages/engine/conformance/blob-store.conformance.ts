@@ -1,20 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BlobStore, type EngineErrorCode, isEngineError, type ListOptions } from '../ports/index.ts';
+import { isEngineError, type VersionedBlobStore } from '../ports/index.ts';
 import { probeStore } from '../stores/probe.ts';
-
-/** A store to examine, and the means to make the world around it fail. */
-export interface Candidate {
-  store: BlobStore;
-  /** Switches faults on (25 % errors, 30 % throttling, 15 % delays, lost answers, damage where it can be caused) and off. */
-  setFaults(on: boolean): void;
-  /** A place where objects can be locked; absent when this kind of store cannot. */
-  lockable?: BlobStore;
-  /** How many objects lie there in truth, versions included, to find duplicates; absent when it cannot be told. */
-  countObjects?: (prefix: string) => number;
-  close(): Promise<void>;
-}
+import { bytesOf, type Candidate, failure, inParallel, keysOf, textOf } from './candidate.ts';
+import { hiddenVersionPromises } from './hidden-versions.conformance.ts';
 
 export interface CandidateTraits {
   /** Larger than this is stored by other means (parts, chunks), so it is tried too. */
@@ -23,43 +12,11 @@ export interface CandidateTraits {
   manyObjects: number;
 }
 
-async function failure(promise: Promise<unknown>): Promise<EngineErrorCode | 'none'> {
-  try {
-    await promise;
-    return 'none';
-  } catch (error) {
-    if (isEngineError(error)) return error.code;
-    throw error;
-  }
-}
-
-async function keysOf(store: BlobStore, prefix: string, options: ListOptions = {}): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const { key } of store.list(prefix, options)) keys.push(key);
-  return keys;
-}
-
-async function inParallel<Item>(
-  items: readonly Item[],
-  width: number,
-  run: (item: Item) => Promise<unknown>,
-): Promise<void> {
-  const queue = items.values();
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      for (const item of queue) await run(item);
-    }),
-  );
-}
-
-const bytesOf = (size: number) => new Uint8Array(randomBytes(size));
-const textOf = (text: string) => new TextEncoder().encode(text);
-
 /** What the port promises, as tests. Every implementation runs them all. */
 export function blobStoreConformance(name: string, traits: CandidateTraits, open: () => Promise<Candidate>): void {
   describe(`${name} keeps the promises of a BlobStore`, () => {
     let candidate: Candidate;
-    let store: BlobStore;
+    let store: VersionedBlobStore;
     beforeAll(async () => {
       candidate = await open();
       store = candidate.store;
@@ -331,6 +288,8 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       expect(await failure(lockable.delete(['prolonged'], { purge: true }))).toBe('STORAGE_PERMISSION_DENIED');
       expect(await lockable.get('prolonged')).toEqual(textOf('x'));
     });
+
+    hiddenVersionPromises(() => candidate);
 
     describe('while everything around it fails', () => {
       test('every put that returned is there and right; every get is right or an error', async () => {

@@ -45,6 +45,50 @@ export interface BlobStore {
   close(): Promise<void>;
 }
 
+/** A store that can look behind what a bucket only hides, and remove it for good. */
+export interface VersionedBlobStore extends BlobStore {
+  /**
+   * Objects below the prefix that have no current version, with everything that is left of them, ascending by key. One
+   * that is there to be read is never among them. Where no versions are kept there is nothing to list.
+   */
+  listHidden(prefix: string, options?: ListOptions): AsyncIterable<HiddenObject>;
+
+  /**
+   * Removes these versions for good. Whatever is under lock or hold stays, hidden as before, and is counted; an object
+   * that has come back since it was listed is left alone. Repeating it does no harm.
+   */
+  purgeHidden(objects: readonly HiddenObject[], options?: PurgeOptions): Promise<PurgeOutcome>;
+}
+
+export interface HiddenObject {
+  readonly key: string;
+  /** Its former versions, by the ids that the store gave them. */
+  readonly versions: readonly HiddenVersion[];
+  /** What hides them, where the store keeps such marks. They go last: without them the newest version would be back. */
+  readonly markers: readonly string[];
+}
+
+export interface HiddenVersion {
+  readonly id: string;
+  readonly size: number;
+}
+
+export interface PurgeOptions extends CallOptions {
+  /** Says what would be removed and removes nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface PurgeOutcome {
+  /** Versions that are gone, or would be. */
+  readonly removed: number;
+  readonly bytes: number;
+  /** Versions that stay because of a lock or a hold. */
+  readonly locked: number;
+  readonly lockedKeys: readonly string[];
+  /** Objects that have a current version again. */
+  readonly returnedKeys: readonly string[];
+}
+
 export interface CallOptions {
   readonly signal?: AbortSignal;
 }

@@ -1,10 +1,16 @@
-import { type BlobInfo, type BlobStore, EngineError, type EngineErrorCode, type PutOptions } from '../ports/index.ts';
+import {
+  type BlobInfo,
+  EngineError,
+  type EngineErrorCode,
+  type PutOptions,
+  type VersionedBlobStore,
+} from '../ports/index.ts';
 
 /**
  * A store whose every call is one attempt: it may fail for reasons that pass, and says so in its errors. Only
  * `withRetries` makes a BlobStore of it that keeps all of the port's promises.
  */
-export interface AttemptStore extends BlobStore {
+export interface AttemptStore extends VersionedBlobStore {
   /**
    * What lies under the key, if those are exactly these bytes, locked at least as the options ask; undefined
    * otherwise. Asked after a lost answer.

@@ -3,16 +3,16 @@
  * is opened, and whoever keeps backups in a folder never pays for them.
  */
 
-import type { BlobStore } from '../ports/index.ts';
+import type { VersionedBlobStore } from '../ports/index.ts';
 import type { GcsStoreOptions } from './gcs/gcs-store.ts';
 import type { S3StoreOptions } from './s3/s3-store.ts';
 
-export async function createS3Store(options: S3StoreOptions): Promise<BlobStore> {
+export async function createS3Store(options: S3StoreOptions): Promise<VersionedBlobStore> {
   const s3 = await import('./s3/s3-store.ts');
   return s3.createS3Store(options);
 }
 
-export async function createGcsStore(options: GcsStoreOptions): Promise<BlobStore> {
+export async function createGcsStore(options: GcsStoreOptions): Promise<VersionedBlobStore> {
   const gcs = await import('./gcs/gcs-store.ts');
   return gcs.createGcsStore(options);
 }

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FaultProfile, sandboxGcsToken, startGcsSandbox, startS3Sandbox } from '@holdfast/sandbox';
-import { blobStoreConformance, type Candidate } from '../conformance/blob-store.conformance.ts';
+import { blobStoreConformance } from '../conformance/blob-store.conformance.ts';
+import type { Candidate } from '../conformance/candidate.ts';
 import type { AttemptStore } from './attempt.ts';
 import { createGcsStore } from './gcs/gcs-store.ts';
 import { localAttempts } from './local/local-store.ts';
@@ -38,11 +39,16 @@ function switchable(store: AttemptStore): Pick<Candidate, 'store' | 'setFaults'>
   };
 }
 
-blobStoreConformance('memory', { largeBytes: 5 * mib, manyObjects: 1100 }, async () => ({
-  ...switchable(memoryAttempts()),
-  lockable: createMemoryStore(),
-  close: async () => {},
-}));
+blobStoreConformance('memory', { largeBytes: 5 * mib, manyObjects: 1100 }, async () => {
+  const plain = switchable(memoryAttempts());
+  const versioned = switchable(memoryAttempts({ keepsVersions: true }));
+  const setFaults = (on: boolean) => {
+    plain.setFaults(on);
+    versioned.setFaults(on);
+  };
+  const close = async () => {};
+  return { store: plain.store, versioned: versioned.store, lockable: createMemoryStore(), setFaults, close };
+});
 
 blobStoreConformance('local', { largeBytes: 5 * mib, manyObjects: 200 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
@@ -69,9 +75,11 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
   };
   const store = createS3Store({ ...options, bucket: 'locking' });
   const lockable = createS3Store({ ...options, bucket: 'locking', prefix: 'locked' });
+  const versioned = createS3Store({ ...options, bucket: 'locking', prefix: 'versions' });
   return {
     store,
     lockable,
+    versioned,
     setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
     countObjects: (prefix) => {
       let count = 0;
@@ -82,6 +90,7 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
     async close() {
       await store.close();
       await lockable.close();
+      await versioned.close();
       await sandbox.stop();
     },
   };
@@ -94,11 +103,13 @@ blobStoreConformance('gcs', { largeBytes: 11 * mib, manyObjects: 1100 }, async (
   const sandbox = await startGcsSandbox({ buckets: ['plain'] });
   const plain = sandbox.objects.bucket('plain').settings;
   await sandbox.objects.saveBucket({ ...plain, name: 'locking', objectRetention: true });
+  await sandbox.objects.saveBucket({ ...plain, name: 'keeping', versioning: true });
   const credentials = { type: 'access_token' as const, accessToken: async () => sandboxGcsToken };
   const options = { bucket: 'plain', prefix: 'some/folder', endpoint: sandbox.endpoint, credentials, retry };
   return {
     store: createGcsStore(options),
     lockable: createGcsStore({ ...options, bucket: 'locking' }),
+    versioned: createGcsStore({ ...options, bucket: 'keeping' }),
     setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
     close: () => sandbox.stop(),
   };

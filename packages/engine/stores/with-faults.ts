@@ -56,6 +56,13 @@ export function withFaults(store: AttemptStore, faults: StoreFaults): AttemptSto
         yield info;
       }
     },
+    async *listHidden(prefix, options) {
+      for await (const object of store.listHidden(prefix, options)) {
+        if (happens(0.02)) await before();
+        yield object;
+      }
+    },
+    purgeHidden: (objects, options) => written(() => store.purgeHidden(objects, options)),
     close: () => store.close(),
   };
 }

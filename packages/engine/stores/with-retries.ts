@@ -1,11 +1,11 @@
-import type { BlobInfo, BlobStore, CallOptions, ListOptions, PutOptions } from '../ports/index.ts';
+import type { BlobInfo, CallOptions, ListOptions, PutOptions, VersionedBlobStore } from '../ports/index.ts';
 import { isEngineError } from '../ports/index.ts';
 import { AttemptError, type AttemptStore, notAskedFor, standsStill } from './attempt.ts';
 import { checkKey, checkPrefix, checkRange } from './keys.ts';
 import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
-/** Makes a BlobStore of a store that only tries: the one place where calls are repeated and lost answers resolved. */
-export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = {}): BlobStore {
+/** Makes a store of the port of a store that only tries: the one place where calls are repeated and lost answers resolved. */
+export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = {}): VersionedBlobStore {
   const whole: RetryPolicy = { ...retryDefault, ...policy };
   const context = (options: CallOptions | undefined): RetryContext => ({ policy: whole, signal: options?.signal });
   return {
@@ -29,7 +29,15 @@ export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = 
     },
     list(prefix, options) {
       checkPrefix(prefix);
-      return listing(store, prefix, options, whole);
+      return listing(store.location, prefix, options, whole, (from) => store.list(prefix, from));
+    },
+    listHidden(prefix, options) {
+      checkPrefix(prefix);
+      return listing(store.location, prefix, options, whole, (from) => store.listHidden(prefix, from));
+    },
+    async purgeHidden(objects, options) {
+      for (const { key } of objects) checkKey(key);
+      return retrying(context(options), () => store.purgeHidden(objects, options));
     },
     async delete(keys, options) {
       for (const key of keys) checkKey(key);
@@ -80,21 +88,21 @@ async function putting(
 }
 
 /** Pages that fail are asked for again from the last key that was handed out, so that none comes twice or never. */
-async function* listing(
-  store: AttemptStore,
+async function* listing<Item extends { readonly key: string }>(
+  location: string,
   prefix: string,
   options: ListOptions | undefined,
   policy: RetryPolicy,
-): AsyncGenerator<BlobInfo> {
+  list: (options: ListOptions) => AsyncIterable<Item>,
+): AsyncGenerator<Item> {
   let startAfter = options?.startAfter;
   const signal = options?.signal;
-  let iterator: AsyncIterator<BlobInfo> | undefined;
+  let iterator: AsyncIterator<Item> | undefined;
   try {
     for (;;) {
       const next = await retrying({ policy, signal }, async () => {
-        iterator ??= store
-          .list(prefix, { ...(signal && { signal }), ...(startAfter !== undefined && { startAfter }) })
-          [Symbol.asyncIterator]();
+        const from = { ...(signal && { signal }), ...(startAfter !== undefined && { startAfter }) };
+        iterator ??= list(from)[Symbol.asyncIterator]();
         try {
           return await iterator.next();
         } catch (error) {
@@ -104,8 +112,8 @@ async function* listing(
       });
       if (next.done) return;
       const { key } = next.value;
-      if (!key.startsWith(prefix)) throw notAskedFor(store.location, prefix);
-      if (startAfter !== undefined && !isBehind(key, startAfter)) throw standsStill(store.location, prefix);
+      if (!key.startsWith(prefix)) throw notAskedFor(location, prefix);
+      if (startAfter !== undefined && !isBehind(key, startAfter)) throw standsStill(location, prefix);
       startAfter = key;
       yield next.value;
     }

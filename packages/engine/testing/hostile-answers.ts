@@ -27,6 +27,41 @@ function listing(scene: Scene, names: readonly string[], token: string | undefin
   );
 }
 
+interface Version {
+  name: string;
+  id: string;
+  isCurrent?: boolean;
+  isMarker?: boolean;
+}
+
+/** A page of versions, the next of which begins at `marker`. */
+function versions(scene: Scene, all: readonly Version[], marker: string | undefined): void {
+  const next = marker === undefined ? '' : `,"nextPageToken":"${marker}"`;
+  const items = all.map(
+    ({ name, id, isCurrent, isMarker }) =>
+      `{"name":${JSON.stringify(name)},"size":"1","generation":"${id}","updated":"2024-01-01T00:00:00Z"${isCurrent && !isMarker ? '' : ',"timeDeleted":"2024-01-01T00:00:00Z"'}}`,
+  );
+  const rows = all.map(({ name, id, isCurrent = false, isMarker }) => {
+    const tag = isMarker ? 'DeleteMarker' : 'Version';
+    return `<${tag}><Key>${name}</Key><VersionId>${id}</VersionId><IsLatest>${isCurrent}</IsLatest><Size>1</Size></${tag}>`;
+  });
+  const more =
+    marker === undefined
+      ? ''
+      : `<NextKeyMarker>${asked(scene)}a</NextKeyMarker><NextVersionIdMarker>${marker}</NextVersionIdMarker>`;
+  document(
+    scene,
+    `{"items":[${items.join()}]${next}}`,
+    `<?xml version="1.0"?><ListVersionsResult><IsTruncated>${marker !== undefined}</IsTruncated>${more}${rows.join('')}</ListVersionsResult>`,
+  );
+}
+
+/** A name that is hidden, as S3 says it; the mark is one more version to Cloud Storage. */
+const hiddenName = (name: string): Version[] => [
+  { name, id: '2', isMarker: true, isCurrent: true },
+  { name, id: '1' },
+];
+
 /** Writes until the other side goes away. An answer to HEAD takes no body, so there the connection itself is written to. */
 function pour({ response, seen }: Scene, piece: Buffer): void {
   response.flushHeaders();
@@ -85,6 +120,25 @@ export const answers = {
   },
   'one name a page': (scene) => listing(scene, [`${asked(scene)}${next()}`], `t${count}`),
   'empty pages': (scene) => listing(scene, [], `t${next()}`),
+  'versions standing still': (scene) => versions(scene, hiddenName(`${asked(scene)}a`), 'on'),
+  'versions going backwards': (scene) => {
+    const isSecond = /key-marker|pageToken/.test(scene.response.req.url ?? '');
+    versions(scene, hiddenName(`${asked(scene)}${isSecond ? 'a' : 'b'}`), isSecond ? undefined : 'on');
+  },
+  'versions of one name for ever': (scene) => {
+    const all = Array.from({ length: 1000 }, () => ({ name: `${asked(scene)}a`, id: String(++count) }));
+    versions(scene, all, `t${count}`);
+  },
+  'versions of foreign names': (scene) => versions(scene, hiddenName('../../etc/passwd'), undefined),
+  'versions in doubt': (scene) =>
+    versions(
+      scene,
+      [
+        { name: `${asked(scene)}a`, id: '1', isCurrent: scene.isGoogle },
+        { name: `${asked(scene)}a`, id: '2', isCurrent: true },
+      ],
+      undefined,
+    ),
   'foreign names': (scene) => listing(scene, ['../../etc/passwd', 'elsewhere/a'], undefined),
   'absurd sizes': (scene) => listing(scene, [`${asked(scene)}a`], undefined, '-99999999999999999999999'),
   rubbish: (scene) => document(scene, '{"items":[{}]}', '{"items":[{}]}'),

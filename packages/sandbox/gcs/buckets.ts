@@ -15,6 +15,7 @@ function applySettings(base: BucketSettings, resource: Record<string, unknown>, 
     if (harmless.includes(name)) continue;
     if (name === 'defaultEventBasedHold') settings.defaultEventBasedHold = value === true;
     else if (name === 'retentionPolicy') applyRetention(settings, value, nowMs);
+    else if (name === 'versioning') settings.versioning = Object(value).enabled === true;
     else throw notImplemented(`Field ${name} of a bucket`);
   }
   return settings;
@@ -104,7 +105,8 @@ async function lockRetentionPolicy(call: Call): Promise<Reply> {
 async function deleteBucket(call: Call): Promise<Reply> {
   const bucket = call.state.bucket(call.names[0]!);
   checkMetageneration(call, bucket.settings);
-  if (bucket.objects.size > 0) throw new GcsError('conflict', 'The bucket you tried to delete is not empty.');
+  if (bucket.objects.size + bucket.former.size > 0)
+    throw new GcsError('conflict', 'The bucket you tried to delete is not empty.');
   await call.state.removeBucket(bucket.settings.name);
   return { status: 204 };
 }

@@ -28,6 +28,8 @@ export interface StoredObject {
   componentCount?: number;
   pieces: Piece[];
   settings: ObjectSettings;
+  /** When it ceased to be the live one, in a bucket that keeps versions. */
+  deletedAtMs?: number;
 }
 
 export interface BucketSettings {
@@ -40,6 +42,7 @@ export interface BucketSettings {
   defaultEventBasedHold?: boolean;
   retentionPolicy?: { retentionPeriodSeconds: number; effectiveAtMs: number; isLocked: boolean };
   objectRetention: boolean;
+  versioning?: boolean;
 }
 
 /** Digests that the client claims, in base64; each that is given must be right. */

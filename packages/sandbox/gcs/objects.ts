@@ -7,11 +7,15 @@ import { checkGeneration, checkPreconditions, preconditions } from './preconditi
 import { checkReplaceable, checkRetentionChange } from './protection.ts';
 import { etagOf, objectResource } from './resources.ts';
 import { readObjectSettings } from './settings.ts';
+import type { Bucket } from './state.ts';
 
 const pageMax = 1000;
 
 function findObject(call: Call): StoredObject {
   const [bucketName, name] = call.names as [string, string];
+  const generation = integerParameter(call.query, 'generation');
+  const former = generation === undefined ? undefined : call.state.version(bucketName, name, generation);
+  if (former) return former;
   const object = call.state.object(bucketName, name);
   checkGeneration(call.query, object, bucketName);
   return object;
@@ -80,22 +84,36 @@ async function deleteObject(call: Call): Promise<Reply> {
   const object = findObject(call);
   checkPreconditions(call.query, object, 'write');
   checkReplaceable(object, bucket.settings, call.state.now());
-  await call.state.removeObject(bucket, object);
+  await call.state.removeObject(bucket, object, call.query.has('generation'));
   return { status: 204 };
 }
 
 interface Cursor {
   last: string;
   isPrefix: boolean;
+  generation: number;
 }
 
 function readToken(token: string | undefined): Cursor | undefined {
   if (token === undefined || token === '') return undefined;
   try {
-    const [last, isPrefix] = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
-    if (typeof last === 'string' && typeof isPrefix === 'boolean') return { last, isPrefix };
+    const [last, isPrefix, generation] = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
+    if (typeof last === 'string' && typeof isPrefix === 'boolean' && typeof generation === 'number')
+      return { last, isPrefix, generation };
   } catch {}
   throw new GcsError('invalid', 'Invalid page token.');
+}
+
+/** By name and then by generation: the live version of a name comes last. */
+function* versionsFrom(bucket: Bucket, from: string): Generator<[string, StoredObject]> {
+  const names = new Set(
+    [...bucket.objects.entriesFrom(from), ...bucket.former.entriesFrom(from)].map(([name]) => name),
+  );
+  for (const name of [...names].sort(compareUtf8)) {
+    for (const former of bucket.former.get(name) ?? []) yield [name, former];
+    const live = bucket.objects.get(name);
+    if (live) yield [name, live];
+  }
 }
 
 async function listObjects(call: Call): Promise<Reply> {
@@ -111,9 +129,11 @@ async function listObjects(call: Call): Promise<Reply> {
   const items: unknown[] = [];
   const prefixes: string[] = [];
   let isTruncated = false;
-  for (const [name, object] of bucket.objects.entriesFrom(from)) {
+  const isOfAll = query.get('versions') === 'true';
+  for (const [name, object] of isOfAll ? versionsFrom(bucket, from) : bucket.objects.entriesFrom(from)) {
     if (!name.startsWith(prefix) || (endOffset !== undefined && compareUtf8(name, endOffset) >= 0)) break;
-    if (cursor && (name === cursor.last || (cursor.isPrefix && name.startsWith(cursor.last)))) continue;
+    const isDone = name === cursor?.last && (!isOfAll || object.generation <= cursor.generation);
+    if (cursor && (isDone || (cursor.isPrefix && name.startsWith(cursor.last)))) continue;
     if (items.length + prefixes.length >= max) {
       isTruncated = true;
       break;
@@ -121,11 +141,15 @@ async function listObjects(call: Call): Promise<Reply> {
     const fold = delimiter === '' ? -1 : name.indexOf(delimiter, prefix.length);
     if (fold === -1) items.push(objectResource(object, bucket.settings, call.baseUrl));
     else prefixes.push(name.slice(0, fold + delimiter.length));
-    cursor = fold === -1 ? { last: name, isPrefix: false } : { last: prefixes.at(-1)!, isPrefix: true };
+    const { generation } = object;
+    cursor =
+      fold === -1
+        ? { last: name, isPrefix: false, generation }
+        : { last: prefixes.at(-1)!, isPrefix: true, generation };
   }
   const token =
     isTruncated && cursor
-      ? Buffer.from(JSON.stringify([cursor.last, cursor.isPrefix])).toString('base64url')
+      ? Buffer.from(JSON.stringify([cursor.last, cursor.isPrefix, cursor.generation])).toString('base64url')
       : undefined;
   return {
     status: 200,
@@ -146,7 +170,7 @@ export const objectOperations: Operation[] = [
     name: 'ListObjects',
     method: 'GET',
     path: '/storage/v1/b/*/o',
-    query: ['prefix', 'delimiter', 'maxResults', 'pageToken', 'startOffset', 'endOffset'],
+    query: ['prefix', 'delimiter', 'maxResults', 'pageToken', 'startOffset', 'endOffset', 'versions'],
     writes: false,
     run: listObjects,
   },

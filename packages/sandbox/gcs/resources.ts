@@ -25,6 +25,7 @@ export function objectResource(object: StoredObject, bucket: BucketSettings, bas
     updated: time(object.updatedAtMs),
     timeStorageClassUpdated: time(object.createdAtMs),
     timeFinalized: time(object.createdAtMs),
+    ...(object.deletedAtMs !== undefined && { timeDeleted: time(object.deletedAtMs) }),
     ...(expiresAtMs !== undefined && { retentionExpirationTime: time(expiresAtMs) }),
     ...object.settings,
   };
@@ -58,6 +59,7 @@ export function bucketResource(bucket: BucketSettings, baseUrl: string): Record<
         ...(policy.isLocked && { isLocked: true }),
       },
     }),
+    ...(bucket.versioning && { versioning: { enabled: true } }),
     ...(bucket.objectRetention && { objectRetention: { mode: 'Enabled' } }),
   };
 }

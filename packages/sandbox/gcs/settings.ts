@@ -28,6 +28,7 @@ const outputOnly = [
   'updated',
   'timeStorageClassUpdated',
   'retentionExpirationTime',
+  'timeDeleted',
   'timeFinalized',
   'componentCount',
 ];

@@ -7,9 +7,11 @@ import type { BucketSettings, StoredObject } from './model.ts';
 export interface Bucket {
   settings: BucketSettings;
   objects: SortedMap<StoredObject>;
+  /** Former versions by name, oldest first, where the bucket keeps them. */
+  former: SortedMap<StoredObject[]>;
 }
 
-/** Buckets and their live objects. A change takes effect at once; the promise resolves when it is recorded as well. */
+/** Buckets and their objects. A change takes effect at once; the promise resolves when it is recorded as well. */
 export class GcsState {
   readonly buckets = new SortedMap<Bucket>();
   readonly contents: Contents;
@@ -24,9 +26,10 @@ export class GcsState {
     for (const [id, row] of catalogue.loaded)
       if (id.startsWith('bucket/')) {
         const settings = row as BucketSettings;
-        this.buckets.set(settings.name, { settings, objects: new SortedMap() });
+        this.buckets.set(settings.name, { settings, objects: new SortedMap(), former: new SortedMap() });
       }
-    for (const [id, row] of catalogue.loaded) if (id.startsWith('object/')) this.#loadObject(id, row as StoredObject);
+    for (const [id, row] of catalogue.loaded)
+      if (id.startsWith('object/') || id.startsWith('former/')) this.#loadObject(id, row as StoredObject);
     contents.sweep();
   }
 
@@ -42,10 +45,17 @@ export class GcsState {
     return object;
   }
 
+  /** A version by its generation, live or former. */
+  version(bucketName: string, name: string, generation: number): StoredObject | undefined {
+    const bucket = this.bucket(bucketName);
+    const all = [...(bucket.former.get(name) ?? []), ...[bucket.objects.get(name)].filter((one) => one !== undefined)];
+    return all.find((one) => one.generation === generation);
+  }
+
   saveBucket(settings: BucketSettings): Promise<void> {
     const existing = this.buckets.get(settings.name);
     if (existing) existing.settings = settings;
-    else this.buckets.set(settings.name, { settings, objects: new SortedMap() });
+    else this.buckets.set(settings.name, { settings, objects: new SortedMap(), former: new SortedMap() });
     return this.#catalogue.set(`bucket/${settings.name}`, settings);
   }
 
@@ -58,13 +68,29 @@ export class GcsState {
     const replaced = bucket.objects.get(object.name);
     bucket.objects.set(object.name, object);
     await this.#catalogue.set(`object/${bucket.settings.name}/${object.name}`, object);
-    if (replaced && replaced.generation !== object.generation) this.releaseAll(replaced.pieces);
+    if (replaced && replaced.generation !== object.generation) await this.#retire(bucket, replaced);
   }
 
-  async removeObject(bucket: Bucket, object: StoredObject): Promise<void> {
-    bucket.objects.delete(object.name);
-    await this.#catalogue.delete(`object/${bucket.settings.name}/${object.name}`);
+  /** A live object becomes a former version where those are kept, unless its generation was named. */
+  async removeObject(bucket: Bucket, object: StoredObject, isForGood = false): Promise<void> {
+    const { name, generation } = object;
+    if (object.deletedAtMs === undefined) {
+      bucket.objects.delete(name);
+      await this.#catalogue.delete(`object/${bucket.settings.name}/${name}`);
+      return isForGood ? this.releaseAll(object.pieces) : this.#retire(bucket, object);
+    }
+    const left = (bucket.former.get(name) ?? []).filter((one) => one.generation !== generation);
+    if (left.length > 0) bucket.former.set(name, left);
+    else bucket.former.delete(name);
+    await this.#catalogue.delete(formerId(bucket, object));
     this.releaseAll(object.pieces);
+  }
+
+  async #retire(bucket: Bucket, object: StoredObject): Promise<void> {
+    if (!bucket.settings.versioning) return this.releaseAll(object.pieces);
+    const retired = { ...object, deletedAtMs: this.now() };
+    bucket.former.set(object.name, [...(bucket.former.get(object.name) ?? []), retired]);
+    await this.#catalogue.set(formerId(bucket, retired), retired);
   }
 
   /** Microseconds, as production's look, and never the same twice. */
@@ -82,8 +108,20 @@ export class GcsState {
   }
 
   #loadObject(id: string, object: StoredObject): void {
-    this.buckets.get(id.split('/')[1]!)!.objects.set(object.name, object);
+    const bucket = this.buckets.get(id.split('/')[1]!)!;
+    if (object.deletedAtMs === undefined) bucket.objects.set(object.name, object);
+    else {
+      const all = [...(bucket.former.get(object.name) ?? []), object];
+      bucket.former.set(
+        object.name,
+        all.sort((one, other) => one.generation - other.generation),
+      );
+    }
     this.#generation = Math.max(this.#generation, object.generation);
     for (const piece of object.pieces) this.contents.retain(piece);
   }
+}
+
+function formerId({ settings }: Bucket, { name, generation }: StoredObject): string {
+  return `former/${settings.name}/${generation}/${name}`;
 }

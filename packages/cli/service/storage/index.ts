@@ -4,7 +4,7 @@ import { addCommand } from './add.ts';
 import { listCommand } from './list.ts';
 import { removeCommand } from './remove.ts';
 import { showCommand } from './show.ts';
-import { rescanCommand, sweepCommand } from './task.ts';
+import { purgeCommand, rescanCommand, sweepCommand } from './task.ts';
 import { testCommand } from './test.ts';
 import { updateCommand } from './update.ts';
 
@@ -18,6 +18,7 @@ export function storageCommand(): Command {
     removeCommand,
     rescanCommand,
     sweepCommand,
+    purgeCommand,
   ].map((command) => command());
   return groupCommand('storage', 'where backups go', commands);
 }

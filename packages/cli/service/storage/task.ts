@@ -1,5 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
+import { CommandFailure } from '../../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { exitCode } from '../../exit-codes.ts';
 import { formatBytes, formatCount, printJson, printLine } from '../../output.ts';
@@ -12,7 +13,7 @@ import { storageArgument } from './show.ts';
 
 type StorageTask = Awaited<ReturnType<Client['getStorageTask']>>;
 
-interface SweepOptions extends WaitOptions, ConfirmOptions {
+interface CleaningOptions extends WaitOptions, ConfirmOptions {
   readonly dryRun?: boolean;
 }
 
@@ -33,7 +34,7 @@ export function sweepCommand(): Command {
     .argument(...storageArgument)
     .option('--dry-run', 'list them and delete nothing')
     .action(
-      async (reference: string, options: SweepOptions) =>
+      async (reference: string, options: CleaningOptions) =>
         await withService(options, async (service) => {
           const params = { storageDestinationId: await storageIdOf(service.client, reference) };
           if (options.dryRun) return await listOrphans(service, params, options);
@@ -41,6 +42,35 @@ export function sweepCommand(): Command {
           await finishTask(service, await service.client.sweepStorageDestination({ params }), options);
         }),
     );
+}
+
+/** Stays until it has ended, because it says how many went. */
+export function purgeCommand(): Command {
+  const about = 'remove hidden versions of objects for good, where a bucket keeps them';
+  return withYes(serviceCommand('purge', about))
+    .argument(...storageArgument)
+    .option('--dry-run', 'count them and remove nothing')
+    .action(
+      async (reference: string, { dryRun, ...options }: CleaningOptions) =>
+        await withService(options, async (service) => {
+          const params = { storageDestinationId: await storageIdOf(service.client, reference) };
+          const purge = (body: { dryRun?: boolean }) => service.client.purgeStorageDestination({ params, body });
+          if (!dryRun)
+            await confirm(async () => purgeQuestion(service, await purge({ dryRun: true }), options), options);
+          await finishTask(service, await purge(dryRun ? { dryRun } : {}), { ...options, wait: true });
+        }),
+    );
+}
+
+async function purgeQuestion(service: Service, count: StorageTask, options: WaitOptions): Promise<string> {
+  const { status, error, result } = await ended(service, count, options);
+  if (status !== 'completed' || !result)
+    throw new CommandFailure(error?.code ?? 'CONFLICT', error?.message ?? `${count.id} ${status}`, {
+      exit: exitCode.jobFailed,
+    });
+  const { removable = 0, bytes = 0, locked = 0, skipped = 0 } = result;
+  const staying = `${formatCount(locked)} under lock stay, ${formatCount(skipped)} that backups may need too`;
+  return `Remove ${formatCount(removable)} hidden versions, ${formatBytes(bytes)}, for good? Nothing brings them back (${staying}).`;
 }
 
 const countedMax = 1000;
@@ -53,7 +83,7 @@ async function sweepQuestion({ client }: Service, params: { storageDestinationId
   return `Delete what no backup owns (${found}; --dry-run lists them)?`;
 }
 
-async function listOrphans({ client }: Service, params: { storageDestinationId: string }, options: SweepOptions) {
+async function listOrphans({ client }: Service, params: { storageDestinationId: string }, options: CleaningOptions) {
   const orphans = client.paginate('listOrphans', { params, query: { limit: 200 } });
   await printList(
     'orphans',
@@ -66,13 +96,18 @@ async function listOrphans({ client }: Service, params: { storageDestinationId: 
   );
 }
 
-async function finishTask(service: Service, started: StorageTask, options: WaitOptions): Promise<void> {
+function ended(service: Service, started: StorageTask, options: WaitOptions): Promise<StorageTask> {
   const params = { storageDestinationId: started.storageDestinationId, taskId: started.id };
-  const ask = () => service.client.getStorageTask({ params });
-  const task = options.wait ? await pollJob(service, ask, options) : started;
+  return pollJob(service, () => service.client.getStorageTask({ params }), options);
+}
+
+async function finishTask(service: Service, started: StorageTask, options: WaitOptions): Promise<void> {
+  const task = options.wait ? await ended(service, started, options) : started;
   reportEnd(task);
   const failures = task.result?.failures ?? [];
-  if (task.status === 'completed' && failures.length > 0) process.exitCode = exitCode.partlyFailed;
+  // What a purge leaves alone is no failure of it.
+  if (task.status === 'completed' && failures.length > 0 && task.kind !== 'purge')
+    process.exitCode = exitCode.partlyFailed;
   if (options.json) {
     printJson(task);
     return;

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import type {
   BlobInfo,
-  BlobStore,
   CallOptions,
   DeleteOptions,
   GetOptions,
+  HiddenObject,
   ListOptions,
   ObjectLock,
+  PurgeOptions,
+  PurgeOutcome,
   PutOptions,
   Removal,
+  VersionedBlobStore,
 } from '../../ports/index.ts';
 import { EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
@@ -24,6 +27,7 @@ import {
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
 import { crc32c } from '../crc32c.ts';
+import { hiddenAmong, PurgeCount } from '../hidden.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
 import { PageCount } from '../pages.ts';
 import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
@@ -39,6 +43,7 @@ export interface GcsStoreOptions extends GcsConnection {
   retry?: Partial<RetryPolicy>;
   /** From the request to the last byte of the answer: one that trickles in ends too. */
   callTimeoutMs?: number;
+  now?: () => Date;
 }
 
 const callTimeoutMsDefault = 2 * minuteMs;
@@ -47,7 +52,7 @@ const pageObjectsMax = 1000;
 /** Of one object; ours are written once and seldom again. */
 const versionsMax = 100_000;
 
-export function createGcsStore(options: GcsStoreOptions): BlobStore {
+export function createGcsStore(options: GcsStoreOptions): VersionedBlobStore {
   return withRetries(new GcsAttempts(options), options.retry);
 }
 
@@ -58,6 +63,7 @@ export class GcsAttempts implements AttemptStore {
   readonly #prefix: string;
   readonly #retryPolicy: RetryPolicy;
   readonly #callTimeoutMs: number;
+  readonly #now: () => Date;
 
   constructor(options: GcsStoreOptions) {
     this.#bucketPath = bucketPath(options.bucket);
@@ -65,6 +71,7 @@ export class GcsAttempts implements AttemptStore {
     this.#client = new GcsClient(options);
     this.#retryPolicy = { ...retryDefault, ...options.retry };
     this.#callTimeoutMs = options.callTimeoutMs ?? callTimeoutMsDefault;
+    this.#now = options.now ?? (() => new Date());
     this.location = `gs://${options.bucket}/${this.#prefix}`;
   }
 
@@ -147,6 +154,34 @@ export class GcsAttempts implements AttemptStore {
     return { versionsKept: keepsVersions && !purge };
   }
 
+  async *listHidden(prefix: string, options: ListOptions = {}): AsyncGenerator<HiddenObject> {
+    const { signal, startAfter } = options;
+    const from = startAfter === undefined ? {} : { startOffset: this.#prefix + startAfter };
+    const entries = this.#entries(this.#prefix + prefix, signal, from);
+    for await (const object of hiddenAmong(entries, { location: this.location, needsMarker: false })) {
+      if (!object.key.startsWith(this.#prefix)) throw notAskedFor(this.location, prefix);
+      const key = object.key.slice(this.#prefix.length);
+      if (key !== startAfter) yield { ...object, key };
+    }
+  }
+
+  /** A version that is not current can never be again, so nothing that comes back meanwhile is in danger. */
+  async purgeHidden(objects: readonly HiddenObject[], options: PurgeOptions = {}): Promise<PurgeOutcome> {
+    const { signal, dryRun = false } = options;
+    const count = new PurgeCount();
+    await forEach(objects, async (object) => {
+      const { key, versions } = object;
+      if (await this.#describePatiently(key, options)) return void count.returnedKeys.push(key);
+      const staying = new Set<string>();
+      for (const { id } of versions) {
+        const isFree = dryRun ? !(await this.#isLocked(key, id, options)) : await this.#remove(key, id, signal);
+        if (!isFree) staying.add(id);
+      }
+      count.add(object, ({ id }) => staying.has(id));
+    });
+    return count;
+  }
+
   async extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
     const refused: string[] = [];
     await forEach(keys, async (key) => {
@@ -199,8 +234,23 @@ export class GcsAttempts implements AttemptStore {
       );
       yield* page.objects;
       if (page.nextPageToken !== undefined) pages.add(page.objects.length);
+      if (pageToken !== undefined && page.nextPageToken === pageToken) throw standsStill(this.location, prefix);
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
+  }
+
+  async *#entries(prefix: string, signal: AbortSignal | undefined, from: { startOffset?: string }) {
+    for await (const { name, generation, size, isFormer } of this.#objects(prefix, signal, {
+      ...from,
+      versions: 'true',
+    }))
+      yield { key: name, id: generation, size, isMarker: false, isCurrent: !isFormer };
+  }
+
+  async #isLocked(key: string, generation: string, options: CallOptions): Promise<boolean> {
+    const version = await this.#describePatiently(key, options, generation);
+    if (!version) return false;
+    return version.isHeld || (version.protectedUntil !== undefined && version.protectedUntil > this.#now());
   }
 
   /** False when the object is protected. Each is repeated on its own: there is no request that removes many. */
@@ -245,10 +295,20 @@ export class GcsAttempts implements AttemptStore {
     return generations;
   }
 
-  async #describe(key: string, options: CallOptions | undefined): Promise<ObjectResource | undefined> {
+  /** One of many questions, repeated on its own. */
+  #describePatiently(key: string, options: CallOptions, generation?: string): Promise<ObjectResource | undefined> {
+    const { signal } = options;
+    return retrying({ policy: this.#retryPolicy, signal }, () => this.#describe(key, options, generation));
+  }
+
+  async #describe(
+    key: string,
+    options: CallOptions | undefined,
+    generation?: string,
+  ): Promise<ObjectResource | undefined> {
     return this.#attempt(key, options?.signal, async (signal) => {
       try {
-        const query = { fields: objectFields };
+        const query = { fields: objectFields, generation };
         return readObject(await this.#client.json(this.#path(key), { method: 'GET', query, signal }));
       } catch (error) {
         if (statusOf(error) === 404 && !isMissingBucket(error)) return undefined;
@@ -315,10 +375,10 @@ function retentionOf(options: PutOptions | undefined): object {
   return { retention: { mode, retainUntilTime: options.lock.retainUntil.toISOString() } };
 }
 
-async function forEach(keys: readonly string[], run: (key: string) => Promise<void>): Promise<void> {
-  const queue = new Set(keys).values();
+async function forEach<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
+  const queue = new Set(items).values();
   const work = async () => {
-    for (const key of queue) await run(key);
+    for (const item of queue) await run(item);
   };
-  await Promise.all(Array.from({ length: Math.min(callsInFlight, keys.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(callsInFlight, items.length) }, work));
 }

@@ -1,7 +1,8 @@
 import { notUnderstood } from './errors.ts';
 
 /** What is asked of an object's description; everything else is left out of the answers. */
-export const objectFields = 'name,size,generation,updated,md5Hash,retention';
+export const objectFields =
+  'name,size,generation,updated,md5Hash,retention,retentionExpirationTime,temporaryHold,eventBasedHold,timeDeleted';
 
 export interface ObjectResource {
   readonly name: string;
@@ -10,6 +11,11 @@ export interface ObjectResource {
   readonly updated: Date;
   readonly md5Hash: string | undefined;
   readonly retainedUntil: Date | undefined;
+  /** By its own retention or the bucket's, whichever lasts longer. */
+  readonly protectedUntil: Date | undefined;
+  readonly isHeld: boolean;
+  /** Replaced or deleted, and kept because the bucket keeps versions. */
+  readonly isFormer: boolean;
 }
 
 export interface ObjectPage {
@@ -22,9 +28,11 @@ const decimal = /^\d{1,19}$/;
 
 /** Nothing in an answer is believed to have the shape it should have. */
 export function readObject(value: unknown): ObjectResource {
-  const { name, size, generation, updated, md5Hash, retention } = Object(value) as Record<string, unknown>;
+  const fields = Object(value) as Record<string, unknown>;
+  const { name, size, generation, updated, md5Hash, retention } = fields;
   const bytes = typeof size === 'string' && decimal.test(size) ? Number(size) : Number.NaN;
   const at = dateOf(updated);
+  const retainedUntil = dateOf((Object(retention) as { retainUntilTime?: unknown }).retainUntilTime);
   const isSound = typeof name === 'string' && Number.isSafeInteger(bytes) && at !== undefined;
   if (!isSound || typeof generation !== 'string' || !decimal.test(generation)) throw notUnderstood('object');
   return {
@@ -33,7 +41,10 @@ export function readObject(value: unknown): ObjectResource {
     generation,
     updated: at,
     md5Hash: typeof md5Hash === 'string' ? md5Hash : undefined,
-    retainedUntil: dateOf((Object(retention) as { retainUntilTime?: unknown }).retainUntilTime),
+    retainedUntil,
+    protectedUntil: later(retainedUntil, dateOf(fields.retentionExpirationTime)),
+    isHeld: fields.temporaryHold === true || fields.eventBasedHold === true,
+    isFormer: fields.timeDeleted !== undefined,
   };
 }
 
@@ -52,4 +63,8 @@ export function readPageToken(value: unknown): string | undefined {
 function dateOf(value: unknown): Date | undefined {
   const at = typeof value === 'string' ? new Date(value) : undefined;
   return at && !Number.isNaN(at.getTime()) ? at : undefined;
+}
+
+function later(one: Date | undefined, other: Date | undefined): Date | undefined {
+  return one && other ? (one > other ? one : other) : (one ?? other);
 }

@@ -2,10 +2,11 @@ import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, unlink } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
+import type { BlobInfo, PutOptions, VersionedBlobStore } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
 import { dayMs } from '../../time/durations.ts';
 import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
+import { nothingHidden } from '../hidden.ts';
 import { bytesMaxDefault } from '../keys.ts';
 import type { RetryPolicy } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
@@ -36,7 +37,7 @@ export interface LocalStoreOptions {
 const abandonedMs = dayMs;
 
 /** A folder as a store: each key is a file, written beside, flushed, and put in place in one step. */
-export async function createLocalStore(options: LocalStoreOptions): Promise<BlobStore> {
+export async function createLocalStore(options: LocalStoreOptions): Promise<VersionedBlobStore> {
   const { retry, now = () => new Date() } = options;
   const location = options.location ?? `file://${options.root}`;
   const root = await translated(location, 'the folder itself', () => openRoot(options.root, options.within));
@@ -119,6 +120,7 @@ export function localAttempts(root: string, location = `file://${root}`): Attemp
       });
       return Buffer.compare(stored, bytes) === 0 ? info : undefined;
     },
+    ...nothingHidden,
     async close() {},
   };
   return store;

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { BlobInfo, BlobStore, PutOptions } from '../../ports/index.ts';
+import type { BlobInfo, PutOptions, VersionedBlobStore } from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
 import { type AttemptStore, conflict, endsBefore, locked, notFound, tooLarge } from '../attempt.ts';
+import { PurgeCount } from '../hidden.ts';
 import { bytesMaxDefault } from '../keys.ts';
 import { withRetries } from '../with-retries.ts';
 
 export interface MemoryStoreOptions {
   name?: string;
   now?: () => Date;
+  /** As a bucket does that keeps what is replaced or deleted. */
+  keepsVersions?: boolean;
 }
 
 interface Held {
@@ -17,12 +20,21 @@ interface Held {
 }
 
 /** Everything in a map: for tests, and the plainest reading of what the port asks. */
-export function createMemoryStore(options: MemoryStoreOptions = {}): BlobStore {
+export function createMemoryStore(options: MemoryStoreOptions = {}): VersionedBlobStore {
   return withRetries(memoryAttempts(options));
 }
 
-export function memoryAttempts({ name = 'memory', now = () => new Date() }: MemoryStoreOptions = {}): AttemptStore {
+export function memoryAttempts(options: MemoryStoreOptions = {}): AttemptStore {
+  const { name = 'memory', now = () => new Date(), keepsVersions = false } = options;
   const objects = new Map<string, Held>();
+  const former = new Map<string, Map<string, Held>>();
+  let versions = 0;
+  const keep = (key: string) => {
+    const held = objects.get(key);
+    if (!held || !keepsVersions) return;
+    versions += 1;
+    former.set(key, new Map(former.get(key)).set(`v${versions}`, held));
+  };
   const location = `memory://${name}`;
   const find = (key: string) => {
     const held = objects.get(key);
@@ -39,6 +51,7 @@ export function memoryAttempts({ name = 'memory', now = () => new Date() }: Memo
       if (put?.ifMatch !== undefined && current?.info.etag !== put.ifMatch) throw conflict(location, key);
       if (isLocked(current)) throw locked(location, [key]);
       const held = hold(key, bytes, put, now());
+      keep(key);
       objects.set(key, held);
       return held.info;
     },
@@ -71,9 +84,38 @@ export function memoryAttempts({ name = 'memory', now = () => new Date() }: Memo
     async delete(keys, call) {
       throwIfCancelled(call?.signal);
       const kept = keys.filter((key) => isLocked(objects.get(key)));
-      for (const key of keys) if (!kept.includes(key)) objects.delete(key);
+      for (const key of keys) {
+        if (kept.includes(key)) continue;
+        keep(key);
+        objects.delete(key);
+        if (call?.purge) former.delete(key);
+      }
       if (kept.length > 0) throw locked(location, kept);
-      return { versionsKept: false };
+      return { versionsKept: keepsVersions && !call?.purge };
+    },
+    async *listHidden(prefix, list) {
+      const after = list?.startAfter ?? '';
+      for (const key of [...former.keys()].sort()) {
+        throwIfCancelled(list?.signal);
+        if (!key.startsWith(prefix) || key <= after || objects.has(key)) continue;
+        const all = [...(former.get(key) ?? [])].map(([id, { info }]) => ({ id, size: info.size }));
+        if (all.length > 0) yield { key, versions: all, markers: [] };
+      }
+    },
+    async purgeHidden(hidden, call) {
+      throwIfCancelled(call?.signal);
+      const count = new PurgeCount();
+      for (const object of hidden) {
+        const { key } = object;
+        if (objects.has(key)) {
+          count.returnedKeys.push(key);
+          continue;
+        }
+        const kept = new Map([...(former.get(key) ?? [])].filter(([, held]) => isLocked(held)));
+        count.add(object, ({ id }) => kept.has(id));
+        if (!call?.dryRun) former.set(key, kept);
+      }
+      return count;
     },
     async extendLock(keys, lock, call) {
       throwIfCancelled(call?.signal);

@@ -1,4 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
+import type { BlobInfo, CallOptions } from '../../ports/index.ts';
 import type { RetryPolicy } from '../retry.ts';
 
 /** What the steps of a put or a delete need of the store they belong to. */
@@ -13,6 +14,7 @@ export interface S3Bucket {
   /** The other way round: the key of an object's full name. */
   keyOf(name: string): string;
   checksumOf(bytes: Uint8Array, sha256: Buffer): { ChecksumSHA256: string } | { ContentMD5: string };
+  head(key: string, options?: CallOptions): Promise<BlobInfo | undefined>;
   /** One call, its errors said in the words of the port. */
   attempt<Result>(
     key: string,

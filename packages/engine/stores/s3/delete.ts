@@ -1,14 +1,10 @@
-import {
-  DeleteObjectsCommand,
-  GetBucketVersioningCommand,
-  ListObjectVersionsCommand,
-  type ObjectIdentifier,
-} from '@aws-sdk/client-s3';
+import { GetBucketVersioningCommand } from '@aws-sdk/client-s3';
 import { type DeleteOptions, isEngineError, type Removal } from '../../ports/index.ts';
-import { AttemptError, locked, standsStill } from '../attempt.ts';
-import { PageCount } from '../pages.ts';
+import { AttemptError, locked } from '../attempt.ts';
+import type { VersionEntry } from '../hidden.ts';
 import type { S3Bucket } from './bucket.ts';
 import { lockedAmong } from './locks.ts';
+import { removeVersions, versionsBelow } from './versions.ts';
 
 const batchKeysMax = 1000;
 
@@ -29,12 +25,15 @@ export async function removeObjects(
     const kept = keepsVersions && !purge ? await lockedAmong(store, batch, signal) : new Set<string>();
     for (const key of kept) refused.add(key);
     const free = batch.filter((key) => !kept.has(key));
-    const objects =
-      keepsVersions && purge && free.length > 0
-        ? await versionsOf(store, free, signal)
-        : free.map((key) => ({ Key: store.address(key).Key }));
-    for (let from = 0; from < objects.length; from += batchKeysMax)
-      for (const key of await removeBatch(store, objects.slice(from, from + batchKeysMax), signal)) refused.add(key);
+    const remaining =
+      keepsVersions && purge
+        ? await removeWithVersions(store, free, signal)
+        : await removeVersions(
+            store,
+            free.map((key) => ({ Key: store.address(key).Key })),
+            signal,
+          );
+    for (const { Key } of remaining) refused.add(store.keyOf(Key ?? ''));
   }
   if (refused.size > 0) throw locked(store.location, [...refused].sort());
   return { versionsKept: keepsVersions && !purge };
@@ -54,31 +53,29 @@ async function bucketKeepsVersions(store: S3Bucket, signal: AbortSignal | undefi
   }
 }
 
+/** The versions go before the markers that hide them: a locked one stays hidden. */
+async function removeWithVersions(store: S3Bucket, keys: readonly string[], signal: AbortSignal | undefined) {
+  if (keys.length === 0) return [];
+  const found = await versionsOf(store, keys, signal);
+  const identify = ({ key: Key, id: VersionId }: VersionEntry) => ({ Key, VersionId });
+  const versions = found.filter(({ isMarker }) => !isMarker);
+  const refused = await removeVersions(store, versions.map(identify), signal);
+  const staying = new Set(refused.map(({ Key }) => Key));
+  const markers = found.filter(({ key, isMarker }) => isMarker && !staying.has(key));
+  return [...refused, ...(await removeVersions(store, markers.map(identify), signal))];
+}
+
 async function versionsOf(
   store: S3Bucket,
   keys: readonly string[],
   signal: AbortSignal | undefined,
-): Promise<ObjectIdentifier[]> {
+): Promise<VersionEntry[]> {
   const wanted = new Set(keys.map((key) => store.address(key).Key));
   const first = store.address(keys[0]!).Key;
   const last = store.address(keys.at(-1)!).Key;
-  const found: ObjectIdentifier[] = [];
-  let markers: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | undefined = {};
-  const Prefix = commonPrefix(first, last);
-  const pages = new PageCount(store.location, Prefix);
-  while (markers) {
-    const page = await store.attempt(keys[0]!, signal, (call) =>
-      store.client.send(new ListObjectVersionsCommand({ Bucket: store.bucket, Prefix, ...markers }), call),
-    );
-    for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
-      if (Key !== undefined && wanted.has(Key)) found.push({ Key, VersionId });
-    const isPast = (page.NextKeyMarker ?? '') > last;
-    const next = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
-    const isStuck = next.KeyMarker === markers.KeyMarker && next.VersionIdMarker === markers.VersionIdMarker;
-    if (page.IsTruncated && isStuck) throw standsStill(store.location, Prefix);
-    if (page.IsTruncated) pages.add((page.Versions?.length ?? 0) + (page.DeleteMarkers?.length ?? 0));
-    markers = page.IsTruncated && !isPast ? next : undefined;
-  }
+  const found: VersionEntry[] = [];
+  for await (const entry of versionsBelow(store, commonPrefix(first, last), { signal, last }))
+    if (wanted.has(entry.key)) found.push(entry);
   return found;
 }
 
@@ -86,26 +83,4 @@ function commonPrefix(a: string, b: string): string {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;
   return a.slice(0, length);
-}
-
-async function removeBatch(
-  store: S3Bucket,
-  Objects: ObjectIdentifier[],
-  signal: AbortSignal | undefined,
-): Promise<Set<string>> {
-  const refused = new Set<string>();
-  if (Objects.length === 0) return refused;
-  const output = await store.attempt('', signal, (call) =>
-    store.client.send(new DeleteObjectsCommand({ Bucket: store.bucket, Delete: { Objects, Quiet: true } }), call),
-  );
-  for (const { Key, Code, Message } of output.Errors ?? []) {
-    if (Code === 'NoSuchKey' || Code === 'NoSuchVersion') continue;
-    if (Code !== 'AccessDenied')
-      throw new AttemptError('STORAGE_UNAVAILABLE', `${store.location}: ${Code} on delete: ${Message}`, {
-        retry: true,
-        details: { code: Code },
-      });
-    refused.add(store.keyOf(Key ?? ''));
-  }
-  return refused;
 }

@@ -14,13 +14,31 @@ export async function lockedAmong(
   const found = new Set<string>();
   if (!(await bucketMayLock(store, signal))) return found;
   await forEach(keys, async (key) => {
-    const lock = await lockOf(store, key, signal);
-    if (lock?.isHeld || (lock?.until && lock.until > store.now())) found.add(key);
+    if (isInForce(store, await lockOf(store, key, signal))) found.add(key);
   });
   return found;
 }
 
-async function bucketMayLock(store: S3Bucket, signal: AbortSignal | undefined): Promise<boolean> {
+/** A version that the credentials may not look at counts as free: the service refuses to remove a locked one anyway. */
+export async function isLockedVersion(
+  store: S3Bucket,
+  key: string,
+  versionId: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  try {
+    return isInForce(store, await lockOf(store, key, signal, versionId));
+  } catch (error) {
+    if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
+    throw error;
+  }
+}
+
+function isInForce(store: S3Bucket, lock: Awaited<ReturnType<typeof lockOf>>): boolean {
+  return lock !== undefined && (lock.isHeld || (lock.until !== undefined && lock.until > store.now()));
+}
+
+export async function bucketMayLock(store: S3Bucket, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     const output = await store.attempt('', signal, (call) =>
       store.client.send(new GetObjectLockConfigurationCommand({ Bucket: store.bucket }), call),
@@ -35,11 +53,10 @@ async function bucketMayLock(store: S3Bucket, signal: AbortSignal | undefined): 
   }
 }
 
-async function lockOf(store: S3Bucket, key: string, signal: AbortSignal | undefined) {
+async function lockOf(store: S3Bucket, key: string, signal: AbortSignal | undefined, VersionId?: string) {
+  const question = { ...store.address(key), ...(VersionId === undefined ? {} : { VersionId }) };
   try {
-    const output = await store.attempt(key, signal, (call) =>
-      store.client.send(new HeadObjectCommand(store.address(key)), call),
-    );
+    const output = await store.attempt(key, signal, (call) => store.client.send(new HeadObjectCommand(question), call));
     return { until: output.ObjectLockRetainUntilDate, isHeld: output.ObjectLockLegalHoldStatus === 'ON' };
   } catch (error) {
     if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
@@ -71,10 +88,10 @@ export async function extendLocks(
   if (refused.length > 0) throw locked(store.location, refused.sort());
 }
 
-async function forEach(keys: readonly string[], run: (key: string) => Promise<void>): Promise<void> {
-  const queue = new Set(keys).values();
+export async function forEach<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
+  const queue = new Set(items).values();
   const work = async () => {
-    for (const key of queue) await run(key);
+    for (const item of queue) await run(item);
   };
-  await Promise.all(Array.from({ length: Math.min(callsInFlight, keys.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(callsInFlight, items.length) }, work));
 }

@@ -10,14 +10,17 @@ import {
 } from '@aws-sdk/client-s3';
 import type {
   BlobInfo,
-  BlobStore,
   CallOptions,
   DeleteOptions,
   GetOptions,
+  HiddenObject,
   ListOptions,
   ObjectLock,
+  PurgeOptions,
+  PurgeOutcome,
   PutOptions,
   Removal,
+  VersionedBlobStore,
 } from '../../ports/index.ts';
 import { throwIfCancelled } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
@@ -42,6 +45,7 @@ import { removeObjects } from './delete.ts';
 import { s3Error, statusOf } from './errors.ts';
 import { extendLocks } from './locks.ts';
 import { putInParts } from './multipart.ts';
+import { listHidden, purgeHidden } from './versions.ts';
 
 export interface S3StoreOptions extends S3Connection {
   bucket: string;
@@ -62,7 +66,7 @@ const callTimeoutMsDefault = 2 * minuteMs;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';
 
-export function createS3Store(options: S3StoreOptions): BlobStore {
+export function createS3Store(options: S3StoreOptions): VersionedBlobStore {
   return withRetries(new S3Attempts(options), options.retry);
 }
 
@@ -199,6 +203,14 @@ export class S3Attempts implements AttemptStore {
 
   delete(keys: readonly string[], options: DeleteOptions = {}): Promise<Removal> {
     return removeObjects(this, keys, options);
+  }
+
+  listHidden(prefix: string, options?: ListOptions): AsyncIterable<HiddenObject> {
+    return listHidden(this, prefix, options);
+  }
+
+  purgeHidden(objects: readonly HiddenObject[], options?: PurgeOptions): Promise<PurgeOutcome> {
+    return purgeHidden(this, objects, options);
   }
 
   extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {

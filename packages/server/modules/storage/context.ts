@@ -13,7 +13,8 @@ export interface TaskRun {
   task: TaskRow;
   destination: DestinationRow;
   signal: AbortSignal;
-  onProgress(percent: number, phase: string, bytes: number): Promise<void>;
+  /** A result that is given is kept: whoever takes the task up goes on counting from it. */
+  onProgress(percent: number, phase: string, bytes: number, result?: TaskResult): Promise<void>;
 }
 
 export interface OrphanObject {
@@ -57,6 +58,8 @@ export interface StorageDependents {
   rescan(run: TaskRun): Promise<TaskResult>;
   sweep(run: TaskRun): Promise<TaskResult>;
   migrate(run: TaskRun): Promise<TaskResult>;
+  /** Removes for good what a bucket that keeps versions only hides. */
+  purge(run: TaskRun): Promise<TaskResult>;
 }
 
 /** The default destination stands in the organization's settings. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { daySeconds } from '../../platform/durations.ts';
 import { defineJob, type JobSettings } from '../../platform/queue.ts';
 
-/** A rescan, sweep or migration; each can be repeated without harm, so a dead worker's is simply done again. */
+/** A rescan, sweep, purge or migration; each can be repeated without harm, so a dead worker's is simply done again. */
 export const storageTaskJob = defineJob({
   name: 'storage-task-run',
   schema: z.object({ organizationId: z.string(), taskId: z.string(), admission: z.number().optional() }),

@@ -56,18 +56,22 @@ export interface TaskResult {
   removed?: number;
   copied?: number;
   versionsKept?: boolean;
+  locked?: number;
+  removable?: number;
+  /** Stands here from the beginning: what a purge was asked for. */
+  dryRun?: boolean;
   bytes?: number;
   failures?: { key: string; reason: string }[];
 }
 
-/** Rescans, sweeps and migrations of a destination. */
+/** Rescans, sweeps, purges and migrations of a destination. */
 export const storageTasks = pgTable(
   'storage_tasks',
   {
     id: text('id').primaryKey(),
     organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
     storageDestinationId: text('storage_destination_id').notNull(),
-    kind: text('kind').$type<'rescan' | 'sweep' | 'migrate'>().notNull(),
+    kind: text('kind').$type<'rescan' | 'sweep' | 'migrate' | 'purge'>().notNull(),
     status: text('status').$type<'pending' | 'running' | 'completed' | 'failed' | 'cancelled'>().notNull(),
     /** Where a migration goes. */
     toStorageDestinationId: text('to_storage_destination_id'),

@@ -177,7 +177,12 @@ export const storage = {
   migrateText: 'Copies every backup, verifies the copy, then removes the original.',
   migrateTo: 'To',
   tasks: 'Work on it',
-  taskKinds: { rescan: 'Looking for backups', sweep: 'Removing leftovers', migrate: 'Moving' },
+  taskKinds: {
+    rescan: 'Looking for backups',
+    sweep: 'Removing leftovers',
+    migrate: 'Moving',
+    purge: 'Removing hidden versions',
+  },
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
   removeText: 'Only a destination without backups can go. Nothing in the bucket is deleted.',

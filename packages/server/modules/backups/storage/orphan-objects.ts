@@ -90,7 +90,7 @@ const everything: Owns = () => true;
 const nothing: Owns = () => false;
 
 /** Says who owns what lies in the folder of a backup, one folder at a time. In doubt it is owned. */
-class Judge {
+export class Judge {
   readonly #context: BackupsContext;
   readonly #destination: DestinationRow;
   readonly #store: BlobStore;

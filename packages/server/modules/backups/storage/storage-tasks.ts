@@ -2,20 +2,22 @@ import type { StorageDependents } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 import { migrateStorage } from './migrate-storage.ts';
 import { findOrphans } from './orphan-objects.ts';
+import { purgeVersions } from './purge-versions.ts';
 import { rescanStorage } from './rescan-storage.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
-/** Rescan, sweep and migration of a destination: what only the catalogue of backups can do. */
+/** Rescan, sweep, purge and migration of a destination: what only the catalogue of backups can do. */
 export function storageTasks(
   context: BackupsContext,
-): Pick<StorageDependents, 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'workOn'> {
+): Pick<StorageDependents, 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {
   return {
     orphans: (_organizationId, destination, store, options) =>
       findOrphans(context, destination, store, { ...options, isThorough: false }),
     rescan: (run) => rescanStorage(context, run),
     sweep: (run) => sweepStorage(context, run),
     migrate: (run) => migrateStorage(context, run),
+    purge: (run) => purgeVersions(context, run),
     workOn: (transaction, organizationId, destinationId) =>
       workOnDestination(context, transaction, organizationId, destinationId),
   };

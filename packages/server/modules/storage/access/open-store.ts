@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import {
-  type BlobStore,
   createGcsStore,
   createLocalStore,
   createS3Store,
   EngineError,
   parseGcsKeyFile,
   type StoreNetwork,
+  type VersionedBlobStore,
 } from '@holdfast/engine';
 import type { Config } from '../../../config.ts';
 import { privateAddressReason } from '../../../platform/outbound/address-guard.ts';
@@ -64,7 +64,7 @@ export class StoreOpener {
   }
 
   /** A call that somebody waits for passes fewer attempts than a job may take. */
-  async open(destination: OpenableDestination, options: { attemptsMax?: number } = {}): Promise<BlobStore> {
+  async open(destination: OpenableDestination, options: { attemptsMax?: number } = {}): Promise<VersionedBlobStore> {
     if (destination.type === 'local') return this.#openFolder(destination);
     if (destination.credentials === null) throw credentialsMissing(destination.id);
     const credentials = JSON.parse(
@@ -169,7 +169,7 @@ export class StoreOpener {
   }
 
   /** Errors name the path as it was given: where the data folder lies is nobody's business. */
-  #openFolder(destination: OpenableDestination): Promise<BlobStore> {
+  #openFolder(destination: OpenableDestination): Promise<VersionedBlobStore> {
     return createLocalStore({
       root: this.#folderOf(destination),
       within: ownFolder(this.#config.HOLDFAST_DATA, destination.organizationId),

@@ -10,7 +10,7 @@ import { type TaskRow, taskStore } from './task-store.ts';
 type Job = RunningJob<{ organizationId: string; taskId: string; admission?: number | undefined }>;
 type Change = Parameters<typeof taskStore.update>[3];
 
-/** Works one rescan, sweep or migration from its beginning; what an attempt before has done is found done. */
+/** Works one task from its beginning; what an attempt before has done is found done. */
 export async function runStorageTask(context: StorageContext, job: Job): Promise<void> {
   const { platform } = context;
   const { database, clock } = platform;
@@ -26,9 +26,10 @@ export async function runStorageTask(context: StorageContext, job: Job): Promise
       const destination = await database.tenant(organizationId, (transaction) =>
         storageStore.get(transaction, organizationId, task.storageDestinationId),
       );
-      const onProgress: TaskRun['onProgress'] = async (percent, phase, bytes) => {
+      const onProgress: TaskRun['onProgress'] = async (percent, phase, bytes, result) => {
         watch.beat();
-        if (!(await change(context, job, { progress: progressOf(percent, phase, bytes) })))
+        const progress = progressOf(percent, phase, bytes);
+        if (!(await change(context, job, { progress, ...(result ? { result } : {}) })))
           throw new Superseded('the task has ended or moved to another worker');
       };
       const result = await perform(context, { task, destination, signal, onProgress });
@@ -62,6 +63,5 @@ function progressOf(percent: number, phase: string, bytes: number): TaskRow['pro
 
 function perform(context: StorageContext, run: TaskRun): Promise<TaskResult> {
   const { dependents } = context;
-  if (run.task.kind === 'rescan') return dependents.rescan(run);
-  return run.task.kind === 'sweep' ? dependents.sweep(run) : dependents.migrate(run);
+  return dependents[run.task.kind](run);
 }

@@ -7,13 +7,19 @@ import { type DestinationRow, storageStore } from '../storage-store.ts';
 import { admitTasks } from './task-admission.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
 
+export interface TaskOptions {
+  /** Where a migration goes. */
+  toId?: string;
+  dryRun?: boolean;
+}
+
 /** Writes the task as pending; the admission lets it run when its turn comes. */
 export async function startTask(
   context: StorageContext,
   caller: Caller,
   kind: TaskRow['kind'],
   destinationId: string,
-  toId?: string,
+  { toId, dryRun = false }: TaskOptions = {},
 ): Promise<TaskRow> {
   const { database, clock, ids } = context.platform;
   const organizationId = caller.organization.id;
@@ -32,12 +38,13 @@ export async function startTask(
       status: 'pending',
       progress: { percent: 0, phase: 'Waiting', documents: 0, bytes: 0, etaSeconds: null },
       toStorageDestinationId: toId ?? null,
+      ...(dryRun ? { result: { dryRun } } : {}),
       createdAt: clock.now(),
     });
     await context.audit.noteCaller(transaction, caller, {
       action: `storage.${kind}_started`,
       resource: { type: 'storage_destination', id: destinationId },
-      details: { taskId: inserted.id, ...(toId ? { to: toId } : {}) },
+      details: { taskId: inserted.id, ...(toId ? { to: toId } : {}), ...(dryRun ? { dryRun } : {}) },
     });
     return inserted;
   });

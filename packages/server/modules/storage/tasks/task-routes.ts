@@ -5,15 +5,15 @@ import { Problem } from '../../../platform/problem.ts';
 import type { StorageContext } from '../context.ts';
 import { presentTask } from '../present-storage.ts';
 import { storageStore } from '../storage-store.ts';
-import { startTask } from './start-task.ts';
+import { startTask, type TaskOptions } from './start-task.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
 
-/** Rescans, sweeps and migrations. */
+/** Rescans, sweeps, purges and migrations. */
 export function taskHandlers(context: StorageContext): Handlers {
   const { database, cursors } = context.platform;
 
-  async function start(call: Caller, kind: TaskRow['kind'], destinationId: string, toId?: string) {
-    const task = await startTask(context, call, kind, destinationId, toId);
+  async function start(call: Caller, kind: TaskRow['kind'], destinationId: string, options?: TaskOptions) {
+    const task = await startTask(context, call, kind, destinationId, options);
     return {
       data: presentTask(task),
       location: pathOf('getStorageTask', { storageDestinationId: destinationId, taskId: task.id }),
@@ -24,7 +24,9 @@ export function taskHandlers(context: StorageContext): Handlers {
     rescanStorageDestination: (call) => start(call, 'rescan', call.params.storageDestinationId),
     sweepStorageDestination: (call) => start(call, 'sweep', call.params.storageDestinationId),
     migrateStorageDestination: (call) =>
-      start(call, 'migrate', call.params.storageDestinationId, call.body.toStorageDestinationId),
+      start(call, 'migrate', call.params.storageDestinationId, { toId: call.body.toStorageDestinationId }),
+    purgeStorageDestination: (call) =>
+      start(call, 'purge', call.params.storageDestinationId, { dryRun: call.body?.dryRun ?? false }),
 
     listStorageTasks: async ({ organization, params, query }) => {
       const { storageDestinationId } = params;
