@@ -290,29 +290,6 @@ describe('callers, strictness and faults', () => {
     expect((await fetch(`${sandbox.endpoint}/storage/v1/b/one/o`)).status).toBe(401);
   });
 
-  test('a bucket that keeps versions hides what is replaced or deleted, and a named generation goes for good', async () => {
-    const bucket = clientOf(sandbox).bucket('one');
-    await bucket.setMetadata({ versioning: { enabled: true } });
-    for (const text of ['first', 'second']) await bucket.file('kept/a').save(text, { resumable: false });
-    await bucket.file('kept/a').delete();
-    await bucket.file('kept/b').save('live', { resumable: false });
-    await bucket.setMetadata({ versioning: { enabled: false } });
-    expect((await bucket.getFiles({ prefix: 'kept/' }))[0].map(({ name }) => name)).toEqual(['kept/b']);
-    const page = { prefix: 'kept/', versions: true, maxResults: 1, autoPaginate: false };
-    const [first, next] = await bucket.getFiles(page);
-    const all = [...first, ...(await bucket.getFiles({ ...next, maxResults: 2 } as typeof page))[0]];
-    expect(all.map(({ name, metadata }) => [name, metadata.timeDeleted !== undefined])).toEqual([
-      ['kept/a', true],
-      ['kept/a', true],
-      ['kept/b', false],
-    ]);
-    const former = bucket.file('kept/a', { generation: all[0]!.metadata.generation as string });
-    expect(String((await former.download())[0])).toBe('first');
-    await former.delete();
-    expect((await bucket.getFiles({ prefix: 'kept/a', versions: true }))[0]).toHaveLength(1);
-    await bucket.deleteFiles({ prefix: 'kept/', versions: true });
-  });
-
   test('what the sandbox does not do is said, never pretended', async () => {
     const storage = clientOf(sandbox);
     expect(

@@ -158,8 +158,11 @@ describe('an S3 store', () => {
     const store = createS3Store(options());
     sandbox.faults.set({ delayRate: 1, delayMsMin: 200, delayMsMax: 200, operations: ['UploadPart'] });
     const controller = new AbortController();
-    setTimeout(() => controller.abort(), 100);
-    const error = await failure(store.put('stopped', new Uint8Array(12 * mib), { signal: controller.signal }));
+    const stopped = failure(store.put('stopped', new Uint8Array(12 * mib), { signal: controller.signal }));
+    // While its parts are on their way, however slow the machine is.
+    await expect.poll(() => sandbox.faults.counts.delays).toBeGreaterThan(0);
+    controller.abort();
+    const error = await stopped;
     sandbox.faults.clear();
     expect(error.code).toBe('CANCELLED');
     expect(await store.head('stopped')).toBeUndefined();
