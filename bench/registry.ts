@@ -13,5 +13,6 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   noisy: async () => (await import('./noisy.ts')).noisyBench,
   schedules: async () => (await import('./schedules.ts')).schedulesBench,
   lists: async () => (await import('./lists.ts')).listsBench,
+  web: async () => (await import('./web.ts')).webBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

@@ -24,6 +24,8 @@ export interface Call<O> {
   readonly origin: RequestOrigin;
   /** Whether the caller is on this very machine, without a proxy between. */
   readonly isFromThisMachine: boolean;
+  /** Whether a browser was led here, with a person before it who wants to see a page. */
+  readonly isNavigation: boolean;
   /** The bearer token as sent, for public calls that check it in their own way. */
   readonly bearer: string | undefined;
   readonly cookies: Readonly<Record<string, string | undefined>>;

@@ -184,6 +184,7 @@ function createCall(
     get isFromThisMachine() {
       return isFromThisMachine(request);
     },
+    isNavigation: request.headers['sec-fetch-mode'] === 'navigate',
     get bearer() {
       return bearerOf(request);
     },

@@ -17,6 +17,9 @@ function query(values: object): string {
 
 const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');
 
+/** Where what was deleted by mistake is brought back, also by somebody who belongs to nothing else. */
+export const recoverPath = (organizationId: string) => `/organizations/new${query({ recover: organizationId })}`;
+
 export const pathsOf = (slug: string) => {
   const at = (rest: string) => `/o/${slug}${rest}`;
   return {

@@ -33,7 +33,7 @@ export async function startDashboard(
 ): Promise<TestDashboard> {
   await ensureDashboard();
   const app = await startTestApp(environment, { ...overrides, dashboardFolder });
-  const browser = await launch();
+  const browser = await launchBrowser();
   const visitors: Visitor[] = [];
   return {
     app,
@@ -51,10 +51,11 @@ export async function startDashboard(
   };
 }
 
-function launch(): Promise<Browser> {
+export function launchBrowser(): Promise<Browser> {
   if (!executablePath) throw new Error('there is no Chromium');
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
-  return chromium.launch({ executablePath, args });
+  // A machine that runs every test at once takes its time.
+  return chromium.launch({ executablePath, args, timeout: 120_000 });
 }
 
 async function newVisitor(

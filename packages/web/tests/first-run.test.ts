@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
@@ -45,7 +46,17 @@ describe.skipIf(!hasChromium)('a fresh installation', () => {
     });
     expect(backups.body.data).toMatchObject([{ status: 'completed', documentCount: 200 }]);
 
+    const [kit] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download the kit' }).click(),
+    ]);
+    expect(await readFile(await kit.path(), 'utf8')).toContain('holdfast local restore');
+    await page.getByRole('heading', { name: 'The recovery kit is taken' }).waitFor();
+    await page.getByRole('button', { name: 'Add this schedule' }).click();
+    await page.getByRole('heading', { name: 'Nightly is scheduled' }).waitFor();
+
     await page.getByRole('link', { name: 'Go to Overview' }).click();
+    await page.getByRole('heading', { name: 'Yes.' }).waitFor();
     await page.getByRole('rowheader', { name: /Shop/ }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/o/my-organization');
   });

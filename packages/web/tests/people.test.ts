@@ -112,4 +112,15 @@ describe.skipIf(!hasChromium)('people', () => {
     await first.page.getByRole('button', { name: /^Continue with/ }).click();
     await first.page.waitForURL(`**/o/${shop.slug}/projects`);
   });
+
+  test('who say no at the provider read on a page that nothing was shared, and may try again', async () => {
+    const { page } = await dashboard.visit();
+    provider.account = undefined;
+    await page.goto('/sign-in');
+    await page.getByRole('button', { name: /^Continue with/ }).click();
+    await page.getByText('You said no, and nothing was shared').waitFor();
+    provider.account = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' };
+    await page.getByRole('button', { name: /^Continue with/ }).click();
+    await page.waitForURL(`**/o/${shop.slug}**`);
+  });
 });

@@ -32,6 +32,7 @@ export interface AuthRoutes {
 
 /** The dashboard. */
 const home = '/';
+const signInPage = '/sign-in';
 
 export function authHandlers(options: AuthRoutes): Handlers {
   return { ...signInHandlers(options), ...sessionHandlers(options) };
@@ -47,7 +48,9 @@ function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds, issuer
       return { location, cookies: [browserCookieWith(browser, flowMs / 1000)] };
     },
     finishSignIn: async (call) => {
-      const end = await signIn.finish(call.query, call.cookies[browserCookie], call.origin);
+      const end = await signIn
+        .finish(call.query, call.cookies[browserCookie], call.origin)
+        .catch((error: unknown) => ({ kind: 'return' as const, location: pageOfProblem(call.isNavigation, error) }));
       if (end.kind === 'return') return { location: end.location };
       return { location: home, cookies: sessionCookies(end.tokens, refreshLifetimeSeconds) };
     },
@@ -75,6 +78,13 @@ function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds, issuer
       };
     },
   };
+}
+
+/** A person before a browser reads on a page why they are not in; a program gets the answer itself. */
+function pageOfProblem(isNavigation: boolean, error: unknown): string {
+  if (!isNavigation || !(error instanceof Problem)) throw error;
+  const { reason } = error.details ?? {};
+  return `${signInPage}?${new URLSearchParams({ problem: error.code, ...(typeof reason === 'string' ? { reason } : {}) })}`;
 }
 
 function presentProvider(issuer: string | undefined): DataOf<Operations['getSignInMethods']>['provider'] {

@@ -18,7 +18,7 @@ const announce = `
     perform pg_notify('${changesChannel}', json_build_object(
       'organizationId', coalesce(changed->>'organization_id', changed->>'id'),
       'kind', tg_argv[0],
-      'id', coalesce(changed->>'id', changed->>'user_id'),
+      'id', coalesce(changed->>'id', changed->>'user_id', changed->>'project_id'),
       'change', case tg_op when 'INSERT' then 'created' when 'DELETE' then 'deleted' else 'updated' end,
       'projectId', case tg_argv[0] when 'project' then changed->>'id' else changed->>'project_id' end)::text);
     return null;

@@ -8,6 +8,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { clientFor } from './client.ts';
 import { useOrganizationId } from './organization.tsx';
 import { isShort, refetchMs } from './pace.ts';
@@ -77,7 +78,7 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
     refetchOnWindowFocus: (query) => isShort(query),
     placeholderData: keepPreviousData,
   });
-  const rows = result.data?.pages.flatMap((page) => page.data);
+  const rows = useMemo(() => result.data?.pages.flatMap((page) => page.data), [result.data]);
   return {
     rows,
     error: result.error as HoldfastError | null,

@@ -56,7 +56,7 @@ export function State({ tone, icon, children }: { tone: Tone; icon?: LucideIcon;
   const Icon = icon ?? marks[tone];
   const word = tone === 'held' || tone === 'off' ? 'text-ink2' : ink[tone];
   return (
-    <span className="inline-flex items-center gap-2 whitespace-nowrap">
+    <span className="inline-flex items-center gap-2 align-middle whitespace-nowrap">
       <Icon size={16} aria-hidden className={`shrink-0 ${ink[tone]} ${tone === 'move' ? 'turning' : ''}`} />
       <span className={word}>{children}</span>
     </span>

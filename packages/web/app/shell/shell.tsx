@@ -1,18 +1,21 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { Archive, FileSearch, LayoutDashboard, Menu as MenuIcon, RotateCcw } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
 import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
 import { useAttention } from './attention.ts';
 import { useKeys } from './keys.ts';
-import { KeysDialog } from './keys-dialog.tsx';
 import { navigationOf } from './navigation.ts';
 import { type Crumb, CrumbsContext } from './page-title.tsx';
-import { Palette } from './palette.tsx';
 import { RecoveryKitBar } from './recovery-kit-bar.tsx';
 import { Navigation, PersonMenu, Sidebar } from './sidebar.tsx';
 import { TopBar } from './topbar.tsx';
+
+/** Not part of the first load, but there before anybody can have asked for them. */
+const loadPalette = () => import('./palette.tsx');
+const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
+const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.tsx')).KeysDialog }));
 
 type Overlay = 'palette' | 'keys' | 'more' | null;
 
@@ -23,6 +26,7 @@ export function Shell() {
   const badges = useAttention();
   const close = () => setOverlay(null);
   useShellKeys(setOverlay);
+  useEffect(() => void loadPalette(), []);
   return (
     <CrumbsContext value={setCrumbs}>
       <a
@@ -42,8 +46,10 @@ export function Shell() {
         </div>
       </div>
       <BottomBar onMore={() => setOverlay('more')} />
-      {overlay === 'palette' && <Palette onClose={close} />}
-      {overlay === 'keys' && <KeysDialog onClose={close} />}
+      <Suspense fallback={null}>
+        {overlay === 'palette' && <Palette onClose={close} />}
+        {overlay === 'keys' && <KeysDialog onClose={close} />}
+      </Suspense>
       {overlay === 'more' && (
         <Dialog title={t.shell.nav.more} onClose={close}>
           <Navigation badges={badges} onFollow={close} />

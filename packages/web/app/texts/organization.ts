@@ -158,6 +158,7 @@ export const settings = {
   tabs: {
     label: 'Parts of the settings',
     general: 'General',
+    notifications: 'Notifications',
     key: 'API key',
     encryption: 'Encryption key',
     plan: 'Subscription',
@@ -168,6 +169,29 @@ export const settings = {
   timezoneHint: 'Times are shown in it, and schedules follow it.',
   defaultStorage: 'Default storage',
   noDefault: 'None: every backup names one',
+  notifications: {
+    title: 'Who is told by mail',
+    text: 'Once when something goes wrong, once when it is over. Without a mail server nothing is sent; the log says so.',
+    whoLabel: 'Who is told',
+    who: {
+      team: 'Owner and admins',
+      teamHint: 'Told of everything.',
+      others: 'These addresses',
+      othersHint: 'Instead of owner and admins.',
+      nobody: 'Nobody',
+      nobodyHint: 'Webhooks still tell programs.',
+    },
+    emails: 'E-mail addresses',
+    emailsHint: 'One per line, at most 50.',
+    events: 'They are told of',
+    event: {
+      'backup.failed': 'A scheduled backup that failed',
+      'schedule.failed': 'A run that was missed',
+      'backup.anomaly': 'A backup that looks wrong, or a proof that failed',
+      'pitr.stopped': 'Capture of changes that stopped',
+      'storage.error': 'Storage that cannot be used',
+    },
+  },
   encryption: {
     title: 'Encryption key',
     service: "Backups are sealed with this installation's own key.",

@@ -89,8 +89,15 @@ export const signIn = {
   ended: 'Your session has ended. Sign in to go on where you were.',
   google: 'Continue with Google',
   other: (host: string) => `Continue with ${host}`,
-  closed: 'This installation lets in invited people only. Ask an admin for an invitation.',
-  failed: 'The sign-in did not work. Try again.',
+  refused: {
+    sign_up_closed: ['You are not invited yet', 'This installation lets in invited people only. Ask an admin for one.'],
+    consent_refused: [
+      'You said no, and nothing was shared',
+      'Without the consent nobody can be signed in. Try again when you want to.',
+    ],
+    provider_error: ['The identity provider ended the sign-in', 'Try again; if it stays, tell an operator.'],
+    failed: ['The sign-in did not work', 'It may have taken too long, or was begun in another window. Try again.'],
+  } as const,
   localTitle: 'Sign in on this installation',
   localText: 'This link works once, for you alone. Press the button to use it.',
   localButton: 'Sign in',

@@ -11,6 +11,8 @@ export const time = {
   disableTitle: 'Switch point-in-time recovery off?',
   disableText: 'Capture stops. What was captured stays reachable for its days.',
   days: 'Days to keep',
+  sentenceSince: (name: string, since: string, gaps: number) =>
+    `${name} can be put back to any second since ${since}${gaps === 0 ? '.' : `, but for ${plural(gaps, 'gap', 'gaps')}.`}`,
   sentence: (name: string, days: number, gaps: number) =>
     `${name} can be put back to any second of the last ${plural(days, 'day', 'days')}${gaps === 0 ? '.' : `, but for ${plural(gaps, 'gap', 'gaps')}.`}`,
   facts: {
@@ -29,7 +31,24 @@ export const time = {
   behind: (seconds: string) => `${seconds} s behind`,
   keptFor: (days: number) => `kept for ${plural(days, 'day', 'days')}`,
   changes: 'changes',
-  hoursTitle: 'Changes per hour, and what can be reached',
+  hoursTitle: (days: number) => `The last ${plural(days, 'day', 'days')}`,
+  hoursHint: 'changes per hour, and what can be reached',
+  windowTitle: (day: string, from: string, to: string) => `${day}, ${from} to ${to}`,
+  windows: { minute: '1 min', quarter: '15 min', hours: '2 h', day: '1 day' },
+  windowsLabel: 'How much time is shown',
+  sliderLabel: 'The moment to go back to',
+  arrows: (hours: number) =>
+    hours > 0
+      ? 'Arrow keys move by an hour.'
+      : 'Arrow keys move by a second, with Shift by a minute, Page Up and Page Down by an hour.',
+  hour: 'Hour',
+  nothingYet: 'The first changes are being captured. It takes a base backup and a moment.',
+  findThen: 'Find a document as of then',
+  gapsTitle: 'Gaps',
+  gapOn: (day: string, from: string, to: string) => `Gap on ${day}, ${from} to ${to}`,
+  gapBefore: (clock: string) => `${clock} before`,
+  gapAfter: (clock: string) => `${clock} after`,
+  gapReason: 'Why',
   hoursLabel: (peak: string) => `Changes per hour, ${peak} at most`,
   goBack: 'Go back to',
   date: 'Date',

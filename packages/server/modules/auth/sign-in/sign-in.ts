@@ -67,7 +67,10 @@ export class SignIn {
     if (!flow)
       throw new Problem('UNAUTHORIZED', 'This sign-in was not begun in this browser, or is over. Start again.');
     if (query.error !== undefined || query.code === undefined) {
-      if (flow.redirectUri === null) throw new Problem('UNAUTHORIZED', 'The identity provider ended the sign-in.');
+      if (flow.redirectUri === null)
+        throw new Problem('UNAUTHORIZED', 'The identity provider ended the sign-in.', {
+          details: { reason: query.error === 'access_denied' ? 'consent_refused' : 'provider_error' },
+        });
       return { kind: 'return', location: withParameter(flow.redirectUri, 'error', query.error ?? 'invalid_request') };
     }
     const user = await this.#keep(await provider.finish(this.#answered(query), flow));

@@ -1,18 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
+import { Band, type LineBand, type LinePoint, middle, Point } from './marks.tsx';
 import { scaleOf } from './scale.ts';
-
-export interface LinePoint {
-  readonly id: string;
-  readonly atMs: number;
-  readonly kind: 'full' | 'increment' | 'synthetic' | 'failed' | 'due' | 'drill';
-}
-
-export interface LineBand {
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** `gap`: no moment of it can be reached. */
-  readonly kind: 'any' | 'gap';
-}
 
 interface LineProps {
   label: string;
@@ -23,7 +11,6 @@ interface LineProps {
 }
 
 const height = 44;
-const middle = 20;
 
 /** All time is one drawing: blocks and ticks are points one can go back to, a band is any second of it. */
 export function Line({ label, days, nowMs, points, bands }: LineProps) {
@@ -60,77 +47,6 @@ export function Line({ label, days, nowMs, points, bands }: LineProps) {
       </svg>
     </div>
   );
-}
-
-function Band({ band, x1, x2 }: { band: LineBand; x1: number; x2: number }) {
-  if (x2 <= x1) return null;
-  const width = Math.max(band.kind === 'gap' ? 6 : 1, x2 - x1);
-  if (band.kind === 'any')
-    return (
-      <>
-        <rect x={x1} y={middle - 5} width={width} height="10" className="fill-band" />
-        <path
-          d={`M${x1} ${middle - 5}h${width}M${x1} ${middle + 5}h${width}`}
-          className="stroke-held-mark"
-          strokeWidth="1"
-        />
-      </>
-    );
-  return (
-    <>
-      <rect
-        x={x1}
-        y={middle - 7}
-        width={width}
-        height="14"
-        rx="2"
-        className="fill-surface stroke-risk-mark"
-        strokeWidth="1.4"
-      />
-      <path
-        d={`M${x1 + 1} ${middle + 5}l${Math.min(width, 6) - 2} -9`}
-        className="stroke-risk-mark"
-        strokeWidth="1.4"
-      />
-    </>
-  );
-}
-
-function Point({ point, x }: { point: LinePoint; x: number }) {
-  switch (point.kind) {
-    case 'full':
-      return <rect x={x - 3.5} y={middle - 8} width="7" height="16" rx="2" className="fill-held" />;
-    case 'synthetic':
-      return (
-        <rect
-          x={x - 3}
-          y={middle - 8}
-          width="6"
-          height="16"
-          rx="2"
-          className="fill-surface stroke-held"
-          strokeWidth="1.8"
-        />
-      );
-    case 'increment':
-      return <path d={`M${x} ${middle - 7}v14`} className="stroke-held" strokeWidth="2" />;
-    case 'failed':
-      return <path d={`M${x - 3} ${middle - 3}l6 6m0-6l-6 6`} className="stroke-fail-mark" strokeWidth="1.8" />;
-    case 'due':
-      return <circle cx={x} cy={middle} r="3.2" className="fill-surface stroke-control" strokeWidth="1.6" />;
-    case 'drill':
-      return (
-        <>
-          <circle cx={x} cy={middle + 15} r="5" className="fill-held" />
-          <path
-            d={`M${x - 2.2} ${middle + 15}l1.6 1.6 3-3.2`}
-            fill="none"
-            className="stroke-surface"
-            strokeWidth="1.4"
-          />
-        </>
-      );
-  }
 }
 
 export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {

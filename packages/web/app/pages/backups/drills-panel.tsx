@@ -5,11 +5,11 @@ import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem } from '../../components/states.tsx';
-import { JobState, State } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { saveFile } from '../../format/save-file.ts';
 import { t } from '../../texts/index.ts';
+import { DrillState } from './drill-state.tsx';
 
 type Drill = ItemOf<Operations['listDrills']>;
 
@@ -69,13 +69,5 @@ function DrillRow({ drill }: { drill: Drill }) {
         )}
       </span>
     </li>
-  );
-}
-
-function DrillState({ drill }: { drill: Drill }) {
-  if (drill.status !== 'completed')
-    return <JobState status={drill.status} {...(drill.status === 'running' ? { word: t.backups.drillRunning } : {})} />;
-  return (
-    <State tone={drill.passed ? 'held' : 'fail'}>{drill.passed ? t.backups.drillPassed : t.backups.drillFailed}</State>
   );
 }

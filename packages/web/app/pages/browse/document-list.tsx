@@ -5,7 +5,8 @@ import { RotateCcw, Search } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useList } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Checkbox } from '../../components/field.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
@@ -21,10 +22,12 @@ interface DocumentListProps {
 /** The ids of a collection, found by how they begin. Twenty thousand of them are drawn a screen at a time. */
 export function DocumentList({ backup, collection, document, moment }: DocumentListProps) {
   const [prefix, setPrefix] = useState('');
+  const [inValues, setInValues] = useState(false);
   const settled = useSettled(prefix);
+  const wanted = inValues ? { search: settled } : { prefix: settled };
   const list = useList(
     'listBackupDocuments',
-    { params: { backupId: backup.id }, query: { collection, limit: 200, ...(settled ? { prefix: settled } : {}) } },
+    { params: { backupId: backup.id }, query: { collection, limit: 200, ...(settled ? wanted : {}) } },
     { everyMs: false },
   );
   const paths = usePaths();
@@ -45,6 +48,11 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
             className="min-w-0 flex-1 bg-transparent font-mono outline-none"
           />
         </label>
+        <Checkbox
+          label={t.browse.inValues}
+          checked={inValues}
+          onChange={(event) => setInValues(event.target.checked)}
+        />
         {canRestore && (
           <LinkButton icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, collections: collection })}>
             {t.browse.restoreCollection}
@@ -53,7 +61,15 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
       </div>
       {list.error && <Problem error={list.error} onRetry={list.retry} />}
       {list.isLoading && <Skeleton />}
-      {list.rows?.length === 0 && <p className="p-4 text-table text-ink2">{t.browse.noDocuments}</p>}
+      {list.rows?.length === 0 && !list.hasMore && <p className="p-4 text-table text-ink2">{t.browse.noDocuments}</p>}
+      {list.rows && list.rows.length < 60 && list.hasMore && (
+        <div className="flex items-center gap-3 border-line border-b px-4 py-2 text-ink2 text-table">
+          {t.browse.notAllSearched}
+          <Button busy={list.isLoadingMore} onClick={list.loadMore}>
+            {t.browse.goOn}
+          </Button>
+        </div>
+      )}
       {list.rows && list.rows.length > 0 && (
         <Rows
           backup={backup}
@@ -91,7 +107,7 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore && last > rows.length - 60) loadMore();
+    if (hasMore && rows.length >= 60 && last > rows.length - 60) loadMore();
   }, [hasMore, last, rows.length, loadMore]);
   return (
     <nav ref={frame} aria-label={t.browse.documents} className="flex-1 overflow-y-auto p-2">

@@ -1,18 +1,20 @@
-import { Download, FileSearch, Info, RotateCcw, Undo2 } from 'lucide-react';
+import { Download, FileSearch, Info, RotateCcw, ShoppingBasket, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { useRead } from '../../api/calls.ts';
-import { useCan, useZone } from '../../api/organization.tsx';
+import { useCan, useWorkplace, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { saveFile } from '../../format/save-file.ts';
 import { formatDateTime } from '../../format/times.ts';
+import { type BasketItem, useBasket } from '../../shell/basket.ts';
 import { useKeys } from '../../shell/keys.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import { useFields, useVersions, type Version } from './use-versions.ts';
+import { VersionLine } from './version-line.tsx';
 import { type OlderVersions, VersionList } from './version-list.tsx';
 
 /** What was this document? Its versions, two of them side by side, and the way back. */
@@ -79,6 +81,13 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
   };
   const start = then && restoreStart(projectId, path, then);
   const restoreTo = start && paths.newRestore(start);
+  const { has, toggle } = useBasket(useWorkplace().organization.id);
+  const itemOf = ({ backupId, at }: { backupId?: string; at?: string }): BasketItem => ({
+    path,
+    from: then ? formatDateTime(then.at, zone) : '',
+    ...(backupId ? { backupId } : {}),
+    ...(at ? { pointInTime: at } : {}),
+  });
   const thenFields = useFields(projectId, path, then);
   const nowFields = useFields(projectId, path, now);
   useKeys({ '[': () => step(1), ']': () => step(-1), r: restoreTo && canRestore ? () => go(restoreTo) : undefined });
@@ -119,12 +128,18 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
             {t.document.json}
           </Button>
         )}
+        {start && canRestore && (
+          <Button icon={ShoppingBasket} aria-pressed={has({ path })} onClick={() => toggle(projectId, itemOf(start))}>
+            {has({ path }) ? t.browse.unpick : t.browse.pick}
+          </Button>
+        )}
         {restoreTo && canRestore && (
           <LinkButton kind="primary" icon={RotateCcw} to={restoreTo}>
             {t.document.restoreThis}
           </LinkButton>
         )}
       </header>
+      <VersionLine projectId={projectId} versions={versions} then={then} now={now} />
       <div className="grid flex-1 md:grid-cols-[260px_1fr]">
         <aside className="border-line border-r max-md:border-r-0 max-md:border-b">
           <VersionList

@@ -55,6 +55,7 @@ export function Page() {
           key={`${project.id} ${search.q}`}
           projectId={project.id}
           text={(search.q ?? '').replace(/^\/+|\/+$/g, '')}
+          at={search.at}
           onOpen={(path) => go(paths.document(project.id, path))}
         />
       )}
@@ -65,10 +66,12 @@ export function Page() {
 interface FoundProps {
   projectId: string;
   text: string;
+  /** Looked up as of this moment, which was captured; else in the newest backup. */
+  at: string | undefined;
   onOpen: (path: string) => void;
 }
 
-function Found({ projectId, text, onOpen }: FoundProps) {
+function Found({ projectId, text, at, onOpen }: FoundProps) {
   const zone = useZone();
   const paths = usePaths();
   const newest = useRead('listBackups', { query: { projectId, status: 'completed', limit: 1 } }, { everyMs: false });
@@ -76,11 +79,18 @@ function Found({ projectId, text, onOpen }: FoundProps) {
   const segments = text.split('/');
   const isDocument = segments.length % 2 === 0 && segments.every(Boolean);
   const [collection, prefix] = isDocument ? [segments.slice(0, -1).join('/'), segments.at(-1) ?? ''] : [text, ''];
-  const found = useRead(
+  const query = { collection, limit: 50, ...(prefix ? { prefix } : {}) };
+  const inBackup = useRead(
     'listBackupDocuments',
-    { params: { backupId: backup?.id ?? '' }, query: { collection, limit: 50, ...(prefix ? { prefix } : {}) } },
-    { enabled: backup !== undefined && text !== '', everyMs: false },
+    { params: { backupId: backup?.id ?? '' }, query },
+    { enabled: backup !== undefined && text !== '' && at === undefined, everyMs: false },
   );
+  const asOfThen = useRead(
+    'viewPitrDocuments',
+    { params: { projectId }, query: { ...query, at: at ?? '' } },
+    { enabled: text !== '' && at !== undefined, everyMs: false },
+  );
+  const found = at === undefined ? inBackup : asOfThen;
   if (newest.error) return <Problem error={newest.error} />;
   if (newest.data && !backup)
     return (
@@ -109,7 +119,9 @@ function Found({ projectId, text, onOpen }: FoundProps) {
   return (
     <section>
       <h2 className="mb-2 text-table text-ink2">
-        {t.find.inNewest(formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))}
+        {at === undefined
+          ? t.find.inNewest(formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))
+          : t.find.asOf(formatDateTime(at, zone))}
       </h2>
       <ul className="overflow-hidden rounded-panel border border-line">
         {documents.map((document) => (

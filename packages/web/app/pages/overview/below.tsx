@@ -1,38 +1,50 @@
-import type { Overview } from '@holdfast/contract';
+import { dayMs, type Overview } from '@holdfast/contract';
 import { useState } from 'react';
 import { useZone } from '../../api/organization.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { State } from '../../components/status.tsx';
 import { useNow } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatMoney } from '../../format/numbers.ts';
-import { formatHour, formatIn, formatNearDay } from '../../format/times.ts';
+import { dollarsPerRead } from '../../format/prices.ts';
+import { formatDay, formatHour, formatIn, formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import type { ProjectRow } from './facts.ts';
 
-/** What Google asks for a document read, at list price. */
-const dollarsPerRead = 0.6 / 1e6;
+const shownDays = 30;
+
+/** Thirty days up to today; those before the first measured one hold nothing. */
+function lastDays(days: Overview['days']): Overview['days'] {
+  const last = Date.parse(days.at(-1)?.day ?? '');
+  if (Number.isNaN(last)) return [];
+  const known = new Map(days.map((one) => [one.day, one]));
+  return Array.from({ length: shownDays }, (_, index) => {
+    const day = new Date(last - (shownDays - 1 - index) * dayMs).toISOString().slice(0, 10);
+    return known.get(day) ?? { day, storedBytes: 0, readsUsed: 0 };
+  });
+}
 
 export function Below({ overview, rows }: { overview: Overview; rows: readonly ProjectRow[] }) {
+  const days = lastDays(overview.days);
+  const stored = days.map(({ storedBytes }) => storedBytes);
+  const reads = sum(days.map(({ readsUsed }) => readsUsed));
   return (
     <div className="grid gap-5 lg:grid-cols-3">
       <NextRuns overview={overview} rows={rows} />
       <DayChart
         title={t.overview.stored}
         label={t.overview.storedLabel}
-        days={overview.days.map(({ day, storedBytes }) => ({ day, value: storedBytes }))}
-        headline={formatBytes(overview.days.at(-1)?.storedBytes ?? 0)}
-        detail={t.overview.growth(
-          formatBytes(Math.max(0, (overview.days.at(-1)?.storedBytes ?? 0) - (overview.days[0]?.storedBytes ?? 0))),
-        )}
+        days={days.map(({ day, storedBytes }) => ({ day, value: storedBytes }))}
+        headline={formatBytes(stored.at(-1) ?? 0)}
+        detail={growthOf((stored.at(-1) ?? 0) - (stored[0] ?? 0))}
         format={formatBytes}
         kind="area"
       />
       <DayChart
         title={t.overview.reads}
         label={t.overview.readsLabel}
-        days={overview.days.map(({ day, readsUsed }) => ({ day, value: readsUsed }))}
-        headline={formatCount(sum(overview.days.map(({ readsUsed }) => readsUsed)))}
-        detail={t.overview.costs(formatMoney(sum(overview.days.map(({ readsUsed }) => readsUsed)) * dollarsPerRead))}
+        days={days.map(({ day, readsUsed }) => ({ day, value: readsUsed }))}
+        headline={formatCount(reads)}
+        detail={t.overview.costs(formatMoney(reads * dollarsPerRead))}
         format={formatCount}
         kind="bars"
       />
@@ -41,6 +53,8 @@ export function Below({ overview, rows }: { overview: Overview; rows: readonly P
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const growthOf = (bytes: number) =>
+  bytes < 0 ? t.overview.shrunk(formatBytes(-bytes)) : t.overview.growth(formatBytes(bytes));
 
 function NextRuns({ overview, rows }: { overview: Overview; rows: readonly ProjectRow[] }) {
   const zone = useZone();
@@ -82,13 +96,13 @@ interface DayChartProps {
   kind: 'area' | 'bars';
 }
 
-const [width, height] = [240, 130];
+const [width, height] = [240, 120];
 
 function DayChart({ title, label, days, headline, detail, format, kind }: DayChartProps) {
   const [asTable, setAsTable] = useState(false);
-  const peak = Math.max(1, ...days.map(({ value }) => value));
+  const peak = Math.max(0, ...days.map(({ value }) => value));
   const step = width / Math.max(1, days.length);
-  const y = (value: number) => height - (value / peak) * (height - 6);
+  const y = (value: number) => height - (value / Math.max(1, peak)) * (height - 6);
   const top = days.map(({ value }, index) => `L${(index + 0.5) * step} ${y(value)}`).join('');
   return (
     <Panel title={title} aside={t.overview.days} className="max-md:rounded-none max-md:border-x-0">
@@ -159,7 +173,8 @@ function DayChart({ title, label, days, headline, detail, format, kind }: DayCha
               )}
             </svg>
             <p className="flex justify-between text-meta text-ink3">
-              <span>{days[0]?.day}</span>
+              <span>{days[0] && formatDay(Date.parse(days[0].day), 'UTC')}</span>
+              <span>{t.overview.peak(format(peak))}</span>
               <span>{t.overview.today}</span>
             </p>
           </div>

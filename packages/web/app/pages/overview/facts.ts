@@ -1,6 +1,6 @@
 import { type Backup, dayMs, hourMs, type Overview } from '@holdfast/contract';
 import { isUnserved, useAll, useRead } from '../../api/calls.ts';
-import type { LineBand, LinePoint } from '../../components/line/line.tsx';
+import type { LineBand, LinePoint } from '../../components/line/marks.tsx';
 import type { Verdict } from '../../components/status.tsx';
 import type { Project } from '../projects/connect-form.tsx';
 

@@ -90,6 +90,7 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
           {running && <Badge tone="move">{running.progress.percent} %</Badge>}
         </span>
         {row.verdict && <VerdictState verdict={row.verdict} />}
+        <Reason row={row} />
       </th>
       <td className="py-2">
         {row.newestAt ? (
@@ -122,6 +123,12 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
       </td>
     </tr>
   );
+}
+
+/** Why it is not well, in the words of the service. */
+function Reason({ row }: { row: ProjectRow }) {
+  if (!row.reason || row.verdict === 'protected' || row.verdict === 'manual') return null;
+  return <span className="block text-ink2 text-meta">{row.reason.message}</span>;
 }
 
 function intervalWords(row: ProjectRow): string {
@@ -181,6 +188,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               points={pointsOf(row, overview?.nextRuns)}
               bands={bandsOf(row)}
             />
+            <Reason row={row} />
             <p className="flex justify-between text-meta text-ink3">
               <span>
                 {row.newestAt ? <Time at={row.newestAt} as="age" /> : t.overview.table.none}, {intervalWords(row)}

@@ -100,11 +100,17 @@ export function WhichStep({ plan, onDone }: StepProps) {
     plan.documents.length > 0 ? 'docs' : plan.collections.length > 0 ? 'some' : 'all',
   );
   const [documents, setDocuments] = useState(plan.documents.join('\n'));
-  const tree = useAll(
+  const inBackup = useAll(
     'listBackupCollections',
     { params: { backupId: plan.backupId ?? '' } },
     { enabled: plan.backupId !== undefined, everyMs: false },
   );
+  const asOfThen = useAll(
+    'viewPitrCollections',
+    { params: { projectId: plan.projectId ?? '' }, query: { at: plan.at ?? '' } },
+    { enabled: plan.at !== undefined && plan.projectId !== undefined, everyMs: false },
+  );
+  const tree = plan.at === undefined ? inBackup : asOfThen;
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
   const go = async () => {
     await setSearch(

@@ -8,6 +8,8 @@ import { CopyButton } from '../../components/copy.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProgressBar } from '../../components/progress.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
+import { formatMoney } from '../../format/numbers.ts';
+import { priceOf } from '../../format/prices.ts';
 import { formatClock } from '../../format/times.ts';
 import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
@@ -15,8 +17,10 @@ import { useGo, usePaths } from '../../url.ts';
 import { bodyOf, isSmall, type Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 import { PreviewCounts, totalOf } from './preview-counts.tsx';
+import { Samples } from './samples.tsx';
 import { isRunning } from './shared.tsx';
 import { useRestoreProgress } from './use-restore-progress.ts';
+import { useSamples } from './use-samples.ts';
 
 interface PreviewProps {
   plan: Plan;
@@ -101,9 +105,17 @@ interface ShownProps extends PreviewProps {
 
 function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }: ShownProps) {
   const zone = useZone();
+  const paths = usePaths();
+  const { basket } = useBasket(useWorkplace().organization.id);
   const preview = job.preview;
+  const samples = useSamples(plan, basket, job.targetProjectId, preview !== null);
   if (!preview) return null;
   const total = totalOf(preview);
+  const spent = {
+    reads: total + preview.skip,
+    writes: preview.create + preview.replace + preview.merge,
+    deletes: preview.delete,
+  };
   const sentence = plan.deleteExtra ? t.newRestore.exactly : t.newRestore.sentence;
   return (
     <div className="flex flex-col gap-5">
@@ -123,6 +135,10 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
         {words.moment && <p className="pl-8 text-ink2">{sentence(words.which, words.target, words.moment)}</p>}
       </header>
       <PreviewCounts preview={preview} />
+      <Samples
+        found={samples}
+        compareTo={plan.backupId && !plan.targetProjectId ? paths.compare(plan.backupId) : undefined}
+      />
       {job.irreversibleReasons.length > 0 && (
         <Panel tone="risk" title={t.newRestore.irreversible}>
           <ul className="list-disc pl-5 text-table">
@@ -135,6 +151,13 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
         </Panel>
       )}
       <dl className="grid gap-4 text-table sm:grid-cols-3">
+        <div>
+          <dt className="text-meta text-ink3">{t.newRestore.costs}</dt>
+          <dd>
+            <b className="font-medium">{formatMoney(priceOf(spent))}</b>
+            <span className="block text-ink2">{t.newRestore.spent(spent.reads, spent.writes, spent.deletes)}</span>
+          </dd>
+        </div>
         <div>
           <dt className="text-meta text-ink3">{t.newRestore.canUndo}</dt>
           <dd>

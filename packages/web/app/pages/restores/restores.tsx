@@ -8,14 +8,21 @@ import { List } from '../../components/list.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
+import { Tabs } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
+import { DrillList, restoreTabs } from './drill-list.tsx';
 import { RestoreState, useProjectNames, whatOf } from './shared.tsx';
 
 export function Page() {
+  const [{ tab }] = useSearch();
+  return tab === 'drills' ? <DrillList /> : <RestoreList />;
+}
+
+function RestoreList() {
   const [search, setSearch] = useSearch();
   const list = useList('listRestores', {
     query: { limit: 100, ...(search.status ? { status: search.status as Restore['status'] } : {}) },
@@ -35,6 +42,7 @@ export function Page() {
       subtitle={t.restores.subtitle}
       actions={start}
     >
+      <Tabs label={t.restores.tabs.label} tabs={restoreTabs} current="restores" />
       <FilterBar>
         <Filter
           isFirst

@@ -1,4 +1,5 @@
 import type { BodyInput, Operations, Schedule } from '@holdfast/contract';
+import { t } from '../../texts/index.ts';
 
 /** What the sentence holds, before it is saved. */
 export interface Draft {
@@ -13,6 +14,22 @@ export interface Draft {
   readonly keep: Readonly<Record<'daily' | 'weekly' | 'monthly' | 'yearly', number>>;
   readonly catchUp: 'latest' | 'skip';
   readonly drillEvery: number | null;
+}
+
+/** What most people want: every night, a full one a week, kept for a year. */
+export function usualDraft(projectId: string, timezone: string): Draft {
+  return {
+    name: t.schedules.usualName,
+    projectId,
+    cron: '0 2 * * *',
+    timezone,
+    fullEvery: 7,
+    collections: '',
+    storageDestinationId: '',
+    keep: { daily: 7, weekly: 4, monthly: 12, yearly: 0 },
+    catchUp: 'latest',
+    drillEvery: null,
+  };
 }
 
 export function draftOf(schedule: Schedule): Draft {

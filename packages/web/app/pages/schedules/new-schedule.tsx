@@ -8,7 +8,7 @@ import { PageFrame } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
-import { type Draft, requestOf } from './draft.ts';
+import { type Draft, requestOf, usualDraft } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
 
@@ -21,18 +21,7 @@ export function Page() {
 
 function Form({ projectId }: { projectId: string }) {
   const zone = useZone();
-  const [draft, setDraft] = useState<Draft>({
-    name: t.schedules.usualName,
-    projectId,
-    cron: '0 2 * * *',
-    timezone: zone,
-    fullEvery: 7,
-    collections: '',
-    storageDestinationId: '',
-    keep: { daily: 7, weekly: 4, monthly: 12, yearly: 0 },
-    catchUp: 'latest',
-    drillEvery: null,
-  });
+  const [draft, setDraft] = useState<Draft>(() => usualDraft(projectId, zone));
   const paths = usePaths();
   const go = useGo();
   const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id)) });

@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { recoverPath } from '../../paths.ts';
 import { t } from '../../texts/index.ts';
 import { useGo } from '../../url.ts';
 import type { OrganizationDetail } from './general.tsx';
@@ -12,7 +13,9 @@ export function DangerZone({ organization }: { organization: OrganizationDetail 
   const [isAsking, setAsking] = useState(false);
   const [force, setForce] = useState(false);
   const go = useGo();
-  const remove = useAct('deleteOrganization', { onDone: () => go('/', { replace: true }) });
+  const remove = useAct('deleteOrganization', {
+    onDone: () => go(force ? '/' : recoverPath(organization.id), { replace: true }),
+  });
   const words = t.settings.danger;
   return (
     <Panel title={words.title} tone="fail">

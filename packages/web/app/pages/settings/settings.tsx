@@ -8,6 +8,7 @@ import { useSearch } from '../../url.ts';
 import { DangerZone } from './danger-zone.tsx';
 import { EncryptionKey } from './encryption-key.tsx';
 import { General } from './general.tsx';
+import { Notifications } from './notifications.tsx';
 import { ServiceAccount } from './service-account.tsx';
 import { Subscription } from './subscription.tsx';
 
@@ -24,6 +25,7 @@ export function Page() {
         current={tab}
         tabs={[
           { id: 'general', label: tabs.general },
+          { id: 'notifications', label: tabs.notifications },
           ...(isAdmin ? [{ id: 'key', label: tabs.key }] : []),
           { id: 'encryption', label: tabs.encryption },
           ...(isOwner
@@ -41,6 +43,7 @@ export function Page() {
       {organization.data && tab === 'general' && (
         <General key={organization.data.updatedAt} organization={organization.data} />
       )}
+      {organization.data && tab === 'notifications' && <Notifications organization={organization.data} />}
       {tab === 'key' && isAdmin && <ServiceAccount />}
       {organization.data && tab === 'encryption' && <EncryptionKey />}
       {tab === 'plan' && isOwner && <Subscription />}

@@ -6,7 +6,7 @@ import { FormProblem } from '../../components/states.tsx';
 import { pathsOf } from '../../paths.ts';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
-import { useGo } from '../../url.ts';
+import { useGo, useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
 
 export function Page() {
@@ -49,11 +49,12 @@ export function Page() {
 }
 
 function Recover() {
-  const [id, setId] = useState('');
+  const [{ recover: deleted = '' }] = useSearch();
+  const [id, setId] = useState(deleted);
   const go = useGo();
   const recover = useAct('recoverOrganization', { onDone: (back) => go(pathsOf(back.slug).overview) });
   return (
-    <details className="border-line border-t pt-4">
+    <details className="border-line border-t pt-4" open={deleted !== ''}>
       <summary className="text-table font-medium">{t.newOrganization.recover}</summary>
       <form
         className="mt-3 flex flex-col gap-3"

@@ -15,6 +15,7 @@ import { RunningBackup } from '../backups/running-backup.tsx';
 import { isOver } from '../backups/shared.tsx';
 import { ConnectForm, type Project } from '../projects/connect-form.tsx';
 import { StorageForm } from '../storage/storage-form.tsx';
+import { KeepItSo } from './keep-it-so.tsx';
 
 /** Connect, store, back up: what is done stays done, wherever one comes back to it. */
 export function Page() {
@@ -157,7 +158,6 @@ function FirstBackup({ project, destinationId }: { project: Project | undefined;
 }
 
 function Outcome({ backup, projectName, onAgain }: { backup: Backup; projectName: string; onAgain: () => void }) {
-  const paths = usePaths();
   if (!isOver(backup)) return <RunningBackup backup={backup} projectName={projectName} />;
   if (backup.status !== 'completed')
     return (
@@ -168,14 +168,7 @@ function Outcome({ backup, projectName, onAgain }: { backup: Backup; projectName
         </Button>
       </>
     );
-  return (
-    <div className="flex flex-wrap gap-2">
-      <LinkButton kind="primary" to={paths.overview}>
-        {t.start.toOverview}
-      </LinkButton>
-      <LinkButton to={paths.browse(backup.id)}>{t.start.lookInside}</LinkButton>
-    </div>
-  );
+  return <KeepItSo projectId={backup.projectId} backupId={backup.id} />;
 }
 
 function Estimate({ projectId }: { projectId: string }) {

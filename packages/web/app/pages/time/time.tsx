@@ -1,13 +1,18 @@
+import { dayMs, hourMs, type PitrWindow, secondMs } from '@holdfast/contract';
 import { History } from 'lucide-react';
+import { useState } from 'react';
 import { isUnserved, useAll, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Box } from '../../components/list.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { useNow } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
-import { useGo, useParam, usePaths } from '../../url.ts';
+import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
+import { Gaps } from './gaps.tsx';
 import { GoBack } from './go-back.tsx';
+import { Lines } from './lines.tsx';
 import { EnablePanel, WindowFacts } from './window.tsx';
 
 /** Which moments of a project can be reached. */
@@ -39,7 +44,7 @@ export function Page() {
 }
 
 function Shown({ projectId, name }: { projectId: string; name: string }) {
-  const pitr = useRead('getPitr', { params: { projectId } });
+  const pitr = useRead('getPitr', { params: { projectId } }, { everyMs: 5000 });
   const canSwitch = useCan('member');
   if (isUnserved(pitr.error))
     return (
@@ -57,10 +62,40 @@ function Shown({ projectId, name }: { projectId: string; name: string }) {
         </Empty>
       </Box>
     );
+  return <Reachable projectId={projectId} name={name} pitr={pitr.data} />;
+}
+
+function Reachable({ projectId, name, pitr }: { projectId: string; name: string; pitr: PitrWindow }) {
+  const now = useNow();
+  const [search, setSearch] = useSearch();
+  const days = pitr.retentionDays ?? 7;
+  const from = new Date(Math.floor(now / hourMs) * hourMs - days * dayMs).toISOString();
+  const backups = useAll('listBackups', { query: { projectId, status: 'completed', from } }).rows ?? [];
+  const given = Date.parse(search.at ?? '');
+  const [chosenMs, setChosenMs] = useState(given);
+  // Until somebody chooses, the newest moment that can be reached, to the second.
+  const newestMs = Math.floor(Date.parse(pitr.coveredTo ?? new Date(now).toISOString()) / secondMs) * secondMs;
+  const atMs = Number.isNaN(chosenMs) ? newestMs : chosenMs;
+  const choose = (ms: number) => {
+    setChosenMs(ms);
+    void setSearch({ at: new Date(ms).toISOString() }, { replace: true });
+  };
   return (
     <>
-      <WindowFacts projectId={projectId} name={name} pitr={pitr.data} />
-      <GoBack projectId={projectId} pitr={pitr.data} />
+      <WindowFacts projectId={projectId} name={name} pitr={pitr} />
+      {pitr.coveredFrom === null ? (
+        <Box>
+          <Empty icon={History} title={t.time.status[pitr.status]}>
+            {t.time.nothingYet}
+          </Empty>
+        </Box>
+      ) : (
+        <>
+          <Lines pitr={pitr} backups={backups} nowMs={now} atMs={atMs} onChoose={choose} />
+          <GoBack projectId={projectId} pitr={pitr} atMs={atMs} onChoose={choose} />
+        </>
+      )}
+      <Gaps gaps={pitr.gaps} onChoose={choose} />
     </>
   );
 }

@@ -50,7 +50,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
   const paths = usePaths();
   const [search, setSearch] = useSearch();
   const query = { limit: 100, ...(search.status ? { status: search.status as Delivery['status'] } : {}) };
-  const answer = useRead('listDeliveries', { params: { webhookId }, query });
+  const answer = useRead('listDeliveries', { params: { webhookId }, query }, { everyMs: 4000 });
   const rows = answer.data?.data.deliveries;
   const { deliveries } = t.webhooks;
   return (

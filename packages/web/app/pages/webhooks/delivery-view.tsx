@@ -22,7 +22,7 @@ interface DeliveryViewProps {
 
 export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewProps) {
   const params = { webhookId, deliveryId };
-  const request = useRead('getDeliveryRequest', { params });
+  const request = useRead('getDeliveryRequest', { params }, { everyMs: 4000 });
   const retry = useAct('retryDelivery');
   const canRetry = useCan('admin');
   const { deliveries } = t.webhooks;

@@ -1,0 +1,92 @@
+export interface LinePoint {
+  readonly id: string;
+  readonly atMs: number;
+  readonly kind: 'full' | 'increment' | 'synthetic' | 'failed' | 'due' | 'drill' | 'version' | 'then' | 'now';
+}
+
+export interface LineBand {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** `gap`: no moment of it can be reached. */
+  readonly kind: 'any' | 'gap';
+}
+
+/** Where the line runs, in pixels from the top. */
+export const middle = 20;
+
+export function Band({ band, x1, x2 }: { band: LineBand; x1: number; x2: number }) {
+  if (x2 <= x1) return null;
+  const width = Math.max(band.kind === 'gap' ? 6 : 1, x2 - x1);
+  if (band.kind === 'any')
+    return (
+      <>
+        <rect x={x1} y={middle - 5} width={width} height="10" className="fill-band" />
+        <path
+          d={`M${x1} ${middle - 5}h${width}M${x1} ${middle + 5}h${width}`}
+          className="stroke-held-mark"
+          strokeWidth="1"
+        />
+      </>
+    );
+  return (
+    <>
+      <rect
+        x={x1}
+        y={middle - 7}
+        width={width}
+        height="14"
+        rx="2"
+        className="fill-surface stroke-risk-mark"
+        strokeWidth="1.4"
+      />
+      <path
+        d={`M${x1 + 1} ${middle + 5}l${Math.min(width, 6) - 2} -9`}
+        className="stroke-risk-mark"
+        strokeWidth="1.4"
+      />
+    </>
+  );
+}
+
+export function Point({ point, x }: { point: LinePoint; x: number }) {
+  switch (point.kind) {
+    case 'full':
+      return <rect x={x - 3.5} y={middle - 8} width="7" height="16" rx="2" className="fill-held" />;
+    case 'synthetic':
+      return (
+        <rect
+          x={x - 3}
+          y={middle - 8}
+          width="6"
+          height="16"
+          rx="2"
+          className="fill-surface stroke-held"
+          strokeWidth="1.8"
+        />
+      );
+    case 'increment':
+      return <path d={`M${x} ${middle - 7}v14`} className="stroke-held" strokeWidth="2" />;
+    case 'failed':
+      return <path d={`M${x - 3} ${middle - 3}l6 6m0-6l-6 6`} className="stroke-fail-mark" strokeWidth="1.8" />;
+    case 'due':
+      return <circle cx={x} cy={middle} r="3.2" className="fill-surface stroke-control" strokeWidth="1.6" />;
+    case 'version':
+      return <circle cx={x} cy={middle} r="5" className="fill-surface stroke-held" strokeWidth="2" />;
+    case 'then':
+      return <circle cx={x} cy={middle} r="7" className="fill-held stroke-surface" strokeWidth="2" />;
+    case 'now':
+      return <circle cx={x} cy={middle} r="7" className="fill-ink stroke-surface" strokeWidth="2" />;
+    case 'drill':
+      return (
+        <>
+          <circle cx={x} cy={middle + 15} r="5" className="fill-held" />
+          <path
+            d={`M${x - 2.2} ${middle + 15}l1.6 1.6 3-3.2`}
+            fill="none"
+            className="stroke-surface"
+            strokeWidth="1.4"
+          />
+        </>
+      );
+  }
+}

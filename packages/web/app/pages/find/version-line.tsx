@@ -1,0 +1,49 @@
+import { minuteMs } from '@holdfast/contract';
+import { useRead } from '../../api/calls.ts';
+import type { LinePoint } from '../../components/line/marks.tsx';
+import { TimeLine } from '../../components/line/time-line.tsx';
+import { useNow } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+import type { Version } from './use-versions.ts';
+
+interface VersionLineProps {
+  projectId: string;
+  versions: readonly Version[];
+  then: Version;
+  now: Version;
+}
+
+/** The versions on the one line of time, with what was captured between them. */
+export function VersionLine({ projectId, versions, then, now }: VersionLineProps) {
+  const nowMs = useNow();
+  const project = useRead('getProject', { params: { projectId } }, { everyMs: false });
+  const { coveredFrom, coveredTo, gaps } = project.data?.pitr ?? { coveredFrom: null, coveredTo: null, gaps: [] };
+  const times = versions.map(({ at }) => Date.parse(at));
+  const oldest = Math.min(...times);
+  const newest = Math.max(nowMs, ...times);
+  const marginMs = Math.max(minuteMs, (newest - oldest) * 0.05);
+  const kindOf = (version: Version) => (version === then ? 'then' : version === now ? 'now' : 'version');
+  const points = versions.map(
+    (version): LinePoint => ({ id: version.id, atMs: Date.parse(version.at), kind: kindOf(version) }),
+  );
+  const bands =
+    coveredFrom && coveredTo
+      ? [
+          { kind: 'any' as const, fromMs: Date.parse(coveredFrom), toMs: Date.parse(coveredTo) },
+          ...gaps.map((gap) => ({ kind: 'gap' as const, fromMs: Date.parse(gap.from), toMs: Date.parse(gap.to) })),
+        ]
+      : [];
+  return (
+    <div className="border-line border-b px-5 py-2">
+      <TimeLine
+        label={t.document.lineLabel(versions.length)}
+        fromMs={oldest - marginMs}
+        toMs={newest + marginMs}
+        nowMs={nowMs}
+        // The two that are compared lie on top.
+        points={points.sort((a, b) => Number(a.kind !== 'version') - Number(b.kind !== 'version'))}
+        bands={bands}
+      />
+    </div>
+  );
+}

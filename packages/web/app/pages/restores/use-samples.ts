@@ -1,0 +1,125 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import type { Client, HoldfastError } from '@holdfast/contract/client';
+import { useQuery } from '@tanstack/react-query';
+import { clientFor } from '../../api/client.ts';
+import { useWorkplace } from '../../api/organization.tsx';
+import { diffRows, type Fields, type FirestoreValue } from '../../format/values.ts';
+import type { Basket } from '../../shell/basket.ts';
+import type { Plan } from './plan.ts';
+
+type Diff = DataOf<Operations['diffBackup']>;
+
+/** One thing that would be different afterwards. */
+export interface Sample {
+  readonly path: string;
+  /** Null: the whole document. */
+  readonly field: string | null;
+  readonly now: FirestoreValue | undefined;
+  readonly then: FirestoreValue | undefined;
+  readonly change: 'create' | 'remove' | 'field';
+}
+
+const samplesMax = 8;
+const documentsMax = 4;
+
+/** Some of what the dry run has counted. Of another database nothing is compared: what stands there is not asked for. */
+export function useSamples(plan: Plan, basket: Basket, projectId: string | undefined, isEnabled: boolean) {
+  const { organization } = useWorkplace();
+  return useQuery<Sample[], HoldfastError>({
+    queryKey: [organization.id, 'samples', plan, basket.items],
+    enabled: isEnabled && projectId !== undefined && plan.targetProjectId === undefined,
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const client = clientFor(organization.id);
+      const named = pickedOf(plan, basket).slice(0, documentsMax);
+      const found =
+        named.length > 0
+          ? (await Promise.all(named.map((one) => compareDocument(client, projectId ?? '', one, signal)))).flat()
+          : samplesOf(await comparePage(client, plan, signal));
+      return found.filter((sample) => happens(sample, plan)).slice(0, samplesMax);
+    },
+  });
+}
+
+interface Picked {
+  readonly path: string;
+  readonly backupId?: string | undefined;
+  readonly pointInTime?: string | undefined;
+}
+
+function pickedOf(plan: Plan, basket: Basket): Picked[] {
+  if (plan.isBasket) return [...basket.items];
+  return plan.documents.map((path) => ({ path, backupId: plan.backupId, pointInTime: plan.at }));
+}
+
+async function compareDocument(client: Client, projectId: string, picked: Picked, signal: AbortSignal) {
+  const { path, backupId, pointInTime } = picked;
+  const live = { params: { projectId, documentPath: path }, signal };
+  const [then, now] = await Promise.all([
+    orNull(
+      backupId && !pointInTime
+        ? client.getBackupDocument({ params: { backupId, documentPath: path }, signal })
+        : client.getProjectDocument({ ...live, query: { at: pointInTime } }),
+    ),
+    orNull(client.getProjectDocument({ ...live, query: {} })),
+  ]);
+  if (!then || !now) return then ? [wholeOf(path, 'create')] : [];
+  return diffRows(then, now)
+    .filter(({ change }) => change !== 'same')
+    .map(
+      (row): Sample => ({ path, field: row.id.replaceAll('\0', '.'), now: row.now, then: row.then, change: 'field' }),
+    );
+}
+
+async function orNull(answer: Promise<{ fields: Fields }>): Promise<Fields | null> {
+  return answer.then(
+    ({ fields }) => fields,
+    (error: HoldfastError) => {
+      if (error.code === 'DOCUMENT_NOT_FOUND') return null;
+      throw error;
+    },
+  );
+}
+
+async function comparePage(client: Client, plan: Plan, signal: AbortSignal): Promise<Diff> {
+  const [collection] = plan.collections;
+  const query = { limit: samplesMax, ...(collection ? { collection } : {}) };
+  const { data } =
+    plan.at && plan.projectId
+      ? await client.viewPitrDiff({ params: { projectId: plan.projectId }, query: { ...query, at: plan.at }, signal })
+      : await client.diffBackup({ params: { backupId: plan.backupId ?? '' }, query, signal });
+  return data;
+}
+
+const wholeOf = (path: string, change: 'create' | 'remove'): Sample => ({
+  path,
+  field: null,
+  now: undefined,
+  then: undefined,
+  change,
+});
+
+function samplesOf({ changed, removed, added }: Diff): Sample[] {
+  return [
+    ...changed.flatMap(({ path, fields }) =>
+      fields.slice(0, 2).map(
+        ({ field, before, after }): Sample => ({
+          path,
+          field,
+          now: (after ?? undefined) as FirestoreValue | undefined,
+          then: (before ?? undefined) as FirestoreValue | undefined,
+          change: 'field',
+        }),
+      ),
+    ),
+    ...removed.slice(0, 3).map(({ path }) => wholeOf(path, 'create')),
+    ...added.slice(0, 3).map(({ path }) => wholeOf(path, 'remove')),
+  ];
+}
+
+/** By what was chosen: only what is missing, only fields that were there, only what may be removed. */
+function happens({ change, then }: Sample, plan: Plan): boolean {
+  if (change === 'remove') return plan.deleteExtra;
+  if (change === 'create') return true;
+  return plan.mode === 'overwrite' || (plan.mode === 'merge' && then !== undefined);
+}

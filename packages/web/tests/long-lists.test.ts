@@ -1,0 +1,102 @@
+import { writeFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../server/testing/people.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+/** `npm run bench -- web` sets the place where the figures go, and asks for the whole size. */
+const report = process.env.LONG_LISTS_REPORT;
+const [backups, documents] = report ? [10_000, 20_000] : [1000, 1200];
+/** More are never drawn, however long the list is. */
+const drawnMax = 120;
+
+describe.skipIf(!hasChromium)('a long list', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  let backupId: string;
+  const measured: Record<string, number> = {};
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    const writer = shop.documents.bulkWriter();
+    for (let n = 0; n < documents; n++)
+      void writer.set(shop.documents.doc(`bikes/B-${String(n).padStart(5, '0')}`), { frame: `frame number ${n}` });
+    await writer.close();
+    backupId = await shop.backUp();
+    await asOwner(dashboard.app.databaseUrl, (client) =>
+      client.query(
+        `insert into backups select (jsonb_populate_record(b, jsonb_build_object(
+           'id', substr(b.id, 1, 20) || lpad(n::text, length(b.id) - 20, '0'),
+           'created_at', b.created_at - n * interval '1 hour'))).*
+         from backups b, generate_series(1, ${backups}) n`,
+      ),
+    );
+    owner = await dashboard.visit(shop.as.token);
+  }, 300_000);
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+    if (report) await writeFile(report, JSON.stringify(measured));
+  });
+
+  /** Notes how long the page was busy at one go, from now on. */
+  const watch = (page: Page) =>
+    page.evaluate(`(() => {
+      globalThis.longest = 0;
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+      }).observe({ type: 'longtask' });
+    })()`);
+
+  test('of backups is scrolled to its end and draws only what is seen', { timeout: 300_000 }, async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups`);
+    const table = page.getByRole('table', { name: 'Backups' });
+    await table.waitFor();
+    await page.waitForTimeout(500);
+    await watch(page);
+    await expect
+      .poll(
+        async () => {
+          await page.mouse.wheel(0, 6000);
+          return Number(await table.getAttribute('aria-rowcount'));
+        },
+        { timeout: 240_000, interval: 30 },
+      )
+      .toBe(backups + 2);
+    expect(await table.getByRole('row').count()).toBeLessThan(drawnMax);
+    measured.backupsLongestTaskMs = (await page.evaluate('longest')) as number;
+    await page.keyboard.press('Home');
+    await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
+  });
+
+  test('of documents is paged to its end, and searched by id and by value', { timeout: 300_000 }, async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes`);
+    const list = page.getByRole('navigation', { name: 'Documents' });
+    await list.getByRole('link', { name: 'B-00000' }).waitFor();
+    await watch(page);
+    await list.hover();
+    const last = list.getByRole('link', { name: `B-${String(documents - 1).padStart(5, '0')}` });
+    await expect
+      .poll(
+        async () => {
+          await page.mouse.wheel(0, 8000);
+          return last.count();
+        },
+        { timeout: 240_000, interval: 30 },
+      )
+      .toBe(1);
+    expect(await list.getByRole('link').count()).toBeLessThan(drawnMax);
+    measured.documentsLongestTaskMs = (await page.evaluate('longest')) as number;
+    const field = page.getByRole('textbox', { name: 'Beginning of an id' });
+    await field.fill('B-0077');
+    await expect.poll(() => list.getByRole('link').count()).toBe(10);
+    await field.fill('');
+    await page.getByRole('checkbox', { name: 'Search in values too' }).check();
+    await field.fill('number 777');
+    await list.getByRole('link', { name: 'B-00777' }).waitFor();
+  });
+});

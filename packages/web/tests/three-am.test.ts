@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+describe.skipIf(!hasChromium)('at three in the morning', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  let first: string;
+  const read = async (path: string) => (await shop.documents.doc(path).get()).data();
+  beforeAll(async () => {
+    dashboard = await startDashboard({ PITR_SEGMENT_SECONDS: '1' });
+    shop = await openShop(dashboard.app);
+    await shop.documents.doc('bookings/BK-204418').set({ status: 'paid' });
+    for (const name of ['one', 'two']) await shop.documents.doc(`bikes/${name}`).set({ gear: `${name}, at first` });
+    first = await shop.backUp();
+    owner = await dashboard.visit(shop.as.token);
+    await owner.page.goto(`/o/${shop.slug}`);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  /** Tab after tab, as somebody without a mouse does. */
+  async function tabTo(role: 'button' | 'link', name: RegExp | string) {
+    const { page } = owner;
+    const wanted = page.getByRole(role, { name });
+    await wanted.waitFor();
+    for (let presses = 0; presses < 80 && !(await wanted.evaluate((element) => element.matches(':focus'))); presses++)
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+  }
+
+  test('the keyboard alone finds a deleted document by its path, shows what will happen, restores it and undoes that', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bookings/BK-204418').delete();
+    await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.type('bookings/BK-2044');
+    await page.getByRole('option', { name: /BK-204418/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /BK-204418/ }).waitFor();
+    await page.getByRole('img', { name: /on the line of time/ }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByRole('row', { name: /BK-204418 whole document not there created/ }).waitFor();
+    expect(await read('bookings/BK-204418')).toBeUndefined();
+    await tabTo('button', 'Restore 1 document');
+    await page.getByRole('heading', { name: /^Restored bookings/ }).waitFor();
+    expect(await read('bookings/BK-204418')).toEqual({ status: 'paid' });
+    await tabTo('button', 'Undo…');
+    await tabTo('button', 'Undo the restore');
+    await page.getByRole('heading', { name: /^Undoing a restore|^Undone/ }).waitFor();
+    await expect.poll(() => read('bookings/BK-204418')).toBeUndefined();
+  });
+
+  test('documents picked in two backups come back together, each as it was in its own', async () => {
+    const { page } = owner;
+    for (const name of ['one', 'two']) await shop.documents.doc(`bikes/${name}`).set({ gear: `${name}, later` });
+    const second = await shop.backUp('incremental');
+    for (const name of ['one', 'two']) await shop.documents.doc(`bikes/${name}`).set({ gear: 'broken' });
+    for (const [backupId, name] of [
+      [first, 'one'],
+      [second, 'two'],
+    ]) {
+      await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes`);
+      await page.getByRole('checkbox', { name: `Pick for the basket: bikes/${name}` }).check();
+    }
+    await page.getByRole('button', { name: '2 documents picked' }).click();
+    await page.getByRole('button', { name: 'Restore 2 documents…' }).click();
+    await page.getByRole('row', { name: /bikes\/one gear "broken"/ }).waitFor();
+    await page.getByRole('button', { name: 'Restore 2 documents', exact: true }).click();
+    await page.getByRole('heading', { name: /^Restored/ }).waitFor();
+    expect(await read('bikes/one')).toEqual({ gear: 'one, at first' });
+    expect(await read('bikes/two')).toEqual({ gear: 'two, later' });
+    expect(await page.getByRole('button', { name: /documents picked/ }).count()).toBe(0);
+  });
+
+  test('a restore under way stands in its phase, counts, and ends in the eighth without being asked', async () => {
+    const { page } = owner;
+    let release = () => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    shop.firestore.control.addFault({ method: 'BatchWrite', until });
+    const started = await dashboard.app.request('POST', '/api/v1/backups/restore', {
+      ...shop.as,
+      body: { backupId: first },
+    });
+    await page.goto(`/o/${shop.slug}/restores/${started.body.data.id}`);
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'Restoring' })
+      .and(page.locator('[aria-current=step]'))
+      .waitFor();
+    release();
+    await page.getByRole('heading', { name: /^Restored/ }).waitFor();
+    expect(await page.locator('[aria-current=step]').count()).toBe(0);
+    shop.firestore.control.clearFaults();
+    expect(await read('bikes/two')).toEqual({ gear: 'two, at first' });
+  });
+
+  test('a project is put back to a moment between two backups, chosen on the line of time', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
+    await page.getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByRole('button', { name: 'Switch it off' }).waitFor();
+    const window = async () =>
+      (await dashboard.app.request('GET', `/api/v1/projects/${shop.projectId}/pitr`, shop.as)).body.data;
+    const covered = async (ms: number) => Date.parse((await window()).coveredTo ?? '1970-01-01') > ms;
+    await expect.poll(async () => (await window()).status).toBe('running');
+    await shop.documents.doc('bikes/one').set({ gear: 'good' });
+    const goodAt = Date.now() + 1000;
+    await expect.poll(() => covered(goodAt + 1000)).toBe(true);
+    await shop.documents.doc('bikes/one').set({ gear: 'lost' });
+
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time?at=${new Date(goodAt).toISOString()}`);
+    const slider = page.getByRole('slider', { name: /The moment to go back to/ });
+    await slider.focus();
+    const before = Number(await slider.getAttribute('aria-valuenow'));
+    await page.keyboard.press('Shift+ArrowLeft');
+    await expect.poll(async () => Number(await slider.getAttribute('aria-valuenow'))).toBe(before - 60_000);
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.getByText('Can be reached', { exact: true }).waitFor();
+    await page.getByRole('link', { name: /^Restore to/ }).click();
+    await page.getByText('Single documents').click();
+    await page.getByLabel('Paths of documents, one per line').fill('bikes/one');
+    for (let step = 0; step < 3; step++)
+      await page.getByRole('button', { name: 'Continue', exact: true }).last().click();
+    await page.getByRole('row', { name: /gear "lost" string "good" string/ }).waitFor();
+    await page.getByRole('button', { name: 'Restore 1 document', exact: true }).click();
+    await page.getByRole('heading', { name: /^Restored/ }).waitFor();
+    expect(await read('bikes/one')).toEqual({ gear: 'good' });
+  });
+});

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContext, Page } from 'playwright-core';
+import { desktop, launchBrowser, phone } from '../packages/web/testing/browser.ts';
+
+/**
+ * Pictures of the main pages, taken from the demo, for README.md and docs/dashboard.md. Says of each how much of it differs
+ * from the last one, so that a change of the pages is seen; with --check nothing is written.
+ */
+const folder = fileURLToPath(new URL('../docs/pictures', import.meta.url));
+const port = process.env.PORT ?? '8797';
+const base = `http://127.0.0.1:${port}`;
+const isCheck = process.argv.includes('--check');
+const startTimeoutMs = 240_000;
+
+interface Organization {
+  readonly slug: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely, as in tests
+  call(method: 'GET' | 'POST', path: string, body?: object): Promise<any>;
+}
+
+async function main(): Promise<void> {
+  const data = await mkdtemp(join(tmpdir(), 'holdfast-pictures-'));
+  const demo = spawn(process.execPath, ['scripts/demo.ts'], {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, HOLDFAST_DATA: data, PORT: port },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const browser = await launchBrowser();
+  try {
+    const link = await signInLink(demo.stdout);
+    const context = await browser.newContext({ viewport: desktop, baseURL: base, reducedMotion: 'reduce' });
+    context.setDefaultTimeout(60_000);
+    const page = await context.newPage();
+    const organization = await enter(page, context, link);
+    await mkdir(folder, { recursive: true });
+    for (const [name, picture] of Object.entries(await takeAll(page, organization)))
+      await keep(await context.newPage(), name, picture);
+  } finally {
+    await browser.close();
+    demo.kill('SIGTERM');
+    await new Promise((resolve) => demo.once('exit', resolve));
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+async function signInLink(output: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  const deadline = setTimeout(() => output.emit('error', new Error('the demo did not start in time')), startTimeoutMs);
+  try {
+    for await (const chunk of output) {
+      text += String(chunk);
+      const found = /Sign in: (\S+)/.exec(text)?.[1];
+      if (found) return found;
+    }
+  } finally {
+    clearTimeout(deadline);
+  }
+  throw new Error(`the demo ended early:\n${text}`);
+}
+
+async function enter(page: Page, context: BrowserContext, link: string): Promise<Organization> {
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('**/o/*');
+  const slug = new URL(page.url()).pathname.split('/')[2] ?? '';
+  const me = await (await context.request.get('/api/v1/auth/me')).json();
+  const headers = { origin: base, 'x-organization-id': me.data.organizations[0].id as string };
+  return {
+    slug,
+    call: async (method, path, body) => {
+      const answer = await context.request.fetch(`/api/v1${path}`, {
+        method,
+        headers,
+        ...(body ? { data: body } : {}),
+      });
+      if (!answer.ok()) throw new Error(`${method} ${path}: ${await answer.text()}`);
+      return (await answer.json()).data;
+    },
+  };
+}
+
+/** What the story left behind, and a drill beside it. */
+async function takeAll(page: Page, { slug, call }: Organization): Promise<Record<string, Buffer>> {
+  const [project] = await call('GET', '/projects');
+  const backups = await call('GET', '/backups?status=completed');
+  const full = backups.find(
+    ({ type, trigger }: { type: string; trigger: string }) => type === 'full' && trigger === 'manual',
+  );
+  await call('POST', `/backups/${full.id}/drill`);
+  await call('POST', `/projects/${project.id}/pitr/enable`, {});
+  await until(async () => (await call('GET', '/drills'))[0]?.status === 'completed');
+  await until(async () => (await call('GET', `/projects/${project.id}/pitr`)).coveredFrom !== null);
+  const [collection] = await call('GET', `/backups/${full.id}/collections`);
+  const [document] = await call('GET', `/backups/${full.id}/documents?collection=${collection.path}&limit=1`);
+  const [restore] = await call('GET', '/backups/restore');
+  const pages: Record<string, string> = {
+    overview: '',
+    backups: '/backups',
+    document: `/projects/${project.id}/documents/${document.path}`,
+    preview: `/restores/new?backupId=${full.id}&documents=${encodeURIComponent(document.path)}`,
+    restore: `/restores/${restore.id}`,
+    'point-in-time': `/projects/${project.id}/time`,
+    schedule: '/schedules/new',
+    drills: '/restores?tab=drills',
+  };
+  const taken: Record<string, Buffer> = {};
+  for (const [name, path] of Object.entries(pages)) taken[name] = await take(page, `/o/${slug}${path}`);
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  taken['overview-dark'] = await take(page, `/o/${slug}`);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await page.setViewportSize(phone);
+  taken['overview-phone'] = await take(page, `/o/${slug}`);
+  return taken;
+}
+
+async function take(page: Page, path: string): Promise<Buffer> {
+  await page.goto(path);
+  await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+  await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+  if (path.includes('/restores/new')) await page.getByRole('heading', { name: 'This is what will happen' }).waitFor();
+  // What comes in pieces has come: charts are drawn, samples are read.
+  await page.waitForTimeout(2000);
+  return page.screenshot();
+}
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 120; tries++) {
+    if (await isDone()) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error('the demo did not get ready for its pictures');
+}
+
+async function keep(page: Page, name: string, picture: Buffer): Promise<void> {
+  const path = join(folder, `${name}.png`);
+  const last = await readFile(path).catch(() => undefined);
+  const percent = last ? await differenceOf(page, last, picture) : 100;
+  console.log(`${name}: ${last ? `${percent.toFixed(1)} % of it differs from the last one` : 'new'}`);
+  if (!isCheck) await writeFile(path, picture);
+  await page.close();
+}
+
+/** The browser reads both pictures: how many of a hundred points are not the same colour. */
+async function differenceOf(page: Page, last: Buffer, next: Buffer): Promise<number> {
+  const [a, b] = [last, next].map((picture) => `data:image/png;base64,${picture.toString('base64')}`);
+  return page.evaluate(
+    `(async (sources) => {
+      const read = async (source) => {
+        const image = await createImageBitmap(await (await fetch(source)).blob());
+        const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+        canvas.drawImage(image, 0, 0);
+        return canvas.getImageData(0, 0, image.width, image.height).data;
+      };
+      const [a, b] = await Promise.all(sources.map(read));
+      if (a.length !== b.length) return 100;
+      let differing = 0;
+      for (let at = 0; at < a.length; at += 4)
+        if (Math.abs(a[at] - b[at]) + Math.abs(a[at + 1] - b[at + 1]) + Math.abs(a[at + 2] - b[at + 2]) > 24) differing++;
+      return (differing / (a.length / 4)) * 100;
+    })(${JSON.stringify([a, b])})`,
+  ) as Promise<number>;
+}
+
+await main();
