@@ -1,4 +1,4 @@
-import type { DataOf, Operations } from '@holdfast/contract';
+import { type DataOf, minuteMs, type Operations } from '@holdfast/contract';
 import type { Client, HoldfastError } from '@holdfast/contract/client';
 import { useQuery } from '@tanstack/react-query';
 import { clientFor } from '../../api/client.ts';
@@ -28,7 +28,7 @@ export function useSamples(plan: Plan, basket: Basket, projectId: string | undef
   return useQuery<Sample[], HoldfastError>({
     queryKey: [organization.id, 'samples', plan, basket.items],
     enabled: isEnabled && projectId !== undefined && plan.targetProjectId === undefined,
-    staleTime: 60_000,
+    staleTime: minuteMs,
     queryFn: async ({ signal }) => {
       const client = clientFor(organization.id);
       const named = pickedOf(plan, basket).slice(0, documentsMax);
