@@ -78,7 +78,7 @@ async function enter(page: Page, context: BrowserContext, link: string): Promise
         ...(body ? { data: body } : {}),
       });
       if (!answer.ok()) throw new Error(`${method} ${path}: ${await answer.text()}`);
-      return (await answer.json()).data;
+      return answer.headers()['content-type']?.includes('json') ? (await answer.json()).data : undefined;
     },
   };
 }
@@ -94,14 +94,16 @@ async function takeAll(page: Page, { slug, call }: Organization): Promise<Record
   await call('POST', `/projects/${project.id}/pitr/enable`, {});
   await until(async () => (await call('GET', '/drills'))[0]?.status === 'completed');
   await until(async () => (await call('GET', `/projects/${project.id}/pitr`)).coveredFrom !== null);
-  const [collection] = await call('GET', `/backups/${full.id}/collections`);
-  const [document] = await call('GET', `/backups/${full.id}/documents?collection=${collection.path}&limit=1`);
+  await call('POST', '/organizations/current/recovery-kit');
+  const increment = backups.find(({ type }: { type: string }) => type === 'incremental');
+  const { changed } = await call('GET', `/backups/${full.id}/diff?against=${increment.id}`);
+  const document = changed[0];
   const [restore] = await call('GET', '/backups/restore');
   const pages: Record<string, string> = {
     overview: '',
     backups: '/backups',
     document: `/projects/${project.id}/documents/${document.path}`,
-    preview: `/restores/new?backupId=${full.id}&documents=${encodeURIComponent(document.path)}`,
+    preview: `/restores/new?backupId=${increment.id}&documents=${encodeURIComponent(document.path)}`,
     restore: `/restores/${restore.id}`,
     'point-in-time': `/projects/${project.id}/time`,
     schedule: '/schedules/new',

@@ -37,7 +37,7 @@ interface TableProps<Row> {
 }
 
 const rowHeightPx = 37;
-const virtualFrom = 120;
+const virtualFrom = 80;
 const widths = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden' } as const;
 
 /** Rows of one kind. Long ones are drawn only where somebody looks; more are fetched when their end comes near. */

@@ -58,8 +58,9 @@ export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()):
 /** Under two days "7 h ago", under a week "2 d 13 h ago", beyond it the date. */
 export function formatAge(moment: Moment, zone: string, nowMs = Date.now()): string {
   const ageMs = nowMs - asDate(moment).getTime();
+  // Two clocks never agree to the second: what the service says has happened has happened.
+  if (Math.abs(ageMs) < minuteMs) return 'just now';
   if (ageMs < 0) return formatIn(moment, zone, nowMs);
-  if (ageMs < minuteMs) return 'just now';
   if (ageMs > 7 * dayMs) return formatDay(moment, zone, nowMs);
   return `${roughly(ageMs)} ago`;
 }
