@@ -5,7 +5,8 @@ import { putForeignFile } from './foreign-file.ts';
 import { bucketAt, createWorld, database, pause, projectAt, type World } from './world.ts';
 
 const projects = 20;
-const documents = 20_000;
+/** Enough for a job to take a moment, and few enough for hundreds of them to end. */
+const documents = 2000;
 /** Starting a backup, looking at it every so often: what measuring itself may cost. */
 const slackMs = 1000;
 
