@@ -20,7 +20,7 @@ const jsonLimits = {
   /** A document is at most 1 MiB, and so is every text in it. */
   textBytes: 4 * 1024 * 1024,
   /** Of what has to be held at once: a document and whatever cannot be told apart from it. */
-  heldNodes: 500_000,
+  heldNodes: 300_000,
   heldBytes: 32 * 1024 * 1024,
   nodes: 100_000_000,
 } as const;

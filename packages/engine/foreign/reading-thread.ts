@@ -34,13 +34,13 @@ export type ReadingMessage =
   | { readonly type: 'done'; readonly heapBytes: number };
 
 /** A file that takes more than this is not read; everything else of the process goes on. */
-const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 
 /** Each may take a core and what the limits give it. */
 const threadsAtOnce = 2;
 const idleMs = 5000;
 /** A thread that a file made grow is not kept: its memory would be missing elsewhere while it waits. */
-const keptHeapBytesMax = 48 * 1024 * 1024;
+const keptHeapBytesMax = 32 * 1024 * 1024;
 
 /**
  * Reads foreign content on a thread of its own, piece by piece: whatever a file is made of, nobody else waits for it, and
