@@ -49,8 +49,8 @@ const registry: Record<string, () => Promise<boolean>> = {
     }),
   storage: async () =>
     (await import('./storage.ts')).chaosStorage({
-      runs: Number(values.runs ?? 20),
-      documents: Math.min(2000, Number(values.documents)),
+      runs: Number(values.runs ?? 14),
+      documents: Math.min(500, Number(values.documents)),
     }),
   model: async () =>
     (await import('./model.ts')).chaosModel({

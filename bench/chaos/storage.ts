@@ -1,45 +1,46 @@
 import { createS3Store } from '@holdfast/engine';
 import { fillFast, sandboxS3Credential } from '@holdfast/sandbox';
 import pg from 'pg';
-import { bucketAt, createWorld, database, Killer, pause, type World } from './world.ts';
+import { fingerprint } from './restores.ts';
+import { bucketAt, createWorld, database, pause, type World } from './world.ts';
 
 const foreignKeys = ['backups/mysql/2024-01-01.sql.gz', 'backups/notes.txt', 'keys/other'];
 const orphanKey = 'backups/bkp_0000000000ABCDEFGHJKMNPQRS/segments/00000000000000000000000000000000';
-const kinds = ['migrate', 'sweep', 'rescan', 'delete'] as const;
+const kinds = ['migrate', 'sweep', 'rescan', 'delete', 'purge', 'undo', 'cancel'] as const;
 const yearMs = 365 * 86_400_000;
+const killsPerRun = 2;
 
 /**
- * Migrations, sweeps, rescans and deletions of backups over a slow bucket while workers are killed. After each every backup
- * shows what it showed, lies in one place, nothing is stuck, and what is not ours was not touched.
+ * Migrations, sweeps, rescans, deletions, purges, undos and cancelled restores, each of whose workers are killed while they
+ * do it. Others take the work up. Afterwards every backup shows what it showed, lies in one place, nothing is stuck, the
+ * database is what it was, and what is not ours was not touched.
  */
 export async function chaosStorage(options: { runs: number; documents: number }): Promise<boolean> {
   const clock = { aheadMs: 0 };
   const world = await createWorld({
     documents: options.documents,
-    workers: 2,
+    workers: killsPerRun,
     s3Now: () => Date.now() + clock.aheadMs,
   });
-  const killer = new Killer(world.cluster, { least: 2000, most: 15_000 });
+  const beganAtMs = performance.now();
   let wrong = 0;
+  let kills = 0;
   try {
     const round = await Round.begin(world, clock);
     for (let run = 1; run <= options.runs; run++) {
       const kind = kinds[(run - 1) % kinds.length]!;
-      world.s3.faults.set({ delayRate: 1, delayMsMin: 10, delayMsMax: 60 });
-      killer.start();
       const told = await round[kind]();
-      await killer.stop();
-      world.s3.faults.clear();
+      kills += killsPerRun;
       const faults = [...told, ...(await round.faults())];
       if (faults.length > 0) wrong++;
-      console.log(
-        `run ${run}: ${kind} ${faults.length > 0 ? `BROKEN: ${faults.join('; ')}` : 'whole'}; ${killer.kills} kills so far`,
-      );
+      const seconds = Math.round((performance.now() - beganAtMs) / 1000);
+      const outcome = faults.length > 0 ? `BROKEN: ${faults.join('; ')}` : 'whole';
+      console.log(`run ${run}: ${kind} ${outcome}; ${kills} kills in ${seconds} s`);
     }
-    console.log(JSON.stringify({ name: 'chaos storage', runs: options.runs, kills: killer.kills, wrong }));
+    const seconds = Math.round((performance.now() - beganAtMs) / 1000);
+    console.log(JSON.stringify({ name: 'chaos storage', runs: options.runs, kills, seconds, wrong }));
     return wrong === 0;
   } finally {
-    await killer.stop();
     await world.close();
   }
 }
@@ -62,6 +63,10 @@ class Round {
   static async begin(world: World, clock: { aheadMs: number }): Promise<Round> {
     const second = await world.client.createStorageDestination({ body: { ...bucketAt(world.s3), prefix: 'second' } });
     const round = new Round(world, clock, second.id);
+    const { settings } = world.s3.objects.bucket('chaos');
+    await world.s3.objects.saveBucket({ ...settings, versioning: 'Enabled' });
+    const { projectId } = world;
+    await world.client.updateProject({ params: { projectId }, body: { settings: { writeRampUp: false } } });
     for (const prefix of ['', 'second']) for (const key of foreignKeys) await round.#plant(prefix, key);
     for (const type of ['full', 'incremental', 'incremental', 'full', 'incremental'] as const)
       await round.#backUp(type);
@@ -71,10 +76,12 @@ class Round {
   async migrate(): Promise<string[]> {
     const [from, to] = this.#places;
     this.#places = [to, from];
+    this.#slow('PutObject');
     const task = await this.#world.client.migrateStorageDestination({
       params: { storageDestinationId: from },
       body: { toStorageDestinationId: to },
     });
+    await this.#killInTheMiddle();
     return this.#untilTask(from, task.id);
   }
 
@@ -85,7 +92,9 @@ class Round {
     for (let index = 10; index < 60; index++)
       await this.#plant(this.#prefixOf(here), `${orphanKey.slice(0, -2)}${index}`);
     this.#clock.aheadMs = 0;
+    this.#slow('DeleteObjects');
     const task = await this.#world.client.sweepStorageDestination({ params: { storageDestinationId: here } });
+    await this.#killInTheMiddle();
     const faults = await this.#untilTask(here, task.id);
     const left = (await this.#keys(here)).filter((key) => key.startsWith(orphanKey.slice(0, 40)));
     return left.length > 0 ? [...faults, `${left.length} orphans are left`] : faults;
@@ -96,22 +105,135 @@ class Round {
     const [here] = this.#places;
     const catalogue = new pg.Client({ connectionString: this.#world.databaseUrl });
     await catalogue.connect();
+    await catalogue.query('delete from restores');
     await catalogue.query('delete from backups');
     await catalogue.end();
+    this.#slow('GetObject');
     const task = await this.#world.client.rescanStorageDestination({ params: { storageDestinationId: here } });
+    await this.#killInTheMiddle();
     return this.#untilTask(here, task.id);
   }
 
   async delete(): Promise<string[]> {
     const id = await this.#backUp('full');
+    this.#slow('DeleteObjects');
     await this.#world.client.deleteBackup({ params: { backupId: id } });
     this.#contents.delete(id);
     this.#gone.add(id);
-    for (let waits = 0; waits < 600; waits++) {
+    await this.#killInTheMiddle();
+    for (let waits = 0; waits < 1500; waits++) {
       if (!(await this.#keys(this.#places[0])).some((key) => key.includes(id))) return [];
-      await pause(250);
+      await pause(100);
     }
     return [`objects of ${id} are left`];
+  }
+
+  /** What was deleted, swept and moved so far is hidden; now it goes for good. */
+  async purge(): Promise<string[]> {
+    const [here] = this.#places;
+    this.#slow('DeleteObjects');
+    const task = await this.#world.client.purgeStorageDestination({ params: { storageDestinationId: here }, body: {} });
+    await this.#killInTheMiddle();
+    const faults = await this.#untilTask(here, task.id);
+    const hidden = await this.#within(this.#prefixOf(here), async (store) => {
+      const keys: string[] = [];
+      for await (const { key } of store.listHidden('backups/bkp_')) keys.push(key);
+      return keys;
+    });
+    return hidden.length > 0 ? [...faults, `${hidden.length} hidden objects are left`] : faults;
+  }
+
+  /** A restore that is taken back by workers that die over it. */
+  async undo(): Promise<string[]> {
+    const { client } = this.#world;
+    const former = await this.#overwritten();
+    const { id } = await client.startRestore({ body: { backupId: this.#first, options: { deleteExtra: true } } });
+    const done = await this.#untilRestored(id);
+    if (done.status !== 'completed') return [`the restore ${done.status}: ${done.error?.message}`];
+    const gate = this.#holdWrites();
+    const undo = await client.undoRestore({ params: { restoreJobId: id }, body: {} });
+    await this.#killOverWrites(gate);
+    return this.#isUndone(undo.id, former);
+  }
+
+  /** Given up in the moment its workers die, and undone at once. */
+  async cancel(): Promise<string[]> {
+    const { client } = this.#world;
+    const former = await this.#overwritten();
+    const gate = this.#holdWrites();
+    const { id } = await client.startRestore({ body: { backupId: this.#first, options: { deleteExtra: true } } });
+    await this.#killOverWrites(gate, () => client.cancelRestore({ params: { restoreJobId: id } }));
+    const ended = await this.#untilRestored(id);
+    if (ended.status !== 'cancelled') return [`a cancelled restore ${ended.status}`];
+    const undo = await client.undoRestore({ params: { restoreJobId: id }, body: {} });
+    return this.#isUndone(undo.id, former);
+  }
+
+  get #first(): string {
+    return [...this.#contents.keys()][0]!;
+  }
+
+  /** The database holds something else than the backups from now on. */
+  async #overwritten(): Promise<string> {
+    const { firestore } = this.#world;
+    const there = firestore.control.database(database);
+    this.#made += 1;
+    fillFast(there, { collection: 'items', documents: 100, seed: this.#made });
+    fillFast(there, { collection: 'extra', documents: 100, seed: this.#made });
+    return fingerprint(this.#world);
+  }
+
+  async #isUndone(id: string, former: string): Promise<string[]> {
+    const { status, conflicts, error } = await this.#untilRestored(id);
+    if (status !== 'completed') return [`an undo ${status}: ${error?.message}`];
+    if (conflicts > 0) return [`an undo met ${conflicts} conflicts that nobody made`];
+    return (await fingerprint(this.#world)) === former ? [] : ['an undo left something else'];
+  }
+
+  async #untilRestored(id: string) {
+    for (let waits = 0; ; waits++) {
+      const restore = await this.#world.client.getRestore({ params: { restoreJobId: id } });
+      if (!['pending', 'running'].includes(restore.status) || waits > 2400) return restore;
+      await pause(100);
+    }
+  }
+
+  /** From now on these requests hang for a moment, so that somebody can be killed over them. */
+  #slow(operation: string): void {
+    this.#world.s3.faults.set({ delayRate: 1, delayMsMin: 400, delayMsMax: 600, operations: [operation] });
+  }
+
+  async #killInTheMiddle(): Promise<void> {
+    const { faults } = this.#world.s3;
+    const patience = 1 + Math.floor(Math.random() * 3);
+    for (let waits = 0; waits < 3000 && faults.counts.delays < patience; waits++) {
+      await pause(10);
+      // Some work has fewer of them than that.
+      if (faults.counts.delays > 0 && waits % 100 === 99) break;
+    }
+    await this.#killAll();
+    faults.clear();
+  }
+
+  #holdWrites(): PromiseWithResolvers<void> {
+    const gate = Promise.withResolvers<void>();
+    this.#world.firestore.control.addFault({ method: 'BatchWrite', until: gate.promise, times: 1 });
+    return gate;
+  }
+
+  async #killOverWrites(gate: PromiseWithResolvers<void>, meanwhile?: () => Promise<unknown>): Promise<void> {
+    const { control } = this.#world.firestore;
+    for (let waits = 0; waits < 3000 && (control.faultHits()[0] ?? 0) === 0; waits++) await pause(10);
+    await Promise.all([meanwhile?.(), this.#killAll()]);
+    gate.resolve();
+    control.clearFaults();
+  }
+
+  /** Whoever held the work is among them. */
+  async #killAll(): Promise<void> {
+    const { cluster } = this.#world;
+    for (const worker of cluster.workers) worker.kill('SIGKILL');
+    await Promise.all(Array.from({ length: killsPerRun }, () => cluster.startWorker()));
   }
 
   /** What is not as promised now that all is quiet. */
@@ -145,19 +267,19 @@ class Round {
       const { status, error } = await client.getBackup({ params: { backupId: id } });
       if (status === 'completed') break;
       if (status !== 'pending' && status !== 'running') throw new Error(`a backup ${status}: ${error?.message}`);
-      await pause(250);
+      await pause(100);
     }
     this.#contents.set(id, await this.#exported(id));
     return id;
   }
 
   async #untilTask(destinationId: string, taskId: string): Promise<string[]> {
-    for (let waits = 0; waits < 2400; waits++) {
+    for (let waits = 0; waits < 6000; waits++) {
       const params = { storageDestinationId: destinationId, taskId };
       const { status, error } = await this.#world.client.getStorageTask({ params });
       if (status === 'completed') return [];
       if (status === 'failed') return [`failed: ${error?.message}`];
-      await pause(250);
+      await pause(100);
     }
     return ['stuck'];
   }

@@ -145,6 +145,9 @@ describe('names that do not exist are told, with exit code 5', () => {
       [['export', 'whole', '-c', 'nowhere'], 'The backup holds nothing in nowhere.'],
       [['browse', 'whole', 'nowhere'], 'The backup holds nothing in nowhere.'],
       [['browse', 'whole', 'people/eve'], 'The backup does not hold people/eve.'],
+      [['diff', 'whole', 'whole', '-c', 'nowhere'], 'Neither side holds anything in nowhere.'],
+      [['diff', 'whole', 'live', '--project', 'shop', '-c', 'nowhere'], 'Neither side holds anything in nowhere.'],
+      [['diff', 'whole', 'live', '--project', 'shop', '--exclude', 'peple'], 'Neither side holds anything in peple.'],
     ] as const) {
       const told = await local(...words);
       expect(told.code, words.join(' ')).toBe(5);
@@ -160,6 +163,20 @@ describe('names that do not exist are told, with exit code 5', () => {
     expect((await local('browse', 'whole', orders, '--json')).json.documents).toHaveLength(2);
     expect((await local('restore', 'whole', ...target, '-c', orders, '--json')).json).toMatchObject({ written: 2 });
     expect((await local('backup', '--project', 'shop', '-c', orders, '--json')).json).toMatchObject({ documents: 2 });
+  });
+
+  test('a question before --delete-extra tells how many documents are meant', async () => {
+    await firestore.doc('people/new').set({ n: 1 });
+    const words = [whole, '--collections', 'people', '--delete-extra'];
+    const kept = await atTerminal('n', 'restore', ...words);
+    expect(kept).toMatchObject({ code: 130, out: '' });
+    expect(kept.error).toContain('Delete 1 documents from the project of the backup that are not restored');
+    expect((await firestore.doc('people/new').get()).exists).toBe(true);
+    vi.stubEnv('HOLDFAST_KEY', 'ab'.repeat(32));
+    const local = ['local', 'restore', 'whole', '--project', 'shop', '--store', join(folder, 'local-store')];
+    const asked = await atTerminal('n', ...local, '-c', 'people', '--delete-extra');
+    expect(asked.error).toMatch(/Delete 1 documents from \S+ that are not restored\?/);
+    await firestore.doc('people/new').delete();
   });
 
   test('collections as our own lists print them are taken everywhere', async () => {
@@ -214,7 +231,7 @@ test('afterwards it says how many went', async () => {
   const words = ['restore', backupId, '--collections', 'extras', '--delete-extra', '--wait'];
   const restored = await atTerminal('y', ...words);
   expect(restored.code, restored.error).toBe(0);
-  expect(restored.error).toContain('Delete from the project of the backup what is not restored');
+  expect(restored.error).toContain('Delete 2 documents from the project of the backup that are not restored');
   expect(restored.out).toMatch(/Deleted +2 documents/);
   expect((await firestore.collection('extras').get()).docs.map(({ id }) => id)).toEqual(['kept']);
 

@@ -44,6 +44,8 @@ test('the past is captured, shown and brought back from the command line', async
     ['export', 'Shop', '--collection', 'nowhere', ...at],
     ['diff', 'Shop', 'bkp_nothing', ...at],
     ['restore', 'Shop', '--documents', 'people/nobody', '--wait', ...at],
+    ['restore', 'Shop', '--collections', 'nowhere', '--wait', ...at],
+    ['restore', 'Shop', '--collections', 'nowhere', '--dry-run', ...at],
     ['restore', 'Shop', '--target', 'Nothing', ...at],
   ];
   for (const words of missing) expect((await holdfast('pitr', ...words)).code, words.join(' ')).toBe(5);

@@ -5,6 +5,7 @@ import {
   everything,
   stringifyLossless,
   type View,
+  wholeDatabase,
 } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { exitCode } from '../exit-codes.ts';
@@ -12,6 +13,7 @@ import { formatCount, printLine, writeOut } from '../output.ts';
 import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withDatabase, withScope } from './options.ts';
+import { emptyInView, notThere } from './require-named.ts';
 import { type Session, viewOf, withSession } from './session.ts';
 
 interface DiffOptions extends StoreOptions, DatabaseOptions, ScopeOptions {}
@@ -29,10 +31,12 @@ export function diffCommand(): Command {
 }
 
 async function diff(session: Session, reference: string, against: string, options: DiffOptions): Promise<void> {
-  const before = sideOf(await viewOf(session, reference), session, options);
-  const { side: after, close } = await otherSide(session, against, options);
+  const view = await viewOf(session, reference);
+  const before = sideOf(view, session, options);
+  const { side: after, emptyAmong, close } = await otherSide(session, against, options);
   const counts = { added: 0, removed: 0, changed: 0 };
   try {
+    await requireSomewhere(view, emptyAmong, session, options);
     for await (const change of diffSides(before, after)) {
       counts[change.kind] += 1;
       await writeOut(process.stdout, options.json ? `${stringifyLossless(change)}\n` : describe(change));
@@ -48,6 +52,20 @@ async function diff(session: Session, reference: string, against: string, option
   if (counts.added + counts.removed + counts.changed > 0) process.exitCode = exitCode.different;
 }
 
+type EmptyAmong = (collections: readonly string[]) => Promise<string[]>;
+
+/** Throws when a collection that was named, or left out by name, has documents on neither side. */
+async function requireSomewhere(
+  view: View,
+  emptyAmong: EmptyAmong,
+  { signal }: Session,
+  { collections = [], exclude = [] }: DiffOptions,
+): Promise<void> {
+  const named = [...collections, ...exclude].filter((collection) => collection !== '*');
+  const empty = await emptyAmong(await emptyInView(view, wholeDatabase, named, signal));
+  if (empty.length > 0) throw notThere('COLLECTION_NOT_FOUND', 'Neither side holds anything in', empty);
+}
+
 function sideOf(view: View, { signal }: Session, options: DiffOptions): DiffSide {
   return { database: view.database, records: view.records({ scope: scopeOf(options) }, { signal }) };
 }
@@ -56,13 +74,25 @@ async function otherSide(
   session: Session,
   against: string,
   options: DiffOptions,
-): Promise<{ side: DiffSide; close: () => Promise<void> }> {
-  if (against !== 'live')
-    return { side: sideOf(await viewOf(session, against), session, options), close: async () => undefined };
+): Promise<{ side: DiffSide; emptyAmong: EmptyAmong; close: () => Promise<void> }> {
+  const { signal } = session;
+  if (against !== 'live') {
+    const view = await viewOf(session, against);
+    const emptyAmong: EmptyAmong = (collections) => emptyInView(view, wholeDatabase, collections, signal);
+    return { side: sideOf(view, session, options), emptyAmong, close: async () => undefined };
+  }
   const { source, close } = await openDatabase(options);
   const readTime = await source.snapshotTime();
-  const records = source.scan(everything, { scope: scopeOf(options), readTime, signal: session.signal });
-  return { side: { database: source.database, records }, close };
+  const records = source.scan(everything, { scope: scopeOf(options), readTime, signal });
+  const isEmpty = async (collection: string) =>
+    (await source.count(everything, { scope: { ...wholeDatabase, collections: [collection] }, readTime, signal })) ===
+    0;
+  const emptyAmong: EmptyAmong = async (collections) => {
+    const empty: string[] = [];
+    for (const collection of collections) if (await isEmpty(collection)) empty.push(collection);
+    return empty;
+  };
+  return { side: { database: source.database, records }, emptyAmong, close };
 }
 
 function describe(change: DocumentChange): string {

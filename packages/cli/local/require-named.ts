@@ -19,10 +19,22 @@ export async function requireInBackup(view: View, scope: Scope, signal: AbortSig
     for (const path of scope.documents) if ((await view.get(path)) === undefined) missing.push(path);
     if (missing.length > 0) throw notThere('DOCUMENT_NOT_FOUND', 'The backup does not hold', missing);
   } else if (scope.collections !== 'all') {
-    for (const collection of scope.collections)
-      if (await isEmpty(view, { ...scope, collections: [collection] }, signal)) missing.push(collection);
+    missing.push(...(await emptyInView(view, scope, scope.collections, signal)));
     if (missing.length > 0) throw notThere('COLLECTION_NOT_FOUND', 'The backup holds nothing in', missing);
   }
+}
+
+/** Those of the collections in which the backup holds nothing. */
+export async function emptyInView(
+  view: View,
+  scope: Scope,
+  collections: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const empty: string[] = [];
+  for (const collection of collections)
+    if (await isEmpty(view, { ...scope, collections: [collection] }, signal)) empty.push(collection);
+  return empty;
 }
 
 async function isEmpty(view: View, scope: Scope, signal: AbortSignal): Promise<boolean> {

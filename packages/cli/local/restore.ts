@@ -90,22 +90,25 @@ function chosenScope(view: View, options: RestoreOptions): Scope {
   return { ...scope, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
 }
 
-async function preview(
+async function counted(
   { signal }: Session,
   view: View,
   scope: Scope,
   { source }: ConnectedFirestore,
+  { mode, deleteExtra }: RestoreOptions,
+) {
+  const readTime = await source.snapshotTime();
+  return previewRestore({ view, source, readTime, mode, deleteExtra: deleteExtra === true, signal, scope });
+}
+
+async function preview(
+  session: Session,
+  view: View,
+  scope: Scope,
+  database: ConnectedFirestore,
   options: RestoreOptions,
 ): Promise<void> {
-  const counts = await previewRestore({
-    view,
-    source,
-    readTime: await source.snapshotTime(),
-    mode: options.mode,
-    deleteExtra: options.deleteExtra === true,
-    signal,
-    scope,
-  });
+  const counts = await counted(session, view, scope, database, options);
   if (options.json) printJson({ dryRun: true, preview: counts });
   else
     printLine(
@@ -125,7 +128,10 @@ async function write(
 ): Promise<void> {
   const { source, target } = database;
   if (options.deleteExtra)
-    await confirm(`Delete from ${source.database} what is not restored (--dry-run counts it)?`, options);
+    await confirm(async () => {
+      const { delete: count } = await counted(session, view, scope, database, options);
+      return `Delete ${formatCount(count)} documents from ${source.database} that are not restored?`;
+    }, options);
   const total = options.documents?.length ?? view.body?.counts.documents ?? 0;
   const bar = new ProgressBar('Restoring', options);
   const readTime = await source.snapshotTime();

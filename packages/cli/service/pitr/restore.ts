@@ -1,9 +1,9 @@
 import { mergeModes } from '@holdfast/contract';
 import { type Command, Option } from 'commander';
-import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
+import { type ConfirmOptions, withYes } from '../../confirm.ts';
 import { type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf } from '../references.ts';
-import { deleteExtraQuestion, finishRestore } from '../restore/finish.ts';
+import { confirmDeleteExtra, finishRestore } from '../restore/finish.ts';
 import { type RestoreChoice, restoreBody } from '../restore/restore-body.ts';
 import { withService } from '../session.ts';
 import { momentCommand } from './look.ts';
@@ -28,14 +28,11 @@ export function restoreCommand(): Command {
         await withService(options, async (service) => {
           const { client } = service;
           const { at, target } = options;
-          if (options.deleteExtra && !options.dryRun) await confirm(deleteExtraQuestion(target ?? reference), options);
-          const { id } = await client.startRestore({
-            body: {
-              projectId: await projectIdOf(client, reference),
-              pointInTime: at,
-              ...(await restoreBody(client, options)),
-            },
-          });
+          const projectId = await projectIdOf(client, reference);
+          const body = { projectId, pointInTime: at, ...(await restoreBody(client, options)) };
+          if (options.deleteExtra && !options.dryRun)
+            await confirmDeleteExtra(service, body, target ?? reference, options);
+          const { id } = await client.startRestore({ body });
           await finishRestore(service, id, { ...options, wait: options.wait === true || options.dryRun === true });
         }),
     );

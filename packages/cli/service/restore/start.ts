@@ -1,12 +1,12 @@
 import { mergeModes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
-import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
+import { type ConfirmOptions, withYes } from '../../confirm.ts';
 import { backupArgument } from '../backup/show.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
-import { deleteExtraQuestion, finishRestore } from './finish.ts';
+import { confirmDeleteExtra, finishRestore } from './finish.ts';
 import { type RestoreChoice, restoreBody } from './restore-body.ts';
 
 interface StartOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
@@ -37,7 +37,7 @@ export function startCommand(): Command {
           const { client } = service;
           const body = await bodyOf(client, reference, options);
           if (options.deleteExtra && !options.dryRun)
-            await confirm(deleteExtraQuestion(options.target ?? 'the project of the backup'), options);
+            await confirmDeleteExtra(service, body, options.target ?? 'the project of the backup', options);
           const { id } = await client.startRestore({ body });
           await finishRestore(service, id, { ...options, wait: options.wait === true || options.dryRun === true });
         }),

@@ -247,6 +247,20 @@ test('a basket brings documents from several backups back in one restore, with o
   expect(await contents()).toEqual({ 'users/a': { v: 3 }, 'orders/1': { v: 3 } });
 });
 
+test('an undo needs the journal and what was saved, not the backup that was restored: that one may be gone', async () => {
+  await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
+  const backupId = await backUp();
+  await fill({ 'users/a': { v: 2 }, 'users/c': { v: 2 } });
+  const done = await run('', { backupId, options: { deleteExtra: true } });
+  expect(await contents()).toEqual({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
+  const removed = await app.request('DELETE', `/api/v1/backups/${backupId}`, as);
+  expect(removed.status, removed.text).toBe(200);
+  const gone = async () => (await app.request('GET', `/api/v1/backups/${backupId}`, as)).status;
+  await expect.poll(gone, { timeout: 20_000 }).toBe(404);
+  expect(await run(`/${done.id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
+  expect(await contents()).toEqual({ 'users/a': { v: 2 }, 'users/b': { v: 1 }, 'users/c': { v: 2 } });
+});
+
 test('a cancelled restore writes nothing more, runs when it is resumed at once, and can be undone', async () => {
   const many = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`c/${10_000 + index}`, { v: 1 }]));
   const writer = firestore.bulkWriter();

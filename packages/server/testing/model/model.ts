@@ -10,6 +10,8 @@ export interface BackupFact {
   readonly isSafety: boolean;
   /** Days after which it may go by itself; null: never. */
   readonly retentionDays: number | null;
+  /** The schedule whose policy decides. */
+  readonly scheduleId?: string | undefined;
   isHeld: boolean;
   isGone: boolean;
 }
@@ -54,6 +56,7 @@ export class Model {
   /** The farthest that time was moved so far. */
   daysMax = 0;
   hadStorageTrouble = false;
+  readonly scheduleIds: { full?: string; incremental?: string } = {};
 
   get present(): BackupFact[] {
     return this.backups.filter(({ isGone }) => !isGone);

@@ -82,7 +82,9 @@ export async function restore(world: World, model: Model, step: RestoreStep, amb
   return faults;
 }
 
-function factOf(record: Answer, backup: BackupFact, step: RestoreStep, target: number): RestoreFact {
+type How = Pick<RestoreStep, 'mergeMode' | 'deleteExtra' | 'safetyBackup' | 'dryRun' | 'asked'>;
+
+export function factOf(record: Answer, backup: BackupFact, step: How, target: number): RestoreFact {
   const { mergeMode, deleteExtra, safetyBackup, dryRun, asked } = step;
   const isInScope = (path: string) => isPart(backup.part, path) && isAsked(asked, path);
   const written: RestoreFact['written'] = new Map();
@@ -131,7 +133,7 @@ function factOf(record: Answer, backup: BackupFact, step: RestoreStep, target: n
 }
 
 /** A run to its end: the record and the database afterwards, held against what may have happened. */
-async function follow(
+export async function follow(
   world: World,
   model: Model,
   fact: RestoreFact,

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { type BackUpStep, backUp, type HoldStep, hold, type RemoveStep, remove } from './backup-steps.ts';
+import { type BasketStep, restoreBasket } from './basket-steps.ts';
 import { type Part, parts, paths, plainParts } from './documents.ts';
 import type { Edit } from './live-database.ts';
 import type { Model } from './model.ts';
 import { type RestoreStep, type ResumeStep, restore, resume, type UndoStep, undo } from './restore-steps.ts';
+import { runSchedule, type ScheduledStep } from './schedule-steps.ts';
 import {
   type DefaultStep,
   type ForgetStep,
@@ -13,6 +15,8 @@ import {
   type MigrateStep,
   migrate,
   moveDefault,
+  type RemoveDestinationStep,
+  removeDestination,
   type TaskStep,
   tidy,
 } from './storage-steps.ts';
@@ -37,7 +41,10 @@ export type Step =
   | TaskStep
   | ForgetStep
   | LaterStep
-  | DefaultStep;
+  | DefaultStep
+  | BasketStep
+  | ScheduledStep
+  | RemoveDestinationStep;
 
 /** Carries a step out; what it answers is what was not as promised. */
 export async function carryOut(world: World, model: Model, step: Step): Promise<string[]> {
@@ -54,6 +61,7 @@ export async function carryOut(world: World, model: Model, step: Step): Promise<
       return migrate(world, model, step);
     case 'sweep':
     case 'rescan':
+    case 'purge':
       return tidy(world, model, step);
     case 'forget':
       return forget(world, model, step);
@@ -61,6 +69,10 @@ export async function carryOut(world: World, model: Model, step: Step): Promise<
       return later(world, model, step);
     case 'move default':
       return moveDefault(world, model, step);
+    case 'scheduled':
+      return runSchedule(world, model, step);
+    case 'remove destination':
+      return removeDestination(world, model, step);
     default:
       return ambushed(world, model, step);
   }
@@ -73,10 +85,13 @@ async function edit(world: World, model: Model, { project, edits }: EditStep): P
   return [];
 }
 
-async function ambushed(world: World, model: Model, step: RestoreStep | ResumeStep | UndoStep): Promise<string[]> {
+type AmbushedStep = RestoreStep | BasketStep | ResumeStep | UndoStep;
+
+async function ambushed(world: World, model: Model, step: AmbushedStep): Promise<string[]> {
   const ambush = new Ambush(world, model, step);
   try {
     if (step.do === 'restore') return await restore(world, model, step, ambush);
+    if (step.do === 'basket') return await restoreBasket(world, model, step, ambush);
     if (step.do === 'resume') return await resume(world, model, step, ambush);
     return await undo(world, model, step, ambush);
   } finally {
@@ -163,7 +178,7 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
     {
       weight: 1,
       arbitrary: fc.record({
-        do: fc.constantFrom('sweep' as const, 'rescan' as const),
+        do: fc.constantFrom('sweep' as const, 'rescan' as const, 'purge' as const, 'purge' as const),
         destination,
         days,
         hasTrouble: rarely,
@@ -178,6 +193,24 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
       }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('later' as const), days }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('basket' as const),
+        picks: fc.array(fc.record({ backup: pick, document: pick }), { minLength: 1, maxLength: 4 }),
+        mergeMode: fc.constantFrom('overwrite' as const, 'merge' as const, 'skip_existing' as const),
+        trouble,
+        edits,
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('scheduled' as const),
+        type: fc.constantFrom('full' as const, 'incremental' as const),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('remove destination' as const), destination }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('move default' as const), destination }) },
   );
 }

@@ -3,6 +3,7 @@ import { asOwner } from '../people.ts';
 import { exported, isSameAs, listedIds, partOf } from './backup-steps.ts';
 import { textOf } from './documents.ts';
 import type { BackupFact, Model } from './model.ts';
+import { scheduleKeeps } from './schedule-steps.ts';
 import type { World } from './world.ts';
 
 interface StorageTrouble {
@@ -20,7 +21,7 @@ export interface MigrateStep extends StorageTrouble {
 }
 
 export interface TaskStep extends StorageTrouble {
-  readonly do: 'sweep' | 'rescan';
+  readonly do: 'sweep' | 'rescan' | 'purge';
   readonly destination: number;
   readonly days: number;
 }
@@ -84,7 +85,7 @@ async function meddle(world: World, model: Model, step: MigrateStep): Promise<st
   return [];
 }
 
-/** Both only tidy up: whatever they do, every backup is there afterwards as it was. */
+/** They only tidy up: whatever they do, every backup is there afterwards as it was. */
 async function runTask(world: World, model: Model, step: TaskStep): Promise<string[]> {
   const { id } = destinationOf(world, step.destination);
   model.daysMax = Math.max(model.daysMax, step.days);
@@ -118,11 +119,14 @@ export async function forget(world: World, model: Model, { picks, sweepFirst }: 
   );
   for (const one of forgotten) one.isHeld = false;
   const faults: string[] = [];
-  const runAll = async (kind: 'sweep' | 'rescan', days: number) => {
+  const runAll = async (kind: 'sweep' | 'rescan' | 'purge', days: number) => {
     for (const destination of world.destinations.keys())
       faults.push(...(await runTask(world, model, { do: kind, destination, days, hasTrouble: false })));
   };
-  if (sweepFirst) await runAll('sweep', 3);
+  if (sweepFirst) {
+    await runAll('sweep', 3);
+    await runAll('purge', 0);
+  }
   await runAll('rescan', 0);
   return [...faults, ...(await expiryFaults(world, model))];
 }
@@ -173,7 +177,14 @@ function mayExpire(model: Model, backup: BackupFact): boolean {
         one.id > backup.id &&
         textOf(one.part) === textOf(backup.part),
     );
-  return isReplaced || (isDue && !isNewest);
+  return isReplaced || ((isDue || isOutnumbered(model, backup)) && !isNewest);
+}
+
+/** By the policy of its schedule. */
+function isOutnumbered(model: Model, { id, scheduleId }: BackupFact): boolean {
+  if (scheduleId === undefined) return false;
+  const newer = model.backups.filter((one) => one.scheduleId === scheduleId && one.id > id);
+  return newer.length >= scheduleKeeps;
 }
 
 /** Retention may merge a chain in place. */
@@ -196,6 +207,24 @@ export interface DefaultStep {
 export async function moveDefault(world: World, _model: Model, { destination }: DefaultStep): Promise<string[]> {
   const defaultStorageId = destinationOf(world, destination).id;
   await world.must('PUT', '/organizations/current', { settings: { defaultStorageId } });
+  return [];
+}
+
+export interface RemoveDestinationStep {
+  readonly do: 'remove destination';
+  readonly destination: number;
+}
+
+/** A destination that holds no backup may go; the same place is added again, as a new record. */
+export async function removeDestination(
+  world: World,
+  _model: Model,
+  { destination }: RemoveDestinationStep,
+): Promise<string[]> {
+  const { id } = destinationOf(world, destination);
+  const answer = await world.call('DELETE', `/storage-destinations/${id}`);
+  if (answer.status < 300) await world.addAgain(destination);
+  else if (answer.body?.error?.code !== 'RESOURCE_IN_USE') return [`a removal was refused: ${answer.text}`];
   return [];
 }
 

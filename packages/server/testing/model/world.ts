@@ -34,6 +34,8 @@ export async function startModelService(
   overrides: TestAppOverrides = {},
 ): Promise<ModelService> {
   const s3 = await startS3Sandbox({ buckets: [bucket] });
+  // What is removed there is hidden only, so that there is something to purge.
+  await s3.objects.saveBucket({ ...s3.objects.bucket(bucket).settings, versioning: 'Enabled' });
   const app = await startTestApp({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', LOG_LEVEL: 'warn' }, overrides);
   const owner = await signUp(app, 'owner@example.com');
   return {
@@ -51,6 +53,8 @@ export async function startModelService(
 
 export interface Destination {
   readonly id: string;
+  /** How it is made. */
+  readonly body: object;
   /** Every key and what lies there. */
   objects(): Promise<Map<string, string>>;
 }
@@ -101,23 +105,36 @@ export class World {
   }
 
   async #addFolder(name: string): Promise<void> {
-    const made = await this.must('POST', '/storage-destinations', { name, type: 'local', path: name });
+    const body = { name, type: 'local', path: name };
+    const made = await this.must('POST', '/storage-destinations', body);
     const folder = join(this.service.app.folder, 'storage', this.organizationId, name);
     for (const key of foreignKeys) {
       await mkdir(dirname(join(folder, key)), { recursive: true });
       await writeFile(join(folder, key), `not ours: ${key}`);
     }
-    this.destinations.push({ id: made.id, objects: () => filesOf(folder) });
+    this.destinations.push({ id: made.id, body, objects: () => filesOf(folder) });
   }
 
   async #addBucket(prefix: string): Promise<void> {
     const { endpoint } = this.service.s3;
     const place = { bucket, prefix, endpoint, forcePathStyle: true, credentials: { ...sandboxS3Credential } };
-    const made = await this.must('POST', '/storage-destinations', { name: prefix, type: 's3', ...place });
+    const body = { name: prefix, type: 's3', ...place };
+    const made = await this.must('POST', '/storage-destinations', body);
     const store = await createS3Store({ kind: 's3', region: 'us-east-1', ...place });
     this.#stores.push(store);
     for (const key of foreignKeys) await store.put(key, Buffer.from(`not ours: ${key}`));
-    this.destinations.push({ id: made.id, objects: () => objectsOf(store) });
+    this.destinations.push({ id: made.id, body, objects: () => objectsOf(store) });
+  }
+
+  /** The place of a record that was removed, as a new record, and the default if there is none any more. */
+  async addAgain(index: number): Promise<void> {
+    const { id: formerId, body, objects } = this.destinations[index]!;
+    const { id } = await this.must('POST', '/storage-destinations', body);
+    this.destinations[index] = { id, body, objects };
+    this.#foreign.set(id, this.#foreign.get(formerId) ?? new Map());
+    const { settings } = await this.get('/organizations/current');
+    if (settings.defaultStorageId === null)
+      await this.must('PUT', '/organizations/current', { settings: { defaultStorageId: id } });
   }
 
   call(method: string, path: string, body?: object): Promise<TestResponse> {

@@ -121,6 +121,10 @@ describe('a rescan', () => {
     const increment = await bench.backUp({ type: 'incremental' });
     const lines = (await bench.app.request('GET', `/api/v1/backups/${increment}/export`, bench.as)).text;
     const before = await bench.get(`/backups/${increment}`);
+    await bench.firestore.doc('users/bob').set({ n: 3 });
+    const body = { backupId: increment };
+    const restore = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+    const { safetyBackupId } = await untilEnded(bench.app, restore.headers.get('location') as string, bench.as);
     const foreign = bench.app.platform.ids.next('bkp');
     await plant(`backups/${foreign}/manifest`);
     await asOwner(bench.app.databaseUrl, async (client) => {
@@ -147,6 +151,11 @@ describe('a rescan', () => {
     ];
     for (const field of same) expect(after[field], field).toEqual(before[field]);
     expect(after.status).toBe('completed');
+    // Such a one never becomes what `latest` means, nor the newest good backup.
+    expect(await bench.get(`/backups/${safetyBackupId}`)).toMatchObject({
+      trigger: 'pre_restore',
+      status: 'completed',
+    });
     const project = await bench.get(`/projects/${after.projectId}`);
     expect(project).toMatchObject({
       name: 'shop',

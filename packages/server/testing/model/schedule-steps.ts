@@ -1,0 +1,32 @@
+import { documentsIn, type Model } from './model.ts';
+import type { World } from './world.ts';
+
+export interface ScheduledStep {
+  readonly do: 'scheduled';
+  readonly type: 'full' | 'incremental';
+}
+
+/** How many backups of the schedule its policy keeps. */
+export const scheduleKeeps = 2;
+
+/** A schedule that nobody waits for, run by hand: its policy decides how long its backups stay. */
+export async function runSchedule(world: World, model: Model, { type }: ScheduledStep): Promise<string[]> {
+  const { id: projectId, live } = world.projects[0]!;
+  model.scheduleIds[type] ??= (
+    await world.must('POST', '/schedules', {
+      projectId,
+      name: `nightly ${type}`,
+      cron: '0 3 1 1 *',
+      type,
+      retentionPolicy: { last: scheduleKeeps },
+    })
+  ).id;
+  const scheduleId = model.scheduleIds[type];
+  const { id } = await world.must('POST', `/schedules/${scheduleId}/run`, {});
+  const ended = await world.untilEnded(`/backups/${id}`);
+  const documents = documentsIn({}, await live.read());
+  if (ended.status !== 'completed') return [`a scheduled backup ${ended.status}: ${JSON.stringify(ended.error)}`];
+  const fact = { id, project: 0, part: {}, documents, isSafety: false, retentionDays: null, scheduleId };
+  model.backups.push({ ...fact, isHeld: false, isGone: false });
+  return [];
+}
