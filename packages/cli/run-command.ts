@@ -50,10 +50,9 @@ function withMeantCommand(failure: Failure, program: Command, argv: readonly str
   if (failure.exit !== exitCode.notFound || failure.remedy !== undefined) return failure;
   const [group = '', word = ''] = argv.slice(2);
   const commands = program.commands.find((command) => command.name() === group)?.commands ?? [];
-  const meant = nearest(
-    word,
-    commands.map((command) => command.name()),
-  );
+  const names = commands.map((command) => command.name());
+  // A command that was spelled right is not what was mistyped.
+  const meant = names.includes(word) ? undefined : nearest(word, names);
   return meant === undefined ? failure : { ...failure, remedy: `Did you mean \`holdfast ${group} ${meant}\`?` };
 }
 

@@ -47,6 +47,14 @@ async function type(line: string, env: Record<string, string> = {}): Promise<str
   return out;
 }
 
+test('the demo holds from start to finish', { timeout: 240_000 }, async () => {
+  // `.ci/run` installs by the first half of this line, and `npm test` is what runs this.
+  const [first, tests] = commandsOf('demo', 2) as [string, string];
+  const [install, demo] = first.split(' && ');
+  expect([install, tests]).toEqual([installs, 'npm test']);
+  expect(await checkout.run(`${demo} -- --once`)).toMatch(/✓ See that the schedule fired by itself/);
+});
+
 test('a developer has a restored document in eight commands', { timeout: 180_000 }, async () => {
   const [start, box, login, ...rest] = commandsOf('developer', 8) as [string, string, string, ...string[]];
   const said = await checkout.keep(start, /^Sign in: \S+$/m, { PORT: '0' });

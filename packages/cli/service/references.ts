@@ -11,6 +11,7 @@ export async function projectIdOf(client: Client, reference: string): Promise<st
   return await onlyOne(projects, reference, {
     code: 'PROJECT_NOT_FOUND',
     kind: 'project',
+    adding: 'project add',
     names: ({ name, sourceProjectId }) => [name, sourceProjectId],
     about: ({ sourceProjectId, databaseId }) => `${sourceProjectId}, database ${databaseId}`,
   });
@@ -22,6 +23,7 @@ export async function storageIdOf(client: Client, reference: string): Promise<st
   return await onlyOne(destinations, reference, {
     code: 'STORAGE_DESTINATION_NOT_FOUND',
     kind: 'storage destination',
+    adding: 'storage add',
     names: ({ name }) => [name],
     about: ({ type, bucket, path }) => `${type} ${bucket ?? path ?? ''}`,
   });
@@ -33,6 +35,7 @@ export async function scheduleIdOf(client: Client, reference: string): Promise<s
   return await onlyOne(schedules, reference, {
     code: 'SCHEDULE_NOT_FOUND',
     kind: 'schedule',
+    adding: 'schedule add',
     names: ({ name }) => [name],
     about: ({ cron, projectId }) => `${cron}, of ${projectId}`,
   });
@@ -44,6 +47,7 @@ export async function webhookIdOf(client: Client, reference: string): Promise<st
   return await onlyOne(webhooks, reference, {
     code: 'WEBHOOK_NOT_FOUND',
     kind: 'webhook',
+    adding: 'webhook add',
     names: ({ name }) => [name],
     about: ({ url }) => url,
   });
@@ -90,6 +94,8 @@ function isWhole({ trigger, collections, excludeCollections }: Backup): boolean 
 interface Naming<T> {
   readonly code: string;
   readonly kind: string;
+  /** The command that makes the first one. */
+  readonly adding?: string;
   /** Every word that stands for it. */
   readonly names: (candidate: T) => readonly string[];
   /** What tells two of the same name apart. */
@@ -99,7 +105,7 @@ interface Naming<T> {
 async function onlyOne<T extends { id: string }>(
   candidates: AsyncIterable<T>,
   reference: string,
-  { code, kind, names, about }: Naming<T>,
+  { code, kind, adding, names, about }: Naming<T>,
 ): Promise<string> {
   const found: T[] = [];
   const known = new Set<string>();
@@ -112,6 +118,12 @@ async function onlyOne<T extends { id: string }>(
     throw wrongUsage(`${found.length} have the name ${reference}.`, `Say which by its id:\n${choice}`);
   }
   if (found[0] !== undefined) return found[0].id;
+  if (known.size === 0 && adding !== undefined)
+    throw notFound(
+      code,
+      `There is no ${kind} ${reference}.`,
+      `There is none yet: \`holdfast ${adding}\` makes the first.`,
+    );
   const meant = nearest(reference, [...known]);
   throw notFound(code, `There is no ${kind} ${reference}.`, meant === undefined ? undefined : `Did you mean ${meant}?`);
 }

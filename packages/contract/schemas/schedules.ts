@@ -15,12 +15,13 @@ import {
 } from './primitives.ts';
 
 /** Five fields; what each may hold is checked where the next run is computed. */
+const fiveFields = { error: 'must have five fields: minute, hour, day, month, weekday' };
 const cron = () =>
   z
     .string()
-    .min(9)
+    .min(9, fiveFields)
     .max(100)
-    .regex(/^\S+(?: \S+){4}$/, { error: 'must be a cron expression of five fields' });
+    .regex(/^\S+(?: \S+){4}$/, fiveFields);
 
 const retention = integer({ min: 1, max: 36_500 }).describe('Days since completion.');
 const policyCount = integer({ min: 0, max: 10_000 });

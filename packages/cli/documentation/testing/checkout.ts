@@ -19,7 +19,7 @@ export class Checkout {
 
   static async open(): Promise<Checkout> {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-trial-'));
-    for (const name of ['packages', 'node_modules', 'package.json', 'docs'])
+    for (const name of ['packages', 'node_modules', 'package.json', 'docs', 'scripts'])
       await symlink(join(root, name), join(folder, name));
     return new Checkout(folder);
   }

@@ -1,5 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
+import { wrongUsage } from '../../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
 import { formatCount, printJson, printLine } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
@@ -44,6 +45,8 @@ export function deleteCommand(): Command {
     .action(
       async (backupId: string, options: ServiceOptions & ConfirmOptions) =>
         await withService(options, async ({ client }) => {
+          if (backupId.startsWith('latest'))
+            throw wrongUsage('Name what is to be deleted by its id: `holdfast backup list`.');
           await confirm(() => questionOf(client, backupId), options);
           const message = await client.deleteBackup({ params: { backupId } });
           if (options.json) printJson({ id: backupId, deleted: true, message });

@@ -5,6 +5,7 @@ import type { Module } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { claimDue } from './due/claim-due.ts';
+import { bringBackFarDue } from './due/far-due.ts';
 import { tellNotBegun } from './due/not-begun.ts';
 import { applyRetention } from './retention/apply-retention.ts';
 import { retentionCheckStore } from './retention/retention-check-store.ts';
@@ -33,6 +34,7 @@ export function createSchedulesModule(context: SchedulesContext): Module {
     tasks: [
       { name: 'schedules', everyMs: secondMs, everywhere: true, run: (signal) => startDue(context, signal) },
       { name: 'runs that have not begun', everyMs: 20 * secondMs, run: async () => void (await tellNotBegun(context)) },
+      { name: 'due times far away', everyMs: hourMs, run: (signal) => bringBackFarDue(context, signal) },
       {
         name: 'retention',
         everyMs: 5 * secondMs,

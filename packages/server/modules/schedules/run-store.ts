@@ -36,6 +36,15 @@ export const runStore = {
       .limit(limit);
   },
 
+  /** Whether a due time has its run. */
+  async isTaken({ client }: Transaction, scheduleId: string, dueAt: Date): Promise<boolean> {
+    const { rowCount } = await client.query(
+      'select 1 from schedule_runs where schedule_id = $1 and due_at = $2 and not by_hand',
+      [scheduleId, dueAt],
+    );
+    return rowCount === 1;
+  },
+
   async findByBackup({ orm }: Transaction, organizationId: string, backupId: string): Promise<RunRow | undefined> {
     const [row] = await orm
       .select()

@@ -139,6 +139,17 @@ export const scheduleStore = {
       .for('update', { skipLocked: true });
   },
 
+  /** Those that are due only after an instant, in the order of their ids, locked. */
+  async lockDueAfter({ orm }: Transaction, instant: Date, afterId: string, limit: number): Promise<ScheduleRow[]> {
+    return orm
+      .select()
+      .from(schedules)
+      .where(sql`${schedules.nextRunAt} > ${instant} and ${schedules.id} > ${afterId}`)
+      .orderBy(schedules.id)
+      .limit(limit)
+      .for('update', { skipLocked: true });
+  },
+
   async advance({ client }: Transaction, advances: readonly Advance[]): Promise<void> {
     await client.query(
       `update schedules s set next_run_at = a.next_run_at, run_count = a.run_count,

@@ -225,6 +225,31 @@ describe('a due time', () => {
     await call('DELETE', `/schedules/${schedule.id}`);
   });
 
+  test('comes on time again after a clock that jumped ahead by a year and back', async () => {
+    const schedule = await create({ cron: '0 3 * * *', catchUp: 'skip' });
+    const yearMs = 365 * 24 * 60 * minuteMs;
+    bench.app.clock.advance(yearMs);
+    await bench.app.tasks.runNow('schedules');
+    bench.app.clock.advance(-yearMs);
+    expect(Date.parse((await bench.get(`/schedules/${schedule.id}`)).nextRunAt)).toBeGreaterThan(
+      Date.parse(schedule.nextRunAt) + yearMs / 2,
+    );
+    await bench.app.tasks.runNow('due times far away');
+    expect((await bench.get(`/schedules/${schedule.id}`)).nextRunAt).toBe(schedule.nextRunAt);
+    await call('DELETE', `/schedules/${schedule.id}`);
+  });
+
+  test('enabled anew is counted from then: what lay in the pause is neither run nor missed', async () => {
+    const schedule = await create({ cron: '0 * * * *' });
+    await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
+    bench.app.clock.advance(3 * 60 * minuteMs);
+    const enabled = (await call('PATCH', `/schedules/${schedule.id}`, { enabled: true })).body.data;
+    expect(Date.parse(enabled.nextRunAt)).toBeGreaterThan(bench.app.clock.now().getTime());
+    await bench.app.tasks.runNow('schedules');
+    expect(await runsOf(schedule.id)).toEqual([]);
+    await call('DELETE', `/schedules/${schedule.id}`);
+  });
+
   test('does nothing once the schedule is disabled', async () => {
     const schedule = await create({ cron: '*/5 * * * *' });
     const { nextRunAt } = schedule;
