@@ -24,6 +24,8 @@ export class LiveDatabase {
   constructor(projectId: string, address: string) {
     this.projectId = projectId;
     process.env.FIRESTORE_EMULATOR_HOST = address;
+    // Google's client would otherwise look for the machine it runs on at Google.
+    process.env.METADATA_SERVER_DETECTION ??= 'none';
     this.#client = new Firestore({ projectId });
     delete process.env.FIRESTORE_EMULATOR_HOST;
   }
