@@ -56,7 +56,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'plain',
-          include: ['packages/{contract,engine,sandbox}/**/*.test.ts', 'bench/**/*.test.ts', '*.test.ts'],
+          include: [
+            'packages/{contract,engine,sandbox}/**/*.test.ts',
+            'bench/**/*.test.ts',
+            'deploy/**/*.test.ts',
+            '*.test.ts',
+          ],
           pool: 'threads',
         },
       },

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { requirePeer } from '../peers/install.ts';
 import type { Contender } from './contender.ts';
 
 interface Admin {
@@ -8,7 +9,7 @@ interface Admin {
 }
 
 /** It brings its own, older Admin SDK and insists on objects made by that. */
-const ownRequire = createRequire(createRequire(import.meta.url).resolve('node-firestore-import-export'));
+const ownRequire = createRequire(requirePeer.resolve('node-firestore-import-export'));
 const admin = ownRequire('firebase-admin') as Admin;
 const { firestoreExport } = ownRequire('node-firestore-import-export') as {
   firestoreExport: (start: unknown) => Promise<Record<string, unknown>>;

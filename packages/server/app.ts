@@ -28,6 +28,7 @@ import { MemoryRateLimiter } from './platform/rate-limit.ts';
 import { connectRedis, RedisRateLimiter } from './platform/redis.ts';
 import type { Keyring } from './platform/secrets/keyring.ts';
 import { loadKeyring } from './platform/secrets/master-key.ts';
+import { startTracing } from './platform/tracing.ts';
 import { version } from './version.ts';
 
 export { loadConfig } from './config.ts';
@@ -78,6 +79,8 @@ export async function startApp(config: Config, overrides: AppOverrides = {}): Pr
 }
 
 async function start(config: Config, overrides: AppOverrides, log: Logger, lifecycle: Lifecycle): Promise<App> {
+  const stopTracing = await startTracing(config, version);
+  if (stopTracing) lifecycle.onClose('tracing', stopTracing);
   const clock = overrides.clock ?? systemClock;
   const ids = createIds(clock);
   await requireDataFolder(config);
@@ -146,6 +149,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     ids,
     log,
     metrics,
+    isTraced: stopTracing !== undefined,
     onDenied,
     limiter: redis ? new RedisRateLimiter(redis, memoryLimiter) : memoryLimiter,
     trustProxy: config.TRUST_PROXY,

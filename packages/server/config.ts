@@ -12,6 +12,7 @@ const secretNames = new Set([
   'JWT_SECRET',
   'SMTP_URL',
   'METRICS_TOKEN',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ]);
 
 const flag = z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] });
@@ -212,6 +213,16 @@ const variables = z.object({
     .min(8)
     .optional()
     .describe('Bearer token that /metrics asks for. Without it, /metrics answers only to loopback.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url
+    .optional()
+    .describe(
+      'Receiver of OpenTelemetry traces, OTLP over HTTP with JSON, such as http://127.0.0.1:4318. Default: none.',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .optional()
+    .describe('Headers that the receiver of traces asks for: name=value, comma-separated.'),
+  OTEL_SERVICE_NAME: z.string().min(1).default('holdfast').describe('Name of this service in traces.'),
   SHUTDOWN_GRACE_SECONDS: seconds(0, 600)
     .default(20)
     .describe('How long running jobs and requests may finish on shutdown before they are handed back.'),

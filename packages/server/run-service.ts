@@ -3,6 +3,7 @@ import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
 import { type Config, describeConfig, loadConfig } from './config.ts';
 import { loadEnvironmentFile } from './environment-file.ts';
+import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
 
 /** For what is left to close when the jobs have had their grace. */
@@ -14,6 +15,8 @@ async function main(config: Config): Promise<void> {
     process.stdout.write(`${describeConfig(config)}\n`);
     return;
   }
+  if (process.argv.includes('--require-database') && !config.DATABASE_URL)
+    throw new StartFailure('DATABASE_URL: is needed. There is no embedded PostgreSQL here.');
   const collector = tuneCollector();
   const app = await startApp(config, { dashboardFolder: await builtDashboard(config) });
   app.platform.log.info({ collector }, 'how memory is collected');

@@ -46,6 +46,8 @@ export interface HttpOptions {
   ids: Ids;
   log: Logger;
   metrics: Metrics;
+  /** Whether somebody listens to traces. */
+  isTraced: boolean;
   trustProxy: boolean | number | string[];
   rateLimitPerMinute: number;
   authRateLimitPerMinute: number;

@@ -18,6 +18,7 @@ import { createNotFound } from './not-found.ts';
 import type { HttpOptions } from './options.ts';
 import { serveOperation } from './serve-operation.ts';
 import { OpenStreams } from './streams.ts';
+import { traceRequests } from './trace-requests.ts';
 
 const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 32 * 1024;
@@ -50,6 +51,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   app.decorateRequest('organization', null);
   app.decorateRequest('foreignOrganizationId', null);
   app.decorateRequest('problemCode', null);
+  if (options.isTraced) traceRequests(app);
   await app.register(fastifyCookie);
   parseJsonOnly(app);
   app.addHook('onRequest', async (request, reply) => setStandardHeaders(request, reply, options.publicOrigin()));

@@ -1,5 +1,6 @@
 import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
 import { textLines } from './log-text.ts';
+import { traceFields } from './tracing.ts';
 
 export type { Logger } from 'pino';
 
@@ -38,6 +39,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     level,
     redact: { paths: [...paths, 'req.headers["set-cookie"]'], censor: '[redacted]' },
     base: null,
+    mixin: traceFields,
   };
   return destination ? pino(options, destination) : pino(options);
 }

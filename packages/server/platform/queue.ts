@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api';
 import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
 import type { z } from 'zod';
 import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
@@ -5,6 +6,7 @@ import { queueRole } from './database/queue-grants.ts';
 import { daySeconds } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
+import { inSpan } from './tracing.ts';
 
 /** How the queue treats a kind of job. */
 export interface JobSettings {
@@ -218,7 +220,9 @@ export class Queue {
     this.#jobLog.began({ id, name: job.name, attempt, data, before: output });
     try {
       const signal = AbortSignal.any([claimed.signal, this.#stopping.signal]);
-      await handler({ id, data: job.schema.parse(data), attempt, lastAttempt, signal });
+      const running = { id, data: job.schema.parse(data), attempt, lastAttempt, signal };
+      const attributes = { 'holdfast.job.id': id, 'holdfast.job.attempt': attempt };
+      await inSpan(`job ${job.name}`, attributes, () => handler(running), SpanKind.CONSUMER);
       this.#jobLog.ended(id);
     } catch (error) {
       this.#jobLog.failed(id, lastAttempt);

@@ -10,6 +10,7 @@ import {
 } from '@holdfast/engine';
 import type { Config } from '../../../config.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import { traced } from '../../../platform/tracing.ts';
 import type { ProjectRow } from '../project-store.ts';
 
 export type ConnectionFields = Pick<
@@ -49,7 +50,7 @@ export class SourceOpener {
   }
 
   async open(project: ConnectionFields): Promise<ConnectedFirestore> {
-    return connectFirestore({
+    const connected = connectFirestore({
       projectId: project.sourceProjectId,
       databaseId: project.databaseId,
       connection: await this.#connection(project),
@@ -58,6 +59,7 @@ export class SourceOpener {
       turnBytesMax,
       ...(project.readRateLimit === null ? {} : { readRateLimit: project.readRateLimit }),
     });
+    return this.#options.config.OTEL_EXPORTER_OTLP_ENDPOINT ? withSpans(connected, project.id) : connected;
   }
 
   /** What a person's own consent can reach. */
@@ -81,4 +83,17 @@ export class SourceOpener {
       throw new EngineError('SOURCE_AUTH_ERROR', 'Nobody has given consent to read this project, or it was withdrawn.');
     return { clientId: config.OIDC_CLIENT_ID ?? '', clientSecret: config.OIDC_CLIENT_SECRET ?? '', refreshToken };
   }
+}
+
+/** Reads and writes of the database as spans. The listener of changes has no end and is none. */
+function withSpans(connected: ConnectedFirestore, projectId: string): ConnectedFirestore {
+  const attributes = { 'holdfast.project.id': projectId };
+  const reads = ['snapshotTime', 'listCollectionIds', 'planRanges', 'scan', 'fetch', 'count'] as const;
+  return {
+    source: traced(connected.source, 'source', attributes, reads),
+    target: traced(connected.target, 'source', attributes, ['apply']),
+    capture: connected.capture,
+    authUsers: traced(connected.authUsers, 'source', attributes, ['users', 'importUsers']),
+    close: () => connected.close(),
+  };
 }

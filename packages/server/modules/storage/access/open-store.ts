@@ -15,6 +15,7 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { createResolver } from '../../../platform/outbound/resolve.ts';
 import { invalid } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import { traced } from '../../../platform/tracing.ts';
 import type { DestinationRow, OpenableDestination } from '../storage-store.ts';
 import { linkFiles, localFolder, ownFolder } from './local-folders.ts';
 
@@ -50,6 +51,9 @@ export function isWithoutCredentials({
   return type !== 'local' && credentials === null;
 }
 
+/** Calls of a store that are told as spans. */
+const tracedCalls = ['put', 'get', 'getRange', 'head', 'list', 'delete', 'extendLock'] as const;
+
 /** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
 export class StoreOpener {
   readonly #config: Config;
@@ -65,6 +69,13 @@ export class StoreOpener {
 
   /** A call that somebody waits for passes fewer attempts than a job may take. */
   async open(destination: OpenableDestination, options: { attemptsMax?: number } = {}): Promise<VersionedBlobStore> {
+    const store = await this.#open(destination, options);
+    if (!this.#config.OTEL_EXPORTER_OTLP_ENDPOINT) return store;
+    const attributes = { 'holdfast.destination.id': destination.id, 'holdfast.destination.type': destination.type };
+    return traced(store, 'storage', attributes, tracedCalls);
+  }
+
+  async #open(destination: OpenableDestination, options: { attemptsMax?: number }): Promise<VersionedBlobStore> {
     if (destination.type === 'local') return this.#openFolder(destination);
     if (destination.credentials === null) throw credentialsMissing(destination.id);
     const credentials = JSON.parse(
