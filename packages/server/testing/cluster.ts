@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@holdfast/contract/client';
 
-const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const ownMain = fileURLToPath(new URL('../main.ts', import.meta.url));
 const startTimeoutMs = 180_000;
 
 export interface ClusterOptions {
@@ -50,9 +50,9 @@ export class Cluster {
     return child;
   }
 
-  /** A process with one role; it ends with the cluster at the latest. */
-  async startRole(role: 'scheduler' | 'worker'): Promise<ChildProcess> {
-    const { child } = await this.#spawn(role, /^Holdfast is running/);
+  /** A process with one role, of this version or of the one whose program is given; it ends with the cluster at the latest. */
+  async startRole(role: 'scheduler' | 'worker', main?: string): Promise<ChildProcess> {
+    const { child } = await this.#spawn(role, /^Holdfast is running/, main);
     this.#others.add(child);
     child.once('exit', () => this.#others.delete(child));
     return child;
@@ -85,7 +85,7 @@ export class Cluster {
     );
   }
 
-  async #spawn(roles: string, ready: RegExp): Promise<{ child: ChildProcess; lines: string[] }> {
+  async #spawn(roles: string, ready: RegExp, main = ownMain): Promise<{ child: ChildProcess; lines: string[] }> {
     const { databaseUrl, folder, masterKey, environment } = this.#options;
     const env = {
       PATH: process.env.PATH,
