@@ -6,7 +6,7 @@ import { logManifestKey, logSegmentsPrefix } from '../../format/object-keys.ts';
 import { openUndescribedSegment, type SealContext } from '../../format/segment.ts';
 import { segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
-import { EngineError } from '../../ports/errors.ts';
+import { EngineError, isEngineError } from '../../ports/errors.ts';
 import { type Instant, instantFromParts } from '../../ports/instant.ts';
 import { recordKind } from '../../ports/record.ts';
 import { type ReadRecord, readRecords } from '../segments/read-records.ts';
@@ -51,10 +51,26 @@ export class LogReader {
     return (await openLogManifest(store, logId, keys, options)).reader;
   }
 
-  /** What a catalogue keeps of every segment, in the order of time. */
+  /** What a catalogue keeps of every segment, by the beginning of its stretch. One that is damaged is as good as missing. */
   async *describe(options: CallOptions = {}): AsyncGenerator<LogSegment> {
-    for await (const { data, ...segment } of this.segments(null, null, options))
-      yield { ...segment, ...contentsOf(data, this.context.database, segment) };
+    let reading: Promise<LogSegment | undefined>[] = [];
+    for await (const key of this.#listed(null, options)) {
+      reading.push(this.#describe(key, options));
+      if (reading.length < readAheadMax) continue;
+      for (const segment of await Promise.all(reading)) if (segment) yield segment;
+      reading = [];
+    }
+    for (const segment of await Promise.all(reading)) if (segment) yield segment;
+  }
+
+  async #describe(key: string, options: CallOptions): Promise<LogSegment | undefined> {
+    try {
+      const { data, ...segment } = await this.#open(key, await this.#store.get(key, options));
+      return { ...segment, ...contentsOf(data, this.context.database, segment) };
+    } catch (error) {
+      if (isEngineError(error, 'INTEGRITY_ERROR')) return undefined;
+      throw error;
+    }
   }
 
   /** Segments that may hold changes after `from` and up to `through`, by the end of their stretch. */

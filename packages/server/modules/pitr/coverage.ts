@@ -55,10 +55,10 @@ export function stretchesFrom({ snapshotTime, exactFrom }: Base, log: LogCoverag
 }
 
 /** The newest base from which the instant can be reached; refused with the reason and the nearest instants when there is none. */
-export function baseFor(instant: string, coverage: Coverage, now: Date): Base {
+export function baseFor(instant: string, coverage: Coverage, now: Date, minutes: Neighbours = noNeighbours): Base {
   const base = findBase(instant, coverage);
   if (base) return base;
-  throw unavailable(instant, coverage, now);
+  throw unavailable(instant, coverage, now, minutes);
 }
 
 export function findBase(instant: string, { bases, log }: Coverage): Base | undefined {
@@ -75,10 +75,20 @@ function reaches(instant: string, stretches: readonly ReachableStretch[]): boole
   return stretches.some(({ from, through }) => from <= instant && instant <= through);
 }
 
-function unavailable(instant: string, coverage: Coverage, now: Date): Problem {
+/** The nearest instants that can be reached. */
+export interface Neighbours {
+  readonly before: string | null;
+  readonly after: string | null;
+}
+const noNeighbours: Neighbours = { before: null, after: null };
+
+function unavailable(instant: string, coverage: Coverage, now: Date, minutes: Neighbours): Problem {
   const stretches = coverage.bases.flatMap((base) => stretchesFrom(base, coverage.log));
   const ends = stretches.map(({ through }) => through).filter((end) => end < instant);
   const starts = stretches.map(({ from }) => from).filter((start) => start > instant);
+  // Whole minutes that the source itself keeps are neighbours like any other.
+  if (minutes.before !== null) ends.push(minutes.before);
+  if (minutes.after !== null) starts.push(minutes.after);
   const before = ends.sort().at(-1) ?? null;
   const after = starts.sort()[0] ?? null;
   const message = `${instant} ${whyNot(instant, { before, after }, coverage, now)}`;

@@ -51,7 +51,7 @@ async function stopCapture(
 }
 
 /** The rows go with the call, the objects as a job. */
-async function deleteLogOf(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
+export async function deleteLogOf(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
   const { organizationId, projectId, storageDestinationId, logId } = row;
   await pitrStore.remove(transaction, organizationId, projectId);
   await context.backups.platform.queue.enqueue(

@@ -1,5 +1,6 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { type Coverage, findBase, stretchesFrom } from './coverage.ts';
+import { minutesAround } from './past/source-minutes.ts';
 import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
 import type { LogFigures, LogRow } from './pitr-store.ts';
 
@@ -31,11 +32,19 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
       .map(({ from, through, reason, deletionsUnknown }) => ({
         from: toMilliseconds(from),
         to: toMillisecondsUp(through),
-        reason: deletionsUnknown
-          ? `${reason} Deletions of that time are not known: behind it only a newer base reaches.`
-          : reason,
+        reason: `${reason}${deletionsUnknown ? unknownDeletions : ''}${keptMinutes(row, { from, through }, now)}`,
       })),
   };
+}
+
+const unknownDeletions = ' Deletions of that time are not known: behind it only a newer base reaches.';
+
+/** What the source's own recovery adds to a gap. */
+function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: Date): string {
+  const { after } = minutesAround(gap.from, row, now);
+  return after !== null && after < gap.through
+    ? ' The database itself keeps whole minutes of it for seven days: those can be reached.'
+    : '';
 }
 
 function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {

@@ -48,6 +48,7 @@ export async function captureProject(
   let readsBefore = 0;
   try {
     requireSameDatabase(firestore, row);
+    await noteSourceKeeps(context, row, firestore, signal);
     await writeManifestOnce(context, row, log);
     const quietFrom = last?.coveredThrough ?? row.startedFrom;
     const writer = new LogWriter({
@@ -78,6 +79,21 @@ function requireSameDatabase({ source }: ConnectedFirestore, { database }: LogRo
   throw new Problem(
     'INVALID_STATE',
     `The log is of ${database}, and the project is connected to ${source.database} now. Switch point-in-time recovery off and on again.`,
+  );
+}
+
+/** Where the source has point-in-time recovery of its own, it reaches into our gaps by whole minutes. */
+async function noteSourceKeeps(
+  context: PitrContext,
+  { organizationId, projectId, sourceKeepsFrom: known }: LogRow,
+  { source }: ConnectedFirestore,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pointInTimeRecovery, earliestReadTime } = await source.info({ signal });
+  const sourceKeepsFrom = pointInTimeRecovery ? earliestReadTime : null;
+  if (sourceKeepsFrom === known) return;
+  await context.backups.platform.database.tenant(organizationId, (transaction) =>
+    pitrStore.update(transaction, organizationId, projectId, { sourceKeepsFrom }),
   );
 }
 

@@ -12,7 +12,7 @@ import { NothingToCapture } from './nothing-to-capture.ts';
 
 const tickMs = 3_000;
 /** New captures begun per tick: each asks its database for counts first. */
-const claimedAtOnce = 25;
+const claimedAtOnce = 100;
 /** Captures handed to other processes per tick: each of them resumes elsewhere within seconds. */
 const handedOverAtOnce = 10;
 const retrySecondsMax = 300;

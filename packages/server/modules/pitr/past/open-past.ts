@@ -3,9 +3,10 @@ import { Problem } from '../../../platform/problem.ts';
 import { type DiffPosition, type OtherSide, openBackup, openLive } from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
-import { type Base, baseFor, coverageOfLog, notEnabled } from '../coverage.ts';
+import { type Base, baseFor, coverageOfLog, findBase, notEnabled } from '../coverage.ts';
 import { openLog } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
+import { minutesAround, openMinute } from './source-minutes.ts';
 
 export interface OpenedPast {
   readonly view: View;
@@ -36,12 +37,14 @@ interface FoundPast {
   readonly from: string;
   readonly instant: string;
   readonly keys: readonly string[];
+  /** Nothing of ours reaches it, but the source itself keeps it. */
+  readonly isMinute?: boolean;
 }
 
 /** Where an instant of a project would be read from; refused as the API tells it when it cannot be reached. */
 async function findPast(
   context: PitrContext,
-  { organizationId, projectId, at, chain }: PastRequest,
+  { organizationId, projectId, at, chain, isProof = false, isStrict = false }: PastRequest,
 ): Promise<FoundPast> {
   const instant = parseInstant(at);
   if (instant === undefined) throw new Problem('VALIDATION_ERROR', `${at} is no moment.`, { details: { field: 'at' } });
@@ -50,7 +53,11 @@ async function findPast(
     const row = await pitrStore.find(transaction, organizationId, projectId);
     if (!row) throw notEnabled();
     const now = context.backups.platform.clock.now();
-    const base = chain ? null : baseFor(instant, await coverageOfLog(transaction, row), now);
+    const coverage = await coverageOfLog(transaction, row);
+    const minutes = minutesAround(instant, row, now);
+    const isMinute = !chain && !isProof && !isStrict && minutes.before === instant && !findBase(instant, coverage);
+    if (isMinute) return { row, base: null, from: instant, instant, keys: [], isMinute };
+    const base = chain ? null : baseFor(instant, coverage, now, minutes);
     const from = base?.snapshotTime ?? chain!.at(-1)!.body.snapshotTime;
     const keys = await pitrStore.keysBetween(transaction, row.logId, from, instant);
     return { row, base, from, instant, keys };
@@ -60,14 +67,15 @@ async function findPast(
 /** The same, and proved that the log knows every collection of that instant. */
 export async function requirePast(context: PitrContext, request: PastRequest): Promise<FoundPast> {
   const found = await findPast(context, request);
-  if (request.isProof !== true) await requireProof(context, found.row, found.instant, request);
+  if (request.isProof !== true && !found.isMinute) await requireProof(context, found.row, found.instant, request);
   return found;
 }
 
 /** A project's database as it was at an instant: a view like that of a backup. */
 export async function openPast(context: PitrContext, request: PastRequest): Promise<OpenedPast> {
   const { organizationId, signal, attemptsMax } = request;
-  const { row, base, from, instant, keys } = await requirePast(context, request);
+  const { row, base, from, instant, keys, isMinute } = await requirePast(context, request);
+  if (isMinute) return { ...(await openMinute(context, row, instant, signal)), readers: [], instant };
   const toClose: (() => Promise<void>)[] = [];
   const close = async () => {
     await Promise.allSettled(toClose.splice(0).map((end) => end()));

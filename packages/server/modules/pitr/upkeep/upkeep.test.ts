@@ -192,3 +192,39 @@ test('what is older than its days goes once a base of its own covers its end, an
   const gone = await ask('GET', `/view/documents?at=${kept}`);
   expect([gone.status, gone.body.error.details.before]).toEqual([409, null]);
 });
+
+test('whole minutes of a gap are read from the source where it has point-in-time recovery of its own', async () => {
+  const name = { project: 'shop', database: '(default)' };
+  bench.sandbox.control.setPointInTimeRecovery(name, true);
+  bench.sandbox.control.moveClock(name, 180_000);
+  bench.app.clock.advance(240_000);
+  await owner.query('update pitr_logs set holder = null');
+  const keeps = async () => (await owner.query('select source_keeps_from as "from" from pitr_logs')).rows[0].from;
+  await expect.poll(keeps, { timeout: 20_000 }).not.toBeNull();
+  await doc('users/minute').set({ n: 1 });
+  const covered = async () => Date.parse((await shown()).coveredTo);
+  await expect.poll(covered, { timeout: 20_000 }).toBeGreaterThan(Date.now() + 170_000);
+  const minute = new Date(Math.floor((Date.now() + 120_000) / 60_000) * 60_000);
+  const around = (ms: number) => `${new Date(minute.getTime() + ms).toISOString().slice(0, -1)}000000Z`;
+  const gap = { from: around(-1000), through: around(1000), reason: 'Capture was interrupted.' };
+  await owner.query('update pitr_segments set gap = $1 where sequence = (select max(sequence) from pitr_segments)', [
+    gap,
+  ]);
+  const at = minute.toISOString();
+  expect(await usersAt(at)).toEqual(
+    Object.fromEntries(Object.entries(await liveUsers()).filter(([path]) => path !== 'users/minute')),
+  );
+  const refused = await ask('GET', `/view/documents?at=${new Date(minute.getTime() + 500).toISOString()}`);
+  expect(refused.status).toBe(409);
+  expect(refused.body.error.details).toEqual({ before: around(0), after: around(1000) });
+  expect((await shown()).gaps.at(-1).reason).toContain('keeps whole minutes');
+});
+
+test('a log that is switched off stays for its days, and then goes', async () => {
+  await ask('POST', '/disable', {});
+  const logs = async () => (await owner.query('select count(*)::int as n from pitr_logs')).rows[0].n;
+  await bench.inDays(2, () => bench.app.tasks.runNow('pitr retention'));
+  expect(await logs()).toBe(1);
+  await bench.inDays(5, () => bench.app.tasks.runNow('pitr retention'));
+  expect(await logs()).toBe(0);
+});

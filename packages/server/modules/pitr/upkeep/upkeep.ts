@@ -13,6 +13,7 @@ import {
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog, findBase } from '../coverage.ts';
+import { deleteLogOf } from '../disable-pitr.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { openLog } from '../log-access.ts';
@@ -122,6 +123,7 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   if (!found) return;
   const { row, coverage } = found;
   const cut = retainedFrom(row, clock.now());
+  if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, key, cut);
   // One of our own: others go when their schedules want it, and would take the time behind them along.
   const kept = coverage.bases.findLast(({ exactFrom, trigger }) => exactFrom <= cut && trigger === 'pitr');
   if (!kept) return;
@@ -137,6 +139,14 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
         await removeRow(context.backups, transaction, row, replacedBy);
     });
   }
+}
+
+/** A log that is switched off and has outlived its days; unless somebody has switched it on again. */
+async function removeWhole(context: PitrContext, { organizationId, projectId }: LogKey, cut: string): Promise<void> {
+  await context.backups.platform.database.tenant(organizationId, async (transaction) => {
+    const row = await pitrStore.lock(transaction, organizationId, projectId);
+    if (row && !row.enabled && row.coveredThrough < cut) await deleteLogOf(context, transaction, row);
+  });
 }
 
 function retainedFrom({ retentionDays }: LogRow, now: Date): string {

@@ -1,5 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Firestore } from '@google-cloud/firestore';
 import { allowedEvents, type EventName, eventNames, events, standardEnvelope } from '@holdfast/contract';
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -18,10 +19,6 @@ const elsewhere: ReadonlySet<EventName> = new Set([
   'schedule.deleted',
   'schedule.triggered',
   'schedule.failed',
-  'pitr.enabled',
-  'pitr.disabled',
-  'pitr.change_captured',
-  'pitr.anomaly',
 ]);
 const standing = eventNames.filter((name) => !elsewhere.has(name));
 
@@ -30,14 +27,18 @@ let worker: App;
 let receiver: WebhookReceiver;
 let mails: TestMailServer;
 let firestore: FirestoreSandbox;
+const accident = { at: 0, toldAt: 0, mailedAt: 0 };
+const gatheredMs = 25_000;
+const mailOfAccident = () =>
+  mails.received.find(({ readable }) => readable.includes('Many documents of Accident were deleted'));
 
 beforeAll(async () => {
   [receiver, mails, firestore] = await Promise.all([
     startWebhookReceiver(),
     startMailServer(),
-    startFirestoreSandbox(),
+    startFirestoreSandbox({ listenMode: 'as-production', listenHeartbeatMs: 100 }),
   ]);
-  const environment = { ...reachesReceiver.environment, SMTP_URL: mails.url };
+  const environment = { ...reachesReceiver.environment, SMTP_URL: mails.url, PITR_SEGMENT_SECONDS: '0.2' };
   app = await startTestApp({ ...environment, HOLDFAST_ROLES: 'api' }, reachesReceiver.overrides);
   await tellTheStory();
 }, 180_000);
@@ -68,6 +69,7 @@ async function tellTheStory(): Promise<void> {
   await call('PUT', '/organizations/current', { name: 'Story retold' });
   await tellOfPeople(call);
   const { projectId, destinationId, backupId } = await tellOfBackups(call, as);
+  await tellOfAccident(call, destinationId);
   await tellOfTrouble(call, as, projectId, destinationId, backupId);
   await call('DELETE', `/projects/${projectId}`);
   await call('POST', '/organizations/current/delete', { confirmName: 'Story retold' });
@@ -95,6 +97,34 @@ async function tellOfBackups(call: Call, as: { token: string; organizationId: st
   const restore = await call('POST', '/backups/restore', { backupId: backup.id, options: { safetyBackup: false } });
   await ended(`/backups/restore/${restore.id}`, as, 'completed');
   return { projectId: project.id, destinationId: destination.id, backupId: backup.id };
+}
+
+/** Changes are captured, and then most of the documents are deleted at once. */
+async function tellOfAccident(call: Call, storageDestinationId: string): Promise<void> {
+  process.env.FIRESTORE_EMULATOR_HOST = firestore.address;
+  const database = new Firestore({ projectId: 'accident' });
+  delete process.env.FIRESTORE_EMULATOR_HOST;
+  const items = [...Array(60)].map((_, n) => database.doc(`items/${n}`));
+  for (const item of items) await item.set({ n: 1 });
+  const connection = { type: 'emulator', host: firestore.address };
+  const { id } = await call('POST', '/projects', { name: 'Accident', sourceProjectId: 'accident', connection });
+  await call('POST', `/projects/${id}/pitr/enable`, { storageDestinationId });
+  const shown = () => call('GET', `/projects/${id}/pitr`);
+  await vi.waitFor(async () => expect(await shown()).toMatchObject({ status: 'running' }), { timeout: 60_000 });
+  await items[0]!.set({ n: 2 });
+  const batch = database.batch();
+  for (const item of items.slice(1)) batch.delete(item);
+  await batch.commit();
+  accident.at = Date.now();
+  const isTold = () => bodiesAt('/standard').some((body) => body.type === 'pitr.anomaly');
+  await vi.waitFor(() => expect(isTold()).toBe(true), { timeout: 60_000, interval: 200 });
+  accident.toldAt = Date.now();
+  // What comes right after it is waited for, and told in the same mail.
+  app.clock.advance(gatheredMs);
+  await vi.waitFor(() => expect(mailOfAccident()).toBeDefined(), { timeout: 30_000, interval: 200 });
+  accident.mailedAt = Date.now() + gatheredMs;
+  await call('POST', `/projects/${id}/pitr/disable`, {});
+  await database.terminate();
 }
 
 /** The folder of the destination gives way to a file: nothing can be read from it or written to it. */
@@ -149,6 +179,17 @@ describe('the simple format', () => {
       new Set(),
     );
   });
+});
+
+test('a mass deletion is told by event and by mail within a minute, with the moment just before it', () => {
+  expect(accident.toldAt - accident.at).toBeLessThan(60_000);
+  const [told] = bodiesAt('/standard').filter((body) => body.type === 'pitr.anomaly');
+  const { anomaly } = told.data;
+  expect(anomaly).toMatchObject({ reason: 'mass_deletion', deletes: 59, documents: 60, collections: ['items'] });
+  const before = accident.at - Date.parse(anomaly.suggestedPointInTime);
+  expect([before > 0, before < 5_000]).toEqual([true, true]);
+  expect(mailOfAccident()!.readable).toContain(anomaly.suggestedPointInTime);
+  expect(accident.mailedAt - accident.at).toBeLessThan(60_000);
 });
 
 test('progress is told at each tenth at most once per job', () => {
