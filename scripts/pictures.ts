@@ -97,7 +97,7 @@ async function takeAll(page: Page, { slug, call }: Organization): Promise<Record
   await call('POST', '/organizations/current/recovery-kit');
   const increment = backups.find(({ type }: { type: string }) => type === 'incremental');
   const { changed } = await call('GET', `/backups/${full.id}/diff?against=${increment.id}`);
-  const document = changed[0];
+  const [document] = changed.toSorted((a: { path: string }, b: { path: string }) => a.path.length - b.path.length);
   const [restore] = await call('GET', '/backups/restore');
   const pages: Record<string, string> = {
     overview: '',

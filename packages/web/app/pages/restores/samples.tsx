@@ -14,11 +14,11 @@ export function Samples({ found, compareTo }: { found: ReturnType<typeof useSamp
   if (!found.data || found.data.length === 0) return null;
   return (
     <div className="overflow-hidden rounded-panel border border-line">
-      <table aria-label={words.title} className="w-full border-collapse text-table max-md:block">
+      <table aria-label={words.title} className="w-full border-collapse text-table max-md:block md:table-fixed">
         <thead className="max-md:sr-only">
           <tr className="border-line border-b bg-bg text-left text-ink2 text-meta">
-            {[words.title, words.field, words.now, words.after].map((header) => (
-              <th key={header} scope="col" className="px-4 py-2 font-medium">
+            {[words.title, words.field, words.now, words.after].map((header, index) => (
+              <th key={header} scope="col" className={`px-4 py-2 font-medium ${index === 0 ? 'w-[36%]' : ''}`}>
                 {header}
               </th>
             ))}
