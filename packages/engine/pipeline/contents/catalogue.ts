@@ -24,8 +24,14 @@ export async function* listBackups(
   codec: SegmentCodec,
   options: CallOptions = {},
 ): AsyncGenerator<CatalogueEntry> {
-  for await (const backupId of backupIds(store, options))
-    yield await describeBackup(store, backupId, keys, codec, options);
+  for await (const backupId of backupIds(store, options)) {
+    const entry = await describeBackup(store, backupId, keys, codec, options).catch((error: unknown) => {
+      // Somebody was just removing it: it is no longer among the finished ones.
+      if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+      throw error;
+    });
+    if (entry) yield entry;
+  }
 }
 
 /** Jumps from one backup to the next instead of listing their segments. */

@@ -6,6 +6,7 @@ import { BackupHarness, contentsOf } from '../../fixtures/backup-harness.ts';
 import { MemoryDatabase } from '../../fixtures/memory-source.ts';
 import { backupsPrefix, manifestKey } from '../../format/object-keys.ts';
 import type { AuthUser } from '../../ports/auth-users.ts';
+import type { BlobStore } from '../../ports/blob-store.ts';
 import { documentsScope } from '../../ports/document-source.ts';
 import { instantToParts } from '../../ports/instant.ts';
 import { readUsers } from '../backup/auth-user-segments.ts';
@@ -214,6 +215,24 @@ test('a catalogue is rebuilt from the store alone; without the key only ids and 
     body: null,
     problem: { code: 'DECRYPTION_ERROR' },
   });
+});
+
+test('a backup that is removed while the store is listed is not among the finished ones, and the others are', async () => {
+  const harness = new BackupHarness();
+  const source = new MemoryDatabase(documents);
+  const gone = await harness.backUp(source);
+  const left = await harness.backUp(source);
+  const { store } = harness;
+  const removing: BlobStore = {
+    ...store,
+    head: async (key, options) => {
+      const info = await store.head(key, options);
+      if (key === manifestKey(gone)) await store.delete([key]);
+      return info;
+    },
+  };
+  const found = await collect(listBackups(removing, harness.keys, harness.codec));
+  expect(found.map(({ backupId }) => backupId)).toEqual([left]);
 });
 
 test('re-wrapping changes the key and one object, keeps the manifest hash, and shuts the old key out', async () => {

@@ -115,3 +115,20 @@ test('a migration whose originals cannot be removed has moved everything, and an
   expect(await keysInBucket()).toEqual([sealedKey, 'theirs/file']);
   await expectAllAt(folderId, contents);
 });
+
+test('a merge that is called off while it stores leaves nothing that a rescan would take for a backup', async () => {
+  s3.faults.set({ delayRate: 1, delayMsMin: 300, delayMsMax: 400, operations: ['PutObject'] });
+  const body = { projectId: bench.shop.projectId, type: 'synthetic', storageDestinationId: bucketId };
+  const started = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
+  expect(started.status, started.text).toBe(202);
+  const { id } = started.body.data;
+  await expect.poll(() => s3.faults.counts.delays, { timeout: 20_000 }).toBeGreaterThan(0);
+  expect((await bench.app.request('POST', `/api/v1/backups/${id}/cancel`, { ...bench.as, body: {} })).status).toBe(200);
+  expect((await untilEnded(bench.app, `/api/v1/backups/${id}`, bench.as)).status).toBe('cancelled');
+  s3.faults.clear();
+  const left = async () => (await keysInBucket()).filter((key) => key.includes(id));
+  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+  const rescan = await runTask(bucketId, 'rescan');
+  expect(rescan.result, JSON.stringify(rescan)).toMatchObject({ registered: 0, relinked: 0 });
+  expect((await bench.get(`/backups/${id}`)).status).toBe('cancelled');
+});
