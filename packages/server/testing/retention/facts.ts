@@ -16,7 +16,7 @@ export interface Rules {
   readonly policy: Readonly<Record<string, number>> | null;
 }
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 const periods: Readonly<Record<string, (date: Date) => string>> = {
   daily: (date) => date.toISOString().slice(0, 10),

@@ -1,7 +1,7 @@
 import { exported, isSameAs } from '../model/backup-steps.ts';
 import { textOf, type Value } from '../model/documents.ts';
 import { LiveDatabase } from '../model/live-database.ts';
-import { type Fact, type Rules, wantedIds } from './facts.ts';
+import { dayMs, type Fact, type Rules, wantedIds } from './facts.ts';
 import { drawHistory, type RetentionHistory, type RetentionStep } from './history.ts';
 import { type RetentionService, RetentionWorld, rulesBody } from './world.ts';
 
@@ -84,6 +84,7 @@ async function carryOut(life: Life, step: RetentionStep): Promise<void> {
     case 'edit':
       return world.live.edit(step.edits);
     case 'later':
+      life.known = known.map((fact) => longerAgo(fact, step.days));
       return world.passDays(step.days);
     case 'run':
       return remember(life, (await world.must('POST', `/schedules/${world.scheduleId}/run`)).id, false);
@@ -111,6 +112,13 @@ async function carryOut(life: Life, step: RetentionStep): Promise<void> {
     case 'restore':
       return restoreElsewhere(life, picked!.id, `${world.live.projectId}-${step.pick}`);
   }
+}
+
+/** What was known of a backup, as it is after some days. */
+function longerAgo(fact: Fact, days: number): Fact {
+  const ago = (timeMs: number) => timeMs - days * dayMs;
+  const lockedUntilMs = fact.lockedUntilMs === null ? null : ago(fact.lockedUntilMs);
+  return { ...fact, countsFromMs: ago(fact.countsFromMs), lockedUntilMs };
 }
 
 /** Nobody edits while a backup runs, so it shows what stands there now; a merge shows what one before it shows. */
