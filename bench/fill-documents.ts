@@ -90,6 +90,40 @@ export function changeDocuments(database: Database, collection: string, every: n
   return changed.length;
 }
 
+export interface SteadyWrites {
+  readonly collections: number;
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Of the ids, so that each write is of a document of its own. */
+  readonly prefix: string;
+}
+
+const steadyTickMs = 20;
+const steadyVariants = 200;
+
+/** Writes new documents at an even rate, each in a commit of its own; returns how many. */
+export async function writeSteadily(database: Database, options: SteadyWrites): Promise<number> {
+  const random = new Random(7);
+  const words = vocabulary(random);
+  const variants = Array.from({ length: steadyVariants }, () => orderFields(random, words, database.documentsRoot));
+  const total = options.perSecond * options.seconds;
+  const startedMs = performance.now();
+  let written = 0;
+  while (written < total) {
+    const due = Math.min(total, Math.floor(((performance.now() - startedMs) / 1000) * options.perSecond));
+    for (; written < due; written += 1) {
+      const collection = `c${written % options.collections}`;
+      const id = `${options.prefix}${written}`;
+      const time = database.nextCommitTime();
+      const name = Buffer.from(`${database.documentsRoot}/${collection}/${id}`);
+      const entry = database.put(`${collection}\u0000${id}`, name, variants[written % steadyVariants]!, time, time);
+      database.committed([entry], time);
+    }
+    await new Promise((resolve) => setTimeout(resolve, steadyTickMs));
+  }
+  return written;
+}
+
 export interface FillOptions {
   readonly collection: string;
   readonly documents: number;

@@ -14,5 +14,6 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   schedules: async () => (await import('./schedules.ts')).schedulesBench,
   lists: async () => (await import('./lists.ts')).listsBench,
   web: async () => (await import('./web.ts')).webBench,
+  pitr: async () => (await import('./pitr/pitr.ts')).pitrBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };
