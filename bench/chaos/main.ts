@@ -47,6 +47,12 @@ const registry: Record<string, () => Promise<boolean>> = {
       seed: Number(values.seed),
       isForeign: values.foreign,
     }),
+  'pitr-workers': async () =>
+    (await import('./pitr-workers.ts')).chaosPitrWorkers({
+      kills: Math.min(20, Number(values.kills)),
+      instants: Math.min(60, Number(values.instants)),
+      seed: Number(values.seed),
+    }),
   storage: async () =>
     (await import('./storage.ts')).chaosStorage({
       runs: Number(values.runs ?? 14),

@@ -6,15 +6,20 @@ const lagSecondsTarget = 3;
 export const steadily = { perSecond: 6_000, seconds: 20, collections: 20 };
 
 /** A database that is written to all the time. Each write is a commit of its own, of a document of its own. */
-export async function measureCapture(service: PitrService, projectId: string, project: string): Promise<Figure[]> {
+export async function measureCapture(
+  service: PitrService,
+  projectId: string,
+  project: string,
+  writes = steadily,
+): Promise<Figure[]> {
   const { sandbox, world } = service;
   await sandbox.tell({ do: 'fill', project, collection: 'c0', documents: 1000 });
   await service.enable(projectId);
-  await sandbox.tell({ do: 'write-steadily', project, ...steadily, seconds: 3, prefix: 'warm-' });
+  await sandbox.tell({ do: 'write-steadily', project, ...writes, seconds: 3, prefix: 'warm-' });
   await service.untilCovered(projectId, Date.now());
   const startedAt = new Date();
   const cpuBefore = process.cpuUsage();
-  const { written } = (await sandbox.tell({ do: 'write-steadily', project, ...steadily, prefix: 'doc-' })) as {
+  const { written } = (await sandbox.tell({ do: 'write-steadily', project, ...writes, prefix: 'doc-' })) as {
     written: number;
   };
   const seconds = (Date.now() - startedAt.getTime()) / 1000;

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Figure, figure } from '../figure.ts';
 import type { PitrService } from './service.ts';
 
-const documents = 1_000_000;
-/** One every ten seconds. */
-const weekSegments = 60_480;
-const pathsPerSegment = 50;
+/** A week has a segment every ten seconds. */
+const usual = { documents: 1_000_000, segments: 60_480, pathsPerSegment: 50 };
 
 /** One document among a million, changed once, behind a catalogue of a week in which something happened all the time. */
-export async function measureHistory(service: PitrService): Promise<Figure[]> {
+export async function measureHistory(
+  service: PitrService,
+  { documents, segments, pathsPerSegment } = usual,
+): Promise<Figure[]> {
   const { sandbox, client, world, s3 } = service;
   const project = 'history';
   await sandbox.tell({ do: 'fill', project, collection: 'orders', documents });
@@ -24,7 +25,7 @@ export async function measureHistory(service: PitrService): Promise<Figure[]> {
      select l.project_id, l.organization_id, l.log_id, -n, 'none-' || n, '2020-01-01', '2020-01-01', $3, 0, '{}',
             (select array_agg((random() * 4294967295 - 2147483648)::bigint::int) from generate_series(1, $3::int) where n > 0), 1000, now()
        from pitr_logs l, generate_series(1, $2::int) n where l.project_id = $1`,
-    [projectId, weekSegments, pathsPerSegment],
+    [projectId, segments, pathsPerSegment],
   );
   await world.client.query('analyze pitr_segments');
   const params = { projectId };
@@ -36,6 +37,6 @@ export async function measureHistory(service: PitrService): Promise<Figure[]> {
   const milliseconds = Math.round(performance.now() - startedMs);
   const { requests } = s3.faults.counts;
   const versions = history.data.length;
-  const details = { documents, segments: weekSegments, versions, milliseconds };
+  const details = { documents, segments, versions, milliseconds };
   return [figure('history of one document', 'object reads', requests, 4, 'lower', details, versions === 2)];
 }

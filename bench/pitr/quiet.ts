@@ -4,11 +4,13 @@ import { runInNewContext } from 'node:vm';
 import { type Figure, figure } from '../figure.ts';
 import type { PitrService } from './service.ts';
 
-const projects = 50;
-const quietSeconds = 60;
+const usual = { projects: 50, settleSeconds: 30, quietSeconds: 60 };
 
 /** Many projects in one process in which nothing happens. */
-export async function measureQuiet(service: PitrService): Promise<Figure[]> {
+export async function measureQuiet(
+  service: PitrService,
+  { projects, settleSeconds, quietSeconds } = usual,
+): Promise<Figure[]> {
   const { sandbox } = service;
   const ids: string[] = [];
   for (let index = 0; index < projects; index += 1) {
@@ -18,7 +20,7 @@ export async function measureQuiet(service: PitrService): Promise<Figure[]> {
   await sleep(5_000);
   const before = usedBytes();
   for (const id of ids) await service.enable(id);
-  await sleep(30_000);
+  await sleep(settleSeconds * 1000);
   const mebibytes = (usedBytes() - before) / projects / 1024 / 1024;
   const documentsBefore = await documentsSent(service);
   await sleep(quietSeconds * 1000);

@@ -1,4 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
+import { instantFromDate } from '@holdfast/engine';
 import { type Coverage, findBase, stretchesFrom } from './coverage.ts';
 import { minutesAround } from './past/source-minutes.ts';
 import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
@@ -25,7 +26,7 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
     enabled: row.enabled,
     status: statusOf(row, coverage, now),
     coveredFrom: from === undefined ? null : toMillisecondsUp(from),
-    coveredTo: to === undefined ? null : toMilliseconds(to),
+    coveredTo: to === undefined ? null : shownEnd(to, coverage),
     gaps: coverage.gaps
       .filter(({ through }) => first !== undefined && through > first.snapshotTime)
       .slice(-gapsShownMax)
@@ -45,6 +46,13 @@ function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: D
   return after !== null && after < gap.through
     ? ' The database itself keeps whole minutes of it for seven days: those can be reached.'
     : '';
+}
+
+/** With all its digits where less of them would lie in the gap before it. */
+function shownEnd(through: string, { gaps }: Coverage): string {
+  const rounded = instantFromDate(new Date(through));
+  const isInGap = gaps.some((gap) => gap.from < rounded && rounded < gap.through);
+  return isInGap ? through : toMilliseconds(through);
 }
 
 function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {

@@ -2,9 +2,9 @@
 
 import type { Random } from '../../../../../sandbox/firestore/faults/random.ts';
 import { contentsOf } from '../../../../fixtures/backup-harness.ts';
-import { coverageOf, type LogCoverage, marksAround } from '../../../../pipeline/log/log-coverage.ts';
+import { assertReachable, coverageOf, type LogCoverage, marksAround } from '../../../../pipeline/log/log-coverage.ts';
 import { reconcile } from '../../../../pipeline/log/reconcile.ts';
-import { type Instant, wholeDatabase } from '../../../../ports/index.ts';
+import { type EngineError, type Instant, wholeDatabase } from '../../../../ports/index.ts';
 import type { CapturedDatabase } from './capture-life.ts';
 import type { Version } from './world.ts';
 
@@ -30,6 +30,9 @@ export interface JudgeOptions {
   readonly log: (line: string) => void;
 }
 
+/** Instants inside gaps are looked at beside those that are compared. */
+const triesPerInstant = 20;
+
 export class Judge {
   readonly #captured: CapturedDatabase;
   readonly #history: ReadonlyMap<string, readonly Version[]>;
@@ -52,18 +55,35 @@ export class Judge {
     const commits = [...this.#history.values()].flat().map(({ at }) => at);
     const reachable = commits.filter((at) => at >= from && at <= covered).sort();
     let compared = 0;
-    for (let count = 1; count <= instants; count += 1) {
+    let insideGaps = 0;
+    while (compared < instants && compared + insideGaps < instants * triesPerInstant) {
       const instant = random.pick(reachable);
-      if (gaps.some((gap) => gap.from < instant && instant < gap.through)) continue;
+      if (gaps.some((gap) => gap.from < instant && instant < gap.through)) {
+        this.#requireRefusal(instant);
+        insideGaps += 1;
+        continue;
+      }
       await this.#compare(instant);
       compared += 1;
-      if (count % 50 === 0) log(`${count} instants, ${this.#wrong.length} wrong`);
+      if (compared % 50 === 0) log(`${compared} instants, ${this.#wrong.length} wrong`);
     }
     let lost = 0;
     for (let count = 0; count < losses; count += 1) lost += await this.#plantLoss(random.pick(this.#captured.keys));
     const differencesAtEnd = (await this.#reconcile(this.#captured.keys)).differences;
     const told = { coalesced: this.#coalesced, differencesAtEnd, planted: losses, lost, wrong: this.#wrong };
-    return { gaps: gaps.length, compared, insideGaps: instants - compared, ...told };
+    return { gaps: gaps.length, compared, insideGaps, ...told };
+  }
+
+  /** With both neighbours, which can be reached. */
+  #requireRefusal(instant: Instant): void {
+    const { from } = this.#captured;
+    try {
+      assertReachable(instant, from, this.#coverage);
+      this.#wrong.push(`${instant} lies in a gap and was not refused`);
+    } catch (error) {
+      const { before, after } = (error as EngineError).details as { before: Instant; after: Instant };
+      for (const neighbour of [before, after]) assertReachable(neighbour, from, this.#coverage);
+    }
   }
 
   #truthAt(path: string, instant: Instant): string | null {

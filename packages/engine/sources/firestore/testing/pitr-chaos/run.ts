@@ -132,10 +132,10 @@ function ignoreCancelled(error: unknown): void {
 }
 
 /** Over thirty collections, the later ones appearing late; now and then one is emptied at once. */
-function randomWrites(
+export function randomWrites(
   random: Random,
   progress: number,
-  history: ReadonlyMap<string, readonly Version[]>,
+  history: ReadonlyMap<string, readonly Pick<Version, 'hex'>[]>,
 ): TestRecord[] {
   const collections = 5 + Math.floor(progress * 25);
   if (random.below(150) === 0) {
