@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
-import { Firestore } from '@google-cloud/firestore';
 import { createClient } from '@holdfast/contract/client';
-import { connectFirestore, documentContent, everything, readRecords, wholeDatabase } from '@holdfast/engine';
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { type App, loadConfig, startApp } from '@holdfast/server';
 import { OffsetClock } from '@holdfast/server/platform/clock';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
+import { accident, database, fingerprint, work } from './demo-database.ts';
 
 /**
  * The whole story on one machine: a Firestore in a box, an encrypted full backup, an accident, an increment, the diff,
@@ -15,7 +13,6 @@ import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
  */
 const once = process.argv.includes('--once');
 const documents = 5000;
-const database = { project: 'demo-shop', database: '(default)' };
 
 interface Step {
   what: string;
@@ -271,22 +268,6 @@ async function tellOfMoments(client: Client, projectId: string, firestore: Fires
   );
 }
 
-/** Changes that are younger than every backup. */
-async function work(firestore: FirestoreSandbox): Promise<string> {
-  const sdk = connectSdk(firestore);
-  const batch = sdk.batch();
-  for (let index = 0; index < 25; index++) batch.set(sdk.doc(`orders/today-${index}`), { total: index, paid: true });
-  await batch.commit();
-  await sdk.terminate();
-  return '25 orders that are younger than every backup';
-}
-
-function connectSdk(firestore: FirestoreSandbox): Firestore {
-  process.env.FIRESTORE_EMULATOR_HOST = firestore.address;
-  process.env.METADATA_SERVER_DETECTION = 'none';
-  return new Firestore({ projectId: database.project });
-}
-
 type Client = ReturnType<typeof createClient>;
 
 /** For every minute, so that nobody has to wait for the night. */
@@ -339,51 +320,6 @@ async function until<Job extends { status: string; error: { message: string } | 
 
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 50));
-}
-
-function open(firestore: FirestoreSandbox) {
-  return connectFirestore({ projectId: database.project, connection: { type: 'emulator', host: firestore.address } });
-}
-
-/** All documents in order, hashed: names and the very bytes of their fields. */
-async function fingerprint(firestore: FirestoreSandbox): Promise<{ count: number; sha256: string }> {
-  const { source, close } = open(firestore);
-  const hash = createHash('sha256');
-  let count = 0;
-  const readTime = await source.snapshotTime();
-  for await (const batch of source.scan(everything, { scope: wholeDatabase, readTime })) {
-    for (const { path, body } of readRecords(batch, source.database)) {
-      hash.update(path).update('\0').update(documentContent(body));
-      count++;
-    }
-  }
-  await close();
-  return { count, sha256: hash.digest('hex') };
-}
-
-/** A bad script, as somebody's own code would run it: deletes a tenth of the documents, changes some, writes some that do not belong. */
-async function accident(firestore: FirestoreSandbox): Promise<string> {
-  const { source, close } = open(firestore);
-  const victims: string[] = [];
-  const overwritten: string[] = [];
-  let seen = 0;
-  const readTime = await source.snapshotTime();
-  for await (const batch of source.scan(everything, { scope: wholeDatabase, readTime, namesOnly: true })) {
-    for (const { path } of readRecords(batch, source.database)) {
-      if (seen % 10 === 3) victims.push(path);
-      if (seen++ % 100 === 55) overwritten.push(path);
-    }
-  }
-  await close();
-  const sdk = connectSdk(firestore);
-  const writer = sdk.bulkWriter({ throttling: false });
-  for (const path of victims) void writer.delete(sdk.doc(path));
-  for (const path of overwritten) void writer.set(sdk.doc(path), { price: 0, note: 'migrated' }, { merge: true });
-  for (let index = 0; index < 20; index++)
-    void writer.set(sdk.doc(`oops/${index}`), { why: 'a loop ran once too often', index });
-  await writer.close();
-  await sdk.terminate();
-  return `${victims.length} documents deleted, ${overwritten.length} changed, 20 strays written`;
 }
 
 function formatKilobytes(bytes: number | null): string {

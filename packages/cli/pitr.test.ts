@@ -53,4 +53,4 @@ test('the past is captured, shown and brought back from the command line', async
   expect(refused.error).toContain('POINT_IN_TIME_UNAVAILABLE');
   const off = await holdfast('pitr', 'disable', 'Shop', '--delete-log', '--yes', '--json');
   expect(off.json).toMatchObject({ enabled: false, status: 'stopped' });
-});
+}, 180_000);

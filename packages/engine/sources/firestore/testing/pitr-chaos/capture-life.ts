@@ -73,7 +73,7 @@ export class CapturedDatabase {
       from: this.covered,
       scope: wholeDatabase,
       batchIntervalMs,
-      exactWithinMs: 2_000,
+      exactWithinMs: 10_000,
       signal,
       knownNames: (at) => this.#knownNames(at),
       ...(this.#position === undefined ? {} : { position: this.#position }),
