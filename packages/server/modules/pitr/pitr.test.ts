@@ -129,7 +129,10 @@ describe('switched on', () => {
     );
     const found = audit.find(({ action }: { action: string }) => action === 'pitr.anomaly_found');
     expect(found.details).toMatchObject({ reason: 'mass_deletion', deletes: 58, documents: 60 });
-    expect(found.details.suggestedPointInTime <= before).toBe(true);
+    const { suggestedPointInTime } = found.details;
+    expect(suggestedPointInTime < after).toBe(true);
+    const then = (await ask('GET', pitrPath(`/view/collections?at=${suggestedPointInTime}`))).body.data;
+    expect(then).toMatchObject([{ id: 'users', documentCount: 60 }]);
     expect(audit.map(({ action }: { action: string }) => action)).toContain('pitr.enabled');
   });
 

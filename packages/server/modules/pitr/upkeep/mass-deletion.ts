@@ -1,11 +1,11 @@
-import type { LogSegment } from '@holdfast/engine';
+import { instantFromDate, type LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { hourMs, minuteMs } from '../../../platform/durations.ts';
 import { massDeletionOf } from '../../notifications/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
-import { coverageOfLog } from '../coverage.ts';
-import { massDeletion, toMilliseconds } from '../pitr-events.ts';
+import { type Coverage, coverageOfLog, findBase } from '../coverage.ts';
+import { massDeletion, toMilliseconds, toMillisecondsUp } from '../pitr-events.ts';
 import { type DeletesOfSegment, type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Fewer deletions than these are everyday life, whatever their share. */
@@ -31,7 +31,8 @@ export async function tellMassDeletion(
   const segments = await pitrStore.deletesSince(transaction, row.logId, since);
   const deletes = segments.reduce((sum, one) => sum + one.deletes, 0);
   if (deletes < deletesMin) return;
-  const documents = (await coverageOfLog(transaction, row)).bases.at(-1)?.documentCount ?? 0;
+  const coverage = await coverageOfLog(transaction, row);
+  const documents = coverage.bases.at(-1)?.documentCount ?? 0;
   const isLarge = deletes >= deletesAlways || deletes * 100 >= documents * config.ANOMALY_SHRINK_PERCENT;
   if (documents === 0 || !isLarge) return;
   await pitrStore.update(transaction, row.organizationId, row.projectId, { anomalyToldAt: now });
@@ -39,7 +40,7 @@ export async function tellMassDeletion(
     reason: 'mass_deletion' as const,
     deletes,
     documents,
-    suggestedPointInTime: toMilliseconds(beginningOf(segments)),
+    suggestedPointInTime: reachableAround(beginningOf(segments), coverage),
     collections: Object.keys(segment.collections).slice(0, 100),
   };
   await outbox.emit(transaction, massDeletion(project, anomaly));
@@ -58,6 +59,12 @@ export async function tellMassDeletion(
     page: `/projects/${project.id}`,
     isUrgent: true,
   });
+}
+
+/** Told in milliseconds: the one before it, unless that lies in a gap which ends at the instant itself. */
+function reachableAround(instant: string, coverage: Coverage): string {
+  const before = toMilliseconds(instant);
+  return findBase(instantFromDate(new Date(before)), coverage) ? before : toMillisecondsUp(instant);
 }
 
 /** Where the deletions began in earnest: a single one some seconds before is everyday life. */
