@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { findings } from '../testing/accessibility.ts';
 import { desktop, hasChromium, phone, startDashboard, type TestDashboard } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -18,6 +18,9 @@ describe.skipIf(!hasChromium)('every page', () => {
     const restore = await post('/backups/restore', { backupId, options: { dryRun: true } });
     const webhook = await post('/webhooks', { name: 'Hook', url: 'https://hooks.example/x', events: ['backup.*'] });
     await post('/organizations/current/invites', { email: 'new@example.com' });
+    await post(`/projects/${shop.projectId}/pitr/enable`, {});
+    const pitr = () => dashboard.app.request('GET', `/api/v1/projects/${shop.projectId}/pitr`, shop.as);
+    await vi.waitFor(async () => expect((await pitr()).body.data.coveredFrom).not.toBeNull(), 60_000);
     paths = [
       '',
       '/start',
@@ -40,6 +43,7 @@ describe.skipIf(!hasChromium)('every page', () => {
       '/restores?tab=drills',
       `/projects/${shop.projectId}/time`,
       `/restores/new?backupId=${backupId}`,
+      `/restores/new?backupId=${backupId}&documents=bikes/one`,
       `/restores/${restore.body.data.id}`,
       '/webhooks',
       `/webhooks/${webhook.body.data.id}`,

@@ -74,12 +74,13 @@ function RunningPill() {
   return (
     <Link
       to={to}
-      aria-label={t.shell.runningLabel(count)}
       className="inline-flex h-8 items-center gap-2 rounded-control bg-move-weak px-3 font-medium text-move text-table"
     >
       <LoaderCircle size={15} aria-hidden className="turning" />
-      <span className="max-md:hidden">{t.shell.running(count)}</span>
-      <span className="md:hidden">{count}</span>
+      <span className="max-md:sr-only">{t.shell.running(count)}</span>
+      <span aria-hidden="true" className="md:hidden">
+        {count}
+      </span>
     </Link>
   );
 }

@@ -21,7 +21,6 @@ export const shell = {
   },
   projectCount: (count: number) => (count === 1 ? '1 project' : `${count} projects`),
   running: (count: number) => `${count} running`,
-  runningLabel: (count: number) => (count === 1 ? 'One job is running' : `${count} jobs are running`),
   switcher: {
     label: 'Choose an organization',
     create: 'New organization',

@@ -30,26 +30,28 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
   return (
     <>
       <p className="text-ink2">{sentence}</p>
-      <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table">
-        <Fact
-          label={t.time.facts.capture}
-          detail={pitr.lagSeconds === null ? '' : t.time.behind(pitr.lagSeconds.toFixed(1))}
-        >
-          <State tone={tones[pitr.status]}>{t.time.status[pitr.status]}</State>
-        </Fact>
-        <Fact label={t.time.facts.reaches} detail={t.time.keptFor(days)}>
-          <Time at={pitr.coveredFrom} />
-        </Fact>
-        <Fact label={t.time.facts.captured} detail={t.time.changes}>
-          {formatCount(changes)}
-        </Fact>
-        {pitr.lastReconciledAt && (
-          <Fact label={t.time.facts.reconciled} detail="">
-            <Time at={pitr.lastReconciledAt} as="age" />
+      <div className="flex flex-wrap items-start gap-x-10 gap-y-3">
+        <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table">
+          <Fact
+            label={t.time.facts.capture}
+            detail={pitr.lagSeconds === null ? '' : t.time.behind(pitr.lagSeconds.toFixed(1))}
+          >
+            <State tone={tones[pitr.status]}>{t.time.status[pitr.status]}</State>
           </Fact>
-        )}
+          <Fact label={t.time.facts.reaches} detail={t.time.keptFor(days)}>
+            <Time at={pitr.coveredFrom} />
+          </Fact>
+          <Fact label={t.time.facts.captured} detail={t.time.changes}>
+            {formatCount(changes)}
+          </Fact>
+          {pitr.lastReconciledAt && (
+            <Fact label={t.time.facts.reconciled} detail="">
+              <Time at={pitr.lastReconciledAt} as="age" />
+            </Fact>
+          )}
+        </dl>
         {canSwitch && <Disable projectId={projectId} />}
-      </dl>
+      </div>
       {pitr.error && (
         <Panel tone="fail" flush>
           <Problem error={pitr.error} />
