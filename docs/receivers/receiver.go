@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -85,9 +86,11 @@ func main() {
 		port = "8080"
 	}
 	http.HandleFunc("/", receive)
-	fmt.Println("listening on " + port)
-	if err := http.ListenAndServe("127.0.0.1:"+port, nil); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	listener, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err == nil {
+		fmt.Printf("listening on %d\n", listener.Addr().(*net.TCPAddr).Port)
+		err = http.Serve(listener, nil)
 	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }

@@ -39,6 +39,17 @@ const requests = servedOperations.filter(
   (operation) => operation.access.kind !== 'public' && !ownEnd.has(operation.id) && !dialsOut(operation),
 );
 
+/** Events and deliveries that the service has yet to try once. */
+const unsent = (organizationId: string) =>
+  asOwner(app.databaseUrl, async (client) => {
+    const { rows } = await client.query(
+      `select (select count(*) from outbox_events where organization_id = $1 and dispatched_at is null)
+         + (select count(*) from webhook_deliveries where organization_id = $1 and (attempts = 0 or lease_until is not null)) as n`,
+      [organizationId],
+    );
+    return Number(rows[0].n);
+  });
+
 /** Everything the victim has, as text, but for the rows that tell the victim of refused strangers. */
 const everythingOf = (organizationId: string) =>
   asOwner(app.databaseUrl, async (client) => {
@@ -90,6 +101,8 @@ function faultOf(operation: Operation, organizationId: string, answer: TestRespo
 }
 
 test('yields nothing and changes nothing', async () => {
+  // What the service itself still does for the victim is done first.
+  await expect.poll(() => unsent(victim.id)).toBe(0);
   const before = await everythingOf(victim.id);
   expect(Object.values(before).flat().length).toBeGreaterThan(10);
   const faults: string[] = [];

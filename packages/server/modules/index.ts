@@ -218,6 +218,7 @@ export function composeModules(platform: Platform): Composition {
   const overview = createOverviewModule({
     platform,
     pitrOf: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
+    isSessionOpen: auth.isSessionOpen,
     defaultStorageOf: defaultStorage.get,
   });
   return {

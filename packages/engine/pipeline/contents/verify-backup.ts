@@ -106,6 +106,8 @@ async function verifyBackup(
   const start = async (descriptor: SegmentDescriptor) => {
     const checking: Promise<void> = check(descriptor).finally(() => running.delete(checking));
     running.add(checking);
+    // Whoever waits hears of the first that fails; the others fail for the same reason, and nobody waits for them.
+    checking.catch(() => undefined);
     if (running.size >= readsAhead) await Promise.race(running);
   };
   for await (const descriptor of backup.descriptors(wholeView)) {

@@ -9,6 +9,7 @@ import { cleanupTasks } from './cleanup.ts';
 import type { MembershipsOf } from './memberships.ts';
 import { authHandlers } from './routes.ts';
 import { SessionActivity } from './sessions/session-activity.ts';
+import { isSessionOpen } from './sessions/session-store.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { IdentityProvider } from './sign-in/identity-provider.ts';
 import { type CreateOrganization, LocalSignIn } from './sign-in/local-sign-in.ts';
@@ -44,6 +45,8 @@ export interface AuthModule {
   signInLink: () => Promise<string | undefined>;
   /** The consent a person gave at sign-in, for the projects they connected with it. Null when there is none. */
   providerRefreshToken: (userId: string) => Promise<string | null>;
+  /** For what lasts longer than a call. */
+  isSessionOpen: (sessionId: string) => Promise<boolean>;
   /** A compact JWS that anyone can check against the published keys. */
   sign: (payload: object) => Promise<string>;
 }
@@ -123,6 +126,7 @@ export function createAuthModule(platform: Platform, dependencies: AuthDependenc
     signInLink: () => local.link(),
     providerRefreshToken: (userId) =>
       database.system((transaction) => readProviderRefreshToken(transaction, userId, keyring)),
+    isSessionOpen: (sessionId) => database.system((transaction) => isSessionOpen(transaction, sessionId, clock.now())),
     sign: (payload) => signReport(keys, payload),
   };
 }

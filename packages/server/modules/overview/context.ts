@@ -12,5 +12,6 @@ export interface OverviewContext {
     organizationId: string,
     projectIds: readonly string[],
   ): Promise<ReadonlyMap<string, PitrSummary>>;
+  isSessionOpen(sessionId: string): Promise<boolean>;
   defaultStorageOf(transaction: Transaction, organizationId: string): Promise<string | null>;
 }

@@ -2,11 +2,11 @@ import { PassThrough, type Readable } from 'node:stream';
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { Change } from '../../platform/changes.ts';
 import { minuteMs, secondMs } from '../../platform/durations.ts';
-import type { Platform } from '../../platform/platform.ts';
-import type { OrganizationAccess } from '../../platform/principal.ts';
+import type { OrganizationAccess, Principal } from '../../platform/principal.ts';
+import type { OverviewContext } from './context.ts';
 
-const heartbeatMs = 15 * secondMs;
-/** Who follows comes back after this, and is asked anew who they are: a session may have ended meanwhile. */
+const heartbeatMs = 10 * secondMs;
+/** Who follows comes back after this, and is asked anew who they are. */
 const lifeMs = 5 * minuteMs;
 /** What nobody has read by then is not kept: the stream ends, and who comes back looks at everything again. */
 const unreadBytesMax = 256 * 1024;
@@ -17,14 +17,19 @@ const adminKinds = new Set(['invitation', 'service_account']);
 /** After these the caller may be somebody else, or nobody any more. */
 const accessKinds = new Set(['organization', 'member', 'service_account']);
 
+interface Follower {
+  organization: OrganizationAccess;
+  principal: Principal;
+  maySeeTeam: boolean;
+}
+
 /**
  * One server-sent event for each thing that changed; what changes many times within a moment is told once. The stream ends
- * when who may see what has changed, and after a while in any case.
+ * when who may see what has changed, soon after the session has, and after a while in any case.
  */
 export async function followChanges(
-  { changes, clock }: Platform,
-  organization: OrganizationAccess,
-  maySeeTeam: boolean,
+  { platform: { changes, clock }, isSessionOpen }: OverviewContext,
+  { organization, principal, maySeeTeam }: Follower,
   signal: AbortSignal,
 ): Promise<Readable> {
   const stream = new PassThrough({ highWaterMark: unreadBytesMax });
@@ -50,7 +55,12 @@ export async function followChanges(
     waiting.set(key, before?.change === 'created' && change.change === 'updated' ? before : change);
     timer ??= setTimeout(send, gatherMs);
   });
-  const heartbeat = setInterval(() => stream.write(': still there\n\n'), heartbeatMs);
+  const beat = async () => {
+    const isOpen = principal.kind !== 'person' || (await isSessionOpen(principal.sessionId).catch(() => true));
+    if (!isOpen) end();
+    else if (!stream.writableEnded) stream.write(': still there\n\n');
+  };
+  const heartbeat = setInterval(() => void beat(), heartbeatMs);
   const life = setTimeout(() => end(), lifeMs);
   const end = () => {
     stop();

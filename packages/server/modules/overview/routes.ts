@@ -7,10 +7,10 @@ export function overviewHandlers(context: OverviewContext): Handlers {
   return {
     getOverview: async ({ organization }) => ({ data: await getOverview(context, organization.id) }),
 
-    streamOrganizationEvents: async ({ organization, signal }) => {
+    streamOrganizationEvents: async ({ organization, principal, signal }) => {
       const maySeeTeam = organization.role === 'owner' || organization.role === 'admin';
       return {
-        stream: await followChanges(context.platform, organization, maySeeTeam, signal),
+        stream: await followChanges(context, { organization, principal, maySeeTeam }, signal),
         contentType: 'text/event-stream',
       };
     },

@@ -33,6 +33,14 @@ export function listSessions(
     .limit(limit);
 }
 
+export async function isSessionOpen({ orm }: Transaction, sessionId: string, now: Date): Promise<boolean> {
+  const found = await orm
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.id, sessionId), isLive(now)));
+  return found.length > 0;
+}
+
 /** False when this person has no such session, or it had ended before. */
 export async function endSessionOf(
   { orm }: Transaction,
