@@ -18,10 +18,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs one line in a shell until it ends by itself, or until it has said what was waited for. */
 async function run(line: string, env: Record<string, string>, ready?: RegExp) {
-  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const shell: ChildProcess = spawn('bash', ['-c', `exec ${line}`], {
     cwd: folder,
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    env: { PATH, HOME: folder, NODE_COMPILE_CACHE, ...env },
     detached: true,
   });
   let said = '';

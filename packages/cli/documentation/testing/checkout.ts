@@ -53,10 +53,10 @@ export class Checkout {
   }
 
   #spawn(line: string, env: Record<string, string>) {
-    const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
     const child = spawn('bash', ['-c', line], {
       cwd: this.folder,
-      env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+      env: { PATH, HOME: this.folder, NODE_COMPILE_CACHE, ...env },
       detached: true,
     });
     let text = '';

@@ -72,7 +72,14 @@ export class DocumentShell {
   }
 
   async run(text: string, env: Record<string, string> = {}): Promise<Ran> {
-    const environment = { PATH: `${this.folder}:${process.env.PATH}`, HOME: this.folder, ...env };
+    // The home folder of a process is settled when it starts, and commands run in this one.
+    const HoldfastConfig = join(this.folder, '.config', 'holdfast', 'config.json');
+    const environment = {
+      PATH: `${this.folder}:${process.env.PATH}`,
+      HOME: this.folder,
+      HOLDFAST_CONFIG: HoldfastConfig,
+      ...env,
+    };
     return new Promise((resolve) => {
       const options = { env: environment, cwd: this.folder };
       const child = execFile('bash', ['--norc', '-euo', 'pipefail', '-c', text], options, (failure, out, error) =>

@@ -109,8 +109,11 @@ test('a destination in error is told, and over when it works again or is deleted
   const folder = join(bench.app.folder, 'storage', bench.as.organizationId, 'spare');
   const check = () => bench.app.request('POST', `/api/v1/storage-destinations/${made.id}/test`, bench.as);
   const block = async () => {
-    await rm(folder, { recursive: true });
-    await writeFile(folder, 'where the folder was');
+    // The service may be putting keys there at this moment.
+    await vi.waitFor(async () => {
+      await rm(folder, { recursive: true, force: true });
+      await writeFile(folder, 'where the folder was');
+    });
     await check();
   };
   await block();
