@@ -82,7 +82,8 @@ function oracle(cron: string, stretches: readonly Stretch[]): number[] {
   const isDay = Uint8Array.from({ length: endMs / dayMs + 3 }, (_, date) => {
     const wall = new Date(date * dayMs);
     const [byDay, byWeekday] = [days.has(wall.getUTCDate()), weekdays.has(wall.getUTCDay())];
-    const either = day !== '*' && weekday !== '*';
+    const isSet = (field: string) => !/^\*(\/1)?$/.test(field);
+    const either = isSet(day) && isSet(weekday);
     return Number(months.has(wall.getUTCMonth() + 1) && (either ? byDay || byWeekday : byDay && byWeekday));
   });
   const matches = (wall: number) => isMinute[wall % 1440] === 1 && isDay[Math.floor(wall / 1440)] === 1;
