@@ -1,20 +1,18 @@
 import { newDataKey } from '../../crypto/key-ring.ts';
 import { addCounts, collectionShape, otherCollections } from '../../format/collection-counter.ts';
-import type { SegmentDescriptor } from '../../format/descriptor.ts';
 import type { ManifestBody } from '../../format/manifest-body.ts';
 import { countsOf, listCollections } from '../../format/manifest-counts.ts';
-import { segmentKey } from '../../format/object-keys.ts';
-import { formatVersion, segmentContent } from '../../format/segment-header.ts';
+import { formatVersion } from '../../format/segment-header.ts';
 import { systemClock } from '../../ports/clock.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
-import { incrementSegmentBytes, SegmentWriter, segmentBufferBytes } from '../segments/segment-writer.ts';
+import { incrementSegmentBytes, segmentBufferBytes } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import type { Layer } from '../view/layer.ts';
 import { mergedBatches } from '../view/sorted-runs.ts';
 import { View } from '../view/view.ts';
 import { type WrittenManifest, writeManifest } from './write-manifest.ts';
-import type { WriteOptions } from './write-view.ts';
+import { type WriteOptions, writeSegments } from './write-view.ts';
 
 export interface IncrementToWrite {
   /** What it builds on, oldest first. */
@@ -33,7 +31,12 @@ export async function writeIncrement(given: IncrementToWrite, options: WriteOpti
   const clock = options.clock ?? systemClock;
   const createdAt = clock.now();
   const dataKey = newDataKey();
-  const segments = await writeChanges(changes, { ...options, context: { ownerId: backupId, dataKey, database } });
+  const { segments } = await writeSegments(mergedBatches(changes, signal), {
+    ...options,
+    context: { ownerId: backupId, dataKey, database },
+    buffers: new BufferPool(3, segmentBufferBytes),
+    segmentBytes: incrementSegmentBytes,
+  });
   const whole = await countWhole(new View(database, [...chain, ...changes]), signal);
   const content: Omit<ManifestBody, 'segments' | 'shards'> = {
     formatVersion,
@@ -56,41 +59,6 @@ export async function writeIncrement(given: IncrementToWrite, options: WriteOpti
   const envelope = await keys.wrap(backupId, dataKey);
   const shared = { store, ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
   return await writeManifest(content, segments, { ...shared, dataKey, envelope });
-}
-
-async function writeChanges(
-  changes: readonly Layer[],
-  options: WriteOptions & { context: { ownerId: string; dataKey: Uint8Array; database: string } },
-): Promise<SegmentDescriptor[]> {
-  const { store, codec, backupId, context, lock, signal, onProgress } = options;
-  const segments: SegmentDescriptor[] = [];
-  const writer = new SegmentWriter({
-    store,
-    codec,
-    context,
-    buffers: new BufferPool(3, segmentBufferBytes),
-    content: segmentContent.documents,
-    range: 0,
-    firstSequence: 0,
-    segmentBytes: incrementSegmentBytes,
-    keyOf: ({ id }) => segmentKey(backupId, id),
-    onSegment: ({ descriptor }) => void segments.push(descriptor),
-    ...(lock ? { lock } : {}),
-    ...(signal ? { signal } : {}),
-  });
-  let documents = 0;
-  try {
-    for await (const batch of mergedBatches(changes, signal)) {
-      await writer.write(batch);
-      documents += batch.count;
-      onProgress?.(documents);
-    }
-    await writer.finish();
-  } catch (error) {
-    await writer.abandon();
-    throw error;
-  }
-  return segments;
 }
 
 /** From the names alone, chain included. */

@@ -84,12 +84,13 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
   return await writeManifest(content, segments, { ...shared, dataKey, envelope: await keys.wrap(backupId, dataKey) });
 }
 
-interface SegmentsOptions extends WriteOptions {
+export interface SegmentsOptions extends WriteOptions {
   readonly context: { readonly ownerId: string; readonly dataKey: Uint8Array; readonly database: string };
   readonly buffers: BufferPool;
 }
 
-async function writeSegments(
+/** Writes records in their order as segments of a backup, and counts what lies in which collection. */
+export async function writeSegments(
   records: AsyncIterable<RecordBatch>,
   { store, codec, backupId, context, buffers, segmentBytes, lock, signal, onProgress }: SegmentsOptions,
 ): Promise<{ segments: SegmentDescriptor[]; collections: Map<string, number> }> {
