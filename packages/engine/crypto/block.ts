@@ -1,5 +1,5 @@
-import { webcrypto } from 'node:crypto';
-import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { createCipheriv, createDecipheriv, hash, webcrypto } from 'node:crypto';
+import { constants, createZstdCompress, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { ivBytes, tagBytes } from './derive.ts';
@@ -34,18 +34,30 @@ const zstdParams = {
  */
 let expectedRatio = 0.5;
 const outputSlackBytes = 64 * 1024;
+/**
+ * Blocks up to this length are worked on at once: that takes less than a tenth of a millisecond, and handing them to another
+ * thread and back costs several times as much. Pages, manifests and most increments are that small.
+ */
+const atOnceBytesMax = 16 * 1024;
+const smallSlackBytes = 256;
 
 export type BlockNumber = 1 | 2;
 
-function gcmOptions(block: BlockNumber, aad: Uint8Array): webcrypto.AesGcmParams {
+function ivOf(block: BlockNumber): Uint8Array<ArrayBuffer> {
   const iv = new Uint8Array(ivBytes);
   iv[ivBytes - 1] = block;
-  return { name: 'AES-GCM', iv, additionalData: aad, tagLength: tagBytes * 8 };
+  return iv;
 }
 
-/** Like sealing and opening, this runs on the platform's own threads: the caller's thread only waits. */
+function gcmOptions(block: BlockNumber, aad: Uint8Array): webcrypto.AesGcmParams {
+  return { name: 'AES-GCM', iv: ivOf(block), additionalData: aad, tagLength: tagBytes * 8 };
+}
+
+/** Like sealing and opening, this runs on the platform's own threads unless it is short: the caller's thread only waits. */
 export async function compress(plain: Uint8Array, using: Codec): Promise<Uint8Array> {
   if (using === codec.stored) return plain;
+  if (plain.length <= atOnceBytesMax)
+    return zstdCompressSync(plain, { chunkSize: plain.length + smallSlackBytes, params: zstdParams });
   const chunkSize = Math.ceil(plain.length * expectedRatio * 1.1) + outputSlackBytes;
   const packed = await runThrough(createZstdCompress({ chunkSize, params: zstdParams }), plain);
   if (plain.length > outputSlackBytes) expectedRatio = packed.length / plain.length;
@@ -56,6 +68,11 @@ async function decompress(packed: Uint8Array, using: Codec, plainLength: number)
   if (using === codec.stored) return packed;
   try {
     // Output that fills its room exactly makes zlib allocate the same room again, hence a little more.
+    if (Math.max(packed.length, plainLength) <= atOnceBytesMax)
+      return zstdDecompressSync(packed, {
+        chunkSize: plainLength + smallSlackBytes,
+        maxOutputLength: Math.max(1, plainLength),
+      });
     const chunkSize = plainLength + outputSlackBytes;
     return await runThrough(createZstdDecompress({ chunkSize }), packed, plainLength);
   } catch (cause) {
@@ -70,6 +87,10 @@ export async function sealBlock(
   aad: Uint8Array,
   packed: Uint8Array,
 ): Promise<Uint8Array> {
+  if (packed.length <= atOnceBytesMax) {
+    const cipher = createCipheriv('aes-256-gcm', objectKey, ivOf(block)).setAAD(aad);
+    return Buffer.concat([cipher.update(packed), cipher.final(), cipher.getAuthTag()]);
+  }
   const key = await subtle.importKey('raw', objectKey, 'AES-GCM', false, ['encrypt']);
   return new Uint8Array(await subtle.encrypt(gcmOptions(block, aad), key, packed));
 }
@@ -90,19 +111,35 @@ export async function openBlock(objectKey: Uint8Array, given: SealedBlock): Prom
   if (sealed.length < tagBytes || plainLength > plainLengthMax) {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block has an impossible length.');
   }
-  const key = await subtle.importKey('raw', objectKey, 'AES-GCM', false, ['decrypt']);
-  const packed = await subtle.decrypt(gcmOptions(block, aad), key, sealed).catch((cause: unknown) => {
+  const packed = await decrypt(objectKey, block, aad, sealed).catch((cause: unknown) => {
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block was changed, moved, or belongs to another backup.', {
       cause,
     });
   });
-  const plain = await decompress(new Uint8Array(packed), using, plainLength);
-  if (using !== codec.stored) freeBytes(new Uint8Array(packed));
+  const plain = await decompress(packed, using, plainLength);
+  if (using !== codec.stored) freeBytes(packed);
   if (plain.length !== plainLength)
     throw new EngineError('INTEGRITY_ERROR', 'A sealed block has another length than it says.');
   return plain;
 }
 
+async function decrypt(
+  objectKey: Uint8Array,
+  block: BlockNumber,
+  aad: Uint8Array,
+  sealed: Uint8Array,
+): Promise<Uint8Array> {
+  if (sealed.length <= atOnceBytesMax) {
+    const end = sealed.length - tagBytes;
+    const decipher = createDecipheriv('aes-256-gcm', objectKey, ivOf(block), { authTagLength: tagBytes }).setAAD(aad);
+    decipher.setAuthTag(sealed.subarray(end));
+    return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]);
+  }
+  const key = await subtle.importKey('raw', objectKey, 'AES-GCM', false, ['decrypt']);
+  return new Uint8Array(await subtle.decrypt(gcmOptions(block, aad), key, sealed));
+}
+
 export async function sha256(bytes: Uint8Array): Promise<string> {
+  if (bytes.length <= atOnceBytesMax) return hash('sha256', bytes, 'hex');
   return Buffer.from(await subtle.digest('SHA-256', bytes)).toString('hex');
 }

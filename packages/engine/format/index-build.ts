@@ -21,7 +21,8 @@ export interface RecordSummary {
 /** Enough for the numbers of one entry, whatever they are. */
 const entryNumbersBytesMax = 40;
 
-const indexBytesAtFirst = 256 * 1024;
+/** Grows with the segment: those of increments and logs are mostly small. */
+const indexBytesAtFirst = 8 * 1024;
 
 /** In a log a path may stand several times; elsewhere once. */
 export type Order = 'paths-once' | 'paths-repeat';

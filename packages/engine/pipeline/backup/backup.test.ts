@@ -9,7 +9,7 @@ import { wholeDatabase } from '../../ports/document-source.ts';
 import { comparePaths } from '../../ports/path-order.ts';
 import { verifyChain } from '../contents/verify-backup.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
-import { segmentBufferBytes } from '../segments/segment-writer.ts';
+import { bufferBytesFor } from '../segments/segment-writer.ts';
 import { planBackup } from './backup-plan.ts';
 import { finishBackup } from './finish-backup.ts';
 import type { RangeState } from './run-range.ts';
@@ -181,7 +181,7 @@ describe('a range', () => {
       ...(last ? { parent: { body: last.body, manifestSha256: last.manifestSha256, chainLength: 1 } } : {}),
     });
     const dataKey = newDataKey();
-    const buffers = new BufferPool(3, segmentBufferBytes);
+    const buffers = new BufferPool(3, bufferBytesFor(300));
     const parentView = parent === undefined ? undefined : await harness.view(parent);
     const shared = {
       plan,

@@ -7,7 +7,7 @@ import { throwIfCancelled } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
-import { segmentBufferBytes } from '../segments/segment-writer.ts';
+import { bufferBytesFor, fullSegmentBytes } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers } from './auth-user-segments.ts';
@@ -72,7 +72,8 @@ export async function runBackup(options: RunBackupOptions): Promise<WrittenManif
   });
   options.onPlan?.(plan);
   const dataKey = newDataKey();
-  const buffers = new BufferPool(concurrency + buffersBeyondRanges, segmentBufferBytes);
+  const bufferBytes = bufferBytesFor(options.segmentBytes ?? fullSegmentBytes);
+  const buffers = new BufferPool(concurrency + buffersBeyondRanges, bufferBytes);
   const ranges = await runRanges(options, plan, dataKey, buffers, concurrency);
   const context = { ownerId: backupId, dataKey, database: plan.database };
   const shared = { store, ...(options.lock ? { lock: options.lock } : {}), ...(signal ? { signal } : {}) };

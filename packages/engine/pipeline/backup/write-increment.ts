@@ -6,7 +6,7 @@ import { formatVersion } from '../../format/segment-header.ts';
 import { systemClock } from '../../ports/clock.ts';
 import type { Instant } from '../../ports/instant.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
-import { incrementSegmentBytes, segmentBufferBytes } from '../segments/segment-writer.ts';
+import { bufferBytesFor, incrementSegmentBytes } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import type { Layer } from '../view/layer.ts';
 import { mergedBatches } from '../view/sorted-runs.ts';
@@ -34,7 +34,7 @@ export async function writeIncrement(given: IncrementToWrite, options: WriteOpti
   const { segments } = await writeSegments(mergedBatches(changes, signal), {
     ...options,
     context: { ownerId: backupId, dataKey, database },
-    buffers: new BufferPool(3, segmentBufferBytes),
+    buffers: new BufferPool(3, bufferBytesFor(incrementSegmentBytes)),
     segmentBytes: incrementSegmentBytes,
   });
   const whole = await countWhole(new View(database, [...chain, ...changes]), signal);

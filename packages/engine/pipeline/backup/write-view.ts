@@ -13,7 +13,7 @@ import type { Instant } from '../../ports/instant.ts';
 import type { RecordBatch } from '../../ports/record.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
-import { fullSegmentBytes, SegmentWriter, segmentBufferBytes } from '../segments/segment-writer.ts';
+import { bufferBytesFor, fullSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
 import { viewOfChain } from '../view/open-view.ts';
 import { backUpUsers, readUsers } from './auth-user-segments.ts';
@@ -53,7 +53,7 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
   const createdAt = clock.now();
   const dataKey = newDataKey();
   const context = { ownerId: backupId, dataKey, database: given.database };
-  const buffers = new BufferPool(buffersInUse, segmentBufferBytes);
+  const buffers = new BufferPool(buffersInUse, bufferBytesFor(options.segmentBytes ?? fullSegmentBytes));
   const shared = { store, ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
   const { segments, collections } = await writeSegments(given.records, { ...options, ...shared, context, buffers });
   const users = given.usersFrom && (await copyUsers(given.usersFrom, { ...shared, codec, buffers, context }));

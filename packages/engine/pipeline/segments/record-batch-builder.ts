@@ -1,10 +1,13 @@
 import { type RecordBatch, type RecordKind, recordHeaderBytes, writeRecordHeader } from '../../ports/record.ts';
 
 const batchBytesTarget = 512 * 1024;
+/** Room to begin with: most batches of increments and logs are small, and memory that is not filled is paid for as well. */
+const batchBytesAtFirst = 8 * 1024;
 
 /** Collects records into batches of a bounded size. */
 export class RecordBatchBuilder {
-  #bytes = new Uint8Array(batchBytesTarget);
+  #bytes = new Uint8Array(0);
+  #room = batchBytesAtFirst;
   #used = 0;
   #count = 0;
   #firstPath = '';
@@ -42,7 +45,9 @@ export class RecordBatchBuilder {
       firstPath: this.#firstPath,
       lastPath: this.#lastPath,
     };
-    this.#bytes = new Uint8Array(batchBytesTarget);
+    // The next one is likely to be as long as this.
+    this.#room = this.isFull ? batchBytesTarget : batchBytesAtFirst;
+    this.#bytes = new Uint8Array(0);
     this.#used = 0;
     this.#count = 0;
     return batch;
@@ -56,7 +61,7 @@ export class RecordBatchBuilder {
 
   #reserve(count: number): void {
     if (this.#used + count <= this.#bytes.length) return;
-    const larger = new Uint8Array(Math.max(this.#used + count, this.#bytes.length * 2));
+    const larger = new Uint8Array(Math.max(this.#used + count, this.#bytes.length * 2, this.#room));
     larger.set(this.#bytes.subarray(0, this.#used));
     this.#bytes = larger;
   }

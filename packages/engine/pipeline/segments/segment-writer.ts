@@ -13,6 +13,11 @@ export const fullSegmentBytes = 6 * 1024 * 1024;
 /** Small, because reading a chain holds one segment of every increment in memory. */
 export const incrementSegmentBytes = 1024 * 1024;
 
+/** Of buffers for segments of a length: one that is nearly full and a batch as long as one. */
+export function bufferBytesFor(segmentBytes: number): number {
+  return Math.min(segmentBufferBytes, 2 * segmentBytes);
+}
+
 export interface SegmentWriterOptions {
   readonly store: BlobStore;
   readonly codec: SegmentCodec;

@@ -10,7 +10,7 @@ import { type RecordBatch, type RecordKind, recordHeaderBytes } from '../../port
 import { BufferPool } from '../segments/buffer-pool.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
-import { incrementSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
+import { bufferBytesFor, incrementSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
 import type { Layer } from './layer.ts';
 import { mergeLayers } from './merge-layers.ts';
 import { mayHold, type Selection } from './selection.ts';
@@ -31,8 +31,6 @@ export interface SortOptions {
 }
 
 const defaultRunBytes = 16 * 1024 * 1024;
-/** A segment that is nearly full and a batch as long as one. */
-const runBufferBytes = 2 * incrementSegmentBytes;
 /** Reading a run holds two of its segments, so this bounds memory whatever is sorted. */
 const runsMax = 48;
 
@@ -53,7 +51,7 @@ class Sorter {
   readonly #options: SortOptions;
   readonly #ownerId = `scratch-${randomUUID()}`;
   readonly #dataKey = newDataKey();
-  readonly #buffers = new BufferPool(3, runBufferBytes);
+  readonly #buffers = new BufferPool(3, bufferBytesFor(incrementSegmentBytes));
   #runs: Layer[] = [];
   #pending: UnsortedRecord[] = [];
   #pendingBytes = 0;
