@@ -4,17 +4,22 @@ import { registry } from './registry.ts';
 import { writeReport } from './report.ts';
 
 /**
- * `npm run bench -- NAME… [--json] [--report]`. Without names every bench runs. `--json` prints one line per figure,
+ * `npm run bench -- NAME… [--json] [--report]`. Without names every bench runs; `pitr` is all whose names begin with it. `--json` prints one line per figure,
  * `--report` writes docs/performance.md and its chart. The exit code is 1 when a figure misses its target.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: 'boolean', default: false }, report: { type: 'boolean', default: false } },
 });
-const names = positionals.length > 0 ? positionals : Object.keys(registry);
+const known = Object.keys(registry);
+const named = positionals.flatMap((name) => {
+  const parts = known.filter((each) => each.startsWith(`${name}-`));
+  return name in registry || parts.length === 0 ? [name] : parts;
+});
+const names = named.length > 0 ? named : known;
 const unknown = names.filter((name) => !(name in registry));
 if (unknown.length > 0) {
-  console.error(`There is no bench called ${unknown.join(', ')}. There are: ${Object.keys(registry).join(', ')}.`);
+  console.error(`There is no bench called ${unknown.join(', ')}. There are: ${known.join(', ')}.`);
   process.exit(2);
 }
 

@@ -14,6 +14,10 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   schedules: async () => (await import('./schedules.ts')).schedulesBench,
   lists: async () => (await import('./lists.ts')).listsBench,
   web: async () => (await import('./web.ts')).webBench,
-  pitr: async () => (await import('./pitr/pitr.ts')).pitrBench,
+  'pitr-capture': async () => (await import('./pitr/capture.ts')).captureBench,
+  'pitr-recovery': async () => (await import('./pitr/recovery.ts')).recoveryBench,
+  'pitr-quiet': async () => (await import('./pitr/quiet.ts')).quietBench,
+  'pitr-hand-over': async () => (await import('./pitr/hand-over.ts')).handOverBench,
+  'pitr-history': async () => (await import('./pitr/history.ts')).historyBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Figure, figure } from '../figure.ts';
-import type { PitrService } from './service.ts';
+import { type Bench, type Figure, figure } from '../figure.ts';
+import { type PitrService, withPitrService } from './service.ts';
 
 /** A week has a segment every ten seconds. */
 const usual = { documents: 1_000_000, segments: 60_480, pathsPerSegment: 50 };
+
+export const historyBench: Bench = {
+  name: 'pitr-history',
+  about: `Point-in-time recovery: the history of one document among ${usual.documents.toLocaleString('en-US')}, behind the catalogue of a week with a segment every ten seconds.`,
+  run: () => withPitrService((service) => measureHistory(service)),
+};
 
 /** One document among a million, changed once, behind a catalogue of a week in which something happened all the time. */
 export async function measureHistory(

@@ -21,8 +21,8 @@ export interface PitrService {
   readonly s3: S3Sandbox;
   readonly client: Client;
   addProject(project: string): Promise<string>;
-  /** Switched on, its base there. */
-  enable(projectId: string): Promise<void>;
+  /** Switched on, their bases there. */
+  enable(...projectIds: readonly string[]): Promise<void>;
   untilCovered(projectId: string, timeMs: number): Promise<void>;
 }
 
@@ -64,9 +64,11 @@ function helpers(client: Client, host: string) {
       const connection = { type: 'emulator' as const, host };
       return (await client.createProject({ body: { name: project, sourceProjectId: project, connection } })).id;
     },
-    enable: async (projectId: string) => {
-      await client.enablePitr({ params: { projectId }, body: { retentionDays: 7 } });
-      await until('capture', async () => (await client.getPitr({ params: { projectId } })).status === 'running');
+    enable: async (...projectIds: readonly string[]) => {
+      for (const projectId of projectIds)
+        await client.enablePitr({ params: { projectId }, body: { retentionDays: 7 } });
+      for (const projectId of projectIds)
+        await until('capture', async () => (await client.getPitr({ params: { projectId } })).status === 'running');
     },
     untilCovered: (projectId: string, timeMs: number) =>
       until('the covered time', async () => {

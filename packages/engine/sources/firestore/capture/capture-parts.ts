@@ -7,6 +7,7 @@ import type { ReadBudget } from './read-budget.ts';
 export const captureDefaults = {
   batchIntervalMs: 10_000,
   batchBytesMax: 4 * 1024 * 1024,
+  batchChangesMax: 5_000,
   exactWithinMs: 10_000,
   readsPerHourMax: 2_000_000,
 };

@@ -49,6 +49,10 @@ export class PendingChanges {
     return this.#bytes;
   }
 
+  get count(): number {
+    return this.#changes.length;
+  }
+
   add(change: Change): void {
     this.#changes.push(change);
     this.#bytes += change.body.length;

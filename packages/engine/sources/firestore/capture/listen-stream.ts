@@ -109,6 +109,14 @@ export class ListenStream {
     return undefined;
   }
 
+  pause(): void {
+    this.#call?.pause();
+  }
+
+  resume(): void {
+    this.#call?.resume();
+  }
+
   close(): void {
     this.#call?.cancel();
   }

@@ -18,6 +18,10 @@ const pendingFactor = 16;
 const resumeMsMax = 25 * minuteMs;
 const countsAtOnce = 8;
 const quietLookMsMax = 10 * minuteMs;
+/** Due a little before a batch is full, so that what comes meanwhile is not left over for one of its own. */
+const fullShare = 0.75;
+/** While batches fill up, none is kept open for longer: what follows the last full one is not kept waiting either. */
+const busyIntervalMs = 2_000;
 
 export interface RunLimits {
   readonly targetsPerStream: number;
@@ -35,6 +39,9 @@ export class ListeningRun {
   /** The stretch since this instant began with an interruption. */
   #interruptedSince: Instant | undefined;
   #closedMs = performance.now();
+  #wasFull = false;
+  /** What comes meanwhile waits for whoever stores what came before. */
+  #isHandingOver = false;
   #changedSinceProof = true;
   #changedMs = performance.now();
   #lookedMs = performance.now();
@@ -43,10 +50,10 @@ export class ListeningRun {
   constructor(parts: CaptureParts, limits: RunLimits) {
     this.#parts = parts;
     this.#limits = limits;
-    const wakeBytes = pendingFactor * parts.options.batchBytesMax;
     this.#listening = new Listening(parts.source.client, this.#call, {
-      wakeBytes,
+      pendingBytesMax: pendingFactor * parts.options.batchBytesMax,
       targetsPerStream: limits.targetsPerStream,
+      isHandingOver: () => this.#isHandingOver,
     });
   }
 
@@ -64,7 +71,13 @@ export class ListeningRun {
     }
     for (;;) {
       const through = this.#listening.snapshotTime;
-      if (through !== undefined && through > covered.through && this.#isDue()) yield* this.#handOver(through);
+      if (through !== undefined && through > covered.through && this.#isDue()) {
+        this.#isHandingOver = true;
+        yield* this.#handOver(through);
+        continue;
+      }
+      this.#isHandingOver = false;
+      this.#listening.resume();
       await this.#news();
     }
   }
@@ -87,17 +100,25 @@ export class ListeningRun {
   }
 
   async #news(): Promise<void> {
+    await this.#listening.wait(Math.max(1, this.#closedMs + this.#intervalMs - performance.now()));
+  }
+
+  get #intervalMs(): number {
     const { batchIntervalMs } = this.#parts.options;
-    await this.#listening.wait(Math.max(1, this.#closedMs + batchIntervalMs - performance.now()));
-    if (this.#listening.pending.bytes >= pendingFactor * this.#parts.options.batchBytesMax) {
-      throw new CatchUpNeeded('more changed than can be held until it is complete');
-    }
+    return this.#wasFull && this.#listening.pending.count > 0
+      ? Math.min(batchIntervalMs, busyIntervalMs)
+      : batchIntervalMs;
+  }
+
+  get #isFull(): boolean {
+    const { batchBytesMax, batchChangesMax } = this.#parts.options;
+    const { bytes, count } = this.#listening.pending;
+    return bytes >= fullShare * batchBytesMax || count >= batchChangesMax;
   }
 
   #isDue(): boolean {
-    const { batchIntervalMs, batchBytesMax } = this.#parts.options;
     if (this.#unchecked.length > 0 || this.#interruptedSince !== undefined) return true;
-    return performance.now() - this.#closedMs >= batchIntervalMs || this.#listening.pending.bytes >= batchBytesMax;
+    return this.#isFull || performance.now() - this.#closedMs >= this.#intervalMs;
   }
 
   /** Every group goes on where it was, or with all it holds when it was found late. */
@@ -144,6 +165,7 @@ export class ListeningRun {
     const { options, groups, covered } = this.#parts;
     const { pending } = this.#listening;
     const wasUnchecked = this.#unchecked.length > 0;
+    const wasFull = this.#isFull;
     await this.#checkResumed(through);
     await this.#alignStreams(through);
     const changes = pending.peekThrough(through);
@@ -159,6 +181,7 @@ export class ListeningRun {
     const marks = wasUnchecked ? [through] : seen;
     pending.dropThrough(through);
     this.#closedMs = performance.now();
+    this.#wasFull = wasFull;
     let gap = this.#gapOfInterruption(changes, through);
     this.#interruptedSince = undefined;
     this.#limits.dropped.clear();

@@ -16,8 +16,10 @@ const marksMax = 2_000;
 export class CatchUpNeeded extends Error {}
 
 export interface ListeningLimits {
-  /** From here on somebody should look, snapshot or not. */
-  readonly wakeBytes: number;
+  /** What may wait to be handed over, be it for a snapshot or for whoever stores what came before. */
+  readonly pendingBytesMax: number;
+  /** Whether what came before is still being stored. */
+  readonly isHandingOver: () => boolean;
   readonly targetsPerStream: number;
 }
 
@@ -83,6 +85,11 @@ export class Listening {
     if (this.#error !== undefined) throw this.#error;
   }
 
+  /** What came before is stored. */
+  resume(): void {
+    for (const stream of this.#streams) stream.resume();
+  }
+
   close(): void {
     this.#abort.abort();
     for (const stream of this.#streams) stream.close();
@@ -94,7 +101,7 @@ export class Listening {
     const stream = new ListenStream(this.#client, {
       onChange: (change) => {
         this.pending.add(change);
-        if (this.pending.bytes >= this.#limits.wakeBytes) this.#wake.wake();
+        this.#bound();
       },
       onSnapshot: () => {
         this.#noteMark();
@@ -108,6 +115,17 @@ export class Listening {
     await stream.open(this.#signal);
     this.#streams.push(stream);
     return stream;
+  }
+
+  /** While storing is slow, the database keeps what it would say; what no snapshot completes is left to a scan. */
+  #bound(): void {
+    const { pendingBytesMax, isHandingOver } = this.#limits;
+    const { bytes } = this.pending;
+    if (isHandingOver() && bytes >= pendingBytesMax / 2) for (const stream of this.#streams) stream.pause();
+    if (bytes < pendingBytesMax) return;
+    this.#error ??= new CatchUpNeeded('more changed than can be held until it is complete');
+    this.close();
+    this.#wake.wake();
   }
 
   #noteMark(): void {
