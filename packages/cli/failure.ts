@@ -66,7 +66,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** The details that a person needs to go on. */
 function remedyOf({ code, message, details }: HoldfastError): string | undefined {
-  const { field, reason, errors, usedBy, requiredRole, requiredScope, reconnect } = details ?? {};
+  const { field, reason, errors, usedBy, requiredRole, requiredScope, reconnect, advice } = details ?? {};
   if (field === 'storageDestinationId' && message.includes('no default'))
     return 'Add one with `holdfast storage add`, or name one with --storage.';
   if (Array.isArray(errors)) return faultsBeyond(message, errors);
@@ -76,6 +76,7 @@ function remedyOf({ code, message, details }: HoldfastError): string | undefined
   if (requiredRole !== undefined) return `It takes the role ${requiredRole}.`;
   if (requiredScope !== undefined) return `The API key needs the scope ${requiredScope}.`;
   if (reconnect !== undefined) return 'Repair it with `holdfast project reconnect <project>`.';
+  if (typeof advice === 'string') return advice;
   return remedies[code];
 }
 

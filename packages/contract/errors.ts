@@ -97,6 +97,7 @@ const sourceDetails = z
     step: text({ max: 50 }).optional().describe('The step that failed.'),
     missing: text({ max: 500 }).optional().describe('The role or permission that is missing.'),
     reconnect: text({ max: 500 }).optional().describe('The call that repairs the connection.'),
+    advice: text({ max: 1000 }).optional().describe('What a person can do about it.'),
   })
   .meta({ id: 'UpstreamErrorDetails', description: 'What the source or the storage said.' });
 

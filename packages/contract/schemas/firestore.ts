@@ -59,7 +59,9 @@ const keyObject = z
         .string()
         .min(1)
         .max(10_000)
-        .regex(/^-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----\s*$/),
+        .regex(/^-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----\s*$/, {
+          error: 'must be the private key as it stands in the key file, from -----BEGIN to -----END',
+        }),
     },
     { error: notAKey },
   )

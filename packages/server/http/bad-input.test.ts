@@ -195,3 +195,45 @@ test('a well-formed request id is taken over, another one replaced', async () =>
   const replaced = await app.request('GET', '/health', { headers: { 'x-request-id': 'no spaces' } });
   expect(replaced.headers.get('x-request-id')).toMatch(/^req_/);
 });
+
+test('what is wrong with a field is told in words, not in those of a schema', async () => {
+  const key = { type: 'service_account', project_id: 'acme-shop', client_email: 'a@example.com', private_key: 'nope' };
+  const cases: [string, object, string, string | RegExp][] = [
+    ['/projects', { sourceProjectId: 'shop', connection: { type: 'oauth' } }, 'name', 'is required'],
+    ['/projects', { name: 7, sourceProjectId: 'shop', connection: { type: 'oauth' } }, 'name', 'must be a text'],
+    ['/projects', { name: '', sourceProjectId: 'shop', connection: { type: 'oauth' } }, 'name', 'must not be empty'],
+    [
+      '/projects',
+      { name: 'Shop', sourceProjectId: 'shop', connection: { type: 'service_account', key } },
+      'connection.key.private_key',
+      /as it stands in the key file/,
+    ],
+    [
+      '/storage-destinations',
+      { name: 'S', type: 's3', bucket: 'b', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } },
+      'bucket',
+      'must have at least 3 characters',
+    ],
+    ['/schedules/preview', { cron: '0 2 * * *', count: 0 }, 'count', 'must be at least 1'],
+    ['/schedules/preview', { cron: '0 2 * * *', count: 1.5 }, 'count', 'must be a whole number'],
+    ['/organizations/current/invites', { email: 'nobody' }, 'email', /e-mail address/],
+    ['/organizations/current/invites', { email: 'a@example.com', role: 'king' }, 'role', /^must be one of .*admin/],
+    ['/webhooks', { name: 'H', url: 'https://example.com', events: [] }, 'events', 'must have at least 1 entry'],
+  ];
+  for (const [path, body, field, reason] of cases) {
+    const { error } = (await app.request('POST', `/api/v1${path}`, { token: person.token, organizationId, body })).body;
+    expect(error).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      details: { field, reason: typeof reason === 'string' ? reason : expect.stringMatching(reason) },
+    });
+  }
+});
+
+test('a body that is too large or of another type has a code of its own', async () => {
+  const send = (body: string, type: string) =>
+    app.request('POST', '/api/v1/organizations', { token: person.token, body, headers: { 'content-type': type } });
+  const large = await send(JSON.stringify({ name: 'x'.repeat(1024 * 1024) }), 'application/json');
+  const other = await send('name=Shop', 'application/x-www-form-urlencoded');
+  expect([large.status, large.body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  expect([other.status, other.body.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+});

@@ -86,7 +86,51 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
     );
     if (nested.length > 0) return nested;
   }
-  return [{ field: path.join('.') || 'body', reason: issue.message }];
+  return [{ field: path.join('.') || 'body', reason: reasonOf(issue) }];
+}
+
+/** In words for whoever filled in the form, not for whoever wrote the schema. A schema's own sentence stays. */
+function reasonOf(issue: z.core.$ZodIssue): string {
+  if (!isStockMessage.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined && /received undefined/.test(issue.message)
+        ? 'is required'
+        : `must be ${articles[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return boundText(issue.origin, issue.minimum, 'at least');
+    case 'too_big':
+      return boundText(issue.origin, issue.maximum, 'at most');
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'invalid_format':
+      return formats[issue.format] ?? 'does not have the right form';
+    default:
+      return issue.message;
+  }
+}
+
+const isStockMessage = /^(Invalid|Too (small|big))\b/;
+const articles: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+const formats: Readonly<Record<string, string>> = {
+  email: 'must be an e-mail address',
+  url: 'must be an address such as https://example.com',
+  datetime: 'must be a time such as 2026-03-01T12:00:00Z',
+};
+
+function boundText(origin: string, bound: number | bigint, word: string): string {
+  if (origin === 'string')
+    return bound === 1 && word === 'at least' ? 'must not be empty' : `must have ${word} ${bound} characters`;
+  if (origin === 'array' || origin === 'set') return `must have ${word} ${bound} ${bound === 1 ? 'entry' : 'entries'}`;
+  return `must be ${word} ${bound}`;
 }
 
 /** A schema may attach further details of its own, such as the allowed event names. */

@@ -25,6 +25,13 @@ const chooseRegion = 'Set the region that the bucket lies in (holdfast storage u
 const renewKey = 'Give the destination a key that works (holdfast storage update, or its page in the dashboard).';
 const makeRoom =
   'Make room where the folder lies, delete backups that nobody needs, or keep them elsewhere; then start again.';
+const grantStorage =
+  'Grant the account of the key the role Storage Object Admin (roles/storage.objectAdmin) on the bucket, then test the destination.';
+const letWrite =
+  'Let the user that runs this service read and write in the folder (its owner and its mode), or choose another path.';
+const choosePath = 'Choose another path, or remove the file that lies in its way.';
+const checkDatabase =
+  'Check the id of the Google project and of the database: it has to exist, in native mode, with the Cloud Firestore API enabled.';
 
 /** Where the other side said precisely what is wrong, the advice is as precise. */
 const adviceByCause: Readonly<Record<string, string>> = {
@@ -34,8 +41,16 @@ const adviceByCause: Readonly<Record<string, string>> = {
   IllegalLocationConstraintException: chooseRegion,
   InvalidAccessKeyId: renewKey,
   SignatureDoesNotMatch: renewKey,
+  notFound: 'Check the name of the bucket, or create it: Holdfast creates none.',
+  forbidden: grantStorage,
+  invalid_grant: renewKey,
   ENOSPC: makeRoom,
   EDQUOT: makeRoom,
+  EACCES: letWrite,
+  EPERM: letWrite,
+  EROFS: letWrite,
+  ENOTDIR: choosePath,
+  EEXIST: choosePath,
   ADDRESS_REFUSED: 'Use a public address, or ask the operator of this service to open the subnet.',
 };
 
@@ -54,20 +69,29 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
 }
 
 function adviceOf(error: unknown): string | undefined {
-  if (!(error instanceof EngineError)) return undefined;
-  const { missing, code } = error.details;
+  // What was kept of an earlier failure comes back as a problem, with the same details.
+  if (!(error instanceof EngineError || error instanceof Problem)) return undefined;
+  const { missing, code } = error.details ?? {};
   const next = error.code === 'RESTORE_PERMISSION_DENIED' ? 'resume the restore' : 'start again';
   if (typeof missing === 'string')
     return `Grant the role ${missing} to the account that the project is connected with, then ${next}.`;
+  if (error instanceof EngineError && isAboutDatabase(error)) return checkDatabase;
   return adviceByCause[String(code)];
+}
+
+/** The database answered, and is not one that can be read: another kind, without its interface, or not there. */
+function isAboutDatabase(error: EngineError): boolean {
+  const isRefused = error.code === 'VALIDATION_ERROR' && error.details.grpcCode !== undefined;
+  return isRefused || error.code === 'SOURCE_NOT_FOUND';
 }
 
 function jobErrorCode(error: unknown): JobErrorCode {
   const code = error instanceof EngineError || error instanceof Problem ? (error.code as string) : 'INTERNAL_ERROR';
   if ((jobErrorCodes as readonly string[]).includes(code)) return code as JobErrorCode;
-  // What the other side refused with a status of its own is no fault of ours.
-  if (error instanceof EngineError && code === 'VALIDATION_ERROR' && error.details.status !== undefined)
-    return 'STORAGE_UNAVAILABLE';
+  if (error instanceof EngineError && isAboutDatabase(error)) return 'SOURCE_UNAVAILABLE';
+  // What the other side refused with a status or a code of its own is no fault of ours.
+  const { status, code: cause } = error instanceof EngineError ? error.details : {};
+  if (code === 'VALIDATION_ERROR' && (status !== undefined || cause !== undefined)) return 'STORAGE_UNAVAILABLE';
   // An object that is larger than any of ours is none of ours.
   if (error instanceof EngineError && code === 'VALIDATION_ERROR' && error.details.bytesMax !== undefined)
     return 'INTEGRITY_ERROR';
@@ -78,8 +102,12 @@ function jobErrorCode(error: unknown): JobErrorCode {
 export function toProblem(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error;
   const stored = toJobError(error);
+  const takesDetails = errorDefinition(stored.code as ErrorCode).details !== undefined;
+  // Who connects a project has nothing to reconnect yet.
+  const isKnown = adviceOf(error) !== undefined || stored.code !== 'SOURCE_AUTH_ERROR';
+  const advised = takesDetails && isKnown ? { advice: stored.advice } : {};
   return new Problem(stored.code as ErrorCode, stored.message, {
-    details: { reason: error.message.slice(0, 2000), ...defined({ missing: error.details.missing }) },
+    details: { reason: error.message.slice(0, 2000), ...defined({ missing: error.details.missing }), ...advised },
     cause: error,
   });
 }

@@ -45,18 +45,37 @@ export function accountsFailure(error: unknown): unknown {
 export function sourceFailureOfYoungRead(error: unknown): unknown {
   if (!(error instanceof GrpcError)) return error;
   const code = sourceCodes[error.code] ?? 'SOURCE_UNAVAILABLE';
-  return new EngineError(code, error.message, { details: { grpcCode: grpcCodeName(error.code) }, cause: error });
+  return new EngineError(code, messageOf(error), { details: { grpcCode: grpcCodeName(error.code) }, cause: error });
 }
 
 export function targetFailure(error: unknown): unknown {
   return translate(error, targetCodes, roles.write);
 }
 
+const away: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ECONNRESET: 'the connection broke',
+  EHOSTUNREACH: 'there is no way to its address',
+  ENETUNREACH: 'there is no way to its address',
+  ETIMEDOUT: 'it did not answer in time',
+  ENOTFOUND: 'its name could not be resolved',
+  EAI_AGAIN: 'its name could not be resolved',
+};
+
+/** A network's own words are for those who know them; they stand behind a sentence for everybody else. */
+function messageOf(error: GrpcError): string {
+  const { cause } = error;
+  const { code = '' } = (cause instanceof AggregateError ? cause.errors[0] : (cause ?? {})) as NodeJS.ErrnoException;
+  const reason = away[code];
+  return reason === undefined ? error.message : `The database cannot be reached: ${reason} (${error.message}).`;
+}
+
 function translate(error: unknown, codes: Readonly<Record<number, EngineErrorCode>>, role: string): unknown {
   if (!(error instanceof GrpcError)) return error;
   const details = { grpcCode: grpcCodeName(error.code) };
   const code = codeOf(error, codes);
-  if (error.code !== grpcCode.PERMISSION_DENIED) return new EngineError(code, error.message, { details, cause: error });
+  if (error.code !== grpcCode.PERMISSION_DENIED)
+    return new EngineError(code, messageOf(error), { details, cause: error });
   const message = `${error.message} The account that the project is connected with needs the role ${role}.`;
   return new EngineError(code, message, { details: { ...details, missing: role }, cause: error });
 }

@@ -58,9 +58,16 @@ function refusal(error: ServiceError, location: string, key: string): AttemptErr
   if (status === 429 || isOneOf(throttled))
     return new AttemptError('STORAGE_UNAVAILABLE', message, { ...options, retry: true, throttled: true });
   if (status === 403 && isOneOf(lockReasons)) return locked(location, [key], error);
-  if (status === 401 || status === 403 || isOneOf(refusedGrants))
-    return new AttemptError('STORAGE_PERMISSION_DENIED', message, options);
-  if (isMissingBucket(error)) return new AttemptError('STORAGE_NOT_FOUND', message, options);
+  if (isOneOf(refusedGrants))
+    return new AttemptError(
+      'STORAGE_PERMISSION_DENIED',
+      `The key of the service account is refused. ${message}`,
+      options,
+    );
+  if (status === 401 || status === 403)
+    return new AttemptError('STORAGE_PERMISSION_DENIED', `The storage refused us. ${message}`, options);
+  if (isMissingBucket(error))
+    return new AttemptError('STORAGE_NOT_FOUND', `There is no bucket at ${location} (${reason ?? status}).`, options);
   if (status === 404) return notFound(location, key, error);
   if (status === 412) return conflict(location, key, error);
   if (status === 400 && /match calculated/i.test(error.message))

@@ -40,7 +40,9 @@ const abandonedMs = dayMs;
 export async function createLocalStore(options: LocalStoreOptions): Promise<VersionedBlobStore> {
   const { retry, now = () => new Date() } = options;
   const location = options.location ?? `file://${options.root}`;
-  const root = await translated(location, 'the folder itself', () => openRoot(options.root, options.within));
+  const root = await openRoot(options.root, options.within).catch((error: unknown) => {
+    throw rootError(location, error);
+  });
   await sweepTemporary(root, new Date(now().getTime() - abandonedMs));
   return withRetries(localAttempts(root, location), retry);
 }
@@ -61,6 +63,29 @@ async function openRoot(folder: string, within: string | undefined): Promise<str
   const root = await realpath(path);
   if (root !== owner && !root.startsWith(owner + sep)) throw leadsOut();
   return root;
+}
+
+const rootReasons: Readonly<Record<string, string>> = {
+  EACCES: 'the user that runs this may not use it',
+  EPERM: 'the user that runs this may not use it',
+  EROFS: 'the disk can only be read',
+  EEXIST: 'it is a file, not a folder',
+  ENOTDIR: 'a part of its path is a file, not a folder',
+  ENOSPC: 'there is no room on the disk',
+};
+
+/** What is wrong with the folder itself, before any object is asked for. */
+function rootError(location: string, error: unknown): unknown {
+  const code = errorCode(error);
+  if (error instanceof EngineError || code === '') return error;
+  const isRefused = ['EACCES', 'EPERM', 'EROFS', 'ELOOP'].includes(code);
+  const message = `The folder ${location} cannot be used: ${rootReasons[code] ?? code}.`;
+  const isInTheWay = ['EEXIST', 'ENOTDIR', 'ENAMETOOLONG'].includes(code);
+  const told = isRefused ? 'STORAGE_PERMISSION_DENIED' : isInTheWay ? 'VALIDATION_ERROR' : 'STORAGE_UNAVAILABLE';
+  return new EngineError(told, message, {
+    cause: error,
+    details: { code },
+  });
 }
 
 function leadsOut(): EngineError {

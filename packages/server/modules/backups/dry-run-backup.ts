@@ -1,7 +1,14 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { everything, type Scope, scopeContains } from '@holdfast/engine';
 import { toProblem } from '../job-error.ts';
-import { aggregationReads, documentBytesGuess, projectStore, readCost, readSeconds } from '../projects/index.ts';
+import {
+  aggregationReads,
+  documentBytesGuess,
+  projectStore,
+  readCost,
+  readSeconds,
+  readTimeOf,
+} from '../projects/index.ts';
 import { openNewestChain } from './contents/newest-chain.ts';
 import type { BackupsContext } from './context.ts';
 import { type CreateBackupRequest, destinationsOf, requireMergeable } from './create-backup.ts';
@@ -29,7 +36,7 @@ export async function dryRunBackup(
   try {
     const firestore = await context.sources.open(project);
     try {
-      const readTime = await firestore.source.snapshotTime({ signal });
+      const readTime = await readTimeOf(firestore.source, signal);
       const scope = scopeOf(request);
       const documentCount = await firestore.source.count(everything, { scope, readTime, signal });
       const collections = await collectionsIn(firestore.source, scope, size, { readTime, signal });

@@ -9,6 +9,7 @@ import { answerProject, projectHandlers } from './routes.ts';
 
 export { reconnectCall } from './connection/check-connection.ts';
 export { dropConsentOf } from './connection/drop-consent.ts';
+export { readTimeOf } from './connection/live-collections.ts';
 export { nestCollections } from './connection/nest-collections.ts';
 export { SourceOpener } from './connection/open-source.ts';
 export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';

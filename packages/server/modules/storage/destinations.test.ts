@@ -1,3 +1,4 @@
+import { createServer, request, type Server } from 'node:http';
 import {
   DeleteObjectCommand,
   GetObjectRetentionCommand,
@@ -21,6 +22,7 @@ let bench: BackupBench;
 let s3: S3Sandbox;
 let gcs: GcsSandbox;
 let google: GoogleSandbox;
+let guarded: Server;
 const dayMs = 86_400_000;
 
 beforeAll(async () => {
@@ -32,17 +34,38 @@ beforeAll(async () => {
     buckets: ['backups'],
     isTokenValid: (token) => google.control.verifyAccessToken(token) !== undefined,
   });
+  guarded = await withoutRights(gcs, 'closed');
+  const storage = `http://127.0.0.1:${(guarded.address() as { port: number }).port}`;
   bench = await startBackupBench({
     ...hasty,
     OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
-    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage: gcs.endpoint }),
+    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, storage }),
   });
   await bench.firestore.doc('users/ada').set({ n: 1 });
 });
 afterAll(async () => {
   await bench.close();
+  guarded.close();
   await Promise.all([s3.stop(), gcs.stop(), google.stop()]);
 });
+
+/** Google's storage as an account sees it that has no role on one of the buckets. */
+async function withoutRights({ port }: GcsSandbox, bucket: string): Promise<Server> {
+  const reason = 'reader@sandbox.iam.gserviceaccount.com does not have storage.objects.create access.';
+  const refusal = JSON.stringify({ error: { code: 403, message: reason, errors: [{ reason: 'forbidden' }] } });
+  const server = createServer((incoming, answer) => {
+    const { method, url = '', headers } = incoming;
+    if (url.includes(`/b/${bucket}/`))
+      return void incoming.resume().on('end', () => answer.writeHead(403).end(refusal));
+    incoming.pipe(
+      request({ port, host: '127.0.0.1', method, path: url, headers }, (reply) => {
+        reply.pipe(answer.writeHead(reply.statusCode ?? 502, reply.headers));
+      }),
+    );
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return server;
+}
 
 async function call(method: string, path: string, body?: object) {
   return bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body && { body }) });
@@ -85,6 +108,38 @@ test('under object lock every object of a backup is locked for its days, whoever
   const refused = await call('DELETE', `/backups/${id}`);
   expect([refused.status, refused.body.error.code]).toEqual([409, 'INVALID_STATE']);
   expect((await bench.get(`/backups/${id}/documents`)).length).toBe(1);
+});
+
+test('what is wrong with a bucket of Google’s is told so that a person can mend it', async () => {
+  const serviceAccountKey = google.control.createServiceAccount('sandbox');
+  const { private_key } = google.control.createServiceAccount('other');
+  const cases = [
+    [{ bucket: 'nowhere' }, serviceAccountKey, 'STORAGE_UNAVAILABLE', /no bucket at gs:\/\/nowhere/, /create it/],
+    [
+      {},
+      { ...serviceAccountKey, private_key },
+      'STORAGE_PERMISSION_DENIED',
+      /key of the service account is refused/,
+      /holdfast storage update/,
+    ],
+    [
+      { bucket: 'closed' },
+      serviceAccountKey,
+      'STORAGE_PERMISSION_DENIED',
+      /does not have storage\.objects\.create/,
+      /roles\/storage\.objectAdmin/,
+    ],
+  ] as const;
+  for (const [more, key, code, message, advice] of cases) {
+    const body = { name: 'Google', type: 'gcs', bucket: 'backups', credentials: { serviceAccountKey: key }, ...more };
+    const { error } = (await call('POST', '/storage-destinations', body)).body.data;
+    expect(error).toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+      advice: expect.stringMatching(advice),
+      details: { step: 'write' },
+    });
+  }
 });
 
 test('a bucket of Google’s is a destination like any other: tested, backed up to, read, restored from, emptied', async () => {

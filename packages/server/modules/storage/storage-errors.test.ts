@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
@@ -163,6 +163,78 @@ describe('the default destination', () => {
     await expect.poll(told, { timeout: 10_000 }).toBe(2);
   });
 });
+
+describe('a folder that cannot be used', () => {
+  const own = () => join(app.folder, 'storage', as.organizationId);
+  const addFolder = async (path: string) =>
+    (await app.request('POST', '/api/v1/storage-destinations', { ...as, body: { name: path, type: 'local', path } }))
+      .body.data;
+
+  test('because a file lies there, or in its path, says so', async () => {
+    as = { token: shop.owner.token, organizationId: shop.organizationId };
+    mkdirSync(own(), { recursive: true });
+    writeFileSync(join(own(), 'file'), '');
+    for (const [path, reason] of [
+      ['file', /it is a file/],
+      ['file/below', /a part of its path is a file/],
+    ] as const)
+      expect(await addFolder(path)).toMatchObject({
+        status: 'error',
+        isDefault: false,
+        error: {
+          code: 'STORAGE_UNAVAILABLE',
+          message: expect.stringMatching(reason),
+          advice: expect.stringContaining('another path'),
+          details: { step: 'connect' },
+          retryable: false,
+        },
+      });
+  });
+
+  test('because the user may not is told by test, record, backup and copy; with the right again all is well', async () => {
+    as = { token: shop.owner.token, organizationId: shop.organizationId };
+    const { id, status } = await addFolder('closed');
+    expect(status).toBe('connected');
+    const allow = refuseFolder(join(own(), 'closed'));
+    const refused = {
+      code: 'STORAGE_PERMISSION_DENIED',
+      message: expect.stringContaining('may not use it'),
+      advice: expect.stringContaining('the user that runs this service'),
+    };
+    const backUp = async () => {
+      const body = { projectId: shop.projectId, storageDestinationId: id };
+      const started = await app.request('POST', '/api/v1/backups', { ...as, body });
+      return untilEnded(app, started.headers.get('location') as string, as);
+    };
+    const destination = async () => (await app.request('GET', `/api/v1/storage-destinations/${id}`, as)).body.data;
+    try {
+      const tested = await app.request('POST', `/api/v1/storage-destinations/${id}/test`, as);
+      expect(tested.body.data).toMatchObject({ ok: false, steps: [{ name: 'connect', error: refused.message }] });
+      expect(await destination()).toMatchObject({ status: 'error', error: refused });
+      const failed = await backUp();
+      expect(failed).toMatchObject({
+        status: 'failed',
+        error: refused,
+        copies: [{ status: 'failed', error: refused }],
+      });
+    } finally {
+      allow();
+    }
+    expect(await backUp()).toMatchObject({ status: 'completed' });
+    expect(await destination()).toMatchObject({ status: 'connected', error: null });
+  });
+});
+
+/** The file system itself refuses, as it does to another user; whoever may do anything becomes nobody meanwhile. */
+function refuseFolder(folder: string): () => void {
+  chmodSync(folder, 0o000);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  return () => {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder, 0o700);
+  };
+}
 
 /** A disk of a megabyte; undefined where mounting is not allowed. */
 function mountSmallDisk(folder: string): (() => void) | undefined {

@@ -1,5 +1,6 @@
 import { wholeDatabase } from '@holdfast/engine';
 import { collectionsOf } from '../../backups/index.ts';
+import { inTime } from '../../in-time.ts';
 import { type Moments, rootsOf } from '../../restores/index.ts';
 import type { PitrContext } from '../context.ts';
 import { notEnabled } from '../coverage.ts';
@@ -12,8 +13,8 @@ const lookTimeoutMs = 20_000;
 export function momentsOf(context: PitrContext): Moments {
   return {
     require: async (organizationId, projectId, at) => {
-      const signal = AbortSignal.timeout(lookTimeoutMs);
-      await requirePast(context, { organizationId, projectId, at, signal });
+      const look = (signal: AbortSignal) => requirePast(context, { organizationId, projectId, at, signal });
+      await inTime(lookTimeoutMs, 'STORAGE_UNAVAILABLE', look);
     },
     open: async (organizationId, projectId, at, signal) => {
       // The log was read, and so checked, as the view was opened; what lies below it is checked like any backup.

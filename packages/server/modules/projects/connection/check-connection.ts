@@ -1,5 +1,6 @@
 import { pathOf } from '@holdfast/contract';
 import type { Clock } from '../../../platform/clock.ts';
+import { answerWithinMs, inTime } from '../../in-time.ts';
 import { toJobError } from '../../job-error.ts';
 import type { NewProject } from '../project-store.ts';
 import type { ConnectionFields, SourceOpener } from './open-source.ts';
@@ -7,8 +8,6 @@ import type { ConnectionFields, SourceOpener } from './open-source.ts';
 export type ConnectionCheck = Required<
   Pick<NewProject, 'connectionStatus' | 'connectionError' | 'connectionCheckedAt'>
 >;
-
-const checkTimeoutMs = 25_000;
 
 /** Reaches for the database and says what a person would have to mend. Never throws for what the other side does. */
 export async function checkConnection(
@@ -33,7 +32,8 @@ async function reach(sources: SourceOpener, project: ConnectionFields): Promise<
   try {
     const firestore = await sources.open(project);
     try {
-      const result = await firestore.source.probe({ signal: AbortSignal.timeout(checkTimeoutMs) });
+      const probe = (signal: AbortSignal) => firestore.source.probe({ signal });
+      const result = await inTime(answerWithinMs, 'SOURCE_UNAVAILABLE', probe);
       return result.status === 'ok' ? undefined : result.error;
     } finally {
       await firestore.close();

@@ -1,4 +1,5 @@
 import { everything, wholeDatabase } from '@holdfast/engine';
+import { answerWithinMs, inTime } from '../../in-time.ts';
 import { toProblem } from '../../job-error.ts';
 import { type CollectionView, nestCollections } from './nest-collections.ts';
 import type { ConnectionFields, SourceOpener } from './open-source.ts';
@@ -10,7 +11,7 @@ export async function readCollections(
   signal: AbortSignal,
 ): Promise<CollectionView[]> {
   return asking(sources, project, async ({ source }) => {
-    const readTime = await source.snapshotTime({ signal });
+    const readTime = await readTimeOf(source, signal);
     const counts = await source.collectionTree({ readTime, signal });
     return nestCollections(counts.map(({ documentCount, ...shape }) => ({ ...shape, documents: documentCount })));
   });
@@ -23,9 +24,17 @@ export async function countDocuments(
   signal: AbortSignal,
 ): Promise<number> {
   return asking(sources, project, async ({ source }) => {
-    const readTime = await source.snapshotTime({ signal });
+    const readTime = await readTimeOf(source, signal);
     return source.count(everything, { scope: wholeDatabase, readTime, signal });
   });
+}
+
+type Source = Awaited<ReturnType<SourceOpener['open']>>['source'];
+
+/** The first thing that is asked of a database; counting may take longer than this. */
+export function readTimeOf(source: Source, gone: AbortSignal): Promise<string> {
+  const ask = (signal: AbortSignal) => source.snapshotTime({ signal });
+  return inTime(answerWithinMs, 'SOURCE_UNAVAILABLE', ask, gone);
 }
 
 async function asking<Result>(
