@@ -13,7 +13,7 @@ const longest = [
   'packages/server/modules/schedules/retention/retention-execution.test.ts',
   'packages/server/modules/schedules/due/schedulers.test.ts',
   'packages/server/modules/restores/undo.test.ts',
-  'packages/server/modules/backups/keys/recovery.test.ts',
+  'packages/cli/documentation/worst-day.test.ts',
   'packages/engine/stores/conformance.test.ts',
   'packages/server/main.test.ts',
   'packages/cli/documentation/trials.test.ts',

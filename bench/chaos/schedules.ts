@@ -6,6 +6,7 @@ export async function chaosSchedules({ dueTimes }: { dueTimes: number }): Promis
   const { url: templateUrl, stop } = await startTemplateDatabase();
   try {
     const result = await runScheduleChaos({
+      workers: 3,
       dueTimes,
       schedules: 10,
       killEveryMs: 1500,

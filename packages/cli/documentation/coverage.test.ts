@@ -8,7 +8,7 @@ import { createProgram } from '../program.ts';
 const root = join(import.meta.dirname, '../../..');
 const trials = 'packages/cli/documentation/trials.test.ts';
 const commandLine = 'packages/cli/documentation/command-line.test.ts';
-const recovery = 'packages/server/modules/backups/keys/recovery.test.ts';
+const recovery = 'packages/cli/documentation/worst-day.test.ts';
 const pages = 'packages/cli/documentation/pages.test.ts';
 
 /** Which test runs the commands of a page: all of them, or the block of this name. */

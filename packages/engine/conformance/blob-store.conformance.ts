@@ -159,7 +159,10 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
 
     test('more objects than one page are all listed and all deleted', async () => {
       const keys = Array.from({ length: traits.manyObjects }, (_, index) => `many/${String(index).padStart(5, '0')}`);
-      await inParallel(keys, 16, (key) => store.put(key, textOf(key)));
+      const [first = '', ...others] = keys;
+      await store.put(first, textOf(first));
+      if (candidate.multiply) await candidate.multiply(first, others);
+      else await inParallel(others, 16, (key) => store.put(key, textOf(key)));
       expect(await keysOf(store, 'many/')).toEqual(keys);
       expect(await keysOf(store, 'many/', { startAfter: keys.at(-51)! })).toEqual(keys.slice(-50));
       await store.delete([...keys, 'many/never-there']);

@@ -18,6 +18,8 @@ export interface Candidate {
   versioned?: VersionedBlobStore;
   /** How many objects lie there in truth, versions included, to find duplicates; absent when it cannot be told. */
   countObjects?: (prefix: string) => number;
+  /** Lays more objects like the one at a key beside it, behind the store's back, where a thousand puts would take long. */
+  multiply?: (key: string, keys: readonly string[]) => Promise<void>;
   close(): Promise<void>;
 }
 

@@ -87,6 +87,11 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
         if (key.startsWith(`some/folder/${prefix}`)) count += versions.length;
       return count;
     },
+    multiply: async (key, keys) => {
+      const locking = sandbox.objects.bucket('locking');
+      const { versionId: _id, sequence: _sequence, ...version } = locking.keys.get(`some/folder/${key}`)![0]!;
+      for (const one of keys) await sandbox.objects.addVersion(locking, { ...version, key: `some/folder/${one}` });
+    },
     async close() {
       await store.close();
       await lockable.close();

@@ -8,16 +8,20 @@ const idTokenSeconds = 3600;
 
 export class OidcIssuer {
   readonly url: string;
-  readonly #privateKey: KeyObject;
-  readonly #jwk: Record<string, unknown>;
+  #made: { privateKey: KeyObject; jwk: Record<string, unknown> } | undefined;
 
   constructor(url: string) {
     this.url = url;
+  }
+
+  /** Made when somebody signs in: to make it takes longer than to start the sandbox, and most never need it. */
+  get #key(): { privateKey: KeyObject; jwk: Record<string, unknown> } {
+    if (this.#made) return this.#made;
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const jwk = publicKey.export({ format: 'jwk' });
     const kid = createHash('sha256').update(String(jwk.n)).digest('hex').slice(0, 40);
-    this.#privateKey = privateKey;
-    this.#jwk = { ...jwk, kid, alg: 'RS256', use: 'sig' };
+    this.#made = { privateKey, jwk: { ...jwk, kid, alg: 'RS256', use: 'sig' } };
+    return this.#made;
   }
 
   discovery(): unknown {
@@ -40,7 +44,7 @@ export class OidcIssuer {
   }
 
   keys(): unknown {
-    return { keys: [this.#jwk] };
+    return { keys: [this.#key.jwk] };
   }
 
   idToken(state: GoogleState, code: AuthorizationCode): string {
@@ -55,9 +59,9 @@ export class OidcIssuer {
       iat: issuedSeconds,
       exp: issuedSeconds + idTokenSeconds,
     };
-    const header = { alg: 'RS256', kid: this.#jwk.kid, typ: 'JWT' };
+    const header = { alg: 'RS256', kid: this.#key.jwk.kid, typ: 'JWT' };
     const signed = `${encodePart(header)}.${encodePart(claims)}`;
-    return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), this.#privateKey).toString('base64url')}`;
+    return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), this.#key.privateKey).toString('base64url')}`;
   }
 }
 

@@ -5,6 +5,7 @@ import { pause, RoleKiller } from './role-killer.ts';
 export interface ScheduleChaos {
   schedules: number;
   dueTimes: number;
+  workers: number;
   /** Between two kills, at random up to twice this. */
   killEveryMs: number;
   /** Where the database is copied from; absent, the template of the test run. */
@@ -25,7 +26,7 @@ export interface ScheduleChaosResult {
 }
 
 /**
- * Two schedulers and three workers, killed at random while due times come. Only time is made up: schedules become due
+ * Two schedulers and some workers, killed at random while due times come. Only time is made up: schedules become due
  * when the test says so, each at an instant of its own.
  */
 export async function runScheduleChaos(options: ScheduleChaos): Promise<ScheduleChaosResult> {
@@ -38,7 +39,7 @@ export async function runScheduleChaos(options: ScheduleChaos): Promise<Schedule
   const killer = new RoleKiller(bench.cluster, options.killEveryMs);
   try {
     const ids = await makeSchedules(bench, options.schedules);
-    await killer.start(['scheduler', 'scheduler', 'worker', 'worker', 'worker']);
+    await killer.start(['scheduler', 'scheduler', ...Array<'worker'>(options.workers).fill('worker')]);
     const due: { id: string; at: Date }[] = [];
     while (due.length < options.dueTimes) {
       const killsBefore = killer.kills;

@@ -5,7 +5,7 @@ import { databaseFunctions, jobDefinitions } from '../modules/declarations.ts';
 import { startEmbeddedPostgres } from '../platform/database/embedded-postgres.ts';
 import { prepareDatabase } from '../platform/database/migrate.ts';
 import { createLogger } from '../platform/log.ts';
-import { prepareQueue } from '../platform/queue.ts';
+import { prepareQueue, queueFingerprint } from '../platform/queue.ts';
 
 export interface TemplateDatabase {
   /** Owner's connection to a migrated, empty database: the template every test database is copied from. */
@@ -26,6 +26,7 @@ export async function startTemplateDatabase(): Promise<TemplateDatabase> {
     log,
     functions: databaseFunctions,
     afterTables: (url) => prepareQueue(url, jobDefinitions),
+    fingerprint: queueFingerprint(jobDefinitions),
   });
   return {
     url: server.url,

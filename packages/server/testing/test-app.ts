@@ -6,6 +6,7 @@ import { type App, type AppOverrides, startApp } from '../app.ts';
 import { loadConfig } from '../config.ts';
 import { OffsetClock } from '../platform/clock.ts';
 import { createLogger } from '../platform/log.ts';
+import { giveSigningKey } from './signing-key.ts';
 import { createTestDatabase } from './test-database.ts';
 
 export const testMasterKey = Buffer.alloc(32, 7).toString('base64');
@@ -76,6 +77,7 @@ export async function startTestApp(
   });
   const log = createLogger(config.LOG_LEVEL, sink);
   const app = await startApp(config, { clock, log, checkAnswers: true, refuseNestedTransactions: true, ...overrides });
+  await giveSigningKey(app.platform);
   let isStopped = false;
   const stop = async () => {
     if (!isStopped) await app.close();

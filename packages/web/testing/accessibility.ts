@@ -15,8 +15,11 @@ interface Finding {
  * The policy of the page forbids scripts; the debugger's are none of its.
  */
 export async function findings(page: Page, rule?: string): Promise<string[]> {
-  await page.evaluate(`(() => { const module = undefined; if (!globalThis.axe) { ${source} } })()`);
-  const options = JSON.stringify(rule ? { runOnly: [rule] } : {});
+  if (!(await page.evaluate('"axe" in globalThis')))
+    await page.evaluate(`(() => { const module = undefined; ${source} })()`);
+  // What holds is not described, nor where on the page a finding lies: its HTML is shown.
+  const brief = { resultTypes: ['violations'], selectors: false };
+  const options = JSON.stringify(rule ? { ...brief, runOnly: [rule] } : brief);
   const violations = (await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`)) as Finding[];
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.slice(0, 4).map((node) => `${id}: ${help}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 220)}`),

@@ -255,7 +255,7 @@ describe('a due time', () => {
     const { nextRunAt } = schedule;
     await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
     bench.app.clock.advance(Date.parse(nextRunAt) - bench.app.clock.now().getTime() + 5000);
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    for (let round = 0; round < 2; round++) await bench.app.tasks.runNow('schedules');
     expect(await runsOf(schedule.id)).toEqual([]);
     await call('DELETE', `/schedules/${schedule.id}`);
   });
@@ -347,7 +347,7 @@ describe('what happens around a schedule', () => {
     const { name } = (await bench.app.request('GET', '/api/v1/organizations/current', as)).body.data;
     await bench.app.request('POST', '/api/v1/organizations/current/delete', { ...as, body: { confirmName: name } });
     bench.app.clock.advance(40 * minuteMs);
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    for (let round = 0; round < 2; round++) await bench.app.tasks.runNow('schedules');
     const recovered = await bench.app.request('POST', `/api/v1/organizations/${other.organizationId}/recover`, as);
     expect(recovered.status, recovered.text).toBe(200);
     const runs = await bench.app.request('GET', `/api/v1/schedules/${created.body.data.id}/runs`, as);

@@ -14,6 +14,8 @@ const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.u
 const oldestVersion = 140_000;
 /** What the login puts on: a tenant's work, work across tenants, and the queue's own. */
 const groupRoles = ['holdfast_tenant', 'holdfast_system', queueRole];
+/** Stands for the name of a database where a fingerprint goes for its copies too; no database has it. */
+const everyCopy = '';
 const migrationLimits = { lock: '60s', statement: '30min' };
 
 export interface MigrationOptions {
@@ -43,57 +45,74 @@ export async function prepareDatabase(options: MigrationOptions): Promise<string
       `set lock_timeout = '${migrationLimits.lock}'; set statement_timeout = '${migrationLimits.statement}'`,
     );
     await requireVersion(client);
-    const fingerprint = await fingerprintOf(options);
-    if ((await readFingerprint(client)) === fingerprint) return options.appUrl ?? (await loginUrl(client, options));
+    const wanted = await fingerprintsOf(options);
+    const found = await readFingerprints(client);
+    if (found.whole === wanted.whole) return options.appUrl ?? (await loginUrl(client, options));
     await ensureGroupRoles(client);
-    await migrate(drizzle(client), { migrationsFolder, migrationsSchema: 'holdfast_migrations' });
-    for (const statement of options.functions) await client.query(statement);
-    await options.afterTables?.(options.ownerUrl);
+    if (found.structure !== wanted.structure) await ensureStructure(client, options);
     const appUrl = options.appUrl ?? (await ensureLoginRole(client, options));
     await grant(client, decodeURIComponent(new URL(appUrl).username));
-    await writeFingerprint(client, fingerprint);
+    await writeFingerprints(client, wanted);
     return appUrl;
   } finally {
     await client.end();
   }
 }
 
+/** What a copy of the database has as well: tables, functions, the queue. */
+async function ensureStructure(client: pg.Client, options: MigrationOptions): Promise<void> {
+  await migrate(drizzle(client), { migrationsFolder, migrationsSchema: 'holdfast_migrations' });
+  for (const statement of options.functions) await client.query(statement);
+  await options.afterTables?.(options.ownerUrl);
+}
+
+interface Fingerprints {
+  readonly structure: string | undefined;
+  readonly whole: string | undefined;
+}
+
 /**
  * Everything this start would bring about, in one hash. When the last start brought about the same, there is nothing to do, and
  * other processes that are working are not disturbed by grants and changes of roles.
  */
-async function fingerprintOf(options: MigrationOptions): Promise<string> {
+async function fingerprintsOf(options: MigrationOptions): Promise<Fingerprints> {
   const journal = await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8');
-  const parts = [
-    journal,
-    grant.toString(),
-    queueGrants.toString(),
-    options.appUrl ?? '',
-    options.appPassword,
-    ...options.functions,
-    options.fingerprint ?? '',
-  ];
+  const structure = hashOf([journal, ...options.functions, options.fingerprint ?? '']);
+  const login = [options.appUrl ?? '', options.appPassword];
+  return { structure, whole: hashOf([structure, grant.toString(), queueGrants.toString(), ...login]) };
+}
+
+function hashOf(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-async function readFingerprint(client: pg.Client): Promise<string | undefined> {
+async function readFingerprints(client: pg.Client): Promise<Fingerprints> {
   const { rows: found } = await client.query(
     "select to_regclass('holdfast_migrations.prepared') is not null as exists",
   );
-  if (!found[0].exists) return undefined;
-  const { rows } = await client.query(
-    'select fingerprint from holdfast_migrations.prepared where database = current_database()',
+  if (!found[0].exists) return { structure: undefined, whole: undefined };
+  const { rows } = await client.query<{ own: boolean; fingerprint: string }>(
+    `select database = current_database() as own, fingerprint from holdfast_migrations.prepared
+      where database in (current_database(), $1)`,
+    [everyCopy],
   );
-  return rows[0]?.fingerprint;
+  return {
+    structure: rows.find(({ own }) => !own)?.fingerprint,
+    whole: rows.find(({ own }) => own)?.fingerprint,
+  };
 }
 
-/** The name of the database belongs to it: a copy made from a template has no login of its own yet. */
-async function writeFingerprint(client: pg.Client, fingerprint: string): Promise<void> {
+/** The name of the database belongs to the whole: a copy made from a template has no login of its own yet. */
+async function writeFingerprints(client: pg.Client, { structure, whole }: Fingerprints): Promise<void> {
   await client.query(
     'create table if not exists holdfast_migrations.prepared (database text not null, fingerprint text not null)',
   );
   await client.query('delete from holdfast_migrations.prepared');
-  await client.query('insert into holdfast_migrations.prepared values (current_database(), $1)', [fingerprint]);
+  await client.query('insert into holdfast_migrations.prepared values (current_database(), $1), ($2, $3)', [
+    whole,
+    everyCopy,
+    structure,
+  ]);
 }
 
 async function requireVersion(client: pg.Client): Promise<void> {

@@ -97,7 +97,10 @@ describe('a backup of ours', () => {
     const failed = await importIt(`backups/${increment}`, 'holdfast');
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR', retryable: false } });
     expect(failed.error.message).toContain(base);
-    await new Promise((resolve) => setTimeout(resolve, 6000));
+    await bench.app.tasks.runNow('remove leftovers');
+    const removals = async () =>
+      (await bench.app.platform.queue.counts()).filter(({ kind }) => kind.includes('remove'));
+    await expect.poll(removals).toEqual([]);
     expect(await readdir(folder('backups', increment))).toContain('manifest');
     await cp(folder('kept'), hidden);
     expect(await importIt(`backups/${increment}`, 'holdfast')).toMatchObject({ status: 'completed', id: increment });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupCluster, ended, startBackupCluster } from '../../../testing/backup-cluster.ts';
 import { asOwner } from '../../../testing/people.ts';
 
-const documents = 30_000;
+const documents = 3_000;
 let bench: BackupCluster;
 
 beforeAll(async () => {

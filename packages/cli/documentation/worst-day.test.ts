@@ -1,25 +1,24 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 import { createS3Store } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
-import { shellBlock, shellBlocks } from '../../../testing/documentation.ts';
-import { foundOrganization, signUp } from '../../../testing/people.ts';
-import { untilEnded } from '../../../testing/protected-project.ts';
-import { startTestApp, type TestApp, testMasterKey } from '../../../testing/test-app.ts';
+import { type BackupBench, hasty, startBackupBench } from '../../server/testing/backup-bench.ts';
+import { shellBlock, shellBlocks } from '../../server/testing/documentation.ts';
+import { foundOrganization, signUp } from '../../server/testing/people.ts';
+import { untilEnded } from '../../server/testing/protected-project.ts';
+import { startTestApp, type TestApp, testMasterKey } from '../../server/testing/test-app.ts';
+import { DocumentShell } from './testing/shell.ts';
 
 const environment = { ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' };
 const passphrase = 'correct horse battery staple';
-const main = new URL('../../../../cli/main.ts', import.meta.url).pathname;
+const main = join(import.meta.dirname, '../main.ts');
 
 let bench: BackupBench;
 let s3: S3Sandbox;
-let folder: string;
+let shell: DocumentShell;
 let kit: string;
 const backups: Record<'service' | 'passphrase', string[]> = { service: [], passphrase: [] };
 const contents = new Map<string, string>();
@@ -27,7 +26,7 @@ const contents = new Map<string, string>();
 /** One bucket under the service's key, one under a passphrase; then the service is gone. */
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['service', 'passphrase'] });
-  folder = await mkdtemp(join(tmpdir(), 'holdfast-recovery-'));
+  shell = await DocumentShell.open();
   bench = await startBackupBench(environment);
   await bench.firestore.doc('users/ada').set({ n: 1 });
   await backUpInto('service');
@@ -40,25 +39,16 @@ beforeAll(async () => {
   });
   expect(key.status, key.text).toBe(200);
   await backUpInto('passphrase');
-  await writeFile(join(folder, 'master.key'), testMasterKey);
-  await writeFile(join(folder, 'passphrase.txt'), `${passphrase}\n`);
-  await writeFile(join(folder, 'recovery-kit.txt'), kit);
-  const wrapper = join(folder, 'holdfast');
-  await writeFile(wrapper, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
-  await chmod(wrapper, 0o755);
+  await writeFile(join(shell.folder, 'master.key'), testMasterKey);
+  await writeFile(join(shell.folder, 'passphrase.txt'), `${passphrase}\n`);
+  await writeFile(join(shell.folder, 'recovery-kit.txt'), kit);
   // What `npm install` brings is what runs this.
-  for (const [name, body] of [
-    ['npx', 'exec "$@"'],
-    ['npm', 'test "$1" = install'],
-  ] as const) {
-    await writeFile(join(folder, name), `#!/bin/sh\n${body}\n`);
-    await chmod(join(folder, name), 0o755);
-  }
+  await shell.install('npm', 'test "$1" = install');
 });
 afterAll(async () => {
   await bench.close();
   await s3.stop();
-  await rm(folder, { recursive: true, force: true });
+  await shell.close();
 });
 
 const destinationOf = (bucket: string) => ({
@@ -118,27 +108,18 @@ async function expectReadable({ app, as }: NewServer, ids: readonly string[]) {
 const worstDay = 'docs/recovery.md';
 const ran = new Set<string>();
 
+const bucketKeys = {
+  AWS_ACCESS_KEY_ID: sandboxS3Credential.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: sandboxS3Credential.secretAccessKey,
+};
+
 /** The commands of one block of the page, run by a shell that has the bucket and one secret. */
 async function runBlock(name: string, variables: Record<string, string>, page = worstDay): Promise<string> {
-  const block = shellBlock(page, name).text;
   ran.add(`${page}#${name}`);
-  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = {
-    AWS_ACCESS_KEY_ID: sandboxS3Credential.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: sandboxS3Credential.secretAccessKey,
-  };
-  const env = {
-    PATH: `${folder}:${process.env.PATH}`,
-    HOME: folder,
-    METADATA_SERVER_DETECTION: 'none',
-    AWS_ACCESS_KEY_ID,
-    AWS_SECRET_ACCESS_KEY,
-    ...variables,
-  };
-  return new Promise((resolve, reject) => {
-    execFile('bash', ['-euo', 'pipefail', '-c', block], { env, cwd: folder }, (error, out, err) =>
-      error ? reject(new Error(`${error.message}\n${out}\n${err}`)) : resolve(out),
-    );
-  });
+  const environment = { METADATA_SERVER_DETECTION: 'none', ...bucketKeys, ...variables };
+  const { code, out, error } = await shell.run(shellBlock(page, name).text, environment);
+  expect(code, `${out}\n${error}`).toBe(0);
+  return out;
 }
 
 const storeOf = (bucket: string) => `s3://${bucket}/holdfast?region=us-east-1&endpoint=${s3.endpoint}`;
@@ -226,7 +207,19 @@ test('the page of the worst day holds for a new server: with the master key, and
   });
 }, 180_000);
 
-test('the worst day takes two commands, as README.md says', async () => {
+test('a wrong master key or kit is said by the command line: exit code 4, never an empty bucket', async () => {
+  const environment = { ...bucketKeys, MASTER_KEY: randomBytes(32).toString('base64') };
+  const verify = (more = '') =>
+    shell.run(`holdfast local verify latest --store '${storeOf('service')}' ${more}`, environment);
+  const wrong = await verify();
+  expect([wrong.code, wrong.out + wrong.error]).toEqual([4, expect.stringContaining('another master key')]);
+  const foreign = kit.replace(/^(key \S+ service) \S+/gm, `$1 ${randomBytes(32).toString('base64')}`);
+  await writeFile(join(shell.folder, 'foreign-kit.txt'), foreign);
+  expect((await verify('--kit-file foreign-kit.txt')).code).toBe(4);
+});
+
+test('the worst day takes two commands, as README.md says, in a process of their own', async () => {
+  await shell.install('holdfast', `exec "${process.execPath}" "${main}" "$@"`);
   const commands = shellBlock('README.md', 'disaster').text.trimEnd().split('\n');
   expect(commands).toHaveLength(2);
   expect(commands[0]).toBe('npm install');
@@ -237,26 +230,6 @@ test('the worst day takes two commands, as README.md says', async () => {
 
 test('every block of the page was run', () => {
   for (const { name } of shellBlocks(worstDay)) expect(ran).toContain(`${worstDay}#${name}`);
-});
-
-test('a wrong master key or kit is said by the command line: exit code 4, never an empty bucket', async () => {
-  const run = (...words: string[]) =>
-    new Promise<{ code: number; text: string }>((resolve) => {
-      const env = {
-        ...process.env,
-        MASTER_KEY: randomBytes(32).toString('base64'),
-        AWS_ACCESS_KEY_ID: sandboxS3Credential.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: sandboxS3Credential.secretAccessKey,
-      };
-      const options = { env, cwd: folder };
-      execFile(process.execPath, [main, 'local', ...words, '--store', storeOf('service')], options, (error, out, err) =>
-        resolve({ code: Number(error?.code ?? 0), text: out + err }),
-      );
-    });
-  expect(await run('verify', 'latest')).toMatchObject({ code: 4, text: expect.stringContaining('another master key') });
-  const foreign = kit.replace(/^(key \S+ service) \S+/gm, `$1 ${randomBytes(32).toString('base64')}`);
-  await writeFile(join(folder, 'foreign-kit.txt'), foreign);
-  expect((await run('verify', 'latest', '--kit-file', 'foreign-kit.txt')).code).toBe(4);
 });
 
 test('the kit is the owner’s, audited and remembered; until then every start reminds', async () => {
