@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util';
 
-/** `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N] [--seed N] [--foreign]`: breaks the service on purpose and says whether its promises held. */
+/**
+ * `npm run chaos -- --minutes N`: everything at once. `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N] [--seed N] [--foreign]`:
+ * breaks the service on purpose and says whether its promises held.
+ */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -12,6 +15,7 @@ const { values, positionals } = parseArgs({
     instants: { type: 'string', default: '300' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     foreign: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
   },
 });
 
@@ -64,10 +68,12 @@ const registry: Record<string, () => Promise<boolean>> = {
       seed: Number(values.seed),
       isForeign: values.foreign,
     }),
+  storm: async () => (await import('./storm/storm.ts')).chaosStorm({ minutes: Number(values.minutes ?? 10) }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };
 
-const names = positionals.length > 0 ? positionals : Object.keys(registry);
+const named = values.minutes && positionals.length === 0 ? ['storm'] : positionals;
+const names = named.length > 0 ? named : Object.keys(registry);
 for (const name of names) {
   const run = registry[name];
   if (!run) {

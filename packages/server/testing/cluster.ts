@@ -35,9 +35,9 @@ export class Cluster {
     this.#options = options;
   }
 
-  async startApi(roles = 'api,scheduler'): Promise<void> {
+  async startApi(roles = 'api,scheduler', environment: Record<string, string> = {}): Promise<void> {
     const ready = /^Sign in: /;
-    const { child, lines } = await this.#spawn(roles, ready);
+    const { child, lines } = await this.#spawn(roles, ready, ownMain, environment);
     this.#api = child;
     this.signInLink = lines.find((line) => ready.test(line))?.replace('Sign in: ', '') ?? '';
     this.address = new URL(this.signInLink).origin;
@@ -58,6 +58,11 @@ export class Cluster {
     return child;
   }
 
+  /** Without a warning. It may be started again. */
+  async killApi(): Promise<void> {
+    await end(this.#api);
+  }
+
   get workers(): readonly ChildProcess[] {
     return [...this.#workers];
   }
@@ -75,17 +80,15 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
-    const children = [...this.#others, ...(this.#api ? [this.#api] : [])];
-    await Promise.all(
-      children.map(async (child) => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      }),
-    );
+    await Promise.all([...this.#others, this.#api].map(end));
   }
 
-  async #spawn(roles: string, ready: RegExp, main = ownMain): Promise<{ child: ChildProcess; lines: string[] }> {
+  async #spawn(
+    roles: string,
+    ready: RegExp,
+    main = ownMain,
+    own: Record<string, string> = {},
+  ): Promise<{ child: ChildProcess; lines: string[] }> {
     const { databaseUrl, folder, masterKey, environment } = this.#options;
     const env = {
       PATH: process.env.PATH,
@@ -102,6 +105,7 @@ export class Cluster {
       RATE_LIMIT_PER_MINUTE: '1000000',
       SHUTDOWN_GRACE_SECONDS: '1',
       ...environment,
+      ...own,
     };
     const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const lines: string[] = [];
@@ -122,4 +126,10 @@ export class Cluster {
     });
     return { child, lines };
   }
+}
+
+async function end(child: ChildProcess | undefined): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
 }
