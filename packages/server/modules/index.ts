@@ -41,6 +41,7 @@ import {
 } from './organizations/index.ts';
 import { createOverviewModule } from './overview/index.ts';
 import {
+  basesRead,
   capturedDatabase,
   capturedSince,
   capturedState,
@@ -58,6 +59,7 @@ import { countProjects, createProjectsModule, dropConsentOf, SourceOpener } from
 import {
   backupsRead,
   createRestoresModule,
+  momentsRead,
   moveRestores,
   openWorkOf,
   readersOf,
@@ -161,7 +163,12 @@ export function composeModules(platform: Platform): Composition {
     sources,
     stores,
     engine: new EngineResources(config.WORKER_CONCURRENCY),
-    readers: readersOf,
+    readers: async (transaction, organizationId, backupId) => {
+      const readers = await readersOf(transaction, organizationId, backupId);
+      const backup = await backupStore.find(transaction, organizationId, backupId);
+      const bases = backup && (await basesRead(pitrContext, transaction, organizationId, backup.projectId));
+      return [...readers, ...(bases?.get(backupId) ?? []).map((id) => ({ type: 'restore', id }))];
+    },
     captured: (row, signal) => capturedState(pitrContext, row, signal),
     capturedSince: (row, chain, signal) => capturedSince(pitrContext, row, chain, signal),
     capturedDatabase: (row) => capturedDatabase(pitrContext, row),
@@ -175,6 +182,7 @@ export function composeModules(platform: Platform): Composition {
     backups: backupsContext,
     chains: backups,
     troubles: notifications.troubles,
+    momentsRead,
   };
   const restores = createRestoresModule({
     ...backupsContext,
@@ -189,7 +197,10 @@ export function composeModules(platform: Platform): Composition {
       const backup = await backupStore.get(transaction, organizationId, backupId);
       await requestDrill({ platform }, transaction, backup, null);
     },
-    backupsRead,
+    backupsRead: async (transaction, organizationId, projectId) => {
+      const bases = await basesRead(pitrContext, transaction, organizationId, projectId);
+      return new Set([...(await backupsRead(transaction, organizationId, projectId)), ...bases.keys()]);
+    },
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
     onUnfrozen: (transaction, project) =>
       notifications.troubles.end(transaction, project.organizationId, ['backup.anomaly'], project.id),

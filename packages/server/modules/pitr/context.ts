@@ -1,3 +1,4 @@
+import type { Transaction } from '../../platform/database/database.ts';
 import type { BackupsContext, BackupsModule } from '../backups/index.ts';
 import type { Troubles } from '../notifications/index.ts';
 
@@ -7,4 +8,10 @@ export interface PitrContext {
   chains: Pick<BackupsModule, 'openChainOf'>;
   /** Where people are told by mail. */
   troubles: Troubles;
+  /** The moments of a project that restores bring back now, or are about to. */
+  momentsRead(
+    transaction: Transaction,
+    organizationId: string,
+    projectId: string,
+  ): Promise<{ id: string; at: string }[]>;
 }

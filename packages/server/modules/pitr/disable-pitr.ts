@@ -21,6 +21,7 @@ export async function disablePitr(
     const row = await pitrStore.lock(transaction, organizationId, projectId);
     if (!row || (!row.enabled && !deleteLog))
       throw new Problem('INVALID_STATE', 'Point-in-time recovery is not switched on.', { details: {} });
+    if (deleteLog) await requireUnread(context, transaction, row);
     if (row.enabled) await stopCapture(context, transaction, project, row);
     if (deleteLog) await deleteLogOf(context, transaction, row);
     await audit.noteCaller(transaction, caller, {
@@ -28,6 +29,16 @@ export async function disablePitr(
       resource: { type: 'project', id: projectId },
       details: { deleteLog },
     });
+  });
+}
+
+/** A restore that is taken up again half-way needs the log once more. */
+async function requireUnread(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
+  const moments = await context.momentsRead(transaction, row.organizationId, row.projectId);
+  if (moments.length === 0) return;
+  const ids = [...new Set(moments.map(({ id }) => id))];
+  throw new Problem('RESOURCE_IN_USE', 'A restore brings back a moment of this log; wait for it or cancel it.', {
+    details: { usedBy: ids.slice(0, 100).map((id) => ({ type: 'restore', id })) },
   });
 }
 

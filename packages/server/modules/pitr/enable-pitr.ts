@@ -1,5 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { type ConnectedFirestore, newDataKey } from '@holdfast/engine';
+import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs } from '../../platform/durations.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -7,6 +8,7 @@ import { admitBackups, backupStore, destinationsOf } from '../backups/index.ts';
 import { toProblem } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
+import { deleteLogOf } from './disable-pitr.ts';
 import { pitrSwitched } from './pitr-events.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 
@@ -28,7 +30,7 @@ export async function enablePitr(
     const row = await projectStore.get(transaction, organizationId, projectId);
     const known = await pitrStore.find(transaction, organizationId, projectId);
     if (known?.enabled) throw alreadyOn();
-    await destinationsOf(context.backups, transaction, organizationId, request);
+    await destinationOf(context, transaction, organizationId, request, known);
     return row;
   });
   const start = await lookAtSource(context, project, signal);
@@ -36,10 +38,10 @@ export async function enablePitr(
     const row = await projectStore.lock(transaction, organizationId, projectId);
     const known = await pitrStore.lock(transaction, organizationId, projectId);
     if (known?.enabled) throw alreadyOn();
-    const [storageDestinationId] = await destinationsOf(context.backups, transaction, organizationId, request);
+    const storageDestinationId = await destinationOf(context, transaction, organizationId, request, known);
     const begun = await beginLog(context, transaction, row, known, {
       ...start,
-      storageDestinationId: storageDestinationId!,
+      storageDestinationId,
       retentionDays: request.retentionDays,
     });
     await requestBase(context, transaction, row, begun);
@@ -56,6 +58,24 @@ export async function enablePitr(
 
 function alreadyOn(): Problem {
   return new Problem('INVALID_STATE', 'Point-in-time recovery is switched on already.', { details: {} });
+}
+
+/** What was captured before stays where it is: leaving it behind would make the past unreachable without a word. */
+async function destinationOf(
+  context: PitrContext,
+  transaction: Transaction,
+  organizationId: string,
+  request: Request,
+  known: LogRow | undefined,
+): Promise<string> {
+  const asked = request.storageDestinationId ?? known?.storageDestinationId;
+  const [found] = await destinationsOf(context.backups, transaction, organizationId, { storageDestinationId: asked });
+  if (!known || found === known.storageDestinationId) return found!;
+  throw new Problem(
+    'INVALID_STATE',
+    'What was captured before lies in another destination. Migrate that one, or delete the log first: switch off with deleteLog.',
+    { details: { storageDestinationId: known.storageDestinationId } },
+  );
 }
 
 /** Whether the database can be listened to at all, told in a sentence before anything is switched on. */
@@ -85,10 +105,10 @@ async function lookAtSource(
   }
 }
 
-/** A log that was only paused goes on, with a gap; one in another place, or none, begins anew. */
+/** A log that was only paused goes on, with a gap; one of another database goes, and a new one begins. */
 async function beginLog(
   context: PitrContext,
-  transaction: Parameters<typeof pitrStore.save>[0],
+  transaction: Transaction,
   project: ProjectRow,
   known: LogRow | undefined,
   start: { from: string; database: string; storageDestinationId: string; retentionDays: number },
@@ -101,9 +121,9 @@ async function beginLog(
     compactDueAt: new Date(now.getTime() + nightMs),
   };
   const fresh = { enabled: true, retentionDays: start.retentionDays, error: null, failures: 0, retryAt: null, ...due };
-  if (known && known.storageDestinationId === start.storageDestinationId && known.database === start.database) {
+  if (known?.database === start.database)
     return pitrStore.save(transaction, { ...known, ...fresh, holder: null, updatedAt: now });
-  }
+  if (known) await deleteLogOf(context, transaction, known);
   const logId = platform.ids.next('bkp').replace(/^bkp_/, 'log_');
   const dataKey = newDataKey();
   const { ring, currentKeyId } = await keys.ring(transaction, organizationId);
@@ -136,7 +156,7 @@ async function beginLog(
 /** The backup from which the log leads on. An increment where there is something to build on: less is stored. */
 export async function requestBase(
   context: PitrContext,
-  transaction: Parameters<typeof pitrStore.save>[0],
+  transaction: Transaction,
   project: ProjectRow,
   row: LogRow,
   type: 'incremental' | 'synthetic' = 'incremental',

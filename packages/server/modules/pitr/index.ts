@@ -18,6 +18,7 @@ export type { PitrContext } from './context.ts';
 export { endPitrOf } from './disable-pitr.ts';
 export { pitrJobs } from './jobs.ts';
 export { rewrapLogs } from './keys.ts';
+export { basesRead } from './past/bases-read.ts';
 export { capturedDatabase, capturedSince, capturedState } from './past/captured-state.ts';
 export { momentsOf } from './past/moments.ts';
 export { pitrStore } from './pitr-store.ts';

@@ -15,7 +15,7 @@ export { drillStore } from './drills/drill-store.ts';
 export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
-export { backupsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
+export { backupsRead, momentsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
 export { presentDrill } from './present-restore.ts';
 export { rootsOf } from './run/open-one-source.ts';
 

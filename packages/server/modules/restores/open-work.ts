@@ -29,6 +29,10 @@ export async function backupsRead(
   return new Set([...restored, ...(await drillStore.backupsRead(transaction, organizationId, projectId))]);
 }
 
+/** Moments of a project that restores bring back now, or are about to. */
+export const momentsRead = (transaction: Transaction, organizationId: string, projectId: string) =>
+  restoreStore.momentsRead(transaction, organizationId, projectId);
+
 /** Restores from or into a project, and drills of its backups or into it, that have not ended. */
 export async function openWorkOf(
   transaction: Transaction,

@@ -93,6 +93,23 @@ export const restoreStore = {
     return rows.map(({ id }) => id);
   },
 
+  /** Moments of a project that restores bring back now, or are about to. */
+  async momentsRead(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+  ): Promise<{ id: string; at: string }[]> {
+    const { rows } = await client.query<{ id: string; at: string }>(
+      `select id, point_in_time as at from restores
+        where organization_id = $1 and project_id = $2 and status in ('pending', 'running') and point_in_time is not null
+       union select id, item->>'pointInTime' from restores, jsonb_array_elements(items) as item
+        where organization_id = $1 and project_id = $2 and status in ('pending', 'running')
+          and jsonb_typeof(items) = 'array' and item->>'pointInTime' is not null`,
+      [organizationId, projectId],
+    );
+    return rows;
+  },
+
   ...projectRecords(restores),
 };
 

@@ -105,8 +105,9 @@ export class CaptureLeases {
   #begin(organizationId: string, projectId: string, epoch: number): void {
     this.#running.get(projectId)?.stop.abort(new Superseded('a newer epoch began'));
     const stop = new AbortController();
+    // By its own token: a log that was deleted and begun anew counts its epochs from the start.
     const done = this.#capture(organizationId, projectId, epoch, stop.signal).finally(() => {
-      if (this.#running.get(projectId)?.epoch === epoch) this.#running.delete(projectId);
+      if (this.#running.get(projectId)?.stop === stop) this.#running.delete(projectId);
     });
     this.#running.set(projectId, { epoch, stop, done });
   }

@@ -118,7 +118,10 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   const { organizationId, projectId } = key;
   const found = await database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.find(transaction, organizationId, projectId);
-    return row && { row, coverage: await coverageOfLog(transaction, row) };
+    const moments = await context.momentsRead(transaction, organizationId, projectId);
+    // What a restore brings back now stays until it is done.
+    if (!row || moments.length > 0) return undefined;
+    return { row, coverage: await coverageOfLog(transaction, row) };
   });
   if (!found) return;
   const { row, coverage } = found;
@@ -149,8 +152,10 @@ async function removeWhole(context: PitrContext, { organizationId, projectId }: 
   });
 }
 
-function retainedFrom({ retentionDays }: LogRow, now: Date): string {
-  return instantFromDate(new Date(now.getTime() - retentionDays * dayMs));
+/** By the database's time while capture runs: a clock of ours that runs ahead, or a capture that stands still, takes nothing. */
+function retainedFrom({ retentionDays, enabled, coveredThrough }: LogRow, now: Date): string {
+  const endMs = enabled ? Math.min(now.getTime(), Date.parse(coveredThrough)) : now.getTime();
+  return instantFromDate(new Date(endMs - retentionDays * dayMs));
 }
 
 /** Increments that build on a base keep it: then it stays until they go. */
