@@ -54,13 +54,14 @@ export const disablePitr = operation({
   path: api('/projects/{projectId}/pitr/disable'),
   tag,
   summary: 'Switch point-in-time recovery off',
-  description: 'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true.',
+  description:
+    'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true, which is refused while a restore brings back a moment of it.',
   access: switches,
   params,
   body: disablePitrRequest,
   bodyOptional: true,
   success: ok(pitrWindow),
-  errors: ['PROJECT_NOT_FOUND', 'INVALID_STATE'],
+  errors: ['PROJECT_NOT_FOUND', 'INVALID_STATE', 'RESOURCE_IN_USE'],
 });
 
 export const getPitr = operation({
