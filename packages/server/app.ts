@@ -114,11 +114,13 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     outbound: createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS, ...overrides.outbound }),
     baseUrl: () => config.BASE_URL ?? address.value,
   };
+  const composition = composeModules(platform);
+  const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits, measure } =
+    composition;
+  lifecycle.onClose('modules', () => composition.close());
   await queue.start();
   lifecycle.onClose('queue', () => queue.close(config.SHUTDOWN_GRACE_SECONDS * 1000));
 
-  const { modules, authenticator, onDenied, checkStorage, signInLink, requireProvider, remindOfKits, measure } =
-    composeModules(platform);
   const state = { ready: false };
   lifecycle.onClose('readiness', () => {
     state.ready = false;

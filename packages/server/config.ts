@@ -325,6 +325,11 @@ function derive(values: Variables): Config {
   };
 }
 
+/** The sample lives in one process: where the roles are spread over several, each would have its own. */
+export function offersSample({ ALLOW_EMULATOR_SOURCES, HOLDFAST_ROLES }: Config): boolean {
+  return ALLOW_EMULATOR_SOURCES && roleNames.every((role) => HOLDFAST_ROLES.includes(role));
+}
+
 function parseTrustProxy(text: string): boolean | number | string[] {
   if (['true', 'yes', 'on'].includes(text)) return true;
   if (['false', 'no', 'off'].includes(text)) return false;

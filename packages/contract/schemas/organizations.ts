@@ -66,6 +66,17 @@ export const organizationSummary = z
   })
   .meta({ id: 'OrganizationSummary', description: 'An organization the caller belongs to.' });
 
+const installationAllows = z
+  .object({
+    emulators: z.boolean().describe('Projects may connect to an emulator.'),
+    folders: z.boolean().describe('Backups may go into a folder of the service.'),
+    sample: z.boolean().describe('There is a sample project to look around in.'),
+  })
+  .meta({
+    id: 'InstallationAllows',
+    description: 'What the operator of the service allows beside Google and buckets.',
+  });
+
 export const organization = z
   .object({
     id: identifier('org'),
@@ -81,6 +92,7 @@ export const organization = z
     }),
     subscription,
     recoveryKitTakenAt: timestamp().nullable().describe('Null: the owner has not taken the recovery kit yet.'),
+    allows: installationAllows,
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })

@@ -147,7 +147,8 @@ const newConnection = z.discriminatedUnion('type', [
       .string()
       .min(1)
       .max(255)
-      .regex(/^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}$/, { error: 'must be host:port' }),
+      .regex(/^(?:sample|(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5})$/, { error: 'must be host:port, or sample' })
+      .describe('Address of the emulator, or `sample` for the sample database inside the service.'),
   }),
 ]);
 

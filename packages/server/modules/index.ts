@@ -89,6 +89,7 @@ export interface Composition {
   requireProvider: () => Promise<void>;
   signInLink: () => Promise<string | undefined>;
   remindOfKits: () => Promise<void>;
+  close: () => Promise<void>;
 }
 
 /** Puts the modules together, each handed what it needs of those before it. */
@@ -254,5 +255,6 @@ export function composeModules(platform: Platform): Composition {
     requireProvider: auth.requireProvider,
     signInLink: auth.signInLink,
     remindOfKits: organizations.remindOfKits,
+    close: () => sources.close(),
   };
 }

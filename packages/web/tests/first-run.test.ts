@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { foundOrganization } from '../../server/testing/team.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 
 describe.skipIf(!hasChromium)('a fresh installation', () => {
@@ -59,5 +60,20 @@ describe.skipIf(!hasChromium)('a fresh installation', () => {
     await page.getByRole('heading', { name: 'Yes.' }).waitFor();
     await page.getByRole('rowheader', { name: /Shop/ }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/o/my-organization');
+  });
+
+  test('has a sample project at one click: connected, stored, backed up and scheduled', async () => {
+    const { app } = dashboard;
+    const { id, slug, owner } = await foundOrganization(app);
+    const as = { token: owner.token, organizationId: id };
+    const { page } = await dashboard.visit(owner.token);
+    await page.goto(`/o/${slug}/start`);
+    await page.getByRole('button', { name: 'Open the sample project' }).click();
+    await page.getByRole('heading', { name: 'Your first backup is whole' }).waitFor();
+    await page.getByRole('heading', { name: 'Nightly is scheduled' }).waitFor();
+    const read = async (path: string) => (await app.request('GET', `/api/v1${path}`, as)).body.data;
+    expect(await read('/backups')).toMatchObject([{ status: 'completed', documentCount: 10_000 }]);
+    expect(await read('/schedules')).toMatchObject([{ enabled: true, cron: '0 2 * * *' }]);
+    expect(await page.getByRole('button', { name: 'Open the sample project' }).count()).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import { type Config, offersSample } from '../../config.ts';
 import { readOneSnapshot } from '../../platform/database/transaction-statements.ts';
 import { organizationNotFound } from './authorize-change.ts';
 import type { OrganizationsContext } from './context.ts';
@@ -15,11 +16,20 @@ export async function getOrganization(context: OrganizationsContext, organizatio
     const members = await countMembers(transaction, [organizationId]);
     const projects = await context.later.countProjects(transaction, [organizationId]);
     const backups = await context.later.measureBackups(transaction, organizationId);
-    const data = presentOrganization(row, owner, {
+    const statistics = {
       memberCount: members.get(organizationId) ?? 0,
       projectCount: projects.get(organizationId) ?? 0,
       ...backups,
-    });
+    };
+    const data = presentOrganization(row, owner, { statistics, allows: allowsOf(context.config) });
     return { data, etag: organizationEtag(row) };
   });
+}
+
+function allowsOf(config: Config) {
+  return {
+    emulators: config.ALLOW_EMULATOR_SOURCES,
+    folders: config.ALLOW_LOCAL_STORAGE,
+    sample: offersSample(config) && config.ALLOW_LOCAL_STORAGE,
+  };
 }

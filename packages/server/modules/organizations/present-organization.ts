@@ -24,7 +24,7 @@ export function presentSummary(
 export function presentOrganization(
   row: OrganizationRow,
   owner: MemberRow,
-  statistics: DataOf<Operations['getOrganization']>['statistics'],
+  { statistics, allows }: Pick<DataOf<Operations['getOrganization']>, 'statistics' | 'allows'>,
 ): DataOf<Operations['getOrganization']> {
   return {
     id: row.id,
@@ -35,6 +35,7 @@ export function presentOrganization(
     statistics,
     subscription: presentSubscription(row),
     recoveryKitTakenAt: row.recoveryKitTakenAt?.toISOString() ?? null,
+    allows,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -1,9 +1,11 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
+import { offersSample } from '../../config.ts';
 import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
 import { checkConnection } from './connection/check-connection.ts';
 import { credentialsPurpose } from './connection/open-source.ts';
+import { sampleHost } from './connection/sample-firestore.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from './project-store.ts';
@@ -73,5 +75,7 @@ function draft(context: ProjectsContext, organizationId: string, principal: Prin
   }
   if (!config.ALLOW_EMULATOR_SOURCES)
     throw invalid('connection.type', 'emulators are not allowed by the operator of this service');
+  if (connection.host === sampleHost && !offersSample(config))
+    throw invalid('connection.host', 'this service runs as several processes and has no sample database');
   return { ...base, connectionHost: connection.host };
 }

@@ -37,7 +37,14 @@ export const start = {
   lookInside: 'Look inside',
   sampleTitle: 'Just looking?',
   sampleText:
-    'The demo of this installation has a sample shop with an accident to find and mend: start it with npm run demo.',
+    'Open a sample shop with 10,000 documents, its first backup and a schedule. A minute later a bad script deletes its products: find one and bring them back. Nothing leaves this server.',
+  sampleButton: 'Open the sample project',
+  sampleOpen:
+    'The sample shop is open. A minute after that a bad script deletes its products: find one and bring them back. A restart of the service makes the shop new.',
+  sampleNone:
+    'This installation has no sample project: its operator allows no emulators or folders. On a machine of your own, npm run demo shows one.',
+  sampleName: 'Sample shop',
+  sampleFolder: 'Sample folder',
   relyTitle: 'What you can rely on',
   rely: [
     ['One instant', 'All documents are read as of the same moment, subcollections included.'],

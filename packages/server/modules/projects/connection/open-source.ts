@@ -8,10 +8,11 @@ import {
   refreshTokenCredentials,
   type ServiceAccountKey,
 } from '@holdfast/engine';
-import type { Config } from '../../../config.ts';
+import { type Config, offersSample } from '../../../config.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import { traced } from '../../../platform/tracing.ts';
 import type { ProjectRow } from '../project-store.ts';
+import { SampleFirestore, sampleHost } from './sample-firestore.ts';
 
 export type ConnectionFields = Pick<
   ProjectRow,
@@ -44,6 +45,7 @@ const turnBytesMax = 256 * 1024;
 /** Opens the database of a project with the credentials it was connected by. */
 export class SourceOpener {
   readonly #options: SourceOpenerOptions;
+  readonly #sample = new SampleFirestore();
 
   constructor(options: SourceOpenerOptions) {
     this.#options = options;
@@ -67,8 +69,19 @@ export class SourceOpener {
     return refreshTokenCredentials(await this.#grant(userId), this.#options.config.GOOGLE_API_ENDPOINTS.oauth2);
   }
 
+  close(): Promise<void> {
+    return this.#sample.close();
+  }
+
+  async #emulator({ connectionHost, ...project }: ConnectionFields): Promise<string> {
+    if (connectionHost !== sampleHost) return connectionHost ?? '';
+    if (!offersSample(this.#options.config))
+      throw new EngineError('SOURCE_UNAVAILABLE', 'The operator of this service no longer offers the sample database.');
+    return this.#sample.open(project);
+  }
+
   async #connection(project: ConnectionFields): Promise<FirestoreConnection> {
-    if (project.connectionType === 'emulator') return { type: 'emulator', host: project.connectionHost ?? '' };
+    if (project.connectionType === 'emulator') return { type: 'emulator', host: await this.#emulator(project) };
     if (project.connectionType === 'oauth') return { type: 'oauth', ...(await this.#grant(project.connectionUserId)) };
     if (project.credentials === null)
       throw new EngineError('SOURCE_AUTH_ERROR', 'This project has no credentials; reconnect it with a key.');

@@ -1,7 +1,7 @@
 import { type ItemOf, type Operations, pathOf } from '@holdfast/contract';
 import { Cloud, FileKey, FlaskConical } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import { useAct, useAll } from '../../api/calls.ts';
+import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { ChoiceCards, Field, SelectInput, TextInput } from '../../components/field.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
@@ -20,6 +20,7 @@ export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) 
   const send = (body: Body) => connect.mutate({ body });
   const form = { send, busy: connect.isPending, faults: fieldErrors(connect.error) };
   const { ways } = t.projects;
+  const allowsEmulators = useRead('getOrganization', {}).data?.allows.emulators;
   return (
     <div className="flex flex-col gap-4">
       <ChoiceCards
@@ -34,12 +35,16 @@ export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) 
         choices={[
           { value: 'key', title: ways.key, detail: ways.keyHint, icon: <FileKey size={17} aria-hidden /> },
           { value: 'oauth', title: ways.oauth, detail: ways.oauthHint, icon: <Cloud size={17} aria-hidden /> },
-          {
-            value: 'emulator',
-            title: ways.emulator,
-            detail: ways.emulatorHint,
-            icon: <FlaskConical size={17} aria-hidden />,
-          },
+          ...(allowsEmulators
+            ? [
+                {
+                  value: 'emulator' as const,
+                  title: ways.emulator,
+                  detail: ways.emulatorHint,
+                  icon: <FlaskConical size={17} aria-hidden />,
+                },
+              ]
+            : []),
         ]}
       />
       {way === 'key' && <ByKey {...form} />}

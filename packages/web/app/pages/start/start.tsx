@@ -1,11 +1,10 @@
 import type { Backup } from '@holdfast/contract';
-import { FlaskConical, Lock, SquareTerminal, Timer, Undo2 } from 'lucide-react';
+import { Lock, SquareTerminal, Timer, Undo2 } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Mark } from '../../components/brand.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
-import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
 import { formatBytes, formatCount, formatDuration, formatMoney } from '../../format/numbers.ts';
@@ -16,6 +15,7 @@ import { isOver } from '../backups/shared.tsx';
 import { ConnectForm, type Project } from '../projects/connect-form.tsx';
 import { StorageForm } from '../storage/storage-form.tsx';
 import { KeepItSo } from './keep-it-so.tsx';
+import { Sample } from './sample.tsx';
 
 /** Connect, store, back up: what is done stays done, wherever one comes back to it. */
 export function Page() {
@@ -191,12 +191,7 @@ function Aside() {
   const icons = [Timer, Lock, Undo2, SquareTerminal];
   return (
     <aside className="flex flex-col gap-6">
-      <Panel tone="bg">
-        <p className="mb-1 flex items-center gap-2 text-body font-semibold">
-          <FlaskConical size={17} aria-hidden className="text-held" /> {t.start.sampleTitle}
-        </p>
-        <p className="text-table text-ink2">{t.start.sampleText}</p>
-      </Panel>
+      <Sample />
       <section>
         <h2 className="mb-3 text-table font-semibold">{t.start.relyTitle}</h2>
         <ul className="flex flex-col gap-4">

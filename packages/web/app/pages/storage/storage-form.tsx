@@ -1,7 +1,7 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
 import { Cloud, Folder } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { useAct } from '../../api/calls.ts';
+import { useAct, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, SelectInput, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
@@ -91,6 +91,7 @@ function TypeChoice({ value, onChange }: { value: StorageType; onChange: (type: 
     detail: t.storage.typeHints[type],
     icon,
   });
+  const allowsFolders = useRead('getOrganization', {}).data?.allows.folders;
   const cloud = <Cloud size={17} aria-hidden />;
   return (
     <ChoiceCards
@@ -102,7 +103,7 @@ function TypeChoice({ value, onChange }: { value: StorageType; onChange: (type: 
         choice('s3', cloud),
         choice('gcs', cloud),
         choice('spaces', cloud),
-        choice('local', <Folder key="f" size={17} aria-hidden />),
+        ...(allowsFolders ? [choice('local', <Folder key="f" size={17} aria-hidden />)] : []),
       ]}
     />
   );

@@ -1,0 +1,50 @@
+import type { FirestoreSandbox } from '@holdfast/sandbox';
+import { minuteMs } from '../../../platform/durations.ts';
+
+/** The host that means: the database inside this service. */
+export const sampleHost = 'sample';
+
+const sample = { documents: 10_000, seed: 7 };
+/** Long enough for a first backup, short enough for somebody who looks around. */
+const accidentAfterMs = minuteMs;
+
+interface Named {
+  readonly sourceProjectId: string;
+  readonly databaseId: string;
+}
+
+/**
+ * A Firestore with a sample shop, for people who look around. It lives in this process, starts when it is asked for, and is
+ * as new after a restart. A minute after somebody has opened it, a bad script deletes its products: something to bring back.
+ */
+export class SampleFirestore {
+  readonly #accidentAfterMs: number;
+  readonly #loaded = new Set<string>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #sandbox: Promise<FirestoreSandbox> | undefined;
+
+  constructor(options: { accidentAfterMs?: number } = {}) {
+    this.#accidentAfterMs = options.accidentAfterMs ?? accidentAfterMs;
+  }
+
+  /** Its address, with the sample in the database that is asked for. */
+  async open({ sourceProjectId, databaseId }: Named): Promise<string> {
+    // Loaded when it is needed: most services never open it.
+    const { startFirestoreSandbox, loadSample, loseCollection } = await import('@holdfast/sandbox');
+    this.#sandbox ??= startFirestoreSandbox();
+    const { address, control } = await this.#sandbox;
+    const name = `${sourceProjectId}/${databaseId}`;
+    if (this.#loaded.has(name)) return address;
+    this.#loaded.add(name);
+    const database = control.database({ project: sourceProjectId, database: databaseId });
+    loadSample(database, sample);
+    const timer = setTimeout(() => loseCollection(database, 'products', sample), this.#accidentAfterMs);
+    this.#timers.add(timer.unref());
+    return address;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    await (await this.#sandbox)?.stop();
+  }
+}
