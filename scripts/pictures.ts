@@ -26,7 +26,8 @@ async function main(): Promise<void> {
   const data = await mkdtemp(join(tmpdir(), 'holdfast-pictures-'));
   const demo = spawn(process.execPath, ['scripts/demo.ts'], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
-    env: { ...process.env, HOLDFAST_DATA: data, PORT: port },
+    // Days have passed, so that the line of time shows more than a minute.
+    env: { ...process.env, HOLDFAST_DATA: data, PORT: port, DEMO_DAYS: '12' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const browser = await launchBrowser();

@@ -27,8 +27,9 @@ export { purgeLogsHook } from './storage/purge-logs.ts';
 
 /** Point-in-time recovery: capture under leases, the log in the customer's storage, and every view of the past on top. */
 export function createPitrModule(context: PitrContext): Module {
+  const leases = new CaptureLeases(context);
   return {
-    handlers: pitrHandlers(context),
+    handlers: pitrHandlers(context, () => leases.lookNow()),
     workers: [
       worker(removeLogJob, 2, (job) => removeLog(context, job)),
       worker(purgeLogsJob, 2, (job) => purgeLogs(context, job)),
@@ -41,7 +42,6 @@ export function createPitrModule(context: PitrContext): Module {
       { name: 'pitr retention', everyMs: hourMs, run: (signal) => removeOldLog(context, signal) },
     ],
     run: async () => {
-      const leases = new CaptureLeases(context);
       leases.start();
       return () => leases.close();
     },

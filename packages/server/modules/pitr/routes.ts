@@ -30,7 +30,7 @@ import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
 
 const figuresDays = 7;
 
-export function pitrHandlers(context: PitrContext): Handlers {
+export function pitrHandlers(context: PitrContext, onEnabled: () => void): Handlers {
   const { database, clock, cursors } = context.backups.platform;
 
   const show = (organizationId: string, projectId: string): Promise<PitrView> =>
@@ -49,6 +49,7 @@ export function pitrHandlers(context: PitrContext): Handlers {
 
     enablePitr: async (call) => {
       await enablePitr(context, call, call.params.projectId, call.body ?? { retentionDays: 7 }, call.signal);
+      onEnabled();
       return { data: await show(call.organization.id, call.params.projectId) };
     },
 

@@ -38,6 +38,7 @@ export class CaptureLeases {
   readonly #holder = randomUUID();
   readonly #running = new Map<string, Running>();
   readonly #stopping = new AbortController();
+  #asleep = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(context: PitrContext) {
@@ -46,6 +47,11 @@ export class CaptureLeases {
 
   start(): void {
     this.#loop = this.#run();
+  }
+
+  /** Somebody has just switched it on here: nobody waits for the next look. */
+  lookNow(): void {
+    this.#asleep.abort();
   }
 
   async close(): Promise<void> {
@@ -62,10 +68,12 @@ export class CaptureLeases {
   async #run(): Promise<void> {
     const { log } = this.#context.backups.platform;
     while (!this.#stopping.signal.aborted) {
+      this.#asleep = new AbortController();
       await this.#tick().catch((error: unknown) =>
         log.warn({ err: error }, 'capture leases could not be looked after'),
       );
-      await sleep(tickMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      const signal = AbortSignal.any([this.#stopping.signal, this.#asleep.signal]);
+      await sleep(tickMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
