@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /**
- * `npm run chaos -- --minutes N`: everything at once. `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N] [--seed N] [--foreign]`:
+ * `npm run chaos -- --minutes N`: everything at once. `npm run chaos -- NAME [--runs N] [--documents N] [--jobs N] [--writes N] [--kills N] [--instants N] [--seed N] [--hooks N] [--events N] [--seconds N] [--foreign]`:
  * breaks the service on purpose and says whether its promises held.
  */
 const { values, positionals } = parseArgs({
@@ -14,6 +14,9 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string', default: '50' },
     instants: { type: 'string', default: '300' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    hooks: { type: 'string', default: '6500' },
+    events: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '120' },
     foreign: { type: 'boolean', default: false },
     minutes: { type: 'string' },
   },
@@ -69,6 +72,12 @@ const registry: Record<string, () => Promise<boolean>> = {
       isForeign: values.foreign,
     }),
   storm: async () => (await import('./storm/storm.ts')).chaosStorm({ minutes: Number(values.minutes ?? 10) }),
+  backlog: async () =>
+    (await import('./backlog.ts')).chaosBacklog({
+      hooks: Number(values.hooks),
+      events: Number(values.events),
+      seconds: Number(values.seconds),
+    }),
   webhooks: async () => (await import('./webhooks.ts')).chaosWebhooks(),
 };
 

@@ -23,6 +23,8 @@ const answerMs = 30_000;
 const callEveryMs = 90;
 
 let isOn = false;
+/** Calls that are still under way when the noise ends are hung up. */
+let hangUp = new AbortController();
 let nextCallAtMs = 0;
 let report: NoiseReport = {};
 let turn = 0;
@@ -54,7 +56,7 @@ async function call(method: string, path: string, body?: unknown, credential = t
         'x-organization-id': organizationId,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.any([AbortSignal.timeout(answerMs), hangUp.signal]),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -62,6 +64,7 @@ async function call(method: string, path: string, body?: unknown, credential = t
     if (response.status === 429) await pause(impatientMs);
     return { status: response.status, data: text.startsWith('{"success":true') ? JSON.parse(text).data : undefined };
   } catch (error) {
+    if (!isOn) return { status: 0, data: undefined };
     count(error instanceof Error ? error.name : 'failed');
     await pause(impatientMs);
     return { status: 0, data: undefined };
@@ -120,10 +123,12 @@ parentPort?.on('message', async (order: 'begin' | 'end') => {
   if (order === 'begin') {
     report = {};
     isOn = true;
+    hangUp = new AbortController();
     habitsUnderWay = Promise.all(habits.flatMap(([times, act]) => Array.from({ length: times }, () => keepOn(act))));
     return;
   }
   isOn = false;
+  hangUp.abort();
   await habitsUnderWay;
   parentPort?.postMessage(report);
 });

@@ -2,6 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { isEngineError } from '../ports/errors.ts';
+import { leavePrecedence } from '../time/precedence.ts';
 import { entityRecord } from './entity.ts';
 import { RecordAssembler } from './leveldb-log.ts';
 import type { LogPiece } from './managed-export.ts';
@@ -11,6 +12,7 @@ import { readVersion1Json } from './version1-json.ts';
 /** The thread of `readInThread`: one file after another. It may block: nobody else is on it. */
 const { port, turn } = workerData as ReadingSource;
 const batchBytes = 1024 * 1024;
+leavePrecedence();
 
 let batch: { path: string; body: Uint8Array }[] = [];
 let bytes = 0;

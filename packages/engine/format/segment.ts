@@ -1,10 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { codec, compress, openBlock, sealBlock, sha256, smallBlockBytesMax } from '../crypto/block.ts';
 import { deriveObjectKey, tagBytes } from '../crypto/derive.ts';
 import { freeBytes } from '../memory/free-bytes.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type RecordLocation, readRecordAt } from '../ports/record.ts';
+import { nextTurn } from '../time/turns.ts';
 import { type SegmentDescriptor, storedBytesOf } from './descriptor.ts';
 import { DocumentSummary, type RecordSummary, summarizeDocuments, summarizeUsers } from './index-build.ts';
 import {

@@ -22,6 +22,8 @@ export interface Identity {
 /** Implemented by the auth module; throws UNAUTHORIZED for a credential that is no good. */
 export interface Authenticator {
   identify(token: string, organizationId: string | undefined): Promise<Identity>;
+  /** The same for somebody whose token was good a while ago: it may have run out since, what stands behind it may not have ended. */
+  identifyAgain(principal: Principal, token: string, organizationId: string): Promise<Identity>;
 }
 
 export interface Admission {
@@ -49,6 +51,25 @@ export async function admit(
   request.principal = principal;
   if (operation.access.kind === 'person') return { principal: requirePerson(principal), organization: null };
   return { principal, organization: admitToOrganization(operation, principal, organization, organizationId, request) };
+}
+
+/** Whether a caller that was let in would still be, for answers that go on for long. */
+export async function isStillAdmitted(
+  operation: Operation,
+  request: FastifyRequest,
+  { principal, organization }: Admission,
+  authenticator: Authenticator,
+): Promise<boolean> {
+  const credential = readCredential(request);
+  if (!credential || !organization || principal.kind === 'anonymous') return true;
+  try {
+    const now = await authenticator.identifyAgain(principal, credential.token, organization.id);
+    admitToOrganization(operation, now.principal, now.organization, organization.id, request);
+    return true;
+  } catch (error) {
+    // A database that does not answer for a moment is no reason to end anything.
+    return !(error instanceof Problem);
+  }
 }
 
 function readCredential(request: FastifyRequest): Credential | undefined {

@@ -140,6 +140,56 @@ test('a stream that nobody reads is ended', async () => {
   await hasty.close();
 });
 
+test('a stream is cut off when who reads it loses the key, the membership, the role or the session, and goes on when a token merely runs out', async () => {
+  const strict = await startTestApp({}, { streamLimits: { askAgainMs: 100 } });
+  const owner = await signUp(strict, 'owner@example.com');
+  const id = await foundOrganization(strict, owner);
+  const as = { token: owner.token, organizationId: id };
+  await writeManyAuditRows(strict, id);
+  const members = await Promise.all(
+    ['removed', 'demoted', 'left'].map(async (name) => {
+      const person = await signUp(strict, `${name}@example.com`);
+      await join(strict, id, person, 'admin');
+      return person;
+    }),
+  );
+  const [removed, demoted, left] = members as [TestPerson, TestPerson, TestPerson];
+  const account = { name: 'Machine', permissions: ['organization:read'] };
+  const machine = '/api/v1/organizations/current/service-account';
+  const { apiKey } = (await strict.request('POST', machine, { ...as, body: account })).body.data;
+  const tokens = [apiKey, ...members.map(({ token }) => token), owner.token];
+  const sockets = await Promise.all(tokens.map((token) => openUnreadStream(strict, token, id)));
+  const member = (person: TestPerson) => `/api/v1/organizations/current/members/${person.id}`;
+  const changes = await Promise.all([
+    strict.request('DELETE', machine, as),
+    strict.request('DELETE', member(removed), as),
+    strict.request('PUT', member(demoted), { ...as, body: { role: 'member' } }),
+    strict.request('POST', '/api/v1/auth/logout', { token: left.token }),
+  ]);
+  expect(changes.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  strict.clock.advance(2 * 60 * 60_000);
+  await sleep(600);
+  const taken = await Promise.all(sockets.map((socket) => takenUntilQuiet(socket)));
+  const whole = rowsWritten * rowBytes;
+  expect(taken.map((bytes) => bytes >= whole)).toEqual([false, false, false, false, true]);
+  await strict.close();
+});
+
+/** What still comes from a stream, until it ends or nothing more does. */
+async function takenUntilQuiet(socket: Socket): Promise<number> {
+  let taken = 0;
+  let isEnded = false;
+  socket.once('close', () => {
+    isEnded = true;
+  });
+  socket.on('data', (chunk: Buffer) => {
+    taken += chunk.length;
+  });
+  for (let before = -1; !isEnded && taken !== before; await sleep(1000)) before = taken;
+  socket.destroy();
+  return taken;
+}
+
 const exportPath = '/api/v1/audit-logs/export?format=ndjson';
 
 /** More than fits into the buffers between us and somebody who does not read. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '../platform/defined.ts';
 import { callerId } from '../platform/principal.ts';
 import { Problem } from '../platform/problem.ts';
-import { type Admission, admit, bearerOf, requireOwnOrigin } from './authentication.ts';
+import { type Admission, admit, bearerOf, isStillAdmitted, requireOwnOrigin } from './authentication.ts';
 import type { AnyAnswer, AnyCall, AnyHandler } from './call.ts';
 import { checkIfMatch, type Resource, requireVersion, resourceOf, tagOf } from './etags.ts';
 import {
@@ -304,7 +304,14 @@ async function send(
       return reply.code(304).send();
   }
   if (answer.stream) {
-    options.streams.add(request.organization?.id ?? request.ip, answer.stream, reply.raw);
+    const { principal, organization } = request;
+    options.streams.add(
+      organization?.id ?? request.ip,
+      answer.stream,
+      reply.raw,
+      async () =>
+        principal === null || isStillAdmitted(operation, request, { principal, organization }, options.authenticator),
+    );
     return reply.type(answer.contentType ?? 'application/octet-stream').send(answer.stream);
   }
   if (operation.success.kind === 'redirect') return reply.send();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { minuteMs } from '../platform/durations.ts';
+import { minuteMs, secondMs } from '../platform/durations.ts';
 import { Problem } from '../platform/problem.ts';
 
 export interface StreamLimits {
@@ -8,11 +8,18 @@ export interface StreamLimits {
   readonly totalMax: number;
   /** A stream of which nobody took a byte for so long is ended. */
   readonly unreadMsMax: number;
+  /** Whoever lost the right to read a stream loses the stream within this. */
+  readonly askAgainMs: number;
 }
 
-export const usualStreamLimits: StreamLimits = { perOrganizationMax: 16, totalMax: 512, unreadMsMax: minuteMs };
+export const usualStreamLimits: StreamLimits = {
+  perOrganizationMax: 16,
+  totalMax: 512,
+  unreadMsMax: minuteMs,
+  askAgainMs: 10 * secondMs,
+};
 
-/** Answers that go on for long: counted, and ended when nobody reads them. */
+/** Answers that go on for long: counted, and ended when nobody reads them or who reads them may no longer. */
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #open = new Map<string, number>();
@@ -23,7 +30,12 @@ export class OpenStreams {
   }
 
   /** Takes a place until the answer is over; throws RATE_LIMITED when there is none. */
-  add(organizationId: string, stream: Readable, response: ServerResponse): void {
+  add(
+    organizationId: string,
+    stream: Readable,
+    response: ServerResponse,
+    isStillAdmitted: () => Promise<boolean>,
+  ): void {
     const open = this.#open.get(organizationId) ?? 0;
     if (open >= this.#limits.perOrganizationMax || this.#total >= this.#limits.totalMax) {
       stream.destroy();
@@ -32,8 +44,10 @@ export class OpenStreams {
     this.#open.set(organizationId, open + 1);
     this.#total += 1;
     const stopWatching = endWhenUnread(response, this.#limits.unreadMsMax);
+    const stopAsking = endWhenRefused(response, this.#limits.askAgainMs, isStillAdmitted);
     response.once('close', () => {
       stopWatching();
+      stopAsking();
       this.#release(organizationId);
     });
   }
@@ -57,5 +71,17 @@ function endWhenUnread(response: ServerResponse, unreadMsMax: number): () => voi
     if (waiting > 0 && taken === takenBefore) socket.destroy();
     takenBefore = taken;
   }, unreadMsMax);
+  return () => clearInterval(timer);
+}
+
+/** Cut off and not ended: a part must not look like the whole. */
+function endWhenRefused(
+  response: ServerResponse,
+  everyMs: number,
+  isStillAdmitted: () => Promise<boolean>,
+): () => void {
+  const timer = setInterval(async () => {
+    if (!(await isStillAdmitted())) response.destroy();
+  }, everyMs);
   return () => clearInterval(timer);
 }

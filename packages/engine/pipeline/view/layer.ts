@@ -1,6 +1,7 @@
 import type { SegmentDescriptor } from '../../format/descriptor.ts';
 import { decodeIndex, type IndexEntries } from '../../format/index-entries.ts';
 import { throwIfCancelled } from '../../ports/errors.ts';
+import { nextTurn } from '../../time/turns.ts';
 import type { Selection } from './selection.ts';
 
 /** A sorted run of segments: a backup, or what a log comes to at an instant. */
@@ -50,10 +51,10 @@ export async function loadSegment(
   namesOnly: boolean,
   signal: AbortSignal | undefined,
 ): Promise<LoadedSegment> {
-  if (namesOnly) {
-    const index = await layer.readIndex(descriptor, signal);
-    return { descriptor, entries: decodeIndex(index, descriptor.records, descriptor.plainBytes), data: undefined };
-  }
-  const { data, index } = await layer.read(descriptor, signal);
+  const { data, index } = namesOnly
+    ? { data: undefined, index: await layer.readIndex(descriptor, signal) }
+    : await layer.read(descriptor, signal);
+  // Names of thousands of documents take some milliseconds.
+  await nextTurn();
   return { descriptor, entries: decodeIndex(index, descriptor.records, descriptor.plainBytes), data };
 }

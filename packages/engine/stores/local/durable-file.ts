@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, link, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { link, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { EngineError } from '../../ports/index.ts';
 
@@ -46,6 +46,29 @@ export async function assertInside(root: string, path: string): Promise<void> {
   }
 }
 
+/**
+ * Lets one folder of the store be used by a path that cannot be led elsewhere any more: whoever puts a link in its place
+ * between the look and the deed changes the name, and the folder that was looked at stays open under another.
+ */
+export async function withFolder<Result>(
+  root: string,
+  folder: string,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  await assertInside(root, folder);
+  const held = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    // Elsewhere an open folder has no name of its own, and what was looked at has to do.
+    const name = hasNamesOfOpenFiles ? `/proc/self/fd/${held.fd}` : folder;
+    if (hasNamesOfOpenFiles) await assertInside(root, name);
+    return await use(name);
+  } finally {
+    await held.close();
+  }
+}
+
+const hasNamesOfOpenFiles = process.platform === 'linux' && existsSync('/proc/self/fd');
+
 /** Removes what processes that died left under construction. */
 export async function sweepTemporary(root: string, olderThan: Date): Promise<void> {
   const folder = join(root, temporaryFolder);
@@ -55,10 +78,25 @@ export async function sweepTemporary(root: string, olderThan: Date): Promise<voi
   }
 }
 
-/** Writes the bytes to a file of its own, flushed, and gives its path. */
-export async function writeTemporary(root: string, bytes: Uint8Array): Promise<string> {
-  const path = join(root, temporaryFolder, randomUUID());
-  const file = await openNew(path);
+/** The folder of files under construction, for as long as the work lasts. */
+export async function withTemporaryFolder<Result>(
+  root: string,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = join(root, temporaryFolder);
+  try {
+    return await withFolder(root, folder, use);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await mkdir(folder, { recursive: true });
+    return await withFolder(root, folder, use);
+  }
+}
+
+/** Writes the bytes to a file of its own in the folder, flushed, and gives its path. */
+export async function writeTemporary(folder: string, bytes: Uint8Array): Promise<string> {
+  const path = join(folder, randomUUID());
+  const file = await open(path, 'wx', 0o600);
   try {
     for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
     await file.sync();
@@ -69,16 +107,6 @@ export async function writeTemporary(root: string, bytes: Uint8Array): Promise<s
   }
   await file.close();
   return path;
-}
-
-async function openNew(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'wx', 0o600);
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-    await mkdir(dirname(path), { recursive: true });
-    return await open(path, 'wx', 0o600);
-  }
 }
 
 /** Gives the file its final name in one step. With `ifAbsent` an existing name is left alone and EEXIST thrown. */

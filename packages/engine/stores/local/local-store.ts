@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, realpath, unlink } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import type { BlobInfo, PutOptions, VersionedBlobStore } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
 import { dayMs } from '../../time/durations.ts';
@@ -17,6 +17,8 @@ import {
   publish,
   sweepTemporary,
   temporaryFolder,
+  withFolder,
+  withTemporaryFolder,
   writeTemporary,
 } from './durable-file.ts';
 import { exclusively } from './exclusive.ts';
@@ -162,27 +164,42 @@ async function putFile(
   throwIfCancelled(options?.signal);
   if (options?.lock) throw cannotLock();
   await assertInside(root, dirname(path));
-  const temporary = await writeTemporary(root, bytes);
-  try {
-    throwIfCancelled(options?.signal);
-    await makeFolders(root, dirname(path));
-    const expected = options?.ifMatch;
-    if (options?.ifAbsent) await publishNew(location, key, temporary, path);
-    else if (expected === undefined) await publish(temporary, path, false);
-    else
-      await exclusively(root, key, async () => {
-        if ((await infoOf(root, key, path))?.etag !== expected) throw conflict(location, key);
-        await publish(temporary, path, false);
-      });
-  } catch (error) {
-    await unlink(temporary).catch(() => {});
-    throw error;
-  }
+  await withTemporaryFolder(root, (folder) => writeAndPublish(folder, root, location, key, path, bytes, options));
   // Another writer may have replaced the file already; what was written here was whole when it was published.
   const info = await infoOf(root, key, path);
   if (!info) throw new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true });
   if (options?.isLastUse) giveBack(bytes);
   return info;
+}
+
+async function writeAndPublish(
+  temporaryPlace: string,
+  root: string,
+  location: string,
+  key: string,
+  path: string,
+  bytes: Uint8Array,
+  options: PutOptions | undefined,
+): Promise<void> {
+  const temporary = await writeTemporary(temporaryPlace, bytes);
+  try {
+    throwIfCancelled(options?.signal);
+    await makeFolders(root, dirname(path));
+    await withFolder(root, dirname(path), async (folder) => {
+      const place = join(folder, basename(path));
+      const expected = options?.ifMatch;
+      if (options?.ifAbsent) await publishNew(location, key, temporary, place);
+      else if (expected === undefined) await publish(temporary, place, false);
+      else
+        await exclusively(root, key, async () => {
+          if ((await infoOf(root, key, path))?.etag !== expected) throw conflict(location, key);
+          await publish(temporary, place, false);
+        });
+    });
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
 }
 
 /** Only when no other bytes lie in the same memory. */
@@ -225,8 +242,9 @@ async function reading<Result>(
 ): Promise<Result> {
   throwIfCancelled(signal);
   return translated(location, key, async () => {
-    await assertInside(root, dirname(path));
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const file = await withFolder(root, dirname(path), (folder) =>
+      open(join(folder, basename(path)), constants.O_RDONLY | constants.O_NOFOLLOW),
+    );
     try {
       const stats = await file.stat({ bigint: true });
       if (!stats.isFile()) throw notFound(location, key);
@@ -255,8 +273,7 @@ async function readFully(
 
 async function removeFile(root: string, path: string): Promise<void> {
   try {
-    await assertInside(root, dirname(path));
-    await unlink(path);
+    await withFolder(root, dirname(path), (folder) => unlink(join(folder, basename(path))));
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw error;
   }

@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { functionCall } from '../../platform/database/statement.ts';
 import { minuteMs } from '../../platform/durations.ts';
+import type { Principal } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { hashApiKey, isWellFormedApiKey, looksLikeApiKey } from './tokens/api-key.ts';
@@ -86,8 +87,18 @@ export class DatabaseAuthenticator implements Authenticator {
     return identity;
   }
 
+  async identifyAgain(principal: Principal, token: string, organizationId: string): Promise<Identity> {
+    return principal.kind === 'person' ? this.#findPerson(principal, organizationId) : this.#identifyKey(token);
+  }
+
   async #identifyPerson(token: string, organizationId: string | undefined): Promise<Identity> {
-    const { userId, sessionId } = await this.#tokens.verify(token);
+    return this.#findPerson(await this.#tokens.verify(token), organizationId);
+  }
+
+  async #findPerson(
+    { userId, sessionId }: { userId: string; sessionId: string },
+    organizationId: string | undefined,
+  ): Promise<Identity> {
     const now = this.#clock.now();
     const asked = organizationId?.slice(0, 100).replaceAll('\u0000', '') ?? null;
     const [row] = await this.#database.call(personCall, [sessionId, userId, asked, now]);

@@ -3,30 +3,29 @@ import { Problem } from '../../../platform/problem.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import type { DrillRow } from './drill-store.ts';
+import { scratchThread } from './scratch-thread.ts';
 
 export interface Scratch {
   firestore: ConnectedFirestore;
-  clear(): void;
+  clear(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** A Firestore that exists for this drill alone. */
 export async function openScratch(view: View): Promise<Scratch> {
   const [, project = 'drill', , database = '(default)'] = view.database.split('/');
-  // Loaded when it is needed: most processes run no drill.
-  const { startFirestoreSandbox } = await import('@holdfast/sandbox');
-  const sandbox = await startFirestoreSandbox();
+  const { scratch, address } = await scratchThread.open();
   const firestore = connectFirestore({
     projectId: project,
     databaseId: database,
-    connection: { type: 'emulator', host: sandbox.address },
+    connection: { type: 'emulator', host: address },
   });
   return {
     firestore,
-    clear: () => sandbox.control.clear({ project, database }),
+    clear: () => scratchThread.clear(scratch, { project, database }),
     close: async () => {
       await firestore.close();
-      await sandbox.stop();
+      await scratchThread.close(scratch);
     },
   };
 }

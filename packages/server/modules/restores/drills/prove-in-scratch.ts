@@ -15,7 +15,7 @@ export async function proveInScratch(view: View, signal: AbortSignal, show: Show
   let [restored, restoreMs, compareMs] = [0, 0, 0];
   try {
     for await (const slice of slicesOf(view, signal)) {
-      scratch.clear();
+      await scratch.clear();
       const startedMs = performance.now();
       const applied = await restorePuts({
         view: memoryView(view, slice),
