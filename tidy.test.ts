@@ -19,7 +19,7 @@ const layers: Record<string, readonly string[]> = {
   'packages/engine/memory': ['packages/engine/memory'],
   'packages/engine/time': ['packages/engine/time'],
   'packages/engine/crypto': engineFolders('crypto', 'memory', 'ports'),
-  'packages/engine/format': engineFolders('format', 'crypto', 'memory', 'ports'),
+  'packages/engine/format': engineFolders('format', 'crypto', 'memory', 'ports', 'time'),
   'packages/engine/stores': engineFolders('stores', 'google', 'ports', 'time'),
   'packages/engine/pipeline/segments': engineFolders('pipeline/segments', ...pipelineBase),
   'packages/engine/pipeline/view': engineFolders('pipeline/view', 'pipeline/segments', ...pipelineBase),

@@ -11,6 +11,9 @@ export interface Tenant {
   /** A completed backup per project. */
   backupIds: readonly string[];
   destinationIds: readonly string[];
+  /** Of each project, where the kind needs them. */
+  scheduleIds?: readonly string[];
+  moments?: readonly string[];
 }
 
 /** A kind of job as an organization asks for it. `index` spreads the jobs over projects, backups and destinations. */
@@ -47,6 +50,19 @@ async function tinyBackup({ client, projectIds }: Tenant, index: number): Promis
   const { id: backupId } = await client.createBackup({ body });
   while (!isOver(await client.getBackup({ params: { backupId } }))) await pause(50);
   return backupId;
+}
+
+/** Projects of which changes are captured, for restores of moments. */
+const capturedMax = 5;
+
+/** Switches the capture on and waits for a moment that can be gone to. */
+async function momentOf(client: Client, projectId: string): Promise<string> {
+  await client.enablePitr({ params: { projectId }, body: {} });
+  for (;;) {
+    const { coveredTo } = await client.getPitr({ params: { projectId } });
+    if (coveredTo) return coveredTo;
+    await pause(200);
+  }
 }
 
 /** Every kind but plain backups, which have a measurement of their own. */
@@ -99,6 +115,34 @@ export const kinds: readonly Kind[] = [
       const body = {
         backupId: pick(backupIds, index),
         targetProjectId: pick(projectIds, index),
+        options: { dryRun: true },
+      };
+      const { id: restoreJobId } = await client.startRestore({ body });
+      return async () => isOver(await client.getRestore({ params: { restoreJobId } }));
+    },
+  },
+  {
+    name: 'scheduled backup',
+    prepare: async (tenant) => {
+      const make = async (projectId: string) =>
+        (await tenant.client.createSchedule({ body: { projectId, name: 'Yearly', cron: '0 0 1 1 *' } })).id;
+      return { ...tenant, scheduleIds: await Promise.all(tenant.projectIds.map(make)) };
+    },
+    start: async ({ client, scheduleIds }, index) => {
+      const { id: backupId } = await client.runSchedule({ params: { scheduleId: pick(scheduleIds ?? [], index) } });
+      return async () => isOver(await client.getBackup({ params: { backupId } }));
+    },
+  },
+  {
+    name: 'restore of a moment',
+    prepare: async (tenant) => {
+      const projectIds = tenant.projectIds.slice(0, capturedMax);
+      return { ...tenant, projectIds, moments: await Promise.all(projectIds.map((id) => momentOf(tenant.client, id))) };
+    },
+    start: async ({ client, projectIds, moments }, index) => {
+      const body = {
+        projectId: pick(projectIds, index),
+        pointInTime: pick(moments ?? [], index),
         options: { dryRun: true },
       };
       const { id: restoreJobId } = await client.startRestore({ body });

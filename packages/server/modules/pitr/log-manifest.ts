@@ -1,4 +1,5 @@
 import { wholeDatabase, writeLogManifest } from '@holdfast/engine';
+import { byOrganization } from '../../platform/by-organization.ts';
 import type { PitrContext } from './context.ts';
 import { type OpenedLog, openLog } from './log-access.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
@@ -26,13 +27,15 @@ export async function writeManifestOnce(context: PitrContext, row: LogRow, log: 
 /** After a rotation of keys, of logs that nobody captures any more: those that are captured see to it themselves. */
 export async function renewManifests(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
-  for (const row of await database.system((transaction) => pitrStore.withOldManifest(transaction, logsAtOnce))) {
-    if (signal.aborted) return;
-    try {
+  const rows = await database.system((transaction) => pitrStore.withOldManifest(transaction, logsAtOnce));
+  await byOrganization(
+    rows,
+    signal,
+    async (row) => {
       const opened = await openLog(context, row);
       await writeManifestOnce(context, row, opened).finally(() => opened.close());
-    } catch (error) {
-      log.warn({ err: error, projectId: row.projectId }, 'the manifest of a log could not be renewed; tried again');
-    }
-  }
+    },
+    (error, { projectId }) =>
+      log.warn({ err: error, projectId }, 'the manifest of a log could not be renewed; tried again'),
+  );
 }

@@ -258,7 +258,8 @@ export const pitrStore = {
   /** Logs that nobody captures and whose manifest has an older envelope; the transaction spans organizations. */
   async withOldManifest({ orm }: Transaction, limit: number): Promise<LogRow[]> {
     const isOld = and(eq(pitrLogs.enabled, false), eq(pitrLogs.manifestWritten, false));
-    return orm.select().from(pitrLogs).where(isOld).limit(limit);
+    // In no order, so that those that cannot be renewed do not stand before the others for ever.
+    return orm.select().from(pitrLogs).where(isOld).orderBy(sql`random()`).limit(limit);
   },
 
   async envelopes({ client }: Transaction, organizationId: string): Promise<LogEnvelope[]> {

@@ -1,4 +1,5 @@
 import { instantFromDate } from '@holdfast/engine';
+import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
@@ -38,7 +39,19 @@ export async function startUpkeep(context: PitrContext): Promise<void> {
     }
   });
   const due = await database.system((transaction) => pitrStore.due(transaction, 'compact', now, dueAtOnce));
-  for (const log of due) await compactIfWorthwhile(context, log, now);
+  for (const log of due)
+    await compactIfWorthwhile(context, log, now).catch((error: unknown) => {
+      context.backups.platform.log.warn({ err: error, ...log }, 'a log could not be compacted; tried again tomorrow');
+      return postponeCompaction(context, log, now);
+    });
+}
+
+/** What fails must not come first again: only so many are looked at in one go. */
+async function postponeCompaction(context: PitrContext, { organizationId, projectId }: LogKey, now: Date) {
+  const compactDueAt = new Date(now.getTime() + dayMs);
+  await context.backups.platform.database.tenant(organizationId, (transaction) =>
+    pitrStore.update(transaction, organizationId, projectId, { compactDueAt }),
+  );
 }
 
 async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date): Promise<void> {
@@ -65,12 +78,17 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
  * saw is replaced by a new one.
  */
 export async function ensureBases(context: PitrContext, signal: AbortSignal): Promise<void> {
-  const { database } = context.backups.platform;
+  const { database, log } = context.backups.platform;
   let isAsked = false;
-  for (const key of await database.system((transaction) => pitrStore.all(transaction, { onlyEnabled: true }))) {
-    if (signal.aborted) return;
-    isAsked = (await ensureBaseOf(context, key)) || isAsked;
-  }
+  const keys = await database.system((transaction) => pitrStore.all(transaction, { onlyEnabled: true }));
+  await byOrganization(
+    keys,
+    signal,
+    async (key) => {
+      isAsked = (await ensureBaseOf(context, key)) || isAsked;
+    },
+    (error, key) => log.warn({ err: error, ...key }, 'a log could not be given a base; tried again later'),
+  );
   if (isAsked) await admitBackups(context.backups.platform);
 }
 
@@ -102,15 +120,14 @@ async function requestCompaction(context: PitrContext, transaction: Transaction,
 /** What is older than its days goes, once a base covers its end: segments first, then bases nobody needs. */
 export async function removeOldLog(context: PitrContext, signal: AbortSignal): Promise<void> {
   const { database, log } = context.backups.platform;
-  for (const key of await database.system((transaction) => pitrStore.all(transaction))) {
-    if (signal.aborted) return;
-    await removeOldOf(context, key, signal).catch((error: unknown) =>
-      log.warn(
-        { err: error, projectId: key.projectId },
-        'an old part of a log could not be removed; tried again later',
-      ),
-    );
-  }
+  const keys = await database.system((transaction) => pitrStore.all(transaction));
+  await byOrganization(
+    keys,
+    signal,
+    (key) => removeOldOf(context, key, signal),
+    (error, { projectId }) =>
+      log.warn({ err: error, projectId }, 'an old part of a log could not be removed; tried again later'),
+  );
 }
 
 async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSignal): Promise<void> {

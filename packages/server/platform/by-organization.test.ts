@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { byOrganization } from './by-organization.ts';
+
+const items = (organizationId: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ organizationId, name: `${organizationId}${index}` }));
+
+test('work of one organization that fails or does not end leaves that of others to be done', async () => {
+  const done: string[] = [];
+  const failed: string[] = [];
+  let letGo = () => {};
+  const stuck = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const running = byOrganization(
+    [...items('slow', 500), ...items('broken', 2), ...items('good', 3)],
+    new AbortController().signal,
+    async ({ organizationId, name }) => {
+      if (organizationId === 'slow') await stuck;
+      if (organizationId === 'broken') throw new Error('always');
+      done.push(name);
+    },
+    (_error, { name }) => failed.push(name),
+  );
+  await expect.poll(() => done).toEqual(['good0', 'good1', 'good2']);
+  expect(failed).toEqual(['broken0', 'broken1']);
+  letGo();
+  await running;
+  expect(done).toHaveLength(503);
+});
+
+test('an organization has one piece of work under way at a time, and an end is an end', async () => {
+  const ending = new AbortController();
+  let [underWay, most, count] = [0, 0, 0];
+  await byOrganization(
+    items('one', 50),
+    ending.signal,
+    async () => {
+      most = Math.max(most, ++underWay);
+      await Promise.resolve();
+      underWay -= 1;
+      if (++count === 10) ending.abort();
+    },
+    () => undefined,
+  );
+  expect([most, count]).toEqual([1, 10]);
+});
