@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from './platform/free-port.ts';
 import { signUp } from './testing/people.ts';
 import { startTestApp, type TestApp } from './testing/test-app.ts';
 
@@ -40,14 +40,6 @@ describe.skipIf(!hasRedis)('with REDIS_URL', () => {
     expect((await signIn(apps[1]!)).status).toBe(401);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe('with DEFAULT_PLAN and METRICS_TOKEN', () => {
   let app: TestApp;

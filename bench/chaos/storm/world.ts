@@ -1,13 +1,13 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@holdfast/contract/client';
 import { type FirestoreSandbox, type S3Sandbox, startFirestoreSandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
+import { freePort } from '@holdfast/server/platform/free-port';
 import { createLogger } from '@holdfast/server/platform/log';
 import { Cluster } from '@holdfast/server/testing/cluster';
 import { startWebhookReceiver, type WebhookReceiver } from '@holdfast/server/testing/webhook-receiver';
@@ -167,12 +167,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

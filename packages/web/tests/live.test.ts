@@ -1,8 +1,8 @@
+import { freePort } from '@holdfast/server/platform/free-port';
 import { dashboardFolder } from '@holdfast/web/build';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../../server/testing/test-app.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
-import { freePort } from '../testing/free-port.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 /** Far less than the minute after which a page would look for itself. */

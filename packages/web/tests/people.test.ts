@@ -1,3 +1,4 @@
+import { freePort } from '@holdfast/server/platform/free-port';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   clientId,
@@ -8,7 +9,6 @@ import {
 import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
 import { addMember } from '../../server/testing/team.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
-import { freePort } from '../testing/free-port.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 describe.skipIf(!hasChromium)('people', () => {
