@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import { asOwner } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
+import { addMember } from '../../testing/team.ts';
 
 let bench: BackupBench;
 beforeAll(async () => {
@@ -40,6 +42,28 @@ describe('before it is switched on', () => {
     expect([answer.status, answer.body.error.code]).toEqual([409, 'INVALID_STATE']);
     expect(answer.body.error.message).toContain('without real-time updates');
     bench.sandbox.control.setEdition(name, { edition: 'standard', realtimeUpdates: true });
+  });
+
+  test('days out of bounds, an unknown field and a viewer are refused; a key needs projects:write', async () => {
+    for (const body of [{ retentionDays: 0 }, { retentionDays: 36 }, { retentionDays: 1.5 }, { days: 7 }]) {
+      const answer = await ask('POST', pitrPath('/enable'), body);
+      expect([answer.status, answer.body.error.code], JSON.stringify(body)).toEqual([400, 'VALIDATION_ERROR']);
+    }
+    const viewer = await addMember(bench.app, bench.as.organizationId, 'viewer');
+    const as = { token: viewer.token, organizationId: bench.as.organizationId };
+    for (const rest of ['/enable', '/disable']) {
+      const refused = await bench.app.request('POST', pitrPath(rest), { ...as, body: {} });
+      expect(refused.body.error).toMatchObject({
+        code: 'PERMISSION_DENIED',
+        details: { requiredRole: 'member', currentRole: 'viewer' },
+      });
+    }
+    expect((await bench.app.request('GET', pitrPath(), as)).status).toBe(200);
+    const account = { name: 'Reader', permissions: ['projects:read'] };
+    const { apiKey } = (await ask('POST', '/api/v1/organizations/current/service-account', account)).body.data;
+    const byKey = await bench.app.request('POST', pitrPath('/enable'), { token: apiKey, body: {} });
+    expect(byKey.body.error).toMatchObject({ code: 'FORBIDDEN', details: { requiredScope: 'projects:write' } });
+    expect(await window()).toMatchObject({ enabled: false });
   });
 
   test('a missing permission is told as such', async () => {
@@ -152,6 +176,28 @@ describe('switched on', () => {
     expect((await bench.firestore.doc('users/0').get()).data()).toEqual({ n: 'changed' });
     expect((await bench.firestore.doc('users/later').get()).exists).toBe(false);
     expect((await bench.firestore.collection('users').get()).size).toBe(60);
+  });
+
+  test('the same accident some minutes later is told again, and as one', async () => {
+    const told = async () =>
+      (await bench.get('/audit-logs?action=pitr.anomaly_found')).map(
+        ({ details }: { details: { deletes: number } }) => details.deletes,
+      );
+    expect(await told()).toEqual([58]);
+    await asOwner(bench.app.databaseUrl, (client) =>
+      client.query("update pitr_logs set anomaly_told_at = anomaly_told_at - interval '5 minutes'"),
+    );
+    for (const some of [[...Array(30).keys()], [...Array(30).keys()].map((n) => n + 30)]) {
+      const batch = bench.firestore.batch();
+      for (const n of some) batch.delete(bench.firestore.doc(`users/${n}`));
+      await batch.commit();
+      await covered(Date.now());
+    }
+    expect((await told()).length).toBe(2);
+    const restored = { projectId: bench.shop.projectId, pointInTime: before };
+    const { id } = (await ask('POST', '/api/v1/backups/restore', restored)).body.data;
+    await untilEnded(bench.app, `/api/v1/backups/restore/${id}`, bench.as);
+    expect((await told()).length).toBe(2);
   });
 
   test('one document comes back alone', async () => {

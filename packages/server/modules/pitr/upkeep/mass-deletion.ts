@@ -13,8 +13,10 @@ const deletesMin = 50;
 /** So many within the window are told even when they are a small share. */
 const deletesAlways = 100_000;
 const windowMs = minuteMs;
-/** One accident is told once, not with every segment of it. */
+/** One accident is told once, not with every segment of it: until an hour is over, or a minute without such deletions. */
 const quietMs = hourMs;
+/** Of the largest segment: what is less than this share of it is everyday life beside the accident. */
+const earnestShare = 1 / 20;
 
 /** Many documents deleted within a minute: told by event and mail, with the instant just before as the one to go back to. */
 export async function tellMassDeletion(
@@ -26,15 +28,16 @@ export async function tellMassDeletion(
 ): Promise<void> {
   const { clock, config, outbox } = context.backups.platform;
   const now = clock.now();
-  if (row.anomalyToldAt !== null && now.getTime() - row.anomalyToldAt.getTime() < quietMs) return;
-  const since = `${new Date(Date.parse(segment.coveredThrough) - windowMs).toISOString().slice(0, -1)}000000Z`;
+  const since = instantFromDate(new Date(Date.parse(segment.coveredThrough) - windowMs));
   const segments = await pitrStore.deletesSince(transaction, row.logId, since);
   const deletes = segments.reduce((sum, one) => sum + one.deletes, 0);
-  if (deletes < deletesMin) return;
+  if (deletes < deletesMin || (await isToldAlready(transaction, row, now))) return;
   const coverage = await coverageOfLog(transaction, row);
-  const documents = coverage.bases.at(-1)?.documentCount ?? 0;
+  const base = coverage.bases.at(-1);
+  // A base that was made when there was little knows nothing of what came since.
+  const documents = Math.max(base?.documentCount ?? 0, deletes);
   const isLarge = deletes >= deletesAlways || deletes * 100 >= documents * config.ANOMALY_SHRINK_PERCENT;
-  if (documents === 0 || !isLarge) return;
+  if (!base || !isLarge) return;
   await pitrStore.update(transaction, row.organizationId, row.projectId, { anomalyToldAt: now });
   const anomaly = {
     reason: 'mass_deletion' as const,
@@ -61,6 +64,15 @@ export async function tellMassDeletion(
   });
 }
 
+/** Whether these deletions are still those that were told: no minute since then was without. */
+async function isToldAlready(transaction: Transaction, row: LogRow, now: Date): Promise<boolean> {
+  const { anomalyToldAt: toldAt, logId } = row;
+  if (toldAt === null || now.getTime() - toldAt.getTime() >= quietMs) return false;
+  const since = await pitrStore.deletesSince(transaction, logId, instantFromDate(toldAt));
+  const times = [toldAt.getTime(), ...inEarnest(since).map(({ before }) => Date.parse(before))];
+  return times.every((time, index) => index === 0 || time - times[index - 1]! <= windowMs);
+}
+
 /** Told in milliseconds: the one before it, unless that lies in a gap which ends at the instant itself. */
 function reachableAround(instant: string, coverage: Coverage): string {
   const before = toMilliseconds(instant);
@@ -69,6 +81,10 @@ function reachableAround(instant: string, coverage: Coverage): string {
 
 /** Where the deletions began in earnest: a single one some seconds before is everyday life. */
 function beginningOf(segments: readonly DeletesOfSegment[]): string {
+  return inEarnest(segments)[0]!.before;
+}
+
+function inEarnest(segments: readonly DeletesOfSegment[]): DeletesOfSegment[] {
   const most = Math.max(...segments.map(({ deletes }) => deletes));
-  return segments.find(({ deletes }) => deletes * 20 >= most)!.before;
+  return segments.filter(({ deletes }) => deletes >= most * earnestShare);
 }
