@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   const link = await app.newSignInLink();
   if (link) console.log(`Sign in: ${link}`);
   if (days === 0) void furnishLater(app, firestore);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(
       signal,
       () =>

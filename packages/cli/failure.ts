@@ -66,9 +66,11 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** The details that a person needs to go on. */
 function remedyOf({ code, message, details }: HoldfastError): string | undefined {
-  const { field, reason, errors, usedBy, requiredRole, requiredScope, reconnect, advice } = details ?? {};
+  const { field, reason, errors, usedBy, requiredRole, requiredScope, reconnect, advice, allowedValues } =
+    details ?? {};
   if (field === 'storageDestinationId' && message.includes('no default'))
     return 'Add one with `holdfast storage add`, or name one with --storage.';
+  if (Array.isArray(allowedValues)) return `Allowed: ${allowedValues.join(', ')}.`;
   if (Array.isArray(errors)) return faultsBeyond(message, errors);
   if (Array.isArray(usedBy))
     return `Used by ${usedBy.map((user: { type: string; id: string }) => `${user.type} ${user.id}`).join(', ')}.`;

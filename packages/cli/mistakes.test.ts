@@ -170,12 +170,12 @@ describe('names that do not exist are told, with exit code 5', () => {
     const words = [whole, '--collections', 'people', '--delete-extra'];
     const kept = await atTerminal('n', 'restore', ...words);
     expect(kept).toMatchObject({ code: 130, out: '' });
-    expect(kept.error).toContain('Delete 1 documents from the project of the backup that are not restored');
+    expect(kept.error).toContain('Delete 1 document from the project of the backup that are not restored');
     expect((await firestore.doc('people/new').get()).exists).toBe(true);
     vi.stubEnv('HOLDFAST_KEY', 'ab'.repeat(32));
     const local = ['local', 'restore', 'whole', '--project', 'shop', '--store', join(folder, 'local-store')];
     const asked = await atTerminal('n', ...local, '-c', 'people', '--delete-extra');
-    expect(asked.error).toMatch(/Delete 1 documents from \S+ that are not restored\?/);
+    expect(asked.error).toMatch(/Delete 1 document from \S+ that are not restored\?/);
     await firestore.doc('people/new').delete();
   });
 

@@ -17,6 +17,16 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** A count with its noun, in the singular for one. */
+export function countOf(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Small amounts keep the digits that make them more than nothing. */
+export function formatMoney(amount: number, currency: string): string {
+  return `${amount.toFixed(amount > 0 && amount < 1 ? 4 : 2)} ${currency}`;
+}
+
 /** Columns as wide as their widest cell. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -125,7 +125,7 @@ describe('restores', () => {
     expect(tried).toMatchObject({ code: 0, json: { dryRun: true, preview: { replace: 1, create: 0 } } });
     const done = await holdfast('restore', backupId, '--documents', path, '--wait');
     expect(done.code, done.error).toBe(0);
-    expect(done.out).toMatch(/Restored +1 documents\nSafety backup +bkp_/);
+    expect(done.out).toMatch(/Restored +1 document\nSafety backup +bkp_/);
     expect((await holdfast('backup', 'diff', backupId)).code).toBe(0);
 
     const id = /rst_\w+/.exec(done.out)![0];

@@ -152,7 +152,9 @@ test('lists tell what started a backup, and latest is the newest whole one of it
   expect(twice.code).toBe(2);
   expect(twice.error).toContain(`${other.json.id}  other, database (default)`);
   expect((await holdfast('backup', 'show', 'latest')).error).toContain('latest:<project>');
-  expect((await holdfast('backup', 'list', '--trigger', 'manual')).out).toMatch(/full +manual +completed/);
+  expect((await holdfast('backup', 'list', '--trigger', 'manual')).out).toMatch(
+    /full +manual +completed .* Shop \(other\)$/m,
+  );
   await holdfast('project', 'remove', other.json.id, '--delete-backups', '--yes');
   expect((await holdfast('backup', 'lst')).error).toContain('Did you mean `holdfast backup list`?');
   expect((await holdfast('project', 'show', 'Shpo')).error).toContain('Did you mean Shop?');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nearest } from './nearest.ts';
+import { countOf, formatMoney } from './output.ts';
 import manifest from './package.json' with { type: 'json' };
 import { fitLine } from './progress.ts';
 import { holdfast } from './testing.ts';
@@ -34,6 +35,19 @@ test('what is near is told, what is far is not', () => {
   expect(nearest('Shpo', ['Shop', 'Ship'])).toBe('Shop');
   expect(nearest('zebra', ['list', 'show'])).toBeUndefined();
   expect(nearest('', ['list'])).toBeUndefined();
+});
+
+test('one is told in the singular, and little money is more than none', () => {
+  expect([countOf(0, 'document'), countOf(1, 'document'), countOf(1234, 'document')]).toEqual([
+    '0 documents',
+    '1 document',
+    '1,234 documents',
+  ]);
+  expect([formatMoney(0, 'USD'), formatMoney(0.0006, 'USD'), formatMoney(12.5, 'USD')]).toEqual([
+    '0.00 USD',
+    '0.0006 USD',
+    '12.50 USD',
+  ]);
 });
 
 test('--version is that of the package', async () => {

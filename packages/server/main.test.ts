@@ -70,7 +70,7 @@ test('an exception is told in the same way; the work of the process is handed ba
 }, 120_000);
 
 /** A start as an operator does it: what it said, and how it ended if it did within the given time. */
-async function start(environment: Record<string, string>, until?: RegExp) {
+async function start(environment: Record<string, string>, until?: RegExp, signal: NodeJS.Signals = 'SIGTERM') {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn(process.execPath, [main], { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...environment } });
@@ -78,7 +78,7 @@ async function start(environment: Record<string, string>, until?: RegExp) {
   let isAsked = false;
   child.stdout.on('data', (piece) => {
     out += String(piece);
-    if (until?.test(out) && !isAsked) isAsked = child.kill('SIGTERM');
+    if (until?.test(out) && !isAsked) isAsked = child.kill(signal);
   });
   child.stderr.on('data', (piece) => {
     error += String(piece);
@@ -107,7 +107,8 @@ describe('a start', () => {
   });
 
   test('and its end are told in lines that a person can read, with LOG_FORMAT=text', { timeout: 60_000 }, async () => {
-    const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m);
+    // As a terminal does that is closed.
+    const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m, 'SIGHUP');
     expect(code).toBe(0);
     expect(out).toMatch(
       /^[\d-]+ [\d:]+ INFO {2}the service started version=\S+ roles=api,worker address=http:\S+ data=\S+$/m,

@@ -23,8 +23,10 @@ async function main(config: Config): Promise<void> {
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
   let asked = 0;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  // A terminal that is closed says SIGHUP; its own PostgreSQL would go on without us. Nobody reads any more then.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
+      if (signal === 'SIGHUP') for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
       if (++asked > 1) process.exit(1);
       app.close().then(() => process.exit(0));
     });

@@ -70,7 +70,7 @@ test('a developer has a restored document in eight commands', { timeout: 180_000
   const restore = rest.pop() as string;
   for (const line of rest) await type(line.replace('127.0.0.1:8080', address));
   await document.delete();
-  expect(await type(restore)).toMatch(/Restored +1 documents/);
+  expect(await type(restore)).toMatch(/Restored +1 document/);
   expect((await document.get()).data()).toEqual(before);
   await firestore.terminate();
   // The same command without this process in between, with whatever Node the machine has.

@@ -18,7 +18,7 @@ import {
 import { type Command, Option } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
-import { formatCount, printJson, printLine } from '../output.ts';
+import { countOf, formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
 import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
@@ -130,7 +130,7 @@ async function write(
   if (options.deleteExtra)
     await confirm(async () => {
       const { delete: count } = await counted(session, view, scope, database, options);
-      return `Delete ${formatCount(count)} documents from ${source.database} that are not restored?`;
+      return `Delete ${countOf(count, 'document')} from ${source.database} that are not restored?`;
     }, options);
   const total = options.documents?.length ?? view.body?.counts.documents ?? 0;
   const bar = new ProgressBar('Restoring', options);

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '../output.ts';
+import { countOf, formatBytes, formatCount } from '../output.ts';
 import { fitLine } from '../progress.ts';
 import type { Job } from './job.ts';
 
@@ -66,7 +66,7 @@ function lineOf({ id, status, progress }: Job, width: number): string {
   const parts = [status === 'running' ? phase : status];
   if (etaSeconds !== null && status === 'running') parts.push(`${formatCount(etaSeconds)} s left`);
   if (waitingFor !== null && status === 'running') parts.push(waitingFor);
-  if (documents > 0) parts.push(`${formatCount(documents)} documents`);
+  if (documents > 0) parts.push(countOf(documents, 'document'));
   if (bytes > 0) parts.push(formatBytes(bytes));
   return fitLine(width, id, percent / 100, parts);
 }

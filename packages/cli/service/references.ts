@@ -1,8 +1,9 @@
 import type { Backup } from '@holdfast/contract';
-import type { Client } from '@holdfast/contract/client';
+import { type Client, HoldfastError } from '@holdfast/contract/client';
 import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
 import { nearest } from '../nearest.ts';
+import { takeSome } from './lists.ts';
 
 /** People know names, the service knows ids: either will do wherever something is named. */
 export async function projectIdOf(client: Client, reference: string): Promise<string> {
@@ -15,6 +16,24 @@ export async function projectIdOf(client: Client, reference: string): Promise<st
     names: ({ name, sourceProjectId }) => [name, sourceProjectId],
     about: ({ sourceProjectId, databaseId }) => `${sourceProjectId}, database ${databaseId}`,
   });
+}
+
+const projectsMax = 1000;
+
+/** What lists call a project by: its name, with its Google project where another one has the same; else its id. */
+export async function projectNames(client: Client): Promise<(projectId: string) => string> {
+  const names = new Map<string, string>();
+  try {
+    const projects = (await takeSome(client.paginate('listProjects', { query: { limit: 200 } }), projectsMax)).items;
+    for (const { id, name, sourceProjectId } of projects) {
+      const isShared = projects.some((other) => other.id !== id && other.name === name);
+      names.set(id, isShared ? `${name} (${sourceProjectId})` : name);
+    }
+  } catch (error) {
+    // A key may see backups and no projects.
+    if (!(error instanceof HoldfastError && error.status === 403)) throw error;
+  }
+  return (projectId) => names.get(projectId) ?? projectId;
 }
 
 export async function storageIdOf(client: Client, reference: string): Promise<string> {

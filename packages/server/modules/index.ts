@@ -71,6 +71,7 @@ import {
   checkRetention,
   createSchedulesModule,
   deleteSchedulesOf,
+  isOfRhythm,
   moveSchedules,
   recordAnomaly,
   type SchedulesContext,
@@ -173,6 +174,7 @@ export function composeModules(platform: Platform): Composition {
     captured: (row, signal) => capturedState(pitrContext, row, signal),
     capturedSince: (row, chain, signal) => capturedSince(pitrContext, row, chain, signal),
     capturedDatabase: (row) => capturedDatabase(pitrContext, row),
+    isOfRhythm: (row) => isOfRhythm(database, row),
     onEnded: (transaction, ended) => afterBackup(schedulesContext, transaction, ended),
     onFreed: (transaction, row) => checkRetention(transaction, row.organizationId, row.projectId, clock.now()),
     onUnproven: (transaction, backup, reason) =>

@@ -2,7 +2,7 @@ import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { wrongUsage } from '../../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../../confirm.ts';
-import { formatCount, printJson, printLine } from '../../output.ts';
+import { countOf, printJson, printLine } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -58,6 +58,6 @@ export function deleteCommand(): Command {
 /** Tells what would go, so that nobody deletes another backup than the one they mean. */
 async function questionOf(client: Client, backupId: string): Promise<string> {
   const { type, createdAt, documentCount } = await client.getBackup({ params: { backupId } });
-  const documents = documentCount === null ? '' : `, ${formatCount(documentCount)} documents`;
+  const documents = documentCount === null ? '' : `, ${countOf(documentCount, 'document')}`;
   return `Delete the ${type} backup ${backupId} of ${createdAt}${documents}?`;
 }

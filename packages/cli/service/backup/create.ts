@@ -2,7 +2,7 @@ import { backupTypes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
-import { formatBytes, formatCount, printJson, printLine, printTable } from '../../output.ts';
+import { countOf, formatBytes, formatCount, formatMoney, printJson, printLine, printTable } from '../../output.ts';
 import { reportEnd, waitForJob } from '../jobs.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf, storageIdOf } from '../references.ts';
@@ -82,6 +82,6 @@ function showDryRun(plan: DryRun, { json, collections = [] }: CreateOptions): vo
     ]),
   ]);
   printLine(
-    `${formatCount(plan.documentCount)} documents, about ${formatBytes(plan.estimatedBytes)}, ${formatCount(plan.estimatedReads)} reads (${plan.estimatedCost.toFixed(2)} ${plan.currency}), ${Math.ceil(plan.estimatedDurationSeconds)} s.`,
+    `${countOf(plan.documentCount, 'document')}, about ${formatBytes(plan.estimatedBytes)}, ${countOf(plan.estimatedReads, 'read')} (${formatMoney(plan.estimatedCost, plan.currency)}), ${Math.ceil(plan.estimatedDurationSeconds)} s.`,
   );
 }

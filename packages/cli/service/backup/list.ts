@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { formatBytes, formatCount } from '../../output.ts';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, listCommand as listOf } from '../options.ts';
-import { projectIdOf } from '../references.ts';
+import { projectIdOf, projectNames } from '../references.ts';
 import { withService } from '../session.ts';
 
 interface BackupListOptions extends ListOptions {
@@ -31,6 +31,7 @@ export function listCommand(): Command {
           const { project, status, type, trigger, from, to, limit } = options;
           const projectId = project === undefined ? undefined : await projectIdOf(client, project);
           const query = { status, type, trigger, from, to, projectId, limit: pageSize(limit) };
+          const nameOf = options.json ? String : await projectNames(client);
           await printList('backups', client.paginate('listBackups', { query }), options, {
             head,
             row: (backup) => [
@@ -41,7 +42,7 @@ export function listCommand(): Command {
               backup.createdAt,
               backup.documentCount === null ? '' : formatCount(backup.documentCount),
               backup.compressedSize === null ? '' : formatBytes(backup.compressedSize),
-              backup.projectId,
+              nameOf(backup.projectId),
             ],
           });
         }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Backup } from '@holdfast/contract';
 import type { Command } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
-import { formatCount, printJson, printLine } from '../../output.ts';
+import { countOf, printJson, printLine } from '../../output.ts';
 import { patiently } from '../jobs.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
@@ -44,7 +44,7 @@ function show({ id, verification, verifiedAt }: Backup, { json }: WaitOptions): 
   }
   const { status, documents, segments, errors } = verification;
   printLine(
-    `${status === 'passed' ? 'Intact' : 'Damaged'}: ${formatCount(documents)} documents in ${formatCount(segments)} segments read.`,
+    `${status === 'passed' ? 'Intact' : 'Damaged'}: ${countOf(documents, 'document')} in ${countOf(segments, 'segment')} read.`,
   );
   for (const { code, message, object } of errors) printLine(`  ${object ? `${object}: ` : ''}${code} ${message}`);
 }

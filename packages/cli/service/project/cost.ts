@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatBytes, formatCount, printJson, printTable } from '../../output.ts';
+import { formatBytes, formatCount, formatMoney, printJson, printTable } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -16,7 +16,7 @@ export function costCommand(): Command {
           if (options.json) return printJson(estimate);
           const row = (kind: 'full' | 'incremental' | 'restore') => {
             const { reads, writes, bytes, cost, durationSeconds } = estimate[kind];
-            const money = `${cost.toFixed(4)} ${estimate.currency}`;
+            const money = formatMoney(cost, estimate.currency);
             return [kind, formatCount(reads), formatCount(writes), formatBytes(bytes), money, `${durationSeconds} s`];
           };
           printTable([

@@ -1,7 +1,7 @@
 import type { Client } from '@holdfast/contract/client';
 import { CommandFailure } from '../../command-failure.ts';
 import { type ConfirmOptions, confirm } from '../../confirm.ts';
-import { formatCount, printJson, printLine } from '../../output.ts';
+import { countOf, printJson, printLine } from '../../output.ts';
 import { exitCodeOfService } from '../exit-code.ts';
 import { patiently, pollJob, waitForJob } from '../jobs.ts';
 import type { WaitOptions } from '../options.ts';
@@ -21,7 +21,7 @@ export async function confirmDeleteExtra(
     if (!process.stdin.isTTY)
       return `Delete from ${target} what is not restored (--delete-extra; --dry-run counts it)?`;
     const count = await countDeletions(service, body, options);
-    return `Delete ${formatCount(count)} documents from ${target} that are not restored (--delete-extra)?`;
+    return `Delete ${countOf(count, 'document')} from ${target} that are not restored (--delete-extra)?`;
   };
   await confirm(question, options);
 }

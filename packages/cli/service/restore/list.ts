@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { formatCount } from '../../output.ts';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, listCommand as listOf } from '../options.ts';
-import { projectIdOf } from '../references.ts';
+import { projectIdOf, projectNames } from '../references.ts';
 import { withService } from '../session.ts';
 
 interface RestoreListOptions extends ListOptions {
@@ -23,6 +23,7 @@ export function listCommand(): Command {
           const { target, backup: backupId, status, limit } = options;
           const targetProjectId = target === undefined ? undefined : await projectIdOf(client, target);
           const query = { targetProjectId, backupId, status, limit: pageSize(limit) };
+          const nameOf = options.json ? String : await projectNames(client);
           await printList('restores', client.paginate('listRestores', { query }), options, {
             head: ['ID', 'STATUS', 'PHASE', 'CREATED', 'RESTORED', 'BACKUP', 'TARGET'],
             row: (restore) => [
@@ -32,7 +33,7 @@ export function listCommand(): Command {
               restore.createdAt,
               formatCount(restore.documentsRestored),
               restore.backupId ?? restore.pointInTime ?? '',
-              restore.targetProjectId,
+              nameOf(restore.targetProjectId),
             ],
           });
         }),

@@ -1,7 +1,7 @@
 import type { Restore } from '@holdfast/contract';
 import type { Command } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
-import { formatCount, printJson, printLine } from '../../output.ts';
+import { countOf, formatCount, printJson, printLine } from '../../output.ts';
 import { reportEnd } from '../jobs.ts';
 import { printRecord } from '../lists.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
@@ -35,10 +35,12 @@ export function showRestore(restore: Restore, { json }: { json?: boolean }): voi
     Mode: restore.mergeMode,
     'Dry run': restore.dryRun ? 'yes' : null,
     Would: preview === null ? null : previewText(preview),
-    Restored: `${formatCount(restore.documentsRestored)} documents`,
-    Deleted: restore.documentsDeleted ? `${formatCount(restore.documentsDeleted)} documents` : null,
-    Failed: errors.count === 0 ? null : `${formatCount(errors.count)} documents`,
-    Conflicts: restore.conflicts ? `${formatCount(restore.conflicts)} documents that somebody changed were left` : null,
+    Restored: countOf(restore.documentsRestored, 'document'),
+    Deleted: restore.documentsDeleted ? countOf(restore.documentsDeleted, 'document') : null,
+    Failed: errors.count === 0 ? null : countOf(errors.count, 'document'),
+    Conflicts: restore.conflicts
+      ? `${countOf(restore.conflicts, 'document')} that somebody changed left as they are`
+      : null,
     'Undo of': restore.undoOf,
     'Undone by': restore.undoneBy,
     'Safety backup': restore.safetyBackupId,
@@ -50,10 +52,10 @@ export function showRestore(restore: Restore, { json }: { json?: boolean }): voi
   for (const { path, code, message } of errors.sample) printLine(`  ${path}: ${code} ${message}`);
 }
 
+const previewed = ['create', 'replace', 'merge', 'skip', 'delete', 'irreversible'] as const;
+
 function previewText(preview: NonNullable<Restore['preview']>): string {
-  return Object.entries(preview)
-    .map(([what, count = 0]) => `${what} ${formatCount(count)}`)
-    .join(', ');
+  return previewed.map((what) => `${what} ${formatCount(preview[what] ?? 0)}`).join(', ');
 }
 
 /** The exit code of a restore that was waited for. */

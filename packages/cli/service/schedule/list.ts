@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, listCommand as listOf } from '../options.ts';
-import { projectIdOf } from '../references.ts';
+import { projectIdOf, projectNames } from '../references.ts';
 import { withService } from '../session.ts';
 import { keptSentence } from './show.ts';
 
@@ -13,8 +13,9 @@ export function listCommand(): Command {
         await withService(options, async ({ client }) => {
           const projectId = options.project && (await projectIdOf(client, options.project));
           const query = { limit: pageSize(options.limit), ...(projectId && { projectId }) };
+          const nameOf = options.json ? String : await projectNames(client);
           await printList('schedules', client.paginate('listSchedules', { query }), options, {
-            head: ['ID', 'NAME', 'CRON', 'TIME ZONE', 'NEXT RUN', 'LAST RUN', 'KEPT'],
+            head: ['ID', 'NAME', 'CRON', 'TIME ZONE', 'NEXT RUN', 'LAST RUN', 'KEPT', 'PROJECT'],
             row: (schedule) => [
               schedule.id,
               schedule.name,
@@ -23,6 +24,7 @@ export function listCommand(): Command {
               schedule.nextRunAt ?? 'paused',
               schedule.lastRun?.status ?? '',
               keptSentence(schedule),
+              nameOf(schedule.projectId),
             ],
           });
         }),

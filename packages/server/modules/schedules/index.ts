@@ -1,6 +1,6 @@
-import type { Transaction } from '../../platform/database/database.ts';
+import type { Database, Transaction } from '../../platform/database/database.ts';
 import { dayMs, hourMs, later, secondMs } from '../../platform/durations.ts';
-import { admitBackups } from '../backups/index.ts';
+import { admitBackups, type BackupRow } from '../backups/index.ts';
 import type { Module } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
@@ -58,6 +58,18 @@ async function removeOldRuns(context: SchedulesContext, signal: AbortSignal): Pr
   const before = later(clock.now(), -runsKeptDays * dayMs);
   for (let removed = runsPerStatement; removed === runsPerStatement && !signal.aborted; )
     removed = await database.system((transaction) => runStore.removeBefore(transaction, before, runsPerStatement));
+}
+
+/** Whether a backup is full only because a schedule of increments wants one now and then. */
+export async function isOfRhythm(
+  database: Database,
+  { organizationId, scheduleId }: Pick<BackupRow, 'organizationId' | 'scheduleId'>,
+): Promise<boolean> {
+  if (scheduleId === null) return false;
+  const schedule = await database.tenant(organizationId, (transaction) =>
+    scheduleStore.find(transaction, organizationId, scheduleId),
+  );
+  return schedule?.type === 'incremental';
 }
 
 /** Schedules go along with their project, disabled: whoever receives them decides what they may do there. Says which. */

@@ -40,7 +40,7 @@ async function merge(context: BackupsContext, work: SingleStepWork): Promise<Sin
 }
 
 /** Base and captured changes up to now, where a log knows more than the newest chain. */
-async function writeCaptured(
+export async function writeCaptured(
   context: BackupsContext,
   work: SingleStepWork,
   { view, readers, instant, documentCount, close }: CapturedState,

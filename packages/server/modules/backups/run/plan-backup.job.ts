@@ -12,6 +12,7 @@ import { backupTimeoutMs } from './backup-timeout.ts';
 import { beginBackup } from './begin-backup.ts';
 import { emptyCollections } from './empty-collections.ts';
 import { findParent } from './find-parent.ts';
+import { fullOfLog } from './full-of-log.ts';
 import { incrementOfLog } from './increment-of-log.ts';
 import { rangeStore } from './range-store.ts';
 import { runBackupJob } from './run-backup-job.ts';
@@ -30,7 +31,8 @@ export async function runPlan(context: BackupsContext, job: RunningJob<BackupJob
     figures.documents = documents;
   };
   const work = async (signal: AbortSignal) => {
-    const isMade = await incrementOfLog(context, { loaded, signal, show, isRepeated: job.attempt > 1 });
+    const step = { loaded, signal, show, isRepeated: job.attempt > 1 };
+    const isMade = (await incrementOfLog(context, step)) || (await fullOfLog(context, step));
     if (!isMade) await plan(context, loaded, signal);
   };
   await runBackupJob(context, job, loaded.row, work, figures);

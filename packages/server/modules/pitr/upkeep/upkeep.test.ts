@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
+import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** What keeps a log true and small: comparisons, repairs, new bases, compaction, removal of what is old. */
 let bench: BackupBench;
@@ -90,6 +91,32 @@ test('an increment of captured changes reads nothing, and is what a scan gives',
   const merged = await bench.run({ type: 'synthetic' });
   expect(merged).toMatchObject({ type: 'synthetic', readsUsed: 0, documentCount: 7 });
   expect(await differences(merged.id, 'live')).toEqual([0, 0, 0]);
+  const schedule = { projectId: bench.shop.projectId, name: 'Rhythm', cron: '0 2 * * *', enabled: false };
+  const types = async (settings: object) => {
+    const created = await bench.app.request('POST', '/api/v1/schedules', {
+      ...bench.as,
+      body: { ...schedule, ...settings },
+    });
+    const runs = [];
+    for (let round = 0; round < 3; round++) {
+      const started = await bench.app.request('POST', `/api/v1/schedules/${created.body.data.id}/run`, bench.as);
+      const { type, readsUsed, error, id } = await untilEnded(
+        bench.app,
+        `/api/v1/backups/${started.body.data.id}`,
+        bench.as,
+      );
+      expect([error, await differences(id, 'live')]).toEqual([null, [0, 0, 0]]);
+      runs.push([type, readsUsed > 0]);
+    }
+    return runs;
+  };
+  // The full ones of a rhythm are merged; who wants full ones has them read.
+  expect(await types({ type: 'incremental', fullEvery: 2 })).toEqual([
+    ['synthetic', false],
+    ['incremental', false],
+    ['synthetic', false],
+  ]);
+  expect(await types({ type: 'full' })).toEqual(Array(3).fill(['full', true]));
   // What is not captured is read.
   expect((await bench.run({ type: 'incremental', collections: ['users'] })).readsUsed).toBeGreaterThan(0);
 });
