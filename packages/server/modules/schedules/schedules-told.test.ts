@@ -97,6 +97,47 @@ describe('what a schedule does is sent', () => {
     await expect.poll(() => ofBackup().map(({ type }) => type), patience).toContain('backup.completed');
     for (const { metadata } of ofBackup()) expect(metadata).toMatchObject({ trigger: 'manual', scheduleId: null });
   });
+
+  test('what is told of a backup is what its record says: milliseconds in one format, seconds in the other', async () => {
+    const { id } = await call('POST', '/backups', { projectId: shop.projectId });
+    const record = await untilEnded(app, `/api/v1/backups/${id}`, as);
+    const told = (type: string) => sent('/standard').find((body) => body.type === type && body.data.backup.id === id);
+    const simple = (event: string) => sent('/simple').find((body) => body.event === event && body.data.backupId === id);
+    await expect.poll(() => [told('backup.completed'), simple('backup.completed')], patience).not.toContain(undefined);
+    const { backup, project, organization } = told('backup.completed').data;
+    const same = ['id', 'projectId', 'type', 'status', 'size', 'sizeFormatted', 'duration', 'durationFormatted'].concat(
+      ['storageDestination', 'collections', 'documentCount', 'createdAt', 'completedAt'],
+    );
+    expect(backup).toEqual(Object.fromEntries(same.map((field) => [field, record[field]])));
+    expect(project).toEqual({ id: shop.projectId, name: 'Shop', sourceProjectId: 'shop' });
+    expect(organization).toMatchObject({ id: as.organizationId });
+    for (const unknown of ['size', 'sizeFormatted', 'duration', 'documentCount', 'completedAt'])
+      expect(told('backup.started').data.backup).not.toHaveProperty(unknown);
+    expect(simple('backup.completed').data).toEqual({
+      backupId: id,
+      projectId: shop.projectId,
+      projectName: 'Shop',
+      type: 'full',
+      status: 'completed',
+      documentsCount: record.documentCount,
+      collectionsCount: expect.any(Number),
+      originalSize: record.size,
+      compressedSize: record.compressedSize,
+      duration: record.duration / 1000,
+      triggeredBy: 'manual',
+      scheduleId: null,
+      createdAt: record.createdAt,
+      completedAt: record.completedAt,
+    });
+    expect(simple('backup.started').data).toMatchObject({
+      documentsCount: null,
+      collectionsCount: null,
+      originalSize: null,
+      compressedSize: null,
+      duration: null,
+      completedAt: null,
+    });
+  });
 });
 
 describe('a run by hand', () => {
