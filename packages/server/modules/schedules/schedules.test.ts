@@ -262,7 +262,7 @@ describe('a due time', () => {
 });
 
 describe('a run by hand', () => {
-  test('belongs to the schedule, counts for its rhythm, and needs the schedules scope', async () => {
+  test('belongs to the schedule and counts for its rhythm', async () => {
     const schedule = await create({ type: 'incremental', fullEvery: 2, enabled: false });
     const types: string[] = [];
     for (let round = 0; round < 3; round++) {
@@ -276,17 +276,6 @@ describe('a run by hand', () => {
     expect(types).toEqual(['full', 'incremental', 'full']);
     const runs = await runsOf(schedule.id);
     expect(runs.map(({ status }: { status: string }) => status)).toEqual(['completed', 'completed', 'completed']);
-    await call('DELETE', `/schedules/${schedule.id}`);
-  });
-
-  test('verifies and drills every n-th run', async () => {
-    const schedule = await create({ enabled: false, verifyEvery: 1, drillEvery: 1 });
-    const { body } = await call('POST', `/schedules/${schedule.id}/run`);
-    await untilEnded(bench.app, `/api/v1/backups/${body.data.id}`, bench.as);
-    const verification = async () => (await bench.get(`/backups/${body.data.id}`)).verification?.status;
-    await expect.poll(verification, { timeout: 30_000 }).toBe('passed');
-    const drills = async () => (await bench.get(`/backups/${body.data.id}/drills`))[0]?.status;
-    await expect.poll(drills, { timeout: 30_000 }).toBe('completed');
     await call('DELETE', `/schedules/${schedule.id}`);
   });
 });
