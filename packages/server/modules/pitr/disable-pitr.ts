@@ -1,6 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { dayMs } from '../../platform/durations.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
+import { baseStore } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
 import { removeLogJob } from './jobs.ts';
@@ -61,16 +63,14 @@ async function stopCapture(
   await outbox.emit(transaction, pitrSwitched('pitr.disabled', project, told));
 }
 
-/** The rows go with the call, the objects as a job. */
+/** The rows go with the call, the objects as a job, the bases when their days are over. */
 export async function deleteLogOf(context: PitrContext, transaction: Transaction, row: LogRow): Promise<void> {
-  const { organizationId, projectId, storageDestinationId, logId } = row;
+  const { organizationId, projectId, storageDestinationId, logId, retentionDays } = row;
+  const { queue, clock } = context.backups.platform;
   await pitrStore.remove(transaction, organizationId, projectId);
-  await context.backups.platform.queue.enqueue(
-    transaction,
-    removeLogJob,
-    { organizationId, storageDestinationId, logId },
-    { key: logId },
-  );
+  const expiresAt = new Date(clock.now().getTime() + retentionDays * dayMs);
+  await baseStore.expireWithLog(transaction, organizationId, projectId, retentionDays, expiresAt);
+  await queue.enqueue(transaction, removeLogJob, { organizationId, storageDestinationId, logId }, { key: logId });
 }
 
 /** Of a project that is deleted, or that moves to another organization: the log is sealed for this one alone. */

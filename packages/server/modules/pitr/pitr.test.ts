@@ -214,7 +214,13 @@ describe('switched on', () => {
     const off = await ask('POST', pitrPath('/disable'));
     expect(off.body.data).toMatchObject({ enabled: false, status: 'stopped' });
     expect((await ask('GET', pitrPath(`/view/collections?at=${before}`))).status).toBe(200);
+    const bases = async () =>
+      (await bench.get('/backups?limit=200')).filter(({ trigger }: { trigger: string }) => trigger === 'pitr');
+    expect((await bases()).map(({ expiresAt }: { expiresAt: string | null }) => expiresAt)).toEqual([null]);
     await ask('POST', pitrPath('/disable'), { deleteLog: true });
+    // Without the log its base is a backup like any other, and goes after the days of the log.
+    const [{ expiresAt }] = await bases();
+    expect(Math.round((Date.parse(expiresAt) - Date.now()) / 86_400_000)).toBe(3);
     const gone = await ask('GET', pitrPath(`/view/collections?at=${before}`));
     expect(gone.body.error.code).toBe('POINT_IN_TIME_UNAVAILABLE');
   });

@@ -45,6 +45,23 @@ export const baseStore = {
     return row;
   },
 
+  /** The bases of a log that goes have nothing to lead on to: retention takes them after so many days, as any other. */
+  async expireWithLog(
+    { client }: Transaction,
+    organizationId: string,
+    projectId: string,
+    days: number,
+    expiresAt: Date,
+  ): Promise<void> {
+    await client.query(
+      `update backups set retention_days = $3, version = version + 1,
+              expires_at = case when status = 'completed' then $4::timestamptz end
+        where organization_id = $1 and project_id = $2 and trigger = 'pitr' and deleted_at is null
+          and status in ('pending', 'running', 'completed') and retention_days is null and expires_at is null`,
+      [organizationId, projectId, days, expiresAt],
+    );
+  },
+
   /** Whether a backup that may have been made of captured changes shows a later state than `instant`, or is being made. */
   async mayBeOfLogAfter(
     { client }: Transaction,
