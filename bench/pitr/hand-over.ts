@@ -6,7 +6,7 @@ const usual = { projects: 200, secondsMax: 30 };
 
 export const handOverBench: Bench = {
   name: 'pitr-hand-over',
-  about: `Point-in-time recovery: two worker processes share ${usual.projects} quiet projects, and one of them is killed. Every project is captured again, from where it was, when its covered time has passed the moment of the kill.`,
+  about: `Point-in-time recovery: two worker processes share ${usual.projects} projects whose databases are empty, and one of them is killed. Every project is captured again, from where it was, when its covered time has passed the moment of the kill.`,
   run: () => measureHandOver(),
 };
 
