@@ -13,6 +13,7 @@ interface House {
 const databaseOf = (project: string) => ({ project, database: '(default)' });
 const halfDayMs = 12 * 60 * 60 * 1000;
 const refusedHalfDays = 5;
+const nightly = '30 4 * * *';
 
 /** Projects, and what they are backed up by. */
 export async function openHouse(client: Client, firestore: FirestoreSandbox): Promise<House> {
@@ -22,23 +23,26 @@ export async function openHouse(client: Client, firestore: FirestoreSandbox): Pr
       body: { name, sourceProjectId: project, connection: { type: 'emulator', host: firestore.address } },
     });
     const keep = { retentionPolicy: { daily: 7, weekly: 4, monthly: 12 }, type: 'incremental', fullEvery: 7 } as const;
-    if (cron) await client.createSchedule({ body: { projectId, name: `${name}, by itself`, cron, ...keep } });
+    if (cron)
+      await client.createSchedule({
+        body: { projectId, name: cron === nightly ? 'Nightly' : 'Twice a day', cron, ...keep },
+      });
     return projectId;
   };
   return {
     rides: await connect('Rides', 'demo-rides', 900, '0 */12 * * *'),
-    support: await connect('Support desk', 'demo-support', 400, '30 4 * * *'),
+    support: await connect('Support desk', 'demo-support', 400, nightly),
     warehouse: await connect('Warehouse', 'demo-warehouse', 600, '0 */12 * * *'),
   };
 }
 
 /** Half a day at a time: people work, schedules fire by themselves, and in the end Google refuses one project. */
 export async function liveThrough(
-  signIn: () => Promise<Client>,
+  house: { signIn: () => Promise<Client>; measure: () => Promise<void>; clock: OffsetClock },
   firestore: FirestoreSandbox,
-  clock: OffsetClock,
   halfDays: number,
 ): Promise<void> {
+  const { signIn, measure, clock } = house;
   for (let left = halfDays; left > 0; left--) {
     if (left === refusedHalfDays) refuse(firestore);
     for (const project of ['demo-rides', 'demo-support', 'demo-warehouse']) work(firestore, project, left);
@@ -47,6 +51,7 @@ export async function liveThrough(
     const client = await signIn();
     for (const { id, nextRunAt } of before.data)
       if (nextRunAt && Date.parse(nextRunAt) <= clock.now().getTime()) await untilRun(client, id, nextRunAt);
+    await measure();
   }
 }
 

@@ -115,7 +115,12 @@ async function liveBefore(app: App, firestore: FirestoreSandbox): Promise<void> 
     body: { name: 'Vault', type: 'local', path: `demo-vault-${Date.now()}`, isDefault: true },
   });
   await openHouse(client, firestore);
-  await liveThrough(async () => signIn(app, await app.newSignInLink()), firestore, clock, days * 2);
+  const house = {
+    signIn: async () => signIn(app, await app.newSignInLink()),
+    measure: () => app.tasks.runNow('usage of the day'),
+    clock,
+  };
+  await liveThrough(house, firestore, days * 2);
 }
 
 async function tell(app: App, firestore: FirestoreSandbox): Promise<void> {

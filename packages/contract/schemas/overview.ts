@@ -91,6 +91,10 @@ export const overview = z
       .array(z.object({ day: z.iso.date().max(10), storedBytes: bytes(), readsUsed: count() }))
       .max(100)
       .describe('Stored bytes and reads by day in UTC, the newest last.'),
+    readsByProject: z
+      .array(z.object({ projectId: identifier('prj'), readsUsed: count() }))
+      .max(10)
+      .describe('Who was read most in these days, the greatest first.'),
   })
   .meta({ id: 'Overview', description: 'How everything is, at a glance.' });
 

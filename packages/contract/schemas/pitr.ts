@@ -31,6 +31,10 @@ export const pitrWindow = projectPitr
   .extend({
     lagSeconds: seconds().nullable().describe('How far capture is behind the database.'),
     changesPerHour: z.array(z.object({ hour: timestamp(), count: count() })).max(1000),
+    changesPerMinute: z
+      .array(z.object({ minute: timestamp(), count: count() }))
+      .max(1500)
+      .describe('Of the day around the moment that `around` names; empty without it.'),
     collections: z.array(z.object({ id: firestoreName({ max: 1500 }), changes: count() })).max(1000),
     retentionDays: retentionDays().nullable(),
     storageDestinationId: identifier('dst').nullable(),
@@ -49,6 +53,10 @@ export const documentVersion = z
     fields: firestoreFields.nullable(),
   })
   .meta({ id: 'DocumentVersion', description: 'A captured version of a document.' });
+
+export const pitrWindowQuery = z.object({
+  around: timestamp().optional().describe('A moment whose day is told minute by minute, twelve hours to each side.'),
+});
 
 export const documentHistoryQuery = pageQuery.extend({
   document: documentPath().describe('A path such as `users/ada`.'),

@@ -49,7 +49,13 @@ export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
 export { baseStore, type WholeBackup } from './summaries/base-store.ts';
 export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';
-export { type NewestBackups, newestBackups, readsBetween, suspiciousBackups } from './summaries/newest-store.ts';
+export {
+  type NewestBackups,
+  newestBackups,
+  readsBetween,
+  readsByProject,
+  suspiciousBackups,
+} from './summaries/newest-store.ts';
 export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
 export {
   bytesPerDocument,

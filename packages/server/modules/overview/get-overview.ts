@@ -8,7 +8,7 @@ import { lastDueTimes, nextRun, parseCron, type ScheduleRow, scheduleStore } fro
 import { type DestinationRow, storageStore } from '../storage/index.ts';
 import type { OverviewContext } from './context.ts';
 import { judge, type Rhythm } from './protection.ts';
-import { usageOf } from './usage.ts';
+import { readersOfDays, usageOf } from './usage.ts';
 
 type Overview = DataOf<Operations['getOverview']>;
 type OverviewProject = Overview['projects'][number];
@@ -54,6 +54,7 @@ export async function getOverview(context: OverviewContext, organizationId: stri
         storedBytes,
         readsUsed,
       })),
+      readsByProject: await readersOfDays(transaction, organizationId, now),
     };
   });
 }

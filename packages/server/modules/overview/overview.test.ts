@@ -48,6 +48,7 @@ test('a project goes from nothing to protected, and its verdict follows its own 
   expect(overview.days).toHaveLength(1);
   expect(overview.days[0].storedBytes).toBeGreaterThan(0);
   expect(overview.days[0].readsUsed).toBeGreaterThan(0);
+  expect(overview.readsByProject).toEqual([{ projectId: expect.any(String), readsUsed: overview.days[0].readsUsed }]);
   // The schedule itself is not run meanwhile: the service is asked as if it had been away.
   await asOwner(bench.app.databaseUrl, (client) =>
     client.query(`update schedules set next_run_at = now() + interval '1 year'`),

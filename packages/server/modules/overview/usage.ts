@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, hourMs, later } from '../../platform/durations.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
-import { organizationTotals, readsBetween } from '../backups/index.ts';
+import { organizationTotals, readsBetween, readsByProject } from '../backups/index.ts';
 import { activeIdsAfter } from '../organizations/index.ts';
 import type { OverviewContext } from './context.ts';
 import { type UsageDay, usageStore } from './usage-store.ts';
@@ -26,6 +26,11 @@ export async function usageOf(transaction: Transaction, organizationId: string, 
   const today = await measureDay(transaction, organizationId, now);
   const days = await usageStore.since(transaction, organizationId, first);
   return [...days.filter(({ day }) => day < today.day), today];
+}
+
+/** Who read most in these days, of what is still there to tell. */
+export function readersOfDays(transaction: Transaction, organizationId: string, now: Date) {
+  return readsByProject(transaction, organizationId, new Date(dayOf(later(now, -(shownDays - 1) * dayMs))));
 }
 
 /** Writes down every hour what each organization uses, because backups that are gone tell nothing any more. */

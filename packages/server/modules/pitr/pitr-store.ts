@@ -164,7 +164,17 @@ export const pitrStore = {
     return rows.flatMap(({ gap }) => (gap === null ? [] : [gap]));
   },
 
-  async figures({ client }: Transaction, logId: string, since: Date): Promise<LogFigures> {
+  /** A segment counts at its end. */
+  async minutesBetween({ client }: Transaction, logId: string, from: Date, to: Date): Promise<LogFigures['minutes']> {
+    const { rows } = await client.query<{ minute: Date; count: number }>(
+      `select date_trunc('minute', covered_through::timestamptz) as minute, sum(changes)::float8 as count from pitr_segments
+        where log_id = $1 and changes > 0 and covered_through >= $2 and covered_through < $3 group by 1 order by 1`,
+      [logId, from.toISOString(), to.toISOString()],
+    );
+    return rows;
+  },
+
+  async figures({ client }: Transaction, logId: string, since: Date): Promise<Omit<LogFigures, 'minutes'>> {
     const hours = await client.query<{ hour: Date; count: number }>(
       `select date_trunc('hour', covered_through::timestamptz) as hour, sum(changes)::float8 as count from pitr_segments
         where log_id = $1 and changes > 0 and created_at >= $2 group by 1 order by 1`,
@@ -309,6 +319,7 @@ export interface LogEnvelope {
 
 export interface LogFigures {
   readonly hours: readonly { readonly hour: Date; readonly count: number }[];
+  readonly minutes: readonly { readonly minute: Date; readonly count: number }[];
   readonly collections: readonly { readonly id: string; readonly changes: number }[];
 }
 

@@ -103,6 +103,11 @@ describe('switched on', () => {
     expect(shown).toMatchObject({ enabled: true, status: 'running', error: null });
     for (const { reason } of shown.gaps) expect(reason).toContain('found late: orders');
     expect(shown.changesPerHour.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(61);
+    expect(shown.changesPerMinute).toEqual([]);
+    const near = (await ask('GET', `${pitrPath()}?around=${shown.coveredTo}`)).body.data;
+    expect(near.changesPerMinute.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(61);
+    const far = (await ask('GET', `${pitrPath()}?around=2020-01-01T00:00:00Z`)).body.data;
+    expect(far.changesPerMinute).toEqual([]);
     expect(shown.collections.map(({ id }: { id: string }) => id).sort()).toEqual(['orders', 'users']);
     expect(shown.lagSeconds).toBeLessThan(30);
     expect((await bench.get(`/projects/${bench.shop.projectId}`)).pitr).toMatchObject({ enabled: true });

@@ -1,7 +1,8 @@
 import { wholeDatabase } from '@holdfast/engine';
 import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
-import { dayMs } from '../../platform/durations.ts';
+import type { Transaction } from '../../platform/database/database.ts';
+import { dayMs, later } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { DiffPosition } from '../backups/index.ts';
 import {
@@ -30,10 +31,13 @@ import { type PitrView, presentPitr, presentStopped } from './present-pitr.ts';
 
 const figuresDays = 7;
 
+const minutesAround = (transaction: Transaction, logId: string, at: Date) =>
+  pitrStore.minutesBetween(transaction, logId, later(at, -dayMs / 2), later(at, dayMs / 2));
+
 export function pitrHandlers(context: PitrContext, onEnabled: () => void): Handlers {
   const { database, clock, cursors } = context.backups.platform;
 
-  const show = (organizationId: string, projectId: string): Promise<PitrView> =>
+  const show = (organizationId: string, projectId: string, around?: string): Promise<PitrView> =>
     database.tenant(organizationId, async (transaction) => {
       await projectStore.get(transaction, organizationId, projectId);
       const row = await pitrStore.find(transaction, organizationId, projectId);
@@ -41,11 +45,14 @@ export function pitrHandlers(context: PitrContext, onEnabled: () => void): Handl
       const now = clock.now();
       const since = new Date(now.getTime() - figuresDays * dayMs);
       const figures = await pitrStore.figures(transaction, row.logId, since);
-      return presentPitr(row, await coverageOfLog(transaction, row), figures, now);
+      const minutes = around === undefined ? [] : await minutesAround(transaction, row.logId, new Date(around));
+      return presentPitr(row, await coverageOfLog(transaction, row), { ...figures, minutes }, now);
     });
 
   return {
-    getPitr: async ({ organization, params }) => ({ data: await show(organization.id, params.projectId) }),
+    getPitr: async ({ organization, params, query }) => ({
+      data: await show(organization.id, params.projectId, query.around),
+    }),
 
     enablePitr: async (call) => {
       await enablePitr(context, call, call.params.projectId, call.body ?? { retentionDays: 7 }, call.signal);

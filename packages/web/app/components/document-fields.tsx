@@ -23,7 +23,7 @@ export function DocumentFields({ fields, label }: { fields: Fields; label: strin
             <td className="px-2 py-2 align-top">
               <Value value={row.value} isOpen={open.has(row.id)} onToggle={() => toggle(row.id)} />
             </td>
-            <td className="w-24 px-4 py-2 text-right align-top">
+            <td className="w-32 px-4 py-2 text-right align-top">
               <TypeName value={row.value} />
             </td>
           </tr>

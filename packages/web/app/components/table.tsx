@@ -62,7 +62,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
   useNearEnd(props, items.at(-1)?.index ?? 0);
   const shown = items.map(({ index }) => ({ index, row: rows[index] as Row }));
   return (
-    <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface">
+    <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface md:overflow-x-auto">
       {isPhone ? (
         <ul aria-label={label}>
           <li style={{ height: before }} className="empty:list-none" />

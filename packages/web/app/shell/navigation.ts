@@ -33,6 +33,12 @@ export interface NavigationGroup {
   readonly entries: readonly NavigationEntry[];
 }
 
+/** Pages of a project that belong to another entry than their address says. */
+export function sectionOf(pathname: string): string | null {
+  const below = /\/projects\/[^/]+\/(time|documents)\b/.exec(pathname)?.[1];
+  return below === undefined ? null : below === 'time' ? 'time' : 'find';
+}
+
 /** Left bar, palette and keys read from here. */
 export function navigationOf(paths: Paths): readonly NavigationGroup[] {
   const { nav } = t.shell;

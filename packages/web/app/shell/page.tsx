@@ -1,4 +1,10 @@
+import type { HoldfastError } from '@holdfast/contract/client';
 import type { ReactNode } from 'react';
+import { LinkButton } from '../components/button.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Problem } from '../components/states.tsx';
+import { t } from '../texts/index.ts';
+import { usePaths } from '../url.ts';
 import { type Crumb, usePageTitle } from './page-title.tsx';
 
 interface PageProps {
@@ -28,5 +34,25 @@ export function PageFrame({ title, crumbs, subtitle, badge, actions, children }:
       </header>
       {children}
     </div>
+  );
+}
+
+interface ProblemPageProps {
+  error: HoldfastError;
+  onRetry: () => void;
+  /** The list it would have been in. */
+  from: 'projects' | 'backups' | 'schedules' | 'storage' | 'restores' | 'webhooks';
+}
+
+/** A page whose one thing cannot be shown: why, and the way back to the others. */
+export function ProblemPage({ error, onRetry, from }: ProblemPageProps) {
+  const [label, to] = [t.shell.nav[from], usePaths()[from]];
+  const back = <LinkButton to={to}>{t.common.backTo(label)}</LinkButton>;
+  return (
+    <PageFrame title={label} crumbs={[{ label, to }]}>
+      <Panel flush>
+        <Problem error={error} onRetry={onRetry} action={back} />
+      </Panel>
+    </PageFrame>
   );
 }

@@ -1,4 +1,4 @@
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { Archive, FileSearch, LayoutDashboard, Menu as MenuIcon, RotateCcw } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
@@ -6,7 +6,7 @@ import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
 import { useAttention } from './attention.ts';
 import { useKeys } from './keys.ts';
-import { navigationOf } from './navigation.ts';
+import { navigationOf, sectionOf } from './navigation.ts';
 import { type Crumb, CrumbsContext } from './page-title.tsx';
 import { RecoveryKitBar } from './recovery-kit-bar.tsx';
 import { Navigation, PersonMenu, Sidebar } from './sidebar.tsx';
@@ -82,10 +82,12 @@ function useShellKeys(setOverlay: (overlay: Overlay) => void): void {
 function BottomBar({ onMore }: { onMore: () => void }) {
   const paths = usePaths();
   const { nav } = t.shell;
+  const { pathname } = useLocation();
+  const isFound = sectionOf(pathname) === 'find';
   const entries = [
     { label: nav.overview, to: paths.overview, icon: LayoutDashboard },
     { label: nav.backups, to: paths.backups, icon: Archive },
-    { label: nav.findShort, to: paths.find(), icon: FileSearch },
+    { label: nav.findShort, to: isFound ? pathname : paths.find(), icon: FileSearch },
     { label: nav.restores, to: paths.restores, icon: RotateCcw },
   ];
   const look = 'flex flex-1 flex-col items-center gap-1 py-2 text-meta text-ink2 aria-[current=page]:text-held';

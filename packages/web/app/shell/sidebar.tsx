@@ -1,5 +1,5 @@
 import { type ItemOf, minuteMs, type Operations, roleAtLeast } from '@holdfast/contract';
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import { Check, ChevronsUpDown, KeyRound, LogOut, Moon, Plus, Sun, UserRound } from 'lucide-react';
 import { useAct, useAll } from '../api/calls.ts';
 import { useWorkplace } from '../api/organization.tsx';
@@ -10,7 +10,7 @@ import { Menu } from '../components/menu.tsx';
 import { pathsOf } from '../paths.ts';
 import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
-import { navigationOf } from './navigation.ts';
+import { navigationOf, sectionOf } from './navigation.ts';
 import { toggleTheme, useIsDark } from './theme.ts';
 
 interface SidebarProps {
@@ -34,6 +34,8 @@ export function Sidebar({ badges, onShowKeys }: SidebarProps) {
 export function Navigation({ badges, onFollow }: { badges: SidebarProps['badges']; onFollow?: () => void }) {
   const { organization } = useWorkplace();
   const paths = usePaths();
+  const { pathname } = useLocation();
+  const section = sectionOf(pathname);
   return (
     <nav aria-label={t.shell.nav.label} className="flex flex-col gap-3">
       {navigationOf(paths).map((group) => (
@@ -45,8 +47,8 @@ export function Navigation({ badges, onFollow }: { badges: SidebarProps['badges'
               .map(({ id, label, to, icon: Icon }) => (
                 <li key={id}>
                   <Link
-                    to={to}
-                    activeOptions={{ exact: id === 'overview', includeSearch: false }}
+                    to={id === section ? pathname : to}
+                    activeOptions={{ exact: id === 'overview' || section !== null, includeSearch: false }}
                     {...(onFollow ? { onClick: onFollow } : {})}
                     className="group flex h-[30px] items-center gap-2.5 rounded-control border border-transparent px-2 text-table text-ink2 hover:bg-sunken aria-[current=page]:border-line aria-[current=page]:bg-surface aria-[current=page]:font-medium aria-[current=page]:text-ink max-md:h-11 max-md:text-body"
                   >

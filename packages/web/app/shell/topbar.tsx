@@ -20,7 +20,7 @@ export function TopBar({ crumbs, onFind }: { crumbs: readonly Crumb[]; onFind: (
           type="button"
           onClick={onFind}
           aria-keyshortcuts="Control+K Meta+K"
-          className="control flex w-[300px] items-center gap-2.5 text-left text-ink3! max-lg:w-auto max-md:size-11 max-md:border-transparent max-md:bg-transparent max-md:px-0 max-md:justify-center"
+          className="control flex w-[330px] items-center gap-2.5 text-left text-ink3! max-lg:w-auto max-md:size-11 max-md:border-transparent max-md:bg-transparent max-md:px-0 max-md:justify-center"
         >
           <Search size={16} aria-hidden className="shrink-0" />
           <span className="flex-1 truncate max-md:sr-only">{t.shell.palette.placeholder}</span>

@@ -1,4 +1,5 @@
 export const common = {
+  backTo: (list: string) => `Go to ${list}`,
   product: 'Holdfast',
   close: 'Close',
   copy: 'Copy',

@@ -77,6 +77,7 @@ export const overview = {
   readsLabel: 'Documents read per day over 30 days',
   most: (name: string, percent: number) => `Most: ${name}, ${percent} %`,
   then: (name: string, percent: number) => `then ${name}, ${percent} %`,
+  formerProject: 'A former project',
   blocked: 'Blocked',
   anomaly: (project: string) => `${project} shrank suddenly`,
   anomalyText: 'Nothing old is removed until somebody has had a look.',

@@ -41,6 +41,8 @@ export const time = {
     hours > 0
       ? 'Arrow keys move by an hour.'
       : 'Arrow keys move by a second, with Shift by a minute, Page Up and Page Down by an hour.',
+  perMinute: (peak: string) => `${peak} changes a minute at most`,
+  perHour: (peak: string) => `${peak} changes an hour at most`,
   hour: 'Hour',
   nothingYet: 'The first changes are being captured. It takes a base backup and a moment.',
   findThen: 'Find a document as of then',

@@ -87,6 +87,21 @@ export async function suspiciousBackups(
 }
 
 /** Documents that the backups begun in a stretch of time read of their sources. */
+/** Which projects were read most since then, the greatest reader first. */
+export async function readsByProject(
+  { client }: Transaction,
+  organizationId: string,
+  from: Date,
+): Promise<{ projectId: string; readsUsed: number }[]> {
+  const { rows } = await client.query<{ projectId: string; readsUsed: number }>(
+    `select project_id as "projectId", sum(reads_used)::float8 as "readsUsed" from backups
+      where organization_id = $1 and id >= $3 and created_at >= $2 and reads_used > 0
+      group by 1 order by 2 desc, 1 limit 10`,
+    [organizationId, from, firstIdAt('bkp', from)],
+  );
+  return rows;
+}
+
 export async function readsBetween(
   { client }: Transaction,
   organizationId: string,

@@ -1,6 +1,7 @@
 import { hourMs, minuteMs, secondMs } from '@holdfast/contract';
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
 import { useZone } from '../../api/organization.tsx';
+import { formatCount } from '../../format/numbers.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useWidth } from './line.tsx';
@@ -21,6 +22,8 @@ export interface TimeLineProps {
   points: readonly LinePoint[];
   bands: readonly LineBand[];
   bars?: readonly Bar[];
+  /** What the highest bar stands for, from its number. */
+  scale?: (peak: string) => string;
   /** The part that is drawn larger elsewhere. */
   frame?: { fromMs: number; toMs: number };
   chosenMs?: number;
@@ -34,7 +37,7 @@ const axisHeight = 24;
 
 /** Any stretch of time in the one drawing: what can be reached, what happened, and the chosen moment. */
 export function TimeLine(props: TimeLineProps) {
-  const { label, fromMs, toMs, nowMs, points, bands, bars = [], frame, chosenMs, onChoose } = props;
+  const { label, fromMs, toMs, nowMs, points, bands, bars = [], scale, frame, chosenMs, onChoose } = props;
   const [ref, width] = useWidth();
   const zone = useZone();
   const top = bars.length > 0 ? barsHeight : 0;
@@ -66,6 +69,11 @@ export function TimeLine(props: TimeLineProps) {
           rx="4"
           className="fill-sunken stroke-control"
         />
+      )}
+      {scale && bars.length > 0 && (
+        <text x="0" y="12" className="fill-ink2" fontSize="12">
+          {scale(formatCount(peak))}
+        </text>
       )}
       {bars.map((bar) => (
         <rect

@@ -14,7 +14,7 @@ import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { saveStream } from '../../format/save-file.ts';
 import { formatDateTime } from '../../format/times.ts';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { ChainPanel } from './chain-panel.tsx';
@@ -26,7 +26,8 @@ import { isOver, Kept, momentOf, Proof, typeName } from './shared.tsx';
 export function Page() {
   const backupId = useParam('backupId');
   const backup = useRead('getBackup', { params: { backupId } });
-  if (backup.error && !backup.data) return <Problem error={backup.error} onRetry={() => void backup.refetch()} />;
+  if (backup.error && !backup.data)
+    return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
   return backup.data ? <Shown backup={backup.data} /> : <Skeleton />;
 }
 
@@ -37,6 +38,8 @@ function Shown({ backup }: { backup: Backup }) {
   const projectName = project.data?.name ?? '';
   const title = t.backups.at(formatDateTime(momentOf(backup), zone));
   const isWhole = backup.status === 'completed';
+  const canRun = useCan('member');
+  const isRefused = backup.error?.code === 'SOURCE_AUTH_ERROR';
   return (
     <PageFrame
       title={title}
@@ -64,12 +67,23 @@ function Shown({ backup }: { backup: Backup }) {
       {!isOver(backup) && <RunningBackup backup={backup} projectName={projectName} />}
       {backup.error && (
         <Panel tone="fail" flush>
-          <Problem error={backup.error} />
+          <Problem
+            error={backup.error}
+            action={
+              canRun && (
+                <LinkButton
+                  to={isRefused ? paths.project(backup.projectId) : `${paths.backups}?new=${backup.projectId}`}
+                >
+                  {isRefused ? t.overview.reconnect(projectName) : t.backups.backUpNow}
+                </LinkButton>
+              )
+            }
+          />
         </Panel>
       )}
       <div className="grid gap-5 lg:grid-cols-[1fr_380px]">
         <div className="flex min-w-0 flex-col gap-5">
-          <ChainPanel backup={backup} />
+          {isWhole && <ChainPanel backup={backup} />}
           <CopiesPanel backup={backup} />
           {isWhole && <VerificationPanel backup={backup} />}
           {isWhole && <DrillsPanel backup={backup} />}

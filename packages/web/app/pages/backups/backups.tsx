@@ -153,14 +153,27 @@ function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
     },
     { id: 'status', header: headers.status, cell: (backup) => <BackupState backup={backup} /> },
     { id: 'type', header: headers.type, cell: (backup) => <span className="font-medium">{typeName(backup)}</span> },
-    { id: 'snapshot', header: headers.snapshot, isLink: true, cell: (backup) => <MomentText backup={backup} /> },
+    {
+      id: 'snapshot',
+      header: headers.snapshot,
+      isLink: true,
+      className: 'whitespace-nowrap',
+      cell: (backup) => <MomentText backup={backup} />,
+    },
     ...(showProject
-      ? [{ id: 'project', header: headers.project, cell: (backup: Backup) => nameOf(backup.projectId) }]
+      ? [
+          {
+            id: 'project',
+            header: headers.project,
+            cell: (backup: Backup) => <Cut text={nameOf(backup.projectId)} />,
+          },
+        ]
       : []),
     {
       id: 'trigger',
       header: headers.trigger,
       from: 'lg',
+      className: 'whitespace-nowrap',
       cell: (backup) => <span className="text-ink2">{t.backups.triggers[backup.trigger]}</span>,
     },
     { id: 'documents', header: headers.documents, align: 'right', cell: (backup) => <Outcome backup={backup} /> },
@@ -183,6 +196,7 @@ function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
       id: 'kept',
       header: headers.kept,
       from: 'lg',
+      className: 'whitespace-nowrap',
       cell: (backup) => backup.status === 'completed' && <Kept backup={backup} />,
     },
   ];
@@ -212,6 +226,14 @@ function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
   );
 }
 
+function Cut({ text }: { text: string }) {
+  return (
+    <span className="block max-w-40 truncate" title={text} dir="auto">
+      {text}
+    </span>
+  );
+}
+
 function MomentText({ backup }: { backup: Backup }) {
   return <Time at={momentOf(backup)} as="near" />;
 }
@@ -219,9 +241,9 @@ function MomentText({ backup }: { backup: Backup }) {
 function Outcome({ backup }: { backup: Backup }) {
   if (backup.error)
     return (
-      <span className="inline-flex max-w-md items-center gap-2 text-left" title={backup.error.message}>
+      <span className="block text-left" title={backup.error.message}>
         <code className="font-mono text-meta text-fail">{backup.error.code}</code>
-        <span className="truncate text-ink2 max-xl:hidden">{backup.error.message}</span>
+        <span className="block max-w-44 truncate text-meta text-ink2 max-lg:hidden">{backup.error.message}</span>
       </span>
     );
   return backup.documentCount === null ? null : formatCount(backup.documentCount);

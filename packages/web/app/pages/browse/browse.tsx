@@ -1,8 +1,9 @@
 import { FolderSearch } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
-import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { Empty, Skeleton } from '../../components/states.tsx';
 import { formatDateTime } from '../../format/times.ts';
+import { ProblemPage } from '../../shell/page.tsx';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths } from '../../url.ts';
@@ -36,7 +37,8 @@ export function Page() {
     { label: `${project.data?.name ?? ''} ${moment}`.trim() || t.browse.title, to: paths.backup(backupId) },
     { label: document ?? (collection || t.browse.title) },
   ]);
-  if (backup.error && !backup.data) return <Problem error={backup.error} onRetry={() => void backup.refetch()} />;
+  if (backup.error && !backup.data)
+    return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
   if (!backup.data) return <Skeleton />;
   return (
     <div className="grid flex-1 grid-cols-1 md:grid-cols-[210px_260px_minmax(0,1fr)]">

@@ -6,6 +6,9 @@ import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 
+/** Deeper ones stand below each other: their names need the room. */
+const deepest = 5;
+
 type Node = ItemOf<Operations['listBackupCollections']>;
 
 /** Collections with their counts; those below documents stand under their parents, gathered by name. */
@@ -22,7 +25,7 @@ export function CollectionTree({ backupId, collection }: { backupId: string; col
           const isHere = node.path === collection || (depth > 0 && matches(node.path, collection));
           const content = (
             <>
-              <span className="truncate" style={{ paddingLeft: depth * 14 }}>
+              <span className="truncate" style={{ paddingLeft: Math.min(depth, deepest) * 14 }} title={node.path}>
                 {depth > 0 && <span aria-hidden="true">↳ </span>}
                 {node.id}
               </span>

@@ -35,7 +35,7 @@ export function DocumentView({ backup, path, moment }: DocumentViewProps) {
   return (
     <section aria-label={path} className="flex flex-col">
       <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-64 flex-1">
           <h2 className="flex items-center gap-1 break-all font-mono text-section font-medium">
             {path} <CopyButton text={path} />
           </h2>

@@ -1,5 +1,6 @@
 import { dayMs, type Overview } from '@holdfast/contract';
 import { useState } from 'react';
+import { useAll } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { State } from '../../components/status.tsx';
@@ -11,6 +12,7 @@ import { t } from '../../texts/index.ts';
 import type { ProjectRow } from './facts.ts';
 
 const shownDays = 30;
+const partsShown = 3;
 
 /** Thirty days up to today; those before the first measured one hold nothing. */
 function lastDays(days: Overview['days']): Overview['days'] {
@@ -27,6 +29,8 @@ export function Below({ overview, rows }: { overview: Overview; rows: readonly P
   const days = lastDays(overview.days);
   const stored = days.map(({ storedBytes }) => storedBytes);
   const reads = sum(days.map(({ readsUsed }) => readsUsed));
+  const places = useAll('listStorageDestinations', {}).rows ?? [];
+  const nameOf = (id: string) => rows.find(({ project }) => project.id === id)?.project.name;
   return (
     <div className="grid gap-5 lg:grid-cols-3">
       <NextRuns overview={overview} rows={rows} />
@@ -36,6 +40,10 @@ export function Below({ overview, rows }: { overview: Overview; rows: readonly P
         days={days.map(({ day, storedBytes }) => ({ day, value: storedBytes }))}
         headline={formatBytes(stored.at(-1) ?? 0)}
         detail={growthOf((stored.at(-1) ?? 0) - (stored[0] ?? 0))}
+        parts={places
+          .filter(({ usage }) => usage.bytes > 0)
+          .sort((a, b) => b.usage.bytes - a.usage.bytes)
+          .map(({ id, name, usage }) => [id, name, formatBytes(usage.bytes)])}
         format={formatBytes}
         kind="area"
       />
@@ -45,6 +53,11 @@ export function Below({ overview, rows }: { overview: Overview; rows: readonly P
         days={days.map(({ day, readsUsed }) => ({ day, value: readsUsed }))}
         headline={formatCount(reads)}
         detail={t.overview.costs(formatMoney(reads * dollarsPerRead))}
+        parts={overview.readsByProject.map(({ projectId, readsUsed }) => [
+          projectId,
+          nameOf(projectId) ?? t.overview.formerProject,
+          `${Math.round((readsUsed / Math.max(1, sum(overview.readsByProject.map((one) => one.readsUsed)))) * 100)} %`,
+        ])}
         format={formatCount}
         kind="bars"
       />
@@ -70,12 +83,14 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
           return (
             <li
               key={`${run.scheduleId} ${run.at}`}
-              className="grid grid-cols-[52px_1fr_1fr_auto] items-center gap-2 px-4 py-1.5 text-table"
+              className="grid grid-cols-[44px_104px_minmax(0,1fr)_minmax(0,1fr)] items-center gap-2 px-4 py-1.5 text-table"
             >
               <b className="font-semibold">{formatHour(run.at, zone)}</b>
               <span className="text-ink2">{day === 'Today' ? formatIn(run.at, zone, now) : day.toLowerCase()}</span>
-              <span className="truncate">{row?.project.name}</span>
-              <span className="text-ink2">
+              <span className="truncate" title={row?.project.name} dir="auto">
+                {row?.project.name}
+              </span>
+              <span className="truncate text-ink2" title={run.name} dir="auto">
                 {isBlocked ? <State tone="fail">{t.overview.blocked}</State> : run.name}
               </span>
             </li>
@@ -92,13 +107,15 @@ interface DayChartProps {
   days: readonly { day: string; value: number }[];
   headline: string;
   detail: string;
+  /** What it is made of today, the greatest first: id, name and share. */
+  parts: readonly (readonly [string, string, string])[];
   format: (value: number) => string;
   kind: 'area' | 'bars';
 }
 
 const [width, height] = [240, 120];
 
-function DayChart({ title, label, days, headline, detail, format, kind }: DayChartProps) {
+function DayChart({ title, label, days, headline, detail, parts, format, kind }: DayChartProps) {
   const [asTable, setAsTable] = useState(false);
   const peak = Math.max(0, ...days.map(({ value }) => value));
   const step = width / Math.max(1, days.length);
@@ -110,6 +127,16 @@ function DayChart({ title, label, days, headline, detail, format, kind }: DayCha
         <div className="min-w-28">
           <p className="text-page font-semibold">{headline}</p>
           <p className="text-meta text-ink2">{detail}</p>
+          <ul className="mt-1.5 max-w-44 text-meta">
+            {parts.slice(0, partsShown).map(([id, name, share]) => (
+              <li key={id} className="flex justify-between gap-2">
+                <span className="truncate" title={name} dir="auto">
+                  {name}
+                </span>
+                <span className="shrink-0 text-ink2">{share}</span>
+              </li>
+            ))}
+          </ul>
           <button
             type="button"
             onClick={() => setAsTable(!asTable)}

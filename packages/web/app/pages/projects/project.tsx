@@ -10,7 +10,7 @@ import { Facts, Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { CollectionsPanel } from './collections-panel.tsx';
@@ -21,7 +21,8 @@ import { ProjectSettings } from './project-settings.tsx';
 export function Page() {
   const projectId = useParam('projectId');
   const project = useRead('getProject', { params: { projectId } });
-  if (project.error && !project.data) return <Problem error={project.error} onRetry={() => void project.refetch()} />;
+  if (project.error && !project.data)
+    return <ProblemPage error={project.error} onRetry={() => void project.refetch()} from="projects" />;
   return project.data ? <Shown project={project.data} /> : <Skeleton />;
 }
 

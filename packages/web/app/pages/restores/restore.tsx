@@ -13,7 +13,7 @@ import { JobBadge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { formatClock } from '../../format/times.ts';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths } from '../../url.ts';
 import { Phases } from './phases.tsx';
@@ -26,12 +26,14 @@ import { WritesChart } from './writes-chart.tsx';
 export function Page() {
   const restoreJobId = useParam('restoreId');
   const restore = useRead('getRestore', { params: { restoreJobId } });
-  if (restore.error && !restore.data) return <Problem error={restore.error} onRetry={() => void restore.refetch()} />;
+  if (restore.error && !restore.data)
+    return <ProblemPage error={restore.error} onRetry={() => void restore.refetch()} from="restores" />;
   return restore.data ? <Shown restore={restore.data} /> : <Skeleton />;
 }
 
 function titleOf(restore: Restore, target: string): string {
-  const what = whatOf(restore);
+  const words = whatOf(restore);
+  const what = words === t.restores.everything ? words.toLowerCase() : words;
   if (restore.undoOf) return t.restore.undoing(target);
   if (restore.dryRun) return t.restore.dry(what, target);
   if (restore.status === 'completed') return t.restore.done(what, target);

@@ -12,7 +12,7 @@ import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDateTime } from '../../format/times.ts';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
@@ -25,7 +25,7 @@ export function Page() {
   const scheduleId = useParam('scheduleId');
   const schedule = useRead('getSchedule', { params: { scheduleId } });
   if (schedule.error && !schedule.data)
-    return <Problem error={schedule.error} onRetry={() => void schedule.refetch()} />;
+    return <ProblemPage error={schedule.error} onRetry={() => void schedule.refetch()} from="schedules" />;
   return schedule.data ? <Shown key={schedule.data.updatedAt} schedule={schedule.data} /> : <Skeleton />;
 }
 

@@ -187,7 +187,7 @@ function Row({ children }: { children: ReactNode }) {
 }
 
 function Select({ label, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
-  return <select aria-label={label} {...rest} className="control chevron max-w-56 font-medium" />;
+  return <select aria-label={label} {...rest} className="control chevron max-w-64 font-medium" />;
 }
 
 function Input({ label, className = '', ...rest }: InputHTMLAttributes<HTMLInputElement> & { label: string }) {

@@ -12,7 +12,7 @@ import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { Badge, JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { CredentialsPanel } from './credentials-panel.tsx';
@@ -23,7 +23,7 @@ export function Page() {
   const storageDestinationId = useParam('storageId');
   const destination = useRead('getStorageDestination', { params: { storageDestinationId } });
   if (destination.error && !destination.data)
-    return <Problem error={destination.error} onRetry={() => void destination.refetch()} />;
+    return <ProblemPage error={destination.error} onRetry={() => void destination.refetch()} from="storage" />;
   return destination.data ? <Shown destination={destination.data} /> : <Skeleton />;
 }
 

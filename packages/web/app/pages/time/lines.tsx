@@ -1,5 +1,6 @@
 import { type Backup, dayMs, hourMs, minuteMs, type PitrWindow } from '@holdfast/contract';
 import { useState } from 'react';
+import { useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { TimeLine } from '../../components/line/time-line.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -9,6 +10,7 @@ import { t } from '../../texts/index.ts';
 import { bandsOf, pointsOf } from './reach.ts';
 
 interface LinesProps {
+  projectId: string;
   pitr: PitrWindow;
   backups: readonly Backup[];
   nowMs: number;
@@ -20,12 +22,13 @@ const windows = { minute: minuteMs, quarter: 15 * minuteMs, hours: 2 * hourMs, d
 type WindowName = keyof typeof windows;
 
 /** The whole reach above, a stretch around the chosen moment below. */
-export function Lines({ pitr, backups, nowMs, atMs, onChoose }: LinesProps) {
+export function Lines({ projectId, pitr, backups, nowMs, atMs, onChoose }: LinesProps) {
   const zone = useZone();
   const [name, setName] = useState<WindowName>('hours');
   const lengthMs = windows[name];
   const toMs = Math.min(nowMs + lengthMs * 0.08, atMs + lengthMs * 0.6);
   const fromMs = toMs - lengthMs;
+  const minutes = useMinutes(projectId, atMs, name !== 'day');
   const shared = { nowMs, bands: bandsOf(pitr), points: pointsOf(backups), chosenMs: atMs, onChoose };
   const days = pitr.retentionDays ?? 7;
   return (
@@ -54,10 +57,46 @@ export function Lines({ pitr, backups, nowMs, atMs, onChoose }: LinesProps) {
           </fieldset>
         }
       >
-        <TimeLine label={t.time.sliderLabel} fromMs={fromMs} toMs={toMs} {...shared} />
+        <TimeLine
+          label={t.time.sliderLabel}
+          fromMs={fromMs}
+          toMs={toMs}
+          {...shared}
+          bars={within(name === 'day' ? hoursOf(pitr) : minutes, fromMs, toMs)}
+          scale={name === 'day' ? t.time.perHour : t.time.perMinute}
+        />
       </Panel>
     </>
   );
+}
+
+interface Bar {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly value: number;
+}
+
+const hoursOf = ({ changesPerHour }: PitrWindow): Bar[] =>
+  changesPerHour.map(({ hour, count }) => ({
+    fromMs: Date.parse(hour),
+    toMs: Date.parse(hour) + hourMs,
+    value: count,
+  }));
+
+const within = (bars: readonly Bar[], fromMs: number, toMs: number) =>
+  bars.filter((bar) => bar.toMs > fromMs && bar.fromMs < toMs);
+
+const bucketMs = 6 * hourMs;
+
+/** Asked for by quarters of a day, so that moving along the line asks seldom. */
+function useMinutes(projectId: string, atMs: number, isWanted: boolean): Bar[] {
+  const around = new Date(Math.round(atMs / bucketMs) * bucketMs).toISOString();
+  const pitr = useRead('getPitr', { params: { projectId }, query: { around } }, { enabled: isWanted, everyMs: 10_000 });
+  return (pitr.data?.changesPerMinute ?? []).map(({ minute, count }) => ({
+    fromMs: Date.parse(minute),
+    toMs: Date.parse(minute) + minuteMs,
+    value: count,
+  }));
 }
 
 type WholeProps = Pick<LinesProps, 'pitr' | 'nowMs'> &
@@ -66,10 +105,7 @@ type WholeProps = Pick<LinesProps, 'pitr' | 'nowMs'> &
 function Whole({ pitr, days, nowMs, ...line }: WholeProps) {
   const zone = useZone();
   const [asTable, setAsTable] = useState(false);
-  const bars = pitr.changesPerHour.map(({ hour, count }) => {
-    const fromMs = Date.parse(hour);
-    return { fromMs, toMs: fromMs + hourMs, value: count };
-  });
+  const bars = hoursOf(pitr);
   const peak = Math.max(0, ...bars.map(({ value }) => value));
   return (
     <Panel

@@ -91,7 +91,7 @@ function Reachable({ projectId, name, pitr }: { projectId: string; name: string;
         </Box>
       ) : (
         <>
-          <Lines pitr={pitr} backups={backups} nowMs={now} atMs={atMs} onChoose={choose} />
+          <Lines projectId={projectId} pitr={pitr} backups={backups} nowMs={now} atMs={atMs} onChoose={choose} />
           <GoBack projectId={projectId} pitr={pitr} atMs={atMs} onChoose={choose} />
         </>
       )}

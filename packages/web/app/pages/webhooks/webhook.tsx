@@ -6,11 +6,11 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, Skeleton } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { formatDuration } from '../../format/numbers.ts';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import { Deliveries } from './deliveries.tsx';
@@ -21,7 +21,8 @@ import { WebhookEvents, WebhookSecret, WebhookSettings } from './webhook-tabs.ts
 export function Page() {
   const webhookId = useParam('webhookId');
   const webhook = useRead('getWebhook', { params: { webhookId } });
-  if (webhook.error && !webhook.data) return <Problem error={webhook.error} onRetry={() => void webhook.refetch()} />;
+  if (webhook.error && !webhook.data)
+    return <ProblemPage error={webhook.error} onRetry={() => void webhook.refetch()} from="webhooks" />;
   return webhook.data ? <Shown webhook={webhook.data} /> : <Skeleton />;
 }
 
