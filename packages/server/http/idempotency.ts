@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { and, eq } from 'drizzle-orm';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
+import { and, eq } from '../platform/database/orm.ts';
 import { idempotencyKeys } from '../platform/database/tables.ts';
 import { dayMs, minuteMs } from '../platform/durations.ts';
 import { invalid, Problem } from '../platform/problem.ts';

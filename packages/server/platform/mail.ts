@@ -1,7 +1,7 @@
-import { and, eq } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Clock } from './clock.ts';
 import type { Database, Transaction } from './database/database.ts';
+import { and, eq } from './database/orm.ts';
 import { outgoingMails } from './database/tables.ts';
 import { dayMs, minuteMs } from './durations.ts';
 import type { Logger } from './log.ts';

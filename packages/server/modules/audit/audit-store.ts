@@ -1,5 +1,5 @@
-import { and, asc, desc, eq, gt, gte, lt, type SQL, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, asc, desc, eq, gt, gte, lt, type SQL, sql } from '../../platform/database/orm.ts';
 import { type AuditContent, type AuditRow, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
 import { auditCheckpoints, auditLogs } from './tables.ts';
 

@@ -1,5 +1,5 @@
-import { bigint, index, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { bigint, index, jsonb, pgTable, text, uniqueIndex } from '../../platform/database/orm.ts';
 
 /** What happened in an organization, each row chained to the one before it by its hash. */
 export const auditLogs = pgTable(

@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { boolean, index, pgPolicy, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { instant, systemOnlyPolicies, tenantRole } from '../../platform/database/columns.ts';
+import { boolean, index, pgPolicy, pgTable, sql, text, uniqueIndex } from '../../platform/database/orm.ts';
 
 /** People. A tenant transaction sees those who belong to its organization, and changes none. */
 export const users = pgTable(

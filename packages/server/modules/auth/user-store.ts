@@ -1,5 +1,5 @@
-import { asc, eq, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { asc, eq, isNull } from '../../platform/database/orm.ts';
 import { holdLock } from '../../platform/database/transaction-statements.ts';
 import type { Ids } from '../../platform/ids.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';

@@ -1,5 +1,16 @@
-import { and, asc, desc, eq, getTableColumns, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/database/database.ts';
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  getTableColumns,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  sql,
+} from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';

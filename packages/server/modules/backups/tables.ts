@@ -1,8 +1,7 @@
 import type { JobErrorCode } from '@holdfast/contract';
 import type { BackupPlan, Envelope, RangeState } from '@holdfast/engine';
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../../platform/database/orm.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 

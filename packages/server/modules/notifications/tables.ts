@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { index, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { index, jsonb, pgTable, sql, text, uniqueIndex } from '../../platform/database/orm.ts';
 import { organizations } from '../organizations/tables.ts';
 
 /** What people are told of by mail, by the names of the settings. */

@@ -1,6 +1,6 @@
 import { type Role, roleAtLeast } from '@holdfast/contract';
-import { and, asc, eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { and, asc, eq } from '../../platform/database/orm.ts';
 import type { TestPerson } from '../../testing/people.ts';
 import { openSession, type TestTokens } from '../../testing/sessions.ts';
 import { addMember, foundOrganization, type TestOrganization } from '../../testing/team.ts';

@@ -1,6 +1,6 @@
 import type { Plan } from '@holdfast/contract';
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from '../../platform/database/orm.ts';
 import { memberships, organizations, purgedOrganizations, type Role } from './tables.ts';
 
 export type OrganizationRow = typeof organizations.$inferSelect;

@@ -1,5 +1,3 @@
-import { sql } from 'drizzle-orm';
-import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import {
   history,
   instant,
@@ -7,6 +5,17 @@ import {
   systemOnlyPolicies,
   tenantPolicies,
 } from '../../platform/database/columns.ts';
+import {
+  bigint,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  uniqueIndex,
+} from '../../platform/database/orm.ts';
 import { users } from '../auth/tables.ts';
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer';

@@ -1,5 +1,5 @@
-import { bigint, date, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { bigint, date, pgTable, primaryKey } from '../../platform/database/orm.ts';
 import { organizations } from '../organizations/tables.ts';
 
 /** What an organization had stored at the end of a day, and what it read in it. Days in UTC; backups that are gone do not change it. */

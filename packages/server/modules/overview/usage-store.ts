@@ -1,5 +1,5 @@
-import { and, asc, eq, gte, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, asc, eq, gte, sql } from '../../platform/database/orm.ts';
 import { usageDays } from './tables.ts';
 
 export type UsageDay = typeof usageDays.$inferSelect;

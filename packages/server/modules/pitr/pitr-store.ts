@@ -1,6 +1,6 @@
 import type { LogGap, LogSegment } from '@holdfast/engine';
-import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { pitrLogs, pitrSegments, type SpentReads } from './tables.ts';
 

@@ -1,6 +1,4 @@
 import type { CapturePosition, Envelope, LogGap } from '@holdfast/engine';
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import {
   history,
   instant,
@@ -8,6 +6,7 @@ import {
   systemOnlyPolicies,
   tenantPolicies,
 } from '../../platform/database/columns.ts';
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../../platform/database/orm.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 

@@ -1,5 +1,5 @@
-import { and, desc, eq, inArray, isNull, max, or, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, desc, eq, inArray, isNull, max, or, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';

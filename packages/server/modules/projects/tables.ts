@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { bigint, boolean, index, integer, jsonb, pgTable, sql, text } from '../../platform/database/orm.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 

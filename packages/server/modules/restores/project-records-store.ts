@@ -1,6 +1,5 @@
-import { and, eq, inArray, or } from 'drizzle-orm';
-import type { PgColumn, PgTable, TableConfig } from 'drizzle-orm/pg-core';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, eq, inArray, or, type PgColumn, type PgTable, type TableConfig } from '../../platform/database/orm.ts';
 
 type Columns = Record<'id' | 'organizationId' | 'projectId' | 'targetProjectId' | 'status', PgColumn>;
 type ProjectRecords = PgTable<TableConfig & { columns: Columns }> & Columns;

@@ -1,8 +1,18 @@
 import type { DrillReport } from '@holdfast/contract';
 import type { Envelope, Scope } from '@holdfast/engine';
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, customType, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import {
+  bigint,
+  boolean,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+} from '../../platform/database/orm.ts';
 import type { StoredError } from '../job-error.ts';
 import { organizations } from '../organizations/tables.ts';
 

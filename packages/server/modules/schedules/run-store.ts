@@ -1,5 +1,5 @@
-import { and, desc, eq, lte, sql } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, desc, eq, lte, sql } from '../../platform/database/orm.ts';
 import { scheduleRuns } from './tables.ts';
 
 export type RunRow = typeof scheduleRuns.$inferSelect;

@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { boolean, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import { boolean, index, integer, jsonb, pgTable, sql, text, uniqueIndex } from '../../platform/database/orm.ts';
 import { organizations } from '../organizations/tables.ts';
 import type { RetentionPolicy } from './retention/rules.ts';
 

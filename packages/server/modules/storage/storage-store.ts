@@ -1,5 +1,5 @@
-import { and, asc, eq, getTableColumns, inArray, isNull, lte, or, sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/database/database.ts';
+import { and, asc, eq, getTableColumns, inArray, isNull, lte, or, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';

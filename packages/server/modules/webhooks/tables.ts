@@ -1,6 +1,15 @@
-import { sql } from 'drizzle-orm';
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  uniqueIndex,
+} from '../../platform/database/orm.ts';
 import { organizations } from '../organizations/tables.ts';
 
 export interface WebhookFilters {

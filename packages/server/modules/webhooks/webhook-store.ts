@@ -1,5 +1,5 @@
-import { and, eq } from 'drizzle-orm';
 import type { Transaction } from '../../platform/database/database.ts';
+import { and, eq } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { webhooks } from './tables.ts';

@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { type AnyPgColumn, integer, pgPolicy, pgRole, text, timestamp } from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, integer, pgPolicy, pgRole, sql, text, timestamp } from './orm.ts';
 
 /**
  * Group roles that row-level security speaks of. The service logs in as a role that inherits neither;

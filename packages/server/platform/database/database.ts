@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { minuteMs, secondMs } from '../durations.ts';
 import type { Logger } from '../log.ts';
 import { Places } from '../places.ts';
 import { Problem } from '../problem.ts';
 import { Notices } from './notices.ts';
+import type { NodePgDatabase } from './orm.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { Statement } from './statement.ts';
 import { TaskLocks } from './task-locks.ts';

@@ -1,9 +1,9 @@
-import { sql } from 'drizzle-orm';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { organizations } from '../../modules/organizations/tables.ts';
 import { asOwner } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { sql } from './orm.ts';
 import { functionCall } from './statement.ts';
 import { outboxEvents } from './tables.ts';
 

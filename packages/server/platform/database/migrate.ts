@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { drizzle } from 'drizzle-orm/node-postgres';
-import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { drizzle, migrate } from './orm.ts';
 import { queueGrants, queueRole } from './queue-grants.ts';
 
 /** Serialises the start of several processes on one database. */

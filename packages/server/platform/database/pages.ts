@@ -1,6 +1,17 @@
-import { and, desc, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn, PgTable, TableConfig } from 'drizzle-orm/pg-core';
 import type { Database } from './database.ts';
+import {
+  and,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  lt,
+  type PgColumn,
+  type PgTable,
+  type SQL,
+  sql,
+  type TableConfig,
+} from './orm.ts';
 import { type Statement, selection } from './statement.ts';
 
 /** A table of things that organizations own, whose ids grow with time. */

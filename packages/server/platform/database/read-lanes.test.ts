@@ -1,8 +1,8 @@
-import { getTableColumns, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { organizations } from '../../modules/organizations/tables.ts';
 import { asOwner } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { getTableColumns, sql } from './orm.ts';
 import { functionCall, selection } from './statement.ts';
 
 const everything = selection(getTableColumns(organizations), (select) => select.from(organizations));

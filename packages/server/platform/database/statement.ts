@@ -1,6 +1,5 @@
-import { fillPlaceholders, type SQLWrapper } from 'drizzle-orm';
-import { type PgColumn, PgDialect, QueryBuilder } from 'drizzle-orm/pg-core';
 import pg from 'pg';
+import { fillPlaceholders, type PgColumn, PgDialect, QueryBuilder, type SQLWrapper } from './orm.ts';
 
 /** What the server says about a column of a result. */
 export interface ResultField {

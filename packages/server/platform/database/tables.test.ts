@@ -1,10 +1,9 @@
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { is } from 'drizzle-orm';
-import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../../testing/test-database.ts';
+import { getTableConfig, is, PgTable } from './orm.ts';
 
 const server = fileURLToPath(new URL('../../', import.meta.url));
 let drop: () => Promise<void>;

@@ -1,7 +1,6 @@
-import { sql } from 'drizzle-orm';
-import { bigint, index, integer, json, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import type { EventPayload } from '../event-payload.ts';
 import { instant, organizationId, systemOnlyPolicies, tenantPolicies } from './columns.ts';
+import { bigint, index, integer, json, jsonb, pgTable, primaryKey, sql, text } from './orm.ts';
 
 /** Events written in the transaction of the change they tell of; the dispatcher turns them into deliveries and then marks them. */
 export const outboxEvents = pgTable(

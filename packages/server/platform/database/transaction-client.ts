@@ -1,5 +1,5 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type pg from 'pg';
+import { drizzle, type NodePgDatabase } from './orm.ts';
 
 const statementsMax = 2000;
 const statementNames = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { eq } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
+import { eq } from '../database/orm.ts';
 import { installationSecrets } from '../database/tables.ts';
 import type { Keyring } from './keyring.ts';
 

@@ -1,5 +1,5 @@
-import { and, desc, eq, gt, isNull, lt } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, desc, eq, gt, isNull, lt } from '../../../platform/database/orm.ts';
 import { refreshTokens, sessions, users } from '../tables.ts';
 
 export type SessionRow = typeof sessions.$inferSelect;

@@ -1,5 +1,5 @@
-import { and, eq, gt, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, eq, gt, isNull } from '../../../platform/database/orm.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { oneTimeCodes } from '../tables.ts';
 import { createSecretToken, hashSecretToken, tokenPrefixes } from '../tokens/secret-tokens.ts';

@@ -1,5 +1,5 @@
-import { and, eq, gt } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, eq, gt } from '../../../platform/database/orm.ts';
 import { signInFlows } from '../tables.ts';
 
 export type SignInFlowRow = typeof signInFlows.$inferSelect;

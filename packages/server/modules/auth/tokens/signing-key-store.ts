@@ -1,5 +1,5 @@
-import { and, desc, isNotNull, isNull, lt } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, desc, isNotNull, isNull, lt } from '../../../platform/database/orm.ts';
 import { holdLock } from '../../../platform/database/transaction-statements.ts';
 import { signingKeys } from '../tables.ts';
 

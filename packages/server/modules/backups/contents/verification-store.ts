@@ -1,5 +1,5 @@
-import { and, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { backups } from '../tables.ts';

@@ -1,5 +1,5 @@
-import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, asc, eq, sql } from '../../../platform/database/orm.ts';
 import { backupRanges } from '../tables.ts';
 
 export type RangeRow = typeof backupRanges.$inferSelect;

@@ -1,5 +1,5 @@
-import { and, desc, eq } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, desc, eq } from '../../../platform/database/orm.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { backups } from '../tables.ts';
 

@@ -1,5 +1,5 @@
-import { and, eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { ProjectStatistics } from '../../projects/index.ts';
 import { type StorageUsage, storageStore } from '../../storage/index.ts';
 import { backupCopies, backups, type JobStatus } from '../tables.ts';

@@ -1,5 +1,5 @@
-import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, desc, eq, gt, isNull, lt, sql } from '../../../platform/database/orm.ts';
 import { invitations, organizations } from '../tables.ts';
 
 export type InvitationRow = typeof invitations.$inferSelect;

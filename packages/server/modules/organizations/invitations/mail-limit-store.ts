@@ -1,5 +1,5 @@
-import { and, eq, gt, lte } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, eq, gt, lte } from '../../../platform/database/orm.ts';
 import { dayMs, hourMs, later } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { invitationMails } from '../tables.ts';

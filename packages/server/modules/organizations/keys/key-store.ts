@@ -1,5 +1,5 @@
-import { and, desc, eq, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, desc, eq, isNull } from '../../../platform/database/orm.ts';
 import { organizationKeys } from '../tables.ts';
 
 export type KeyRow = typeof organizationKeys.$inferSelect;

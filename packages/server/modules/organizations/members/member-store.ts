@@ -1,5 +1,5 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, asc, eq, inArray, sql } from '../../../platform/database/orm.ts';
 import { holdLock } from '../../../platform/database/transaction-statements.ts';
 import { users } from '../../auth/index.ts';
 import { memberships, type Role } from '../tables.ts';

@@ -1,5 +1,5 @@
-import { eq, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { eq, sql } from '../../../platform/database/orm.ts';
 import { serviceAccounts } from '../tables.ts';
 
 export type ServiceAccountRow = typeof serviceAccounts.$inferSelect;

@@ -1,5 +1,5 @@
-import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, desc, eq, inArray, lt, sql } from '../../../platform/database/orm.ts';
 import type { TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { projectRecords } from '../project-records-store.ts';

@@ -1,5 +1,5 @@
-import { and, asc, eq, gte, inArray, isNotNull, lt, sql } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, asc, eq, gte, inArray, isNotNull, lt, sql } from '../../../platform/database/orm.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { restoreJournal, restores } from '../tables.ts';
 

@@ -1,5 +1,5 @@
-import { and, asc, desc, eq, gte, lt } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, asc, desc, eq, gte, lt } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { webhookAttempts, webhookDeliveries } from '../tables.ts';

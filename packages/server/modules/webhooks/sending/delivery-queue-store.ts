@@ -1,5 +1,5 @@
-import { inArray } from 'drizzle-orm';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
+import { inArray } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import type { EventPayload } from '../../../platform/event-payload.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';

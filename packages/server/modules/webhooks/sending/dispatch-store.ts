@@ -1,5 +1,5 @@
-import { and, eq, isNull } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { and, eq, isNull } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import { notify } from '../../../platform/database/transaction-statements.ts';
 import type { EventPayload } from '../../../platform/event-payload.ts';
