@@ -50,7 +50,7 @@ export const updateMember = operation({
   params: memberParams,
   body: updateMemberRequest,
   success: ok(updatedMember),
-  errors: ['MEMBER_NOT_FOUND', 'CANNOT_REMOVE_OWNER'],
+  errors: ['MEMBER_NOT_FOUND', 'CANNOT_REMOVE_OWNER', 'LIMIT_REACHED'],
 });
 
 export const removeMember = operation({

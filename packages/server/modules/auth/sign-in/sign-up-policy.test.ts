@@ -6,7 +6,7 @@ import {
   startIdentityProvider,
   type TestIdentityProvider,
 } from '../../../testing/identity-provider.ts';
-import { asOwner } from '../../../testing/people.ts';
+import { asOwner, join, signUp } from '../../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
 
 const baseUrl = 'https://holdfast.example';
@@ -89,6 +89,25 @@ describe('an installation for invited people', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
     const refused = answers.find(({ status }) => status === 409);
     expect(refused?.body.error.code).toBe('LIMIT_REACHED');
+  });
+
+  test('lets nobody own more by having ownership handed over', async () => {
+    const receiver = await signUp(app, 'receiver@example.com');
+    const found = async (token: string): Promise<string> => {
+      const answer = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Handed over' } });
+      expect(answer.status, answer.text).toBe(201);
+      return answer.body.data.id;
+    };
+    const giver = await signUp(app, 'giver@example.com');
+    for (let count = 0; count < 3; count += 1) {
+      const id = await found(giver.token);
+      await join(app, id, receiver, 'admin');
+      const member = `/api/v1/organizations/current/members/${receiver.id}`;
+      const as = { token: giver.token, organizationId: id };
+      const answer = await app.request('PUT', member, { ...as, body: { role: 'owner' } });
+      if (count < 2) expect([answer.status, answer.body.data.role], answer.text).toEqual([200, 'owner']);
+      else expect([answer.status, answer.body.error.code], answer.text).toEqual([409, 'LIMIT_REACHED']);
+    }
   });
 
   test('leaves plans to its operator', async () => {

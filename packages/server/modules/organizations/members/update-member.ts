@@ -5,7 +5,7 @@ import { authorizeChange, requireRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit, emit, memberInEvent } from '../events-and-audit.ts';
 import type { OrganizationRow } from '../organization-store.ts';
-import { findMember, findOwner, type MemberRow, setRole } from './member-store.ts';
+import { countOwned, findMember, findOwner, type MemberRow, setRole } from './member-store.ts';
 
 const { role: least } = operations.updateMember.access;
 
@@ -20,7 +20,7 @@ export async function updateMember(
   userId: string,
   role: Role,
 ): Promise<MemberRow> {
-  return context.database.tenant(organizationId, async (transaction) => {
+  const change = async (transaction: Transaction) => {
     const authorized = await authorizeChange(transaction, organizationId, caller, least);
     const own = authorized.role ?? least;
     requireRole(own, role);
@@ -29,9 +29,26 @@ export async function updateMember(
     requireRole(own, target.role);
     if (target.role === role) return target;
     if (target.role === 'owner') throw cannotRemoveOwner();
-    if (role === 'owner') await stepDown(context, transaction, authorized.organization, caller);
+    if (role === 'owner') {
+      await requireRoomForAnother(context, transaction, target);
+      await stepDown(context, transaction, authorized.organization, caller);
+    }
     return changeRole(context, transaction, authorized.organization, caller, target, role);
-  });
+  };
+  // Across organizations, because the others that the new owner owns count.
+  if (role === 'owner') return context.database.system(change);
+  return context.database.tenant(organizationId, change);
+}
+
+/** Otherwise two people could own as many as they like: one founds, the other receives. */
+async function requireRoomForAnother(
+  { config }: OrganizationsContext,
+  transaction: Transaction,
+  { userId, email }: MemberRow,
+): Promise<void> {
+  const owned = await countOwned(transaction, userId);
+  if (owned >= config.ORGANIZATIONS_PER_USER_MAX)
+    throw new Problem('LIMIT_REACHED', `${email} owns ${owned} organizations; more are not allowed here.`);
 }
 
 /** First down, then up: at no moment are there two owners. */

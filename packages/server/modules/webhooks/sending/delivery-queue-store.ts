@@ -41,10 +41,15 @@ export interface FinishedAttempt {
 const leaseSeconds = 15;
 export const leaseRenewalMs = 5000;
 
+/** Of a webhook in `room`: due, held by nobody, and wanted by an organization that is there. */
+const isClaimable = `d.webhook_id = room.id and d.status = 'pending' and d.next_attempt_at <= $1
+         and (d.lease_until is null or d.lease_until < now())
+         and (room.is_active or d.attempts = 0 or d.event_type = 'organization.deleted')`;
+
 /**
  * Visits each webhook that has something pending by skipping through the index, so that its cost follows the number
- * of such webhooks and not of deliveries, and takes from each no more than it has room for. Organizations take turns, and
- * none gets more than its room: a long backlog of one cannot push aside another. What happened before an organization
+ * of such webhooks and not of deliveries, and takes from each no more than it has room for. An organization with more
+ * webhooks than room is served where something waits longest: nothing else of it is locked. Organizations take turns, and none gets more than its room: a long backlog of one cannot push aside another. What happened before an organization
  * was deleted is still told; retries, except those of its last event, wait for its recovery.
  */
 const claimStatement = `
@@ -61,17 +66,20 @@ const claimStatement = `
       join webhooks w on w.id = busy.webhook_id
       left join unnest($3::text[], $4::int[]) as own (id, free) on own.id = w.id
       left join unnest($5::text[], $6::int[]) as shared (id, free) on shared.id = w.organization_id
+     where coalesce(own.free, ${perWebhookInitial}) > 0 and coalesce(shared.free, ${perOrganizationMax}) > 0
+  ), chosen as (
+    select room.*, row_number() over (partition by room.organization_id order by head.next_attempt_at) as place
+      from room cross join lateral (
+      select d.next_attempt_at from webhook_deliveries d where ${isClaimable} order by d.next_attempt_at limit 1
+    ) head
   ), due as (
     select due.id, due.next_attempt_at, room.free_of_organization,
            row_number() over (partition by room.organization_id order by due.next_attempt_at) as turn
-      from room cross join lateral (
-      select d.id, d.next_attempt_at from webhook_deliveries d
-       where d.webhook_id = room.id and d.status = 'pending' and d.next_attempt_at <= $1
-         and (d.lease_until is null or d.lease_until < now())
-         and (room.is_active or d.attempts = 0 or d.event_type = 'organization.deleted')
+      from chosen room cross join lateral (
+      select d.id, d.next_attempt_at from webhook_deliveries d where ${isClaimable}
        order by d.next_attempt_at limit least(room.free, room.free_of_organization)
          for update skip locked
-    ) due
+    ) due where room.place <= room.free_of_organization
   ), picked as (
     select id from due where turn <= free_of_organization order by turn, next_attempt_at limit $2
   )
