@@ -106,6 +106,12 @@ describe('a start', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  test('that is told to stop before it is over stops when it has started', { timeout: 60_000 }, async () => {
+    const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /Server listening/);
+    expect(code).toBe(0);
+    expect(out).toContain('the service has stopped');
+  });
+
   test('and its end are told in lines that a person can read, with LOG_FORMAT=text', { timeout: 60_000 }, async () => {
     // As a terminal does that is closed.
     const { code, out } = await start({ ...usual, LOG_FORMAT: 'text' }, /^Sign in: \S+$/m, 'SIGHUP');

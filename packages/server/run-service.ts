@@ -18,21 +18,31 @@ async function main(config: Config): Promise<void> {
   if (process.argv.includes('--require-database') && !config.DATABASE_URL)
     throw new StartFailure('DATABASE_URL: is needed. There is no embedded PostgreSQL here.');
   const collector = tuneCollector();
+  const ending = endOnSignal();
   const app = await startApp(config, { dashboardFolder: await builtDashboard(config) });
   app.platform.log.info({ collector }, 'how memory is collected');
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
-  let asked = 0;
-  // A terminal that is closed says SIGHUP; its own PostgreSQL would go on without us. Nobody reads any more then.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (signal === 'SIGHUP') for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-      if (++asked > 1) process.exit(1);
-      app.close().then(() => process.exit(0));
-    });
-  }
+  ending.then(() => app.close()).then(() => process.exit(0));
   process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
+}
+
+/**
+ * Resolved when somebody asks for the end. Heard from the first moment on: a service that is told to stop while it starts
+ * stops when it has started, and leaves no database server behind. A terminal that is closed asks by SIGHUP, and nobody
+ * reads any more then. Who asks twice does not want to wait.
+ */
+function endOnSignal(): Promise<void> {
+  let asked = 0;
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => {
+        if (signal === 'SIGHUP') for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+        if (++asked > 1) process.exit(1);
+        resolve();
+      });
+  });
 }
 
 async function requireProvider(app: App): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
+import { type Bindings, type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { textLines } from './log-text.ts';
 import { traceFields } from './tracing.ts';
 
@@ -34,12 +34,20 @@ const paths = [
   ...signInCodes,
 ];
 
+/** Errors of the database carry their whole connection with them, the key that cancels its statements included. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { client, ...told } = stdSerializers.err(error) as { client?: unknown };
+  return told;
+}
+
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options = {
     level,
     redact: { paths: [...paths, 'req.headers["set-cookie"]'], censor: '[redacted]' },
     base: null,
     mixin: traceFields,
+    serializers: { err: describeError },
   };
   return destination ? pino(options, destination) : pino(options);
 }
