@@ -89,14 +89,15 @@ async function takeAll(page: Page, { slug, call }: Organization): Promise<Record
   const projects = await call('GET', '/projects');
   const project = projects.find(({ name }: { name: string }) => name === 'Demo shop');
   const backups = await call('GET', `/backups?status=completed&projectId=${project.id}`);
-  const full = backups.find(
-    ({ type, trigger }: { type: string; trigger: string }) => type === 'full' && trigger === 'manual',
-  );
+  // Those of the story, with the accident between them.
+  const made = (wanted: string) =>
+    backups.find(({ type, trigger }: { type: string; trigger: string }) => type === wanted && trigger === 'manual');
+  const full = made('full');
   await call('POST', `/backups/${full.id}/drill`);
   await until(async () => (await call('GET', '/drills'))[0]?.status === 'completed');
   await until(async () => (await call('GET', `/projects/${project.id}/pitr`)).coveredFrom !== null);
   await call('POST', '/organizations/current/recovery-kit');
-  const increment = backups.find(({ type }: { type: string }) => type === 'incremental');
+  const increment = made('incremental');
   const { changed } = await call('GET', `/backups/${full.id}/diff?against=${increment.id}`);
   const [document] = changed.toSorted((a: { path: string }, b: { path: string }) => a.path.length - b.path.length);
   const [restore] = await call('GET', '/backups/restore');
