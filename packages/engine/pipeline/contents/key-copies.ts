@@ -1,7 +1,7 @@
 import { type KeyCopy, keyCopyBytesMax, keyCopyName, openKeyCopy, sealKeyCopy } from '../../crypto/key-copy.ts';
 import { keyCopyKey, keyCopyPrefix, keysPrefix } from '../../format/object-keys.ts';
 import type { BlobStore, CallOptions, Removal } from '../../ports/blob-store.ts';
-import { EngineError } from '../../ports/errors.ts';
+import { EngineError, isEngineError } from '../../ports/errors.ts';
 
 /** A bucket that holds more than this is not looked through further. */
 const copiesMax = 10_000;
@@ -25,7 +25,12 @@ export async function readKeyCopies(
     const organizationId = /^keys\/([A-Za-z0-9_-]{1,64})\/[0-9a-f]{32}$/.exec(key)?.[1];
     if (organizationId === undefined || size > keyCopyBytesMax) continue;
     if (++seen > copiesMax) break;
-    const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax });
+    const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax }).catch((error: unknown) => {
+      // Replaced by a newer one since it was listed.
+      if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+      throw error;
+    });
+    if (!bytes) continue;
     const copy = openKeyCopy(copyKeys, organizationId, bytes);
     if (copy) copies.push(copy);
     else unopened++;

@@ -16,6 +16,8 @@ import { mayHold, type Selection } from './selection.ts';
 
 export interface OpenBackupOptions {
   readonly store: BlobStore;
+  /** Where further copies of the same objects lie: asked for what does not open, or cannot be had, in the first place. */
+  readonly otherStores?: readonly BlobStore[];
   readonly backupId: string;
   readonly keys: KeyRing;
   readonly codec: SegmentCodec;
@@ -36,17 +38,19 @@ export class BackupReader implements Layer {
   /** The wrapped data key as the manifest holds it. */
   readonly envelope: Envelope;
   readonly #codec: SegmentCodec;
+  readonly #stores: readonly BlobStore[];
   readonly #shards = new Map<string, Promise<readonly SegmentDescriptor[]>>();
 
   private constructor(
-    store: BlobStore,
+    stores: readonly [BlobStore, ...BlobStore[]],
     codec: SegmentCodec,
     body: ManifestBody,
     manifestSha256: string,
     context: SealContext,
     envelope: Envelope,
   ) {
-    this.store = store;
+    this.store = stores[0];
+    this.#stores = stores;
     this.#codec = codec;
     this.body = body;
     this.manifestSha256 = manifestSha256;
@@ -55,11 +59,13 @@ export class BackupReader implements Layer {
   }
 
   static async open(options: OpenBackupOptions): Promise<BackupReader> {
-    return await onceMore(() => BackupReader.#openOnce(options));
+    const { store, otherStores = [] } = options;
+    return await fromAny([store, ...otherStores], (one) => BackupReader.#openOnce(one, options));
   }
 
-  static async #openOnce({ store, backupId, keys, codec, signal }: OpenBackupOptions): Promise<BackupReader> {
-    const bytes = await store.get(manifestKey(backupId), { bytesMax: manifestBytesMax, ...(signal ? { signal } : {}) });
+  static async #openOnce(from: BlobStore, options: OpenBackupOptions): Promise<BackupReader> {
+    const { store, otherStores = [], backupId, keys, codec, signal } = options;
+    const bytes = await from.get(manifestKey(backupId), { bytesMax: manifestBytesMax, ...(signal ? { signal } : {}) });
     const object = new ManifestObject(bytes);
     const clear = object.clear();
     if (object.content !== manifestContent.root || clear.ownerId !== backupId)
@@ -70,7 +76,8 @@ export class BackupReader implements Layer {
       throw damaged(backupId, 'contradicts its head');
     assertOrdered(backupId, body.segments);
     const context = { ownerId: backupId, dataKey, database: body.database };
-    return new BackupReader(store, codec, body, await object.bodySha256(), context, clear.envelope);
+    const stores = [store, ...otherStores] as const;
+    return new BackupReader(stores, codec, body, await object.bodySha256(), context, clear.envelope);
   }
 
   get backupId(): string {
@@ -90,26 +97,24 @@ export class BackupReader implements Layer {
   }
 
   async read(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<OpenedSegment> {
-    return await onceMore(() => this.#readOnce(descriptor, signal));
+    return await fromAny(this.#stores, (store) => this.#readFrom(store, descriptor, signal));
   }
 
-  async #readOnce(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<OpenedSegment> {
-    const bytes = await this.#present(
-      this.store.get(segmentKey(this.backupId, descriptor.id), signal ? { signal } : {}),
-    );
+  async #readFrom(store: BlobStore, descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<OpenedSegment> {
+    const bytes = await this.#present(store.get(segmentKey(this.backupId, descriptor.id), signal ? { signal } : {}));
     const opened = await this.#codec.open(bytes, descriptor, this.context);
     freeBytes(bytes);
     return opened;
   }
 
   async readIndex(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
-    return await onceMore(() => this.#readIndexOnce(descriptor, signal));
+    return await fromAny(this.#stores, (store) => this.#readIndexFrom(store, descriptor, signal));
   }
 
-  async #readIndexOnce(descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
+  async #readIndexFrom(store: BlobStore, descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
     const length = descriptor.headerBytes + descriptor.indexBytes;
     const key = segmentKey(this.backupId, descriptor.id);
-    const bytes = await this.#present(this.store.getRange(key, 0, length, signal ? { signal } : {}));
+    const bytes = await this.#present(store.getRange(key, 0, length, signal ? { signal } : {}));
     return await this.#codec.openIndex(bytes, descriptor, this.context);
   }
 
@@ -124,7 +129,7 @@ export class BackupReader implements Layer {
   #shard(shard: ShardDescriptor): Promise<readonly SegmentDescriptor[]> {
     const cached = this.#shards.get(shard.id);
     if (cached !== undefined) return cached;
-    const loading = onceMore(() => this.#loadShard(shard));
+    const loading = fromAny(this.#stores, (store) => this.#loadShard(store, shard));
     const oldest = this.#shards.keys().next().value;
     if (this.#shards.size >= shardsCachedMax && oldest !== undefined) this.#shards.delete(oldest);
     this.#shards.set(shard.id, loading);
@@ -132,8 +137,8 @@ export class BackupReader implements Layer {
     return loading;
   }
 
-  async #loadShard(shard: ShardDescriptor): Promise<readonly SegmentDescriptor[]> {
-    const bytes = await this.#present(this.store.get(shardKey(this.backupId, shard.id)));
+  async #loadShard(store: BlobStore, shard: ShardDescriptor): Promise<readonly SegmentDescriptor[]> {
+    const bytes = await this.#present(store.get(shardKey(this.backupId, shard.id)));
     if ((await sha256(bytes)) !== shard.sha256) throw damaged(this.backupId, `has a changed shard ${shard.id}`);
     const object = new ManifestObject(bytes);
     if (object.content !== manifestContent.shard || object.objectId !== shard.id)
@@ -155,6 +160,28 @@ async function onceMore<Result>(read: () => Promise<Result>): Promise<Result> {
   } catch (error) {
     if (!isEngineError(error, 'INTEGRITY_ERROR') && !isEngineError(error, 'DECRYPTION_ERROR')) throw error;
     return await read();
+  }
+}
+
+/** From the first store that can give it. What is wrong with the first one is told when none can. */
+async function fromAny<Result>(
+  [first, ...others]: readonly BlobStore[],
+  read: (store: BlobStore) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await onceMore(() => read(first!));
+  } catch (error) {
+    if (!isEngineError(error) || isEngineError(error, 'CANCELLED')) throw error;
+    for (const store of others) {
+      const found = await onceMore(() => read(store)).then(
+        (result) => ({ result }),
+        (reason: unknown) => {
+          if (!isEngineError(reason) || isEngineError(reason, 'CANCELLED')) throw reason;
+        },
+      );
+      if (found) return found.result;
+    }
+    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { BackupReader, EngineError, isEngineError, openChain } from '@holdfast/engine';
+import { BackupReader, type BlobStore, EngineError, isEngineError, openChain } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { DestinationRow } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
@@ -46,7 +46,10 @@ export async function openChainOf(
   });
 }
 
-/** The first copy whose chain opens, kept as above. What is wrong with the first one is told when none does. */
+/**
+ * The first copy whose chain opens, kept as above; what is damaged in it is read from the others. What is wrong with the
+ * first one is told when none does.
+ */
 export async function openAnyCopy(
   context: BackupsContext,
   loaded: Pick<LoadedBackup, 'row' | 'copies' | 'destinations'>,
@@ -96,11 +99,13 @@ async function openFirstGood(
 ): Promise<OpenedChain> {
   const keys = await BackupKeyRing.load(context, loaded.row.organizationId);
   const failures: unknown[] = [];
-  for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
-    const destination = loaded.destinations.get(copy.storageDestinationId);
-    if (!destination) continue;
+  const destinations = loaded.copies
+    .filter(({ status }) => status === 'completed')
+    .flatMap(({ storageDestinationId }) => loaded.destinations.get(storageDestinationId) ?? []);
+  for (const destination of destinations) {
+    const places = [destination, ...destinations.filter((other) => other !== destination)] as const;
     try {
-      return await openIn(context, loaded.row.id, destination, keys, signal, options);
+      return await openIn(context, loaded.row.id, places, keys, signal, options);
     } catch (error) {
       if (signal.aborted || !isEngineError(error)) throw error;
       failures.push(error);
@@ -112,31 +117,46 @@ async function openFirstGood(
 async function openIn(
   context: BackupsContext,
   backupId: string,
-  destination: DestinationRow,
+  places: readonly [DestinationRow, ...DestinationRow[]],
   keys: BackupKeyRing,
   signal: AbortSignal,
   options: OpenChainOptions,
 ): Promise<OpenedChain> {
   const { useLocks } = context.platform.database;
-  const store = await context.stores.open(destination, options);
-  const release = await useLocks.hold([useOf(backupId, destination.id)]);
+  const store = await context.stores.open(places[0], options);
+  const others = await openOthers(context, places.slice(1), options);
+  const closeStores = async () => {
+    for (const one of [store, ...others]) await one.close();
+  };
+  const usesOf = (id: string) => places.map((place) => useOf(id, place.id));
+  const release = await useLocks.hold(usesOf(backupId));
   try {
-    const opening = { store, backupId, keys, codec: context.engine.codec, signal };
+    const opening = { store, otherStores: others, backupId, keys, codec: context.engine.codec, signal };
     const readers = options.alone ? [await BackupReader.open(opening)] : await openChain(opening);
-    const parents = readers.slice(0, -1).map((reader) => useOf(reader.backupId, destination.id));
+    const parents = readers.slice(0, -1).flatMap((reader) => usesOf(reader.backupId));
     const releaseParents = parents.length > 0 ? await useLocks.hold(parents) : async () => undefined;
     return {
       readers,
       close: async () => {
         await Promise.all([release(), releaseParents()]);
-        await store.close();
+        await closeStores();
       },
     };
   } catch (error) {
     await release();
-    await store.close();
+    await closeStores();
     throw asDamage(error, backupId);
   }
+}
+
+/** A place that cannot be opened has nothing to help with. */
+async function openOthers(
+  context: BackupsContext,
+  places: readonly DestinationRow[],
+  options: OpenChainOptions,
+): Promise<BlobStore[]> {
+  const opening = places.map((place) => context.stores.open(place, options));
+  return (await Promise.allSettled(opening)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
 }
 
 /** The record says that the backup is there; a missing manifest is damage, not a wrong address. */

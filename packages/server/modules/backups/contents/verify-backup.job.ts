@@ -9,7 +9,7 @@ import type { BackupsContext } from '../context.ts';
 import type { BackupJobData } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
-import type { StoredVerification } from '../tables.ts';
+import type { StoredFault, StoredVerification } from '../tables.ts';
 import { admitVerifications } from './start-verification.ts';
 import { countVerificationFailure } from './verification-store.ts';
 
@@ -55,7 +55,7 @@ async function lookAfter(context: BackupsContext, job: RunningJob<BackupJobData>
   return row && isWanted(row, job) ? undefined : new Superseded('the verification is no longer wanted');
 }
 
-function toFinding(error: unknown): StoredVerification['errors'][number] {
+function toFinding(error: unknown): StoredFault {
   const { code, message } = toJobError(error);
   return { code: code as JobErrorCode, message, object: null };
 }
@@ -68,14 +68,22 @@ async function verifyCopies(
   watch: JobWatch,
 ): Promise<StoredVerification> {
   const result: StoredVerification = { status: 'passed', segments: 0, documents: 0, errors: [] };
-  for (const copy of loaded.copies.filter(({ status }) => status === 'completed')) {
+  const copies = loaded.copies.filter(({ status }) => status === 'completed');
+  for (const copy of copies) {
+    const findings: StoredFault[] = [];
     try {
-      await verifyCopy(context, loaded, copy, result, signal, watch);
+      findings.push(...(await verifyCopy(context, loaded, copy, result, signal, watch)));
     } catch (error) {
       const isFinding = (isEngineError(error) || error instanceof Problem) && !isTransient(error);
       if (signal.aborted || !isFinding) throw error;
-      result.errors.push(toFinding(error));
+      findings.push(toFinding(error));
     }
+    // With several copies one wants to know which of them it is.
+    const name = copies.length > 1 ? loaded.destinations.get(copy.storageDestinationId)?.name : undefined;
+    const where = name === undefined ? '' : `In ${name}: `;
+    result.errors.push(
+      ...findings.map((one) => ({ ...one, message: `${where}${one.message}`.slice(0, errorLengthMax) })),
+    );
   }
   return { ...result, status: result.errors.length === 0 ? 'passed' : 'failed' };
 }
@@ -87,7 +95,7 @@ async function verifyCopy(
   result: StoredVerification,
   signal: AbortSignal,
   watch: JobWatch,
-): Promise<void> {
+): Promise<StoredFault[]> {
   const keys = await BackupKeyRing.load(context, row.organizationId);
   const { store } = await openReadable(context, { copies: [copy], destinations });
   try {
@@ -95,13 +103,11 @@ async function verifyCopy(
     const verified = await verifyChain(chain, viewOfChain(chain), { signal, onProgress: () => watch.beat() });
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);
-    result.errors.push(
-      ...verified.errors.map(({ backupId, segment, message }) => ({
-        code: 'INTEGRITY_ERROR' as const,
-        message: message.slice(0, errorLengthMax),
-        object: segment ? `${backupId}/${segment}` : backupId,
-      })),
-    );
+    return verified.errors.map(({ backupId, segment, message }) => ({
+      code: 'INTEGRITY_ERROR' as const,
+      message,
+      object: segment ? `${backupId}/${segment}` : backupId,
+    }));
   } finally {
     await store.close();
   }

@@ -32,6 +32,10 @@ export async function findParent(
       reason = 'the one before lies in another destination';
       continue;
     }
+    if (candidate.verification?.status === 'failed') {
+      reason = `${candidate.id} did not pass its verification`;
+      break;
+    }
     const followed = await openFollowed(context, beside, source, scope, signal);
     const isFollowed = typeof followed !== 'string';
     if (isFollowed && (await extendLocks(context, loaded, followed, signal)))

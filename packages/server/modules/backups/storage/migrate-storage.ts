@@ -116,8 +116,29 @@ async function copyMissing(context: BackupsContext, run: Migration, copied: Map<
       done += bytes;
       await onProgress(Math.min(90, Math.floor((90 * done) / Math.max(1, total))), 'Copying', done);
     };
-    copied.set(id, await copyBackupObjects(id, from, to, { signal, onObject }));
+    const isThere = await hasWholeCopy(context, run, id);
+    const bytesThere = isThere ? await storedBytes(run.to, id, signal) : undefined;
+    copied.set(id, bytesThere ?? (await copyBackupObjects(id, from, to, { signal, onObject })));
   }
+}
+
+/**
+ * Whether the new place has the backup already, whole: then nothing is written over it, whatever the old place holds. What
+ * lies there otherwise gives way only to something that reads well.
+ */
+async function hasWholeCopy(context: BackupsContext, run: Migration, id: string): Promise<boolean> {
+  const { destination, from, to, signal } = run;
+  const { organizationId } = destination;
+  if (!(await hasObjects(to, id, signal))) return false;
+  if (await isWhole(context, organizationId, to, id, { signal, isThorough: true })) return true;
+  await proveCopy(context, organizationId, from, id, { signal, isThorough: true });
+  return false;
+}
+
+async function storedBytes(store: BlobStore, backupId: string, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  for await (const { size } of store.list(backupPrefix(backupId), { signal })) bytes += size;
+  return bytes;
 }
 
 /** One end for all copies of a migration, so that no increment outlives its base. */
