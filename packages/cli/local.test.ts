@@ -10,7 +10,7 @@ let sandbox: Awaited<ReturnType<typeof startFirestoreSandbox>>;
 
 /** `holdfast local …` with nothing but a store and a database. */
 async function holdfast(...words: string[]): Promise<Outcome> {
-  const store = words[0] === 'keygen' ? [] : ['--store', join(folder, 'store')];
+  const store = words[0] === 'keygen' || words.includes('--store') ? [] : ['--store', join(folder, 'store')];
   vi.stubEnv('HOLDFAST_KEY', '');
   vi.stubEnv('HOLDFAST_PASSPHRASE', '');
   vi.stubEnv('MASTER_KEY', '');
@@ -105,6 +105,8 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   const id = backups[0].backupId as string;
   expect((await holdfast('verify', id, '--key-file', join(folder, 'other'))).code).toBe(4);
   expect((await holdfast('verify', 'bkp_none', ...key())).code).toBe(5);
+  const nowhere = await holdfast('list', '--store', join(folder, 'stroe'), '--master-key-file', join(folder, 'other'));
+  expect([nowhere.code, nowhere.error]).toEqual([5, expect.stringContaining('Is it the right place?')]);
   expect((await holdfast('restore', id, '--mode', 'sideways', ...key())).code).toBe(2);
   const segments = join(folder, 'store', 'backups', id, 'segments');
   const file = join(segments, (await readdir(segments))[0]!);

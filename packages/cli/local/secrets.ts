@@ -47,12 +47,19 @@ async function secretsFrom(options: SecretOptions, store: BlobStore): Promise<Se
 async function secretsBeside(store: BlobStore, masterKey: Uint8Array): Promise<Secret[]> {
   const { copies, unopened } = await readKeyCopies(store, [copyKeyOf(masterKey)]);
   if (copies.length > 0) return copies.flatMap(({ keys }) => secretsOf(keys));
+  if (unopened === 0 && (await isEmpty(store)))
+    throw new EngineError('STORAGE_NOT_FOUND', `Nothing lies in ${store.location}. Is it the right place?`);
   throw new EngineError(
     'DECRYPTION_ERROR',
     unopened > 0
       ? `The keys in ${store.location} are sealed under another master key.`
       : `No keys lie in ${store.location}; it takes the key itself, a passphrase or a recovery kit.`,
   );
+}
+
+async function isEmpty(store: BlobStore): Promise<boolean> {
+  for await (const _ of store.list('')) return false;
+  return true;
 }
 
 /** The lines of a recovery kit that hold keys. */

@@ -117,7 +117,7 @@ test('a migration whose originals cannot be removed has moved everything, and an
 });
 
 test('a merge that is called off while it stores leaves nothing that a rescan would take for a backup', async () => {
-  s3.faults.set({ delayRate: 1, delayMsMin: 300, delayMsMax: 400, operations: ['PutObject'] });
+  s3.faults.set({ delayRate: 1, delayMsMin: 1500, delayMsMax: 1600, operations: ['PutObject'] });
   const body = { projectId: bench.shop.projectId, type: 'synthetic', storageDestinationId: bucketId };
   const started = await bench.app.request('POST', '/api/v1/backups', { ...bench.as, body });
   expect(started.status, started.text).toBe(202);

@@ -28,6 +28,8 @@ export async function previewRetention(
 
 function present(state: LoadedState, verdict: Verdict): PreviewEntry {
   const candidate = state.candidates.get(verdict.id)!;
+  // Its own time is over and something else keeps it: nobody knows yet until when.
+  const isKeptOn = verdict.keptBy.length > 0 && verdict.dueAt !== null && verdict.dueAt <= state.now;
   const days = state.rulesOf.get(candidate.scheduleId ?? '')?.days ?? null;
   return {
     backupId: verdict.id,
@@ -37,7 +39,7 @@ function present(state: LoadedState, verdict: Verdict): PreviewEntry {
       rule: contractNames[reason],
       detail: detailOf(reason, verdict, candidate.lockedUntil, days),
     })),
-    removedAt: verdict.dueAt?.toISOString() ?? null,
+    removedAt: isKeptOn ? null : (verdict.dueAt?.toISOString() ?? null),
   };
 }
 

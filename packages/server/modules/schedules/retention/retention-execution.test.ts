@@ -112,9 +112,10 @@ describe('a chain', () => {
     }
     const [last, middle, base] = await idsOf(schedule);
     expect((await bench.get(`/backups/${last}`)).parentId).toBe(middle);
-    expect((await preview(schedule)).map((entry: { keptBy: { rule: string }[] }) => entry.keptBy.at(-1)!.rule)).toEqual(
-      ['newest_good', 'dependency', 'dependency'],
-    );
+    const shown: { keptBy: { rule: string }[]; removedAt: string | null }[] = await preview(schedule);
+    expect(shown.map(({ keptBy }) => keptBy.at(-1)!.rule)).toEqual(['newest_good', 'dependency', 'dependency']);
+    // What is kept for others alone has no end that is known.
+    expect(shown.slice(1).map(({ removedAt }) => removedAt)).toEqual([null, null]);
     bench.app.clock.advance(40 * dayMs);
     await bench.firestore.doc('users/u9').set({ round: 9 });
     const next = await run(schedule);
