@@ -53,7 +53,8 @@ describe.skipIf(!hasChromium)('a long list', () => {
   test('of backups is scrolled to its end and draws only what is seen', { timeout: 300_000 }, async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups`);
-    const table = page.getByRole('table', { name: 'Backups' });
+    // Looking for a role would keep the page itself busy.
+    const table = page.locator('table[aria-label="Backups"]');
     await table.waitFor();
     await page.waitForTimeout(500);
     await watch(page);
@@ -66,8 +67,8 @@ describe.skipIf(!hasChromium)('a long list', () => {
         { timeout: 240_000, interval: 30 },
       )
       .toBe(backups + 2);
-    expect(await table.getByRole('row').count()).toBeLessThan(drawnMax);
     measured.backupsLongestTaskMs = (await page.evaluate('longest')) as number;
+    expect(await table.getByRole('row').count()).toBeLessThan(drawnMax);
     await page.keyboard.press('Home');
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
   });
@@ -79,7 +80,7 @@ describe.skipIf(!hasChromium)('a long list', () => {
     await list.getByRole('link', { name: 'B-00000' }).waitFor();
     await watch(page);
     await list.hover();
-    const last = list.getByRole('link', { name: `B-${String(documents - 1).padStart(5, '0')}` });
+    const last = page.locator(`nav[aria-label="Documents"] a[href$="B-${String(documents - 1).padStart(5, '0')}"]`);
     await expect
       .poll(
         async () => {
@@ -89,8 +90,8 @@ describe.skipIf(!hasChromium)('a long list', () => {
         { timeout: 240_000, interval: 30 },
       )
       .toBe(1);
-    expect(await list.getByRole('link').count()).toBeLessThan(drawnMax);
     measured.documentsLongestTaskMs = (await page.evaluate('longest')) as number;
+    expect(await list.getByRole('link').count()).toBeLessThan(drawnMax);
     const field = page.getByRole('textbox', { name: 'Beginning of an id' });
     await field.fill('B-0077');
     await expect.poll(() => list.getByRole('link').count()).toBe(10);

@@ -66,6 +66,17 @@ async function contents(): Promise<Record<string, unknown>> {
 const before = { 'users/ada': { name: 'Ada' }, 'users/bob': { name: 'Bob' }, 'users/ada/orders/1': { total: 1 } };
 
 describe('an undo', () => {
+  test('of a basket that overwrote nothing, and so saved nothing, finds a place for what it writes over', async () => {
+    await fill(before);
+    const backupId = await backUp();
+    await firestore.doc('users/bob').delete();
+    const items = [{ backupId, path: 'users/bob' }];
+    const restored = await run('', { items, options: { mergeMode: 'skip_existing' } });
+    expect(restored).toMatchObject({ status: 'completed', documentsRestored: 1 });
+    expect(await run(`/${restored.id}/undo`)).toMatchObject({ status: 'completed', error: null });
+    expect(Object.keys(await contents()).toSorted()).toEqual(['users/ada', 'users/ada/orders/1']);
+  });
+
   test.each(['overwrite', 'merge', 'skip_existing'])(
     'returns replaced and deleted documents and removes created ones, after mode %s',
     async (mergeMode) => {

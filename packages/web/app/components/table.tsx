@@ -1,10 +1,19 @@
-import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type MouseEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type MouseEvent,
+  memo,
+  type ReactNode,
+  useDeferredValue,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { useKeys } from '../shell/keys.ts';
 import { t } from '../texts/index.ts';
 import { useGo } from '../url.ts';
 import { Button } from './button.tsx';
+import { RowLink } from './row-link.tsx';
 import { useIsPhone } from './use-is-phone.ts';
 
 export interface Column<Row> {
@@ -50,12 +59,16 @@ export function DataTable<Row>(props: TableProps<Row>) {
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => (isPhone ? 62 : rowHeightPx),
-    overscan: 16,
+    overscan: 8,
     scrollMargin: margin,
     enabled: isVirtual,
     getItemKey: (index) => rowKey(rows[index] as Row),
   });
-  const items = isVirtual ? virtualizer.getVirtualItems() : rows.map((_, index) => ({ index, start: 0, end: 0 }));
+  // What comes into sight is drawn piece by piece between frames: a page that is busy does not scroll.
+  const inSight = useDeferredValue(virtualizer.getVirtualItems());
+  const items = isVirtual
+    ? inSight.filter(({ index }) => index < rows.length)
+    : rows.map((_, index) => ({ index, start: 0, end: 0 }));
   const before = isVirtual && items[0] ? items[0].start - margin : 0;
   const after = isVirtual ? virtualizer.getTotalSize() - ((items.at(-1)?.end ?? margin) - margin) : 0;
   useRowKeys(frame);
@@ -69,9 +82,9 @@ export function DataTable<Row>(props: TableProps<Row>) {
           {shown.map(({ row, index }) => (
             <li key={rowKey(row)} data-index={index} className="border-line border-b last:border-b-0">
               {to ? (
-                <Link to={to(row)} data-row="" className="block px-4 py-2.5">
+                <RowLink to={to(row)} data-row="" className="block px-4 py-2.5">
                   {props.phone(row)}
-                </Link>
+                </RowLink>
               ) : (
                 <div className="px-4 py-2.5">{props.phone(row)}</div>
               )}
@@ -116,7 +129,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
   );
 }
 
-function Rows<Row>({ columns, row, index, to, detail, tone }: TableProps<Row> & { row: Row; index: number }) {
+function RowsOnce<Row>({ columns, row, index, to, detail, tone }: TableProps<Row> & { row: Row; index: number }) {
   const go = useGo();
   const below = detail?.(row);
   const onClick = (event: MouseEvent) => {
@@ -137,9 +150,9 @@ function Rows<Row>({ columns, row, index, to, detail, tone }: TableProps<Row> & 
             className={`px-3 py-1 first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right whitespace-nowrap' : ''} ${column.from ? widths[column.from] : ''} ${column.className ?? ''}`}
           >
             {column.isLink && to ? (
-              <Link to={to(row)} data-row="" className="rounded-tag hover:underline">
+              <RowLink to={to(row)} data-row="" className="rounded-tag hover:underline">
                 {column.cell(row, index)}
-              </Link>
+              </RowLink>
             ) : (
               column.cell(row, index)
             )}
@@ -156,6 +169,9 @@ function Rows<Row>({ columns, row, index, to, detail, tone }: TableProps<Row> & 
     </>
   );
 }
+
+/** Rows that stay in sight while one scrolls are not drawn again. */
+const Rows = memo(RowsOnce) as typeof RowsOnce;
 
 /** j and k move through the rows; Enter opens, as it does on every link. */
 function useRowKeys(frame: React.RefObject<HTMLDivElement | null>): void {

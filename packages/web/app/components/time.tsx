@@ -35,19 +35,23 @@ export function Time({ at, as = 'full', className = '' }: TimeProps) {
   if (at === null || at === undefined) return null;
   const instant = new Date(at);
   return (
-    <Tooltip
-      text={
-        <span className="flex flex-col">
-          <span>{formatDateTime(instant, zone)}</span>
-          <span>{formatDateTime(instant, 'UTC')} UTC</span>
-          <span>{formatAge(instant, zone, now)}</span>
-        </span>
-      }
-    >
+    <Tooltip text={<Details instant={instant} zone={zone} />}>
       <time dateTime={instant.toISOString()} tabIndex={0} className={`rounded-tag ${className}`}>
         {shown(instant, as, zone, now)}
       </time>
     </Tooltip>
+  );
+}
+
+/** Worked out when somebody looks. */
+function Details({ instant, zone }: { instant: Date; zone: string }) {
+  const now = useNow();
+  return (
+    <span className="flex flex-col">
+      <span>{formatDateTime(instant, zone)}</span>
+      <span>{formatDateTime(instant, 'UTC')} UTC</span>
+      <span>{formatAge(instant, zone, now)}</span>
+    </span>
   );
 }
 

@@ -40,6 +40,10 @@ function store(next: Basket): void {
 }
 
 /** Documents picked here and there, to be restored together. One project at a time: a restore has one target. */
+function isIn(one: Basket, { path }: Pick<BasketItem, 'path'>): boolean {
+  return one.items.some((item) => item.path === path);
+}
+
 export function useBasket(organizationId: string) {
   load(organizationId);
   const current = useSyncExternalStore(
@@ -49,14 +53,15 @@ export function useBasket(organizationId: string) {
     },
     () => basket,
   );
-  const has = (item: Pick<BasketItem, 'path'>) => current.items.some(({ path }) => path === item.path);
+  const has = (item: Pick<BasketItem, 'path'>) => isIn(current, item);
   return {
     basket: current,
     has,
-    /** False when the basket holds documents of another project. */
+    /** False when the basket holds documents of another project. Goes by what is in it now, however old the caller is. */
     toggle: (projectId: string, item: BasketItem): boolean => {
-      if (current.projectId !== null && current.projectId !== projectId) return false;
-      const items = has(item) ? current.items.filter(({ path }) => path !== item.path) : [...current.items, item];
+      if (basket.projectId !== null && basket.projectId !== projectId) return false;
+      const isOut = isIn(basket, item);
+      const items = isOut ? basket.items.filter(({ path }) => path !== item.path) : [...basket.items, item];
       store({ projectId, items });
       return true;
     },

@@ -4,7 +4,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { backupStore } from '../../backups/index.ts';
 import type { RestoresContext } from '../context.ts';
 import type { RestoreSource } from '../restore-source.ts';
-import type { RestoreRow } from '../restore-store.ts';
+import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Measured } from './measure-restore.ts';
 import { openBackup } from './open-one-source.ts';
 import type { RestoreMeter } from './restore-meter.ts';
@@ -56,10 +56,19 @@ export async function openFormer(
 /** Where the restored data lies, what it replaces goes too; an undo may outlive that data. */
 async function destinationOf(context: RestoresContext, row: RestoreRow): Promise<string> {
   const { organizationId } = row;
-  const backupId = row.backupId ?? row.items?.find((item) => item.backupId !== null)?.backupId;
-  if (!backupId) return context.moments.destinationOf(organizationId, row.projectId);
+  const asked = row.undoOf === null ? row : await undoneBy(context, row, row.undoOf);
+  const backupId = row.backupId ?? asked.backupId ?? asked.items?.find((item) => item.backupId !== null)?.backupId;
+  if (!backupId) {
+    const destination = context.moments.destinationOf(organizationId, asked.projectId);
+    if (row.undoOf === null) return destination;
+    // The log it came from may be gone since.
+    const found = await destination.catch((error: unknown) => {
+      if (!(error instanceof Problem)) throw error;
+    });
+    if (found) return found;
+  }
   return context.platform.database.tenant(organizationId, async (transaction) => {
-    const backup = await backupStore.find(transaction, organizationId, backupId);
+    const backup = backupId && (await backupStore.find(transaction, organizationId, backupId));
     if (backup) return backup.storageDestinationId;
     const organization = await context.organizations.active(transaction, organizationId);
     if (organization?.defaultStorageId) return organization.defaultStorageId;
@@ -68,6 +77,12 @@ async function destinationOf(context: RestoresContext, row: RestoreRow): Promise
       'What is about to be overwritten has nowhere to be saved, because the organization has no default storage destination.',
     );
   });
+}
+
+async function undoneBy(context: RestoresContext, { organizationId }: RestoreRow, id: string): Promise<RestoreRow> {
+  return context.platform.database.tenant(organizationId, (transaction) =>
+    restoreStore.get(transaction, organizationId, id),
+  );
 }
 
 async function untilCompleted(

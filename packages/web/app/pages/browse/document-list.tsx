@@ -1,12 +1,12 @@
 import type { Backup } from '@holdfast/contract';
-import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { RotateCcw, Search } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { memo, useDeferredValue, useEffect, useRef, useState } from 'react';
 import { useList } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Checkbox } from '../../components/field.tsx';
+import { RowLink } from '../../components/row-link.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
@@ -102,9 +102,10 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
     count: rows.length,
     getScrollElement: () => frame.current,
     estimateSize: () => 30,
-    overscan: 20,
+    overscan: 10,
   });
-  const items = virtualizer.getVirtualItems();
+  // What comes into sight is drawn piece by piece between frames: a page that is busy does not scroll.
+  const items = useDeferredValue(virtualizer.getVirtualItems()).filter(({ index }) => index < rows.length);
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore && rows.length >= 60 && last > rows.length - 60) loadMore();
@@ -116,35 +117,60 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
           const path = rows[index]?.path ?? '';
           const item = { path, backupId: backup.id, from: moment };
           return (
-            <li
+            <Row
               key={path}
-              className="absolute inset-x-0 flex h-[30px] items-center gap-1"
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              {canRestore && (
-                <input
-                  type="checkbox"
-                  aria-label={`${t.browse.pick}: ${path}`}
-                  checked={has(item)}
-                  onChange={() => toggle(backup.projectId, item)}
-                  className="size-3.5 shrink-0 accent-held"
-                />
-              )}
-              <Link
-                to={paths.browse(backup.id, path)}
-                activeProps={{}}
-                aria-current={path === document ? 'true' : undefined}
-                className={`block min-w-0 flex-1 truncate rounded-tag px-2 font-mono text-table leading-[30px] ${path === document ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-bg'}`}
-              >
-                {path.split('/').at(-1)}
-              </Link>
-            </li>
+              path={path}
+              start={start}
+              to={paths.browse(backup.id, path)}
+              isOpen={path === document}
+              isPicked={canRestore ? has(item) : undefined}
+              onPick={() => toggle(backup.projectId, item)}
+            />
           );
         })}
       </ul>
     </nav>
   );
 }
+
+interface RowProps {
+  path: string;
+  start: number;
+  to: string;
+  isOpen: boolean;
+  /** Undefined for who may not restore. */
+  isPicked: boolean | undefined;
+  onPick: () => void;
+}
+
+/** Drawn again only when something of it has changed; what happens on a click depends on nothing else. */
+const Row = memo(
+  ({ path, start, to, isOpen, isPicked, onPick }: RowProps) => (
+    <li className="absolute inset-x-0 flex h-[30px] items-center gap-1" style={{ transform: `translateY(${start}px)` }}>
+      {isPicked !== undefined && (
+        <input
+          type="checkbox"
+          aria-label={`${t.browse.pick}: ${path}`}
+          checked={isPicked}
+          onChange={onPick}
+          className="size-3.5 shrink-0 accent-held"
+        />
+      )}
+      <RowLink
+        to={to}
+        aria-current={isOpen ? 'true' : undefined}
+        className={`block min-w-0 flex-1 truncate rounded-tag px-2 font-mono text-table leading-[30px] ${isOpen ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-bg'}`}
+      >
+        {path.split('/').at(-1)}
+      </RowLink>
+    </li>
+  ),
+  (former, next) =>
+    former.to === next.to &&
+    former.start === next.start &&
+    former.isOpen === next.isOpen &&
+    former.isPicked === next.isPicked,
+);
 
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
