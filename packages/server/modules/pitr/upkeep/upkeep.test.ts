@@ -60,11 +60,14 @@ async function lose(change: () => Promise<unknown>): Promise<void> {
   expect(rowCount).toBeGreaterThan(0);
 }
 
+/** Twice, because the first one that ends may have begun before. */
 async function compare(): Promise<void> {
-  const before = (await shown()).lastReconciledAt;
-  await owner.query("update pitr_logs set reconcile_due_at = now() - interval '1 second'");
-  await bench.app.tasks.runNow('pitr upkeep');
-  await expect.poll(async () => (await shown()).lastReconciledAt, { timeout: 20_000 }).not.toBe(before);
+  for (let round = 0; round < 2; round++) {
+    const before = (await shown()).lastReconciledAt;
+    await owner.query("update pitr_logs set reconcile_due_at = now() - interval '1 second'");
+    await bench.app.tasks.runNow('pitr upkeep');
+    await expect.poll(async () => (await shown()).lastReconciledAt, { timeout: 20_000 }).not.toBe(before);
+  }
 }
 
 async function differences(backupId: string, against: string): Promise<number[]> {
