@@ -373,15 +373,3 @@ test('the project speaks of itself alone', () => {
     });
   expect(offences).toEqual([]);
 });
-
-test('every direct dependency earns a line in docs/dependencies.md', () => {
-  const explained = readFileSync('docs/dependencies.md', 'utf8');
-  const manifests = files.filter((path) => /(^|\/)package\.json$/.test(path));
-  const missing = manifests.flatMap((path) => {
-    const manifest = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Record<string, string> | undefined>;
-    return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
-      (name) => !name.startsWith('@holdfast/') && !explained.includes(`\`${name}\``),
-    );
-  });
-  expect([...new Set(missing)]).toEqual([]);
-});
