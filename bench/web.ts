@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Bench, figure } from './figure.ts';
+import type { LongestTask } from '../packages/web/testing/longest-task.ts';
+import { type Bench, type Figure, figure } from './figure.ts';
 
 /** A page that is busy for longer than this misses frames that people see. */
 const busyMsMax = 50;
@@ -14,7 +15,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 export const webBench: Bench = {
   name: 'web',
   about:
-    'The dashboard in a real browser: 10,000 backups scrolled to their end, 20,000 documents of a collection paged to their end and searched. Measured is the longest task of the page.',
+    'The dashboard in a real browser: 10,000 backups scrolled to their end, 20,000 documents of a collection paged to their end and searched. Measured is the longest task of the page by the clock, and the one that took most of a processor with what it was busy with: on a machine that does something else as well, only the second is the page’s own.',
   async run() {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-web-'));
     try {
@@ -24,15 +25,18 @@ export const webBench: Bench = {
         [join(root, 'node_modules/vitest/vitest.mjs'), 'run', 'packages/web/tests/long-lists.test.ts'],
         { cwd: root, env: { ...process.env, LONG_LISTS_REPORT: report }, maxBuffer: 64 * 1024 * 1024 },
       );
-      const measured = JSON.parse(await readFile(report, 'utf8')) as Record<string, number>;
-      const one = (name: string, longestMs: number) =>
-        figure(name, `a frame people see, ${busyMsMax} ms`, longestMs / busyMsMax, 1, 'lower', { longestMs });
-      return [
-        one('10,000 backups', measured.backupsLongestTaskMs ?? Number.NaN),
-        one('20,000 documents', measured.documentsLongestTaskMs ?? Number.NaN),
-      ];
+      const measured = JSON.parse(await readFile(report, 'utf8')) as Record<'backups' | 'documents', LongestTask>;
+      return [...figuresOf('10,000 backups', measured.backups), ...figuresOf('20,000 documents', measured.documents)];
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },
 };
+
+function figuresOf(name: string, { wallMs, processorMs, ...parts }: LongestTask): Figure[] {
+  const against = `a frame people see, ${busyMsMax} ms`;
+  return [
+    figure(`${name}, by the clock`, against, wallMs / busyMsMax, 1, 'lower', { longestMs: wallMs }),
+    figure(`${name}, processor time`, against, processorMs / busyMsMax, 1, 'lower', { processorMs, ...parts }),
+  ];
+}

@@ -1,9 +1,11 @@
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { useWorkplace } from './api/organization.tsx';
 import { type Paths, pathsOf } from './paths.ts';
 
 export function usePaths(): Paths {
-  return pathsOf(useWorkplace().organization.slug);
+  const { slug } = useWorkplace().organization;
+  return useMemo(() => pathsOf(slug), [slug]);
 }
 
 /** A part of the address, decoded. */

@@ -1,18 +1,10 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import {
-  type MouseEvent,
-  memo,
-  type ReactNode,
-  useDeferredValue,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type MouseEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useKeys } from '../shell/keys.ts';
 import { t } from '../texts/index.ts';
 import { useGo } from '../url.ts';
 import { Button } from './button.tsx';
+import { useDrawnRows } from './drawn-rows.ts';
 import { RowLink } from './row-link.tsx';
 import { useIsPhone } from './use-is-phone.ts';
 
@@ -37,8 +29,8 @@ interface TableProps<Row> {
   /** On a phone a row is two lines. */
   phone: (row: Row) => ReactNode;
   /** Below an opened row. */
-  detail?: (row: Row) => ReactNode | null;
-  tone?: (row: Row) => string | undefined;
+  detail?: ((row: Row) => ReactNode | null) | undefined;
+  tone?: ((row: Row) => string | undefined) | undefined;
   hasMore?: boolean;
   isLoadingMore?: boolean;
   loadMore?: () => void;
@@ -46,6 +38,7 @@ interface TableProps<Row> {
 }
 
 const rowHeightPx = 37;
+const phoneRowHeightPx = 62;
 const virtualFrom = 80;
 const widths = { md: 'max-md:hidden', lg: 'max-lg:hidden', xl: 'max-xl:hidden' } as const;
 
@@ -56,24 +49,22 @@ export function DataTable<Row>(props: TableProps<Row>) {
   const frame = useRef<HTMLDivElement>(null);
   const margin = useTop(frame);
   const isVirtual = rows.length > virtualFrom;
+  const rowPx = isPhone ? phoneRowHeightPx : rowHeightPx;
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => (isPhone ? 62 : rowHeightPx),
-    overscan: 8,
+    estimateSize: () => rowPx,
     scrollMargin: margin,
     enabled: isVirtual,
-    getItemKey: (index) => rowKey(rows[index] as Row),
+    useFlushSync: false,
   });
-  // What comes into sight is drawn piece by piece between frames: a page that is busy does not scroll.
-  const inSight = useDeferredValue(virtualizer.getVirtualItems());
-  const items = isVirtual
-    ? inSight.filter(({ index }) => index < rows.length)
-    : rows.map((_, index) => ({ index, start: 0, end: 0 }));
-  const before = isVirtual && items[0] ? items[0].start - margin : 0;
-  const after = isVirtual ? virtualizer.getTotalSize() - ((items.at(-1)?.end ?? margin) - margin) : 0;
+  const inSight = isVirtual ? virtualizer.calculateRange() : { startIndex: 0, endIndex: rows.length - 1 };
+  const drawn = useDrawnRows(inSight ? { first: inSight.startIndex, last: inSight.endIndex } : undefined, rows.length);
+  const { first, last } = isVirtual ? drawn : { first: 0, last: rows.length - 1 };
+  const before = first * rowPx;
+  const after = (rows.length - 1 - last) * rowPx;
   useRowKeys(frame);
-  useNearEnd(props, items.at(-1)?.index ?? 0);
-  const shown = items.map(({ index }) => ({ index, row: rows[index] as Row }));
+  useNearEnd(props, inSight?.endIndex ?? 0);
+  const shown = rows.slice(first, last + 1).map((row, at) => ({ row, index: first + at }));
   return (
     <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface md:overflow-x-auto">
       {isPhone ? (
@@ -111,7 +102,15 @@ export function DataTable<Row>(props: TableProps<Row>) {
           <tbody>
             {before > 0 && <tr style={{ height: before }} />}
             {shown.map(({ row, index }) => (
-              <Rows key={rowKey(row)} {...props} row={row} index={index} />
+              <Rows
+                key={rowKey(row)}
+                columns={columns}
+                to={to}
+                detail={props.detail}
+                tone={props.tone}
+                row={row}
+                index={index}
+              />
             ))}
             {after > 0 && <tr style={{ height: after }} />}
           </tbody>
@@ -129,7 +128,12 @@ export function DataTable<Row>(props: TableProps<Row>) {
   );
 }
 
-function RowsOnce<Row>({ columns, row, index, to, detail, tone }: TableProps<Row> & { row: Row; index: number }) {
+interface RowsProps<Row> extends Pick<TableProps<Row>, 'columns' | 'to' | 'detail' | 'tone'> {
+  row: Row;
+  index: number;
+}
+
+function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>) {
   const go = useGo();
   const below = detail?.(row);
   const onClick = (event: MouseEvent) => {

@@ -1,0 +1,50 @@
+import { useEffect, useRef, useState } from 'react';
+
+/** Rows by their places in a list, both ends included. */
+export interface RowRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Drawn beyond what is seen, so that scrolling by hand shows no hole. */
+const beyondRows = 8;
+/** A whole screen of rows keeps the browser busy for longer than a frame people see: most of it is style, layout and paint. */
+const rowsPerFrame = 10;
+const untilSeen: RowRange = { first: 0, last: 30 };
+
+/**
+ * Which rows are drawn. They follow what is seen by a few rows in each frame, so that no jump, however far, keeps the page from
+ * scrolling on. What is seen is unknown until the list was laid out once.
+ */
+export function useDrawnRows(seen: RowRange | undefined, count: number): RowRange {
+  const wanted = { seen: seen ?? untilSeen, count };
+  const latest = useRef(wanted);
+  const [drawn, setDrawn] = useState(() => aroundOf(wanted.seen, count));
+  const frame = useRef(0);
+  useEffect(() => {
+    latest.current = wanted;
+    if (frame.current !== 0 || isSame(drawn, nextOf(drawn, wanted.seen, count))) return;
+    frame.current = requestAnimationFrame(() => {
+      frame.current = 0;
+      setDrawn((former) => nextOf(former, latest.current.seen, latest.current.count));
+    });
+  });
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  return { first: Math.min(drawn.first, count), last: Math.min(drawn.last, count - 1) };
+}
+
+const isSame = (a: RowRange, b: RowRange) => a.first === b.first && a.last === b.last;
+
+function aroundOf({ first, last }: RowRange, count: number): RowRange {
+  return { first: Math.max(0, first - beyondRows), last: Math.min(count - 1, last + beyondRows) };
+}
+
+/** What is out of reach goes at once; what is seen comes first, then what lies below, then what lies above. */
+export function nextOf(drawn: RowRange, seen: RowRange, count: number): RowRange {
+  const wanted = aroundOf(seen, count);
+  const kept = { first: Math.max(drawn.first, wanted.first), last: Math.min(drawn.last, wanted.last) };
+  if (kept.first > kept.last) return { first: seen.first, last: Math.min(wanted.last, seen.first + rowsPerFrame - 1) };
+  if (kept.first > seen.first) return { ...kept, first: Math.max(wanted.first, kept.first - rowsPerFrame) };
+  if (kept.last < wanted.last) return { ...kept, last: Math.min(wanted.last, kept.last + rowsPerFrame) };
+  return { ...kept, first: Math.max(wanted.first, kept.first - rowsPerFrame) };
+}
