@@ -16,6 +16,18 @@ export interface RawResult {
  * thrown away. Nothing that keeps the documents can be faster.
  */
 export async function readRaw(address: string, project: string, collection: string): Promise<RawResult> {
+  const counter = new MessageCounter();
+  const seconds = await streamQuery(address, project, collection, (chunk) => counter.add(chunk));
+  return { messages: counter.messages, bytes: counter.bytes, seconds };
+}
+
+/** Every piece of a collection's RunQuery stream as it arrives. Answers how many seconds it took. */
+export async function streamQuery(
+  address: string,
+  project: string,
+  collection: string,
+  onChunk: (chunk: Buffer) => void,
+): Promise<number> {
   const session = connect(`http://${address}`, {
     settings: { initialWindowSize: windowBytes, maxFrameSize: 1024 * 1024 },
   });
@@ -32,13 +44,12 @@ export async function readRaw(address: string, project: string, collection: stri
     'content-type': 'application/grpc',
     te: 'trailers',
   });
-  const counter = new MessageCounter();
-  stream.on('data', (chunk: Buffer) => counter.add(chunk));
+  stream.on('data', onChunk);
   stream.end(frame(request));
   await once(stream, 'end');
   const seconds = (performance.now() - startedAtMs) / 1000;
   session.close();
-  return { messages: counter.messages, bytes: counter.bytes, seconds };
+  return seconds;
 }
 
 class MessageCounter {

@@ -5,7 +5,8 @@ export interface ContenderTask {
   readonly collection: string;
   /** Where files may be written or, for a restore, read from. */
   readonly folder: string;
-  readonly do: 'backup' | 'restore' | 'verify';
+  /** `prepare` is what the bare wire does before its restores are timed. */
+  readonly do: 'backup' | 'restore' | 'verify' | 'prepare';
   /** Restores write here. */
   readonly targetProject?: string;
 }
