@@ -61,6 +61,13 @@ export function fillDocuments(database: Database, { collection, documents, seed 
   database.committed(changed, time);
 }
 
+/** The fields of some orders, encoded, no two alike. */
+export function sampleOrders(count: number, documentsRoot: string): Buffer[] {
+  const random = new Random(1);
+  const words = vocabulary(random);
+  return Array.from({ length: count }, () => orderFields(random, words, documentsRoot));
+}
+
 /** Writes every n-th document of a collection anew, with other contents; returns how many. */
 export function changeDocuments(database: Database, collection: string, every: number): number {
   const random = new Random(99);

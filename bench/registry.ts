@@ -19,6 +19,8 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   'pitr-quiet': async () => (await import('./pitr/quiet.ts')).quietBench,
   'pitr-hand-over': async () => (await import('./pitr/hand-over.ts')).handOverBench,
   'pitr-history': async () => (await import('./pitr/history.ts')).historyBench,
+  'scale-documents': async () => (await import('./scale/documents.ts')).scaleDocumentsBench,
+  'scale-manifest': async () => (await import('./scale/manifest.ts')).scaleManifestBench,
   start: async () => (await import('./start.ts')).startBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };
