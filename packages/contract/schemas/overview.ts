@@ -88,7 +88,19 @@ export const overview = z
       )
       .max(100),
     days: z
-      .array(z.object({ day: z.iso.date().max(10), storedBytes: bytes(), readsUsed: count() }))
+      .array(
+        z.object({
+          day: z.iso.date().max(10),
+          storedBytes: bytes(),
+          storedByDestination: z
+            .array(z.object({ storageDestinationId: identifier('dst'), storedBytes: bytes() }))
+            .max(10)
+            .describe(
+              'Where it lay, the greatest first; a destination may be gone by now. Empty when only the whole is known.',
+            ),
+          readsUsed: count(),
+        }),
+      )
       .max(100)
       .describe('Stored bytes and reads by day in UTC, the newest last.'),
     readsByProject: z

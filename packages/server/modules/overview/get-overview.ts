@@ -49,11 +49,14 @@ export async function getOverview(context: OverviewContext, organizationId: stri
           nextRunAt ? [{ scheduleId: id, name, projectId, at: nextRunAt.toISOString() }] : [],
         )
         .slice(0, nextRunsMax),
-      days: (await usageOf(transaction, organizationId, now)).map(({ day, storedBytes, readsUsed }) => ({
-        day,
-        storedBytes,
-        readsUsed,
-      })),
+      days: (await usageOf(transaction, organizationId, now)).map(
+        ({ day, storedBytes, storedByDestination, readsUsed }) => ({
+          day,
+          storedBytes,
+          storedByDestination,
+          readsUsed,
+        }),
+      ),
       readsByProject: await readersOfDays(transaction, organizationId, now),
     };
   });

@@ -47,6 +47,9 @@ test('a project goes from nothing to protected, and its verdict follows its own 
   ]);
   expect(overview.days).toHaveLength(1);
   expect(overview.days[0].storedBytes).toBeGreaterThan(0);
+  expect(overview.days[0].storedByDestination).toEqual([
+    { storageDestinationId: bench.shop.destinationId, storedBytes: overview.days[0].storedBytes },
+  ]);
   expect(overview.days[0].readsUsed).toBeGreaterThan(0);
   expect(overview.readsByProject).toEqual([{ projectId: expect.any(String), readsUsed: overview.days[0].readsUsed }]);
   // The schedule itself is not run meanwhile: the service is asked as if it had been away.
@@ -102,7 +105,8 @@ test('days that were measured stay when their backups are gone, and another orga
   bench.app.clock.advance(25 * hourMs);
   await run(signal);
   const days = await bench.inDays(0, async () => (await bench.get('/overview')).days);
-  expect(days).toMatchObject([today, { storedBytes: 0, readsUsed: 0 }]);
+  expect(today.storedByDestination).toHaveLength(1);
+  expect(days).toMatchObject([today, { storedBytes: 0, storedByDestination: [], readsUsed: 0 }]);
   bench.app.clock.advance(-25 * hourMs);
   const other = await foundOrganization(bench.app);
   const seen = await bench.app.request('GET', '/api/v1/overview', {

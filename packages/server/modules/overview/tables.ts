@@ -1,6 +1,11 @@
 import { organizationId, tenantPolicies } from '../../platform/database/columns.ts';
-import { bigint, date, pgTable, primaryKey } from '../../platform/database/orm.ts';
+import { bigint, date, jsonb, pgTable, primaryKey } from '../../platform/database/orm.ts';
 import { organizations } from '../organizations/tables.ts';
+
+export interface StoredInDestination {
+  storageDestinationId: string;
+  storedBytes: number;
+}
 
 /** What an organization had stored at the end of a day, and what it read in it. Days in UTC; backups that are gone do not change it. */
 export const usageDays = pgTable(
@@ -10,6 +15,8 @@ export const usageDays = pgTable(
     day: date('day').notNull(),
     storedBytes: bigint('stored_bytes', { mode: 'number' }).notNull(),
     readsUsed: bigint('reads_used', { mode: 'number' }).notNull(),
+    /** Of what is stored: where it lies, the greatest first. Empty for days that were measured as a whole. */
+    storedByDestination: jsonb('stored_by_destination').$type<StoredInDestination[]>().notNull().default([]),
   },
   (table) => [...tenantPolicies(table.organizationId), primaryKey({ columns: [table.organizationId, table.day] })],
 ).enableRLS();

@@ -13,7 +13,11 @@ export const usageStore = {
       .values(row)
       .onConflictDoUpdate({
         target: [usageDays.organizationId, usageDays.day],
-        set: { storedBytes: row.storedBytes, readsUsed: sql`greatest(${usageDays.readsUsed}, ${row.readsUsed})` },
+        set: {
+          storedBytes: row.storedBytes,
+          storedByDestination: row.storedByDestination,
+          readsUsed: sql`greatest(${usageDays.readsUsed}, ${row.readsUsed})`,
+        },
       });
   },
 

@@ -1,14 +1,17 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs, hourMs, later } from '../../platform/durations.ts';
 import type { PeriodicTask } from '../../platform/periodic.ts';
-import { organizationTotals, readsBetween, readsByProject } from '../backups/index.ts';
+import { organizationTotals, readsBetween, readsByProject, storageUsage } from '../backups/index.ts';
 import { activeIdsAfter } from '../organizations/index.ts';
+import { storageStore } from '../storage/index.ts';
 import type { OverviewContext } from './context.ts';
+import type { StoredInDestination } from './tables.ts';
 import { type UsageDay, usageStore } from './usage-store.ts';
 
 const shownDays = 30;
 const keptDays = 400;
 const organizationsAtOnce = 100;
+const destinationsMax = 10;
 
 const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);
 
@@ -17,7 +20,22 @@ async function measureDay(transaction: Transaction, organizationId: string, now:
   const day = dayOf(now);
   const { storageUsed } = await organizationTotals(transaction, organizationId);
   const readsUsed = await readsBetween(transaction, organizationId, new Date(day), now);
-  return { organizationId, day, storedBytes: storageUsed, readsUsed };
+  const storedByDestination = await measureDestinations(transaction, organizationId);
+  return { organizationId, day, storedBytes: storageUsed, storedByDestination, readsUsed };
+}
+
+/** Several records of one place hold the same objects: the one that knows most of them speaks for the place. */
+async function measureDestinations(transaction: Transaction, organizationId: string): Promise<StoredInDestination[]> {
+  const destinations = await storageStore.all(transaction, organizationId);
+  const ids = destinations.map(({ id }) => id);
+  const usage = await storageUsage(transaction, organizationId, ids);
+  const greatestFirst = ids
+    .map((id) => ({ storageDestinationId: id, storedBytes: usage.get(id)?.bytes ?? 0 }))
+    .filter(({ storedBytes }) => storedBytes > 0)
+    .sort((a, b) => b.storedBytes - a.storedBytes);
+  const placeOf = new Map(destinations.map(({ id, placeId }) => [id, placeId ?? id]));
+  const places = Map.groupBy(greatestFirst, ({ storageDestinationId }) => placeOf.get(storageDestinationId));
+  return [...places.values()].flatMap(([known]) => known ?? []).slice(0, destinationsMax);
 }
 
 /** The newest last. A day on which nobody measured is left out, not guessed. */

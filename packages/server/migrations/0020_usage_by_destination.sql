@@ -1,0 +1,1 @@
+ALTER TABLE "usage_days" ADD COLUMN "stored_by_destination" jsonb DEFAULT '[]'::jsonb NOT NULL;
