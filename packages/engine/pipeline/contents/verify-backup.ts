@@ -4,7 +4,7 @@ import type { OpenedSegment } from '../../format/segment.ts';
 import { freeBytes } from '../../memory/free-bytes.ts';
 import { EngineError, isEngineError, throwIfCancelled } from '../../ports/errors.ts';
 import type { BackupReader } from '../view/backup-reader.ts';
-import { wholeView } from '../view/selection.ts';
+import { type Selection, wholeView } from '../view/selection.ts';
 import type { View } from '../view/view.ts';
 
 export interface VerifyResult {
@@ -89,6 +89,19 @@ export async function proveBackup(backup: BackupReader, options: Pick<VerifyOpti
     throwIfCancelled(options.signal);
     discard(await backup.read(descriptor, options.signal));
   });
+}
+
+/** Reads what a selection may need of a chain, and throws at the first fault. */
+export async function proveSelected(
+  chain: readonly BackupReader[],
+  selection: Selection,
+  options: Pick<VerifyOptions, 'signal'> = {},
+): Promise<void> {
+  for (const backup of chain)
+    for await (const descriptor of backup.descriptors(selection)) {
+      throwIfCancelled(options.signal);
+      discard(await backup.read(descriptor, options.signal));
+    }
 }
 
 function discard({ data, index }: OpenedSegment): void {

@@ -145,6 +145,19 @@ export class LogReader {
     return versions.sort((left, right) => (left.time < right.time ? -1 : 1));
   }
 
+  /** Whether these are the bytes of an object of this log, whole: its manifest or a segment. */
+  async isWhole(key: string, bytes: Uint8Array): Promise<boolean> {
+    const { ownerId, dataKey } = this.context;
+    try {
+      if (key === logManifestKey(ownerId)) await new ManifestObject(bytes).open(ownerId, dataKey);
+      else await this.#open(key, bytes);
+      return true;
+    } catch (error) {
+      if (isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'DECRYPTION_ERROR')) return false;
+      throw error;
+    }
+  }
+
   async #open(key: string, bytes: Uint8Array): Promise<OpenedLogSegment> {
     const storedBytes = bytes.length;
     const { header, annex, data } = await openUndescribedSegment(bytes, this.context);

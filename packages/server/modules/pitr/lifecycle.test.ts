@@ -1,5 +1,5 @@
-import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -163,6 +163,23 @@ test('a migration takes the log along with its bases; what was captured and what
   await vi.waitUntil(async () => (await left()).length === 0, { timeout: 20_000, interval: 100 });
   const refused = await bench.app.request('DELETE', `/api/v1/storage-destinations/${target.id}`, bench.as);
   expect(refused.body.error.code).toBe('RESOURCE_IN_USE');
+});
+
+test('what lies whole in the new place is not written over by a migration of a damaged log', async () => {
+  await doc('users/harmed').set({ n: 1 });
+  const at = await captured();
+  const { key } = await one('select key from pitr_segments order by covered_through desc limit 1');
+  const [source, target] = [folder('other', key), folder(key)];
+  const whole = await readFile(source);
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(target, whole);
+  await writeFile(source, whole.subarray(0, -1));
+  const { storageDestinationId } = await shown();
+  const moved = await runTask('migrate', storageDestinationId, { toStorageDestinationId: bench.shop.destinationId });
+  expect(moved.error).toBeNull();
+  expect(Buffer.compare(await readFile(target), whole)).toBe(0);
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  expect(await usersAt(at)).toContain('users/harmed');
 });
 
 test('while its organization is deleted nothing is captured; recovered, it goes on, and the time between is no secret', async () => {

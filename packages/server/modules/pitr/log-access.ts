@@ -35,6 +35,15 @@ export async function openLog(
   };
 }
 
+/** The same for a store that somebody has opened. */
+export async function readerOf(context: PitrContext, row: LogRow, store: BlobStore): Promise<LogReader> {
+  const { keys, platform } = context.backups;
+  const { ring } = await platform.database.tenant(row.organizationId, (transaction) =>
+    keys.ring(transaction, row.organizationId),
+  );
+  return new LogReader(store, await sealOf(row, ring));
+}
+
 async function sealOf(row: Pick<LogRow, 'logId' | 'database' | 'envelope'>, ring: KeyRing): Promise<SealContext> {
   return { ownerId: row.logId, dataKey: await ring.unwrap(row.logId, row.envelope), database: row.database };
 }

@@ -42,6 +42,18 @@ export async function requestVerification(
   });
 }
 
+/** It did not read well where somebody needed it. */
+export async function doubtBackup(
+  context: Pick<BackupsContext, 'platform'>,
+  transaction: Transaction,
+  organizationId: string,
+  backupId: string,
+): Promise<void> {
+  const row = await backupStore.findLocked(transaction, organizationId, backupId);
+  if (row?.status !== 'completed' || row.deletedAt || row.verification?.status === 'running') return;
+  await requestVerification(context, transaction, organizationId, backupId);
+}
+
 /** Lets waiting verifications in. */
 export async function admitVerifications(platform: Pick<Platform, 'clock' | 'database' | 'queue'>): Promise<number> {
   return admit(platform, verificationKind(platform.queue));

@@ -44,8 +44,9 @@ export async function rewrapManifest(
       try {
         await replaceEnvelope(store, backupId, { dataKey, envelope }, { signal: job.signal });
       } catch (error) {
-        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-        // A bucket may lock by a rule of its own, or its credentials may no longer write.
+        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;
+        // A bucket may lock by a rule of its own, or its credentials may no longer write. One copy that is damaged does not
+        // keep the others under the former key.
         context.platform.log.warn({ err: error, backupId }, 'a manifest stays under its former key for now');
         lockedUntil ??= later(clock.now(), dayMs);
       } finally {
@@ -57,6 +58,12 @@ export async function rewrapManifest(
   }
   if (lockedUntil) await rewrapLater(context, job.data, lockedUntil);
   if (job.data.movedFrom) await removeFromOldFolders(context, job.data, job.data.movedFrom, job.signal);
+}
+
+function isDamage(error: unknown): boolean {
+  return (['INTEGRITY_ERROR', 'DECRYPTION_ERROR', 'STORAGE_NOT_FOUND'] as const).some((code) =>
+    isEngineError(error, code),
+  );
 }
 
 function isLocked({ lockedUntil }: BackupRow, { objectLock }: DestinationRow, now: Date): boolean {

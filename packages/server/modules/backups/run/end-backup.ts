@@ -5,7 +5,7 @@ import { type StoredError, toJobError } from '../../job-error.ts';
 import { admissionOf } from '../../jobs/index.ts';
 import { reconnectCall } from '../../projects/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
-import { requestVerification } from '../contents/start-verification.ts';
+import { doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { emitBackupEvent } from '../events/backup-events.ts';
 import { removeObjectsJob } from '../jobs.ts';
@@ -29,7 +29,9 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
     if (!loaded) return true;
     if (error.code === 'SOURCE_AUTH_ERROR' && !loaded.project.deletedAt)
       await context.projects.markBroken(transaction, loaded.project, error);
-    if (error.code === 'INTEGRITY_ERROR' && row.parentId) await doubtParent(context, transaction, row, row.parentId);
+    // What the increment was built on does not read well: unless a verification passes, the next backup is a full one.
+    if (error.code === 'INTEGRITY_ERROR' && row.parentId)
+      await doubtBackup(context, transaction, organizationId, row.parentId);
     await emitBackupEvent(context.platform.outbox, transaction, 'backup.failed', loaded);
     await context.onEnded(transaction, loaded);
     await context.audit.noteSystem(transaction, organizationId, {
@@ -39,18 +41,6 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
     });
     return true;
   });
-}
-
-/** What the increment was built on does not read well. It is verified, and unless that passes the next backup is a full one. */
-async function doubtParent(
-  context: BackupsContext,
-  transaction: Transaction,
-  { organizationId }: BackupRow,
-  parentId: string,
-): Promise<void> {
-  const parent = await backupStore.findLocked(transaction, organizationId, parentId);
-  if (parent?.status !== 'completed' || parent.deletedAt || parent.verification?.status === 'running') return;
-  await requestVerification(context, transaction, organizationId, parentId);
 }
 
 /** The same for one that somebody called off. */

@@ -36,7 +36,8 @@ export async function findParent(
       reason = `${candidate.id} did not pass its verification`;
       break;
     }
-    const followed = await openFollowed(context, beside, source, scope, signal);
+    const opened = await openFollowed(context, beside, source, scope, signal);
+    const followed = typeof opened === 'string' ? opened : await unlessDoubted(context, row.organizationId, opened);
     const isFollowed = typeof followed !== 'string';
     if (isFollowed && (await extendLocks(context, loaded, followed, signal)))
       return { chain: followed, warning: undefined };
@@ -63,6 +64,23 @@ async function copiesBeside(
   // Every copy of an increment must be readable by itself, so each needs its parent beside it.
   if (!copies.every((copy) => liesIn.has(copy.storageDestinationId))) return undefined;
   return { ...candidate, copies: whole.filter((copy) => copy.storageDestinationId === row.storageDestinationId) };
+}
+
+/** What is known of a base counts for everything that builds on it. */
+async function unlessDoubted(
+  context: BackupsContext,
+  organizationId: string,
+  chain: BackupReader[],
+): Promise<BackupReader[] | string> {
+  for (const { backupId } of chain) {
+    const base = await context.platform.database.tenant(organizationId, (transaction) =>
+      backupStore.find(transaction, organizationId, backupId),
+    );
+    if (base?.verification?.status !== 'failed') continue;
+    await chain[0]?.store.close();
+    return `${backupId} did not pass its verification`;
+  }
+  return chain;
 }
 
 /** The chain that an increment can follow, or the reason why it cannot. */

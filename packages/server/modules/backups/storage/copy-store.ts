@@ -45,17 +45,28 @@ export const copyStore = {
   async completedIn(
     { client }: Transaction,
     { organizationId, id }: DestinationRow,
-  ): Promise<{ id: string; bytes: number }[]> {
-    const { rows } = await client.query<{ id: string; bytes: string | null }>(
-      `select b.id, b.compressed_size as bytes from backups b join backup_copies c on c.backup_id = b.id
+  ): Promise<{ id: string; parentId: string | null; bytes: number }[]> {
+    const { rows } = await client.query<{ id: string; parentId: string | null; bytes: string | null }>(
+      `select b.id, b.parent_id as "parentId", b.compressed_size as bytes from backups b join backup_copies c on c.backup_id = b.id
         where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
           and b.status = 'completed' and b.deleted_at is null order by b.id`,
       [organizationId, id],
     );
-    return rows.map((row) => ({ id: row.id, bytes: Number(row.bytes ?? 0) }));
+    return rows.map(({ id, parentId, bytes }) => ({ id, parentId, bytes: Number(bytes ?? 0) }));
   },
 
-  /** The same, and none of them can change its place before the transaction ends. */
+  /** The newest of them. */
+  async newestIn({ client }: Transaction, organizationId: string, id: string, limit: number): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>(
+      `select b.id from backups b join backup_copies c on c.backup_id = b.id
+        where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
+          and b.status = 'completed' and b.deleted_at is null order by b.id desc limit $3`,
+      [organizationId, id, limit],
+    );
+    return rows.map((row) => row.id);
+  },
+
+  /** Those of a destination, and none of them can change its place before the transaction ends. */
   async lockIn({ client }: Transaction, { organizationId, id }: DestinationRow): Promise<string[]> {
     const { rows } = await client.query<{ backup_id: string }>(
       `select c.backup_id from backup_copies c join backups b on b.id = c.backup_id and b.status = 'completed' and b.deleted_at is null

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BlobStore, backupPrefix, deleteBackup, isEngineError, isSamePlace } from '@holdfast/engine';
 import { isUnused } from '../../../platform/database/use-locks.ts';
-import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
+import { minuteMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toJobError } from '../../job-error.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { useOf } from '../contents/open-chain.ts';
+import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
-import { copyBackupObjects } from './copy-objects.ts';
 import { copyStore } from './copy-store.ts';
+import { hasObjects, lockedUntilOf, type Migration, MovedCopies } from './moved-copies.ts';
 import { isWhole, proveCopy } from './prove-copy.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
@@ -19,21 +20,10 @@ const waitMsMax = 30 * minuteMs;
 const readersWaitMsMax = 10 * minuteMs;
 const failuresMax = 100;
 
-/** What one migration works with. */
-interface Migration extends TaskRun {
-  target: DestinationRow;
-  from: BlobStore;
-  to: BlobStore;
-  /** Other records of the place that is left: what they call their copy is the very same objects. */
-  siblings: readonly string[];
-  /** Records that could not be asked; they may be of that place too. */
-  unsure: readonly string[];
-}
-
 /**
- * Copies every backup and compares each copy, then switches all records in one transaction, then reads the copies again
- * and removes the originals. All at once, because an increment is read from where its parents lie. Can be repeated after
- * any interruption.
+ * Copies every backup and reads each copy, then switches all records in one transaction, then removes the originals. All
+ * at once, because an increment is read from where its parents lie; what has no whole copy stays, and is told. Can be
+ * repeated after any interruption.
  */
 export async function migrateStorage(context: BackupsContext, run: TaskRun): Promise<TaskResult> {
   const { destination, task, signal } = run;
@@ -87,88 +77,49 @@ async function recordsOfPlace(
 }
 
 async function migrate(context: BackupsContext, run: Migration): Promise<TaskResult> {
-  const copied = new Map<string, number>();
+  const copies = new MovedCopies(context, run);
   const deadlineMs = performance.now() + waitMsMax;
   for (;;) {
-    await copyMissing(context, run, copied);
-    if (await switchAll(context, run, [...copied.keys()])) break;
+    await copies.copyMissing();
+    if (await switchAll(context, run, copies)) break;
     if (performance.now() > deadlineMs)
       throw new Problem('CONFLICT', 'Backups or restores kept working on the destination; try again later.');
     await sleep(waitMs, undefined, { signal: run.signal });
   }
+  const { moved, staying } = copies;
+  await doubt(context, run, copies);
+  const [first] = staying.values();
+  if (moved.size === 0 && first) throw new Problem('INTEGRITY_ERROR', `Nothing could be moved. ${first}`);
   await untilRead(context, run);
-  const removal = await removeOriginals(context, run);
-  const bytes = [...copied.values()].reduce((sum, size) => sum + size, 0);
-  return { found: copied.size, copied: copied.size, bytes, ...removal };
+  const removal = await removeOriginals(context, run, copies.proven);
+  const bytes = [...moved.values()].reduce((sum, size) => sum + size, 0);
+  const failures = [...copies.failures(), ...removal.failures].slice(0, failuresMax);
+  return { found: moved.size + staying.size, copied: moved.size, bytes, ...removal, failures };
 }
 
-async function copyMissing(context: BackupsContext, run: Migration, copied: Map<string, number>): Promise<void> {
-  const { destination, from, signal, onProgress } = run;
-  const backups = await context.platform.database.tenant(destination.organizationId, (transaction) =>
-    copyStore.completedIn(transaction, destination),
-  );
-  const total = backups.reduce((sum, { bytes }) => sum + bytes, 0);
-  let done = [...copied.values()].reduce((sum, size) => sum + size, 0);
-  const to = lockingStore(run);
-  for (const { id } of backups) {
-    if (copied.has(id)) continue;
-    const onObject = async (bytes: number) => {
-      done += bytes;
-      await onProgress(Math.min(90, Math.floor((90 * done) / Math.max(1, total))), 'Copying', done);
-    };
-    const isThere = await hasWholeCopy(context, run, id);
-    const bytesThere = isThere ? await storedBytes(run.to, id, signal) : undefined;
-    copied.set(id, bytesThere ?? (await copyBackupObjects(id, from, to, { signal, onObject })));
-  }
-}
-
-/**
- * Whether the new place has the backup already, whole: then nothing is written over it, whatever the old place holds. What
- * lies there otherwise gives way only to something that reads well.
- */
-async function hasWholeCopy(context: BackupsContext, run: Migration, id: string): Promise<boolean> {
-  const { destination, from, to, signal } = run;
+/** What was found damaged is verified, so that its record tells and nothing is built on it. */
+async function doubt(context: BackupsContext, { destination }: Migration, { damaged }: MovedCopies): Promise<void> {
   const { organizationId } = destination;
-  if (!(await hasObjects(to, id, signal))) return false;
-  if (await isWhole(context, organizationId, to, id, { signal, isThorough: true })) return true;
-  await proveCopy(context, organizationId, from, id, { signal, isThorough: true });
-  return false;
-}
-
-async function storedBytes(store: BlobStore, backupId: string, signal: AbortSignal): Promise<number> {
-  let bytes = 0;
-  for await (const { size } of store.list(backupPrefix(backupId), { signal })) bytes += size;
-  return bytes;
-}
-
-/** One end for all copies of a migration, so that no increment outlives its base. */
-function lockedUntilOf({ target, task }: Migration): Date | null {
-  return target.objectLock ? later(task.createdAt, (target.objectLock.days + 1) * dayMs) : null;
-}
-
-function lockingStore(run: Migration): Pick<BlobStore, 'put' | 'get' | 'head'> {
-  const { to, target } = run;
-  const retainUntil = lockedUntilOf(run);
-  const lock = target.objectLock && retainUntil ? { lock: { mode: target.objectLock.mode, retainUntil } } : {};
-  return {
-    get: to.get.bind(to),
-    head: to.head.bind(to),
-    put: (key, bytes, options) => to.put(key, bytes, { ...options, ...lock }),
-  };
+  const { database } = context.platform;
+  for (const id of damaged)
+    await database.tenant(organizationId, (transaction) => doubtBackup(context, transaction, organizationId, id));
+  if (damaged.size > 0) await admitVerifications(context.platform);
 }
 
 /** False, and nothing changed, while something works on the destination or a backup has come that is not copied yet. */
-async function switchAll(context: BackupsContext, run: Migration, backupIds: readonly string[]): Promise<boolean> {
+async function switchAll(context: BackupsContext, run: Migration, copies: MovedCopies): Promise<boolean> {
   const { destination, target } = run;
   const { organizationId } = destination;
   return context.platform.database.tenant(organizationId, async (transaction) => {
     const held = await copyStore.lockIn(transaction, destination);
     if ((await workOnDestination(context, transaction, organizationId, destination.id)).length > 0) return false;
-    const known = new Set(backupIds);
-    if (held.some((id) => !known.has(id))) return false;
+    if (held.some((id) => !copies.moved.has(id) && !copies.staying.has(id))) return false;
+    await copies.tieParents(transaction);
+    const backupIds = [...copies.moved.keys()].filter((id) => !copies.tied.has(id));
     const change = { now: context.platform.clock.now(), lockedUntil: lockedUntilOf(run) };
     await copyStore.move(transaction, destination, target, backupIds, change);
     await copyStore.unlink(transaction, organizationId, run.siblings, backupIds);
+    for (const id of copies.tied.keys()) await copyStore.link(transaction, target, id, change);
     return true;
   });
 }
@@ -187,12 +138,14 @@ async function untilRead(context: BackupsContext, { target, signal }: Migration)
 
 /**
  * What lies in the old place of a backup that has its copy in the new one: of this run, or of one that broke off here.
- * Every copy is read before the first original goes; one that does not read well keeps its original, and all of them.
+ * Every copy has been read, in this run or now, before the first original goes; one that does not read well keeps its
+ * original, and all of them.
  */
 async function removeOriginals(
   context: BackupsContext,
   run: Migration,
-): Promise<Pick<TaskResult, 'removed' | 'failures' | 'versionsKept'>> {
+  provenNow: ReadonlySet<string>,
+): Promise<Required<Pick<TaskResult, 'removed' | 'failures' | 'versionsKept'>>> {
   const { destination, target, from, to, signal, onProgress } = run;
   const { organizationId } = destination;
   const moved = await context.platform.database.tenant(organizationId, (transaction) =>
@@ -202,7 +155,8 @@ async function removeOriginals(
   for (const id of moved) if (await hasObjects(from, id, signal)) left.push(id);
   const proven = new Set<string>();
   for (const [index, id] of left.entries()) {
-    await proveCopy(context, organizationId, to, id, { signal, isThorough: true, proven }).catch((error: unknown) =>
+    const isThorough = !provenNow.has(id);
+    await proveCopy(context, organizationId, to, id, { signal, isThorough, proven }).catch((error: unknown) =>
       takeBack(context, run, left, id, error),
     );
     await onProgress(90 + Math.floor((5 * (index + 1)) / left.length), 'Verifying', 0);
@@ -238,11 +192,6 @@ async function untilUnused(
     if (isFree) return;
     await sleep(readWaitMs, undefined, { signal });
   }
-}
-
-async function hasObjects(store: BlobStore, backupId: string, signal: AbortSignal): Promise<boolean> {
-  for await (const _ of store.list(backupPrefix(backupId), { signal })) return true;
-  return false;
 }
 
 /** A copy that compared well does not read well: the originals stay and count again, and the task says so. */

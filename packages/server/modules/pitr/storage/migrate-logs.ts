@@ -1,8 +1,17 @@
-import { type BlobStore, EngineError, logManifestKey, logPrefix, type PutOptions } from '@holdfast/engine';
+import {
+  type BlobStore,
+  EngineError,
+  isEngineError,
+  type LogReader,
+  logManifestKey,
+  logPrefix,
+  type PutOptions,
+} from '@holdfast/engine';
 import { dayMs, later, minuteMs } from '../../../platform/durations.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
 import { removeLogJob } from '../jobs.ts';
+import { readerOf } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Nobody captures while the last objects are copied; the lease is free again after this long in any case. */
@@ -49,7 +58,8 @@ async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<n
   const { organizationId, projectId, logId } = row;
   const lock = lockOf(move.target, clock.now());
   const copied = new Set<string>();
-  let bytes = await copyNew(logId, move, lock, copied);
+  const reader = await readerOf(context, row, move.from);
+  let bytes = await copyNew(reader, move, lock, copied);
   const paused = await database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (current?.logId !== logId) return undefined;
@@ -61,7 +71,7 @@ async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<n
     });
   });
   if (!paused) return bytes;
-  bytes += await copyNew(logId, move, lock, copied);
+  bytes += await copyNew(reader, move, lock, copied);
   await database.tenant(organizationId, async (transaction) => {
     const current = await pitrStore.lock(transaction, organizationId, projectId);
     if (current?.logId !== logId) return;
@@ -76,17 +86,24 @@ async function moveLog(context: PitrContext, row: LogRow, move: Move): Promise<n
   return bytes;
 }
 
-/** Objects are never changed, except for the manifest, which goes last. */
+/**
+ * Objects are never changed, except for the manifest, which goes last. What lies there already is not sent again, and what
+ * lies there whole does not give way to something damaged.
+ */
 async function copyNew(
-  logId: string,
+  reader: LogReader,
   { from, to, signal }: Move,
   lock: PutOptions,
   copied: Set<string>,
 ): Promise<number> {
+  const logId = reader.context.ownerId;
   const manifest = logManifestKey(logId);
   let bytes = 0;
   const copy = async (key: string) => {
     const content = await from.get(key, { signal });
+    const there = await contentOf(to, key, signal);
+    if (there && Buffer.compare(there, content) === 0) return;
+    if (there && !(await reader.isWhole(key, content)) && (await reader.isWhole(key, there))) return;
     await to.put(key, content, { ...lock, signal });
     if (Buffer.compare(await to.get(key, { signal }), content) !== 0)
       throw new EngineError('STORAGE_UPLOAD_ERROR', `The copy of ${key} is not what was sent.`, { details: { key } });
@@ -99,6 +116,13 @@ async function copyNew(
   }
   if ((await from.head(manifest, { signal })) !== undefined) await copy(manifest);
   return bytes;
+}
+
+async function contentOf(store: BlobStore, key: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  return store.get(key, { signal }).catch((error: unknown) => {
+    if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+    throw error;
+  });
 }
 
 function lockOf({ objectLock }: DestinationRow, now: Date): PutOptions {

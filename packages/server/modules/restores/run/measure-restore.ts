@@ -1,6 +1,7 @@
 import {
   type BackupReader,
   EngineError,
+  proveSelected,
   type Scope,
   scopeContains,
   type View,
@@ -72,7 +73,8 @@ export async function requireIntact(
   scope: Scope,
   signal: AbortSignal,
 ): Promise<void> {
-  if (scope.documents || readers.length === 0) return;
+  if (scope.documents) return proveSelected(readers, { scope }, { signal });
+  if (readers.length === 0) return;
   const verified = await verifyChain(readers, viewOfChain(readers), { signal });
   if (verified.isIntact) return;
   throw new EngineError(

@@ -1,0 +1,186 @@
+import { type BlobStore, backupPrefix, deleteBackup, isEngineError } from '@holdfast/engine';
+import type { Transaction } from '../../../platform/database/database.ts';
+import { dayMs, later } from '../../../platform/durations.ts';
+import type { DestinationRow, TaskRun } from '../../storage/index.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { loadBackup } from '../load-backup.ts';
+import { copyBackupObjects } from './copy-objects.ts';
+import { copyStore } from './copy-store.ts';
+import { isWhole, proveCopy } from './prove-copy.ts';
+
+/** What one migration works with. */
+export interface Migration extends TaskRun {
+  target: DestinationRow;
+  from: BlobStore;
+  to: BlobStore;
+  /** Other records of the place that is left: what they call their copy is the very same objects. */
+  siblings: readonly string[];
+  /** Records that could not be asked; they may be of that place too. */
+  unsure: readonly string[];
+}
+
+/** The copies that a migration makes: each is read in its new place before it counts. */
+export class MovedCopies {
+  /** Backups that lie whole in the new place, with their bytes. */
+  readonly moved = new Map<string, number>();
+  /** Those that do not, and why. */
+  readonly staying = new Map<string, string>();
+  /** Those of them that cannot be read anywhere. */
+  readonly damaged = new Set<string>();
+  /** Moved ones that stay in the old place too, because one that stays there builds on them. */
+  readonly tied = new Map<string, string>();
+  readonly proven = new Set<string>();
+  readonly #context: BackupsContext;
+  readonly #run: Migration;
+  #done = 0;
+
+  constructor(context: BackupsContext, run: Migration) {
+    this.#context = context;
+    this.#run = run;
+  }
+
+  failures(): { key: string; reason: string }[] {
+    return [...this.staying, ...this.tied].map(([id, reason]) => ({ key: backupPrefix(id), reason }));
+  }
+
+  /** Whatever has come since the last call too, bases before what builds on them. */
+  async copyMissing(): Promise<void> {
+    const { destination } = this.#run;
+    const backups = await this.#context.platform.database.tenant(destination.organizationId, (transaction) =>
+      copyStore.completedIn(transaction, destination),
+    );
+    const total = backups.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { id, parentId } of backups) {
+      if (this.moved.has(id) || this.staying.has(id)) continue;
+      if (parentId !== null && this.staying.has(parentId)) {
+        this.staying.set(id, `${id} stays: it builds on ${parentId}, which stays.`);
+        continue;
+      }
+      try {
+        this.moved.set(id, await this.#bring(id, total));
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        this.damaged.add(id);
+        this.staying.set(id, `${id} stays: no whole copy of it was found. ${error.message}`.slice(0, 2000));
+      }
+    }
+  }
+
+  /** An increment is read from where its base lies, so the bases of what stays keep their copies beside it. */
+  async tieParents(transaction: Transaction): Promise<void> {
+    const { organizationId } = this.#run.destination;
+    this.tied.clear();
+    for (const id of this.staying.keys())
+      for (
+        let at = await parentOf(transaction, organizationId, id);
+        at;
+        at = await parentOf(transaction, organizationId, at)
+      )
+        if (this.moved.has(at)) this.tied.set(at, `${at} stays here too: ${id} builds on it.`);
+  }
+
+  /** Throws what is wrong with the copy in the old place when no copy anywhere is whole. */
+  async #bring(id: string, total: number): Promise<number> {
+    const { from, to, target, signal } = this.#run;
+    const wasThere = await hasObjects(to, id, signal);
+    if (wasThere && (await this.#isThere(id))) return storedBytes(to, id, signal);
+    // What lies there, or could not be removed again, gives way only to something that reads well.
+    const needsProof = wasThere || target.objectLock !== null;
+    let failure: unknown;
+    // Bytes damaged on their way are not damage at rest.
+    for await (const source of this.#sources(id, [from, from])) {
+      try {
+        return await this.#copy(id, source, needsProof, total);
+      } catch (error) {
+        // That another place does not answer, where this one is damaged, is no reason to wait for it.
+        if (!isDamage(error) && (failure === undefined || signal.aborted || !isEngineError(error))) throw error;
+        failure ??= error;
+      }
+    }
+    if (!needsProof) await deleteBackup(to, id, { signal });
+    throw failure;
+  }
+
+  async #copy(id: string, source: BlobStore, needsProof: boolean, total: number): Promise<number> {
+    const { destination, to, signal, onProgress } = this.#run;
+    const { organizationId } = destination;
+    if (needsProof) await proveCopy(this.#context, organizationId, source, id, { signal, isThorough: true });
+    const onObject = async (bytes: number) => {
+      this.#done += bytes;
+      await onProgress(Math.min(90, Math.floor((90 * this.#done) / Math.max(1, total))), 'Copying', this.#done);
+    };
+    const bytes = await copyBackupObjects(id, source, lockingStore(this.#run), { signal, onObject });
+    const proof = { signal, isThorough: true, proven: this.proven };
+    await proveCopy(this.#context, organizationId, to, id, proof);
+    return bytes;
+  }
+
+  #isThere(id: string): Promise<boolean> {
+    const { destination, to, signal } = this.#run;
+    const proof = { signal, isThorough: true, proven: this.proven };
+    return isWhole(this.#context, destination.organizationId, to, id, proof);
+  }
+
+  /** The old place, then every other that is said to hold the backup and can be asked. */
+  async *#sources(id: string, first: readonly BlobStore[]): AsyncGenerator<BlobStore> {
+    yield* first;
+    const { destination, target, siblings, unsure } = this.#run;
+    const { organizationId } = destination;
+    const loaded = await this.#context.platform.database.tenant(organizationId, (transaction) =>
+      loadBackup(this.#context, transaction, organizationId, id),
+    );
+    const known = [destination.id, target.id, ...siblings, ...unsure];
+    for (const { storageDestinationId, status } of loaded?.copies ?? []) {
+      const other = loaded?.destinations.get(storageDestinationId);
+      if (status !== 'completed' || known.includes(storageDestinationId) || !other) continue;
+      const store = await this.#context.stores.open(other).catch((error: unknown) => {
+        if (!isEngineError(error)) throw error;
+      });
+      if (!store) continue;
+      try {
+        yield store;
+      } finally {
+        await store.close();
+      }
+    }
+  }
+}
+
+async function parentOf(transaction: Transaction, organizationId: string, id: string): Promise<string | null> {
+  return (await backupStore.find(transaction, organizationId, id))?.parentId ?? null;
+}
+
+/** Something is wrong with the copy itself; a storage that does not answer is another matter. */
+function isDamage(error: unknown): error is Error {
+  return (['INTEGRITY_ERROR', 'DECRYPTION_ERROR', 'STORAGE_NOT_FOUND'] as const).some((code) =>
+    isEngineError(error, code),
+  );
+}
+
+export async function hasObjects(store: BlobStore, backupId: string, signal: AbortSignal): Promise<boolean> {
+  for await (const _ of store.list(backupPrefix(backupId), { signal })) return true;
+  return false;
+}
+
+async function storedBytes(store: BlobStore, backupId: string, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  for await (const { size } of store.list(backupPrefix(backupId), { signal })) bytes += size;
+  return bytes;
+}
+
+/** One end for all copies of a migration, so that no increment outlives its base. */
+export function lockedUntilOf({ target, task }: Migration): Date | null {
+  return target.objectLock ? later(task.createdAt, (target.objectLock.days + 1) * dayMs) : null;
+}
+
+function lockingStore(run: Migration): Pick<BlobStore, 'put' | 'get' | 'head'> {
+  const { to, target } = run;
+  const retainUntil = lockedUntilOf(run);
+  const lock = target.objectLock && retainUntil ? { lock: { mode: target.objectLock.mode, retainUntil } } : {};
+  return {
+    get: to.get.bind(to),
+    head: to.head.bind(to),
+    put: (key, bytes, options) => to.put(key, bytes, { ...options, ...lock }),
+  };
+}
