@@ -98,14 +98,17 @@ export async function writeTemporary(folder: string, bytes: Uint8Array): Promise
   const path = join(folder, randomUUID());
   const file = await open(path, 'wx', 0o600);
   try {
-    for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
-    await file.sync();
+    try {
+      for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+      await file.sync();
+    } finally {
+      // A network file system may find out only now that there is no room.
+      await file.close();
+    }
   } catch (error) {
-    await file.close();
     await unlink(path).catch(() => {});
     throw error;
   }
-  await file.close();
   return path;
 }
 

@@ -4,7 +4,7 @@ import { type FileHandle, lstat, mkdir, open, realpath, unlink } from 'node:fs/p
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { BlobInfo, PutOptions, VersionedBlobStore } from '../../ports/index.ts';
 import { EngineError, throwIfCancelled } from '../../ports/index.ts';
-import { dayMs } from '../../time/durations.ts';
+import { hourMs } from '../../time/durations.ts';
 import { AttemptError, type AttemptStore, conflict, endsBefore, notFound, tooLarge } from '../attempt.ts';
 import { nothingHidden } from '../hidden.ts';
 import { bytesMaxDefault } from '../keys.ts';
@@ -29,19 +29,25 @@ export interface LocalStoreOptions {
   root: string;
   /** A folder that the root must lie in, links followed, and that is no link itself. */
   within?: string;
+  /** It was there before: one that is gone is told, not made anew. */
+  isExpected?: boolean;
   /** How errors name the store, when its path is not for everybody's eyes. */
   location?: string;
   retry?: Partial<RetryPolicy>;
   now?: () => Date;
 }
 
-/** No put takes this long; an unfinished file that is older belongs to nobody. */
-const abandonedMs = dayMs;
+/**
+ * No put goes on for this long without a byte. An unfinished file that is older belongs to nobody, and on a disk that
+ * was full its room is needed.
+ */
+const abandonedMs = hourMs;
 
 /** A folder as a store: each key is a file, written beside, flushed, and put in place in one step. */
 export async function createLocalStore(options: LocalStoreOptions): Promise<VersionedBlobStore> {
   const { retry, now = () => new Date() } = options;
   const location = options.location ?? `file://${options.root}`;
+  if (options.isExpected) await requireFolder(options.root, location);
   const root = await openRoot(options.root, options.within).catch((error: unknown) => {
     throw rootError(location, error);
   });
@@ -65,6 +71,19 @@ async function openRoot(folder: string, within: string | undefined): Promise<str
   const root = await realpath(path);
   if (root !== owner && !root.startsWith(owner + sep)) throw leadsOut();
   return root;
+}
+
+/** A disk that is not mounted looks like this too, and what is written then is not where anybody looks for it. */
+async function requireFolder(folder: string, location: string): Promise<void> {
+  const isGone = await lstat(folder).then(
+    () => false,
+    (error: unknown) => errorCode(error) === 'ENOENT',
+  );
+  if (isGone)
+    throw new EngineError(
+      'STORAGE_UNAVAILABLE',
+      `The folder ${location} is gone: it was removed, or the disk it lies on is not mounted.`,
+    );
 }
 
 const rootReasons: Readonly<Record<string, string>> = {

@@ -23,6 +23,12 @@ export interface OrphanObject {
   lastModified: Date;
 }
 
+export interface HeldBackup {
+  id: string;
+  /** Deleted, and its objects may be gone already. */
+  isLeaving: boolean;
+}
+
 /** What the backups module knows about a destination, put in by the composition. */
 export interface StorageDependents {
   usage(
@@ -36,6 +42,8 @@ export interface StorageDependents {
     organizationId: string,
     destinationId: string,
   ): Promise<{ type: string; id: string }[]>;
+  /** A few of the newest backups that are said to lie in it; none only when nothing does. */
+  held(transaction: Transaction, organizationId: string, destinationId: string): Promise<HeldBackup[]>;
   /** What writes to it or reads from it now. */
   workOn(
     transaction: Transaction,

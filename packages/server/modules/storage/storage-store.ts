@@ -32,6 +32,7 @@ export type OpenableDestination = Pick<
   | 'path'
   | 'forcePathStyle'
   | 'credentials'
+  | 'placeId'
 >;
 
 /** All SQL on the destinations of an organization. */
@@ -75,7 +76,7 @@ export const storageStore = {
     ids: readonly string[],
   ): Promise<OpenableDestination[]> {
     const rows = await storageStore.many(transaction, organizationId, ids);
-    return rows.map(({ id, type, bucket, region, endpoint, prefix, path, forcePathStyle, credentials }) => ({
+    return rows.map(({ id, type, bucket, region, endpoint, prefix, path, forcePathStyle, credentials, placeId }) => ({
       id,
       organizationId,
       type,
@@ -86,6 +87,7 @@ export const storageStore = {
       path,
       forcePathStyle,
       credentials,
+      placeId,
     }));
   },
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { StoredError } from '../../job-error.ts';
-import type { DestinationRow } from '../../storage/index.ts';
+import type { DestinationRow, HeldBackup } from '../../storage/index.ts';
 import type { ImportRequest, JobStatus } from '../tables.ts';
 
 /** A backup as the catalogue knows it, whichever organization it belongs to. */
@@ -55,15 +55,15 @@ export const copyStore = {
     return rows.map(({ id, parentId, bytes }) => ({ id, parentId, bytes: Number(bytes ?? 0) }));
   },
 
-  /** The newest of them. */
-  async newestIn({ client }: Transaction, organizationId: string, id: string, limit: number): Promise<string[]> {
-    const { rows } = await client.query<{ id: string }>(
-      `select b.id from backups b join backup_copies c on c.backup_id = b.id
+  /** The newest of them, and behind them deleted ones whose objects are still to be removed. */
+  async newestIn({ client }: Transaction, organizationId: string, id: string, limit: number): Promise<HeldBackup[]> {
+    const { rows } = await client.query<HeldBackup>(
+      `select b.id, b.deleted_at is not null as "isLeaving" from backups b join backup_copies c on c.backup_id = b.id
         where b.organization_id = $1 and c.storage_destination_id = $2 and c.status = 'completed'
-          and b.status = 'completed' and b.deleted_at is null order by b.id desc limit $3`,
+          and b.status = 'completed' order by 2, b.id desc limit $3`,
       [organizationId, id, limit],
     );
-    return rows.map((row) => row.id);
+    return rows;
   },
 
   /** Those of a destination, and none of them can change its place before the transaction ends. */

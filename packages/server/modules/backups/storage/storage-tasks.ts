@@ -1,5 +1,6 @@
 import type { StorageDependents } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
+import { copyStore } from './copy-store.ts';
 import { migrateStorage } from './migrate-storage.ts';
 import { findOrphans } from './orphan-objects.ts';
 import { purgeVersions } from './purge-versions.ts';
@@ -7,11 +8,15 @@ import { rescanStorage } from './rescan-storage.ts';
 import { sweepStorage } from './sweep-storage.ts';
 import { workOnDestination } from './work-on-destination.ts';
 
+/** As many are looked for when a destination is checked. */
+const heldMax = 3;
+
 /** Rescan, sweep, purge and migration of a destination: what only the catalogue of backups can do. */
 export function storageTasks(
   context: BackupsContext,
-): Pick<StorageDependents, 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {
+): Pick<StorageDependents, 'held' | 'orphans' | 'rescan' | 'sweep' | 'migrate' | 'purge' | 'workOn'> {
   return {
+    held: (transaction, organizationId, id) => copyStore.newestIn(transaction, organizationId, id, heldMax),
     orphans: (_organizationId, destination, store, options) =>
       findOrphans(context, destination, store, { ...options, isThorough: false }),
     rescan: (run) => rescanStorage(context, run),

@@ -28,6 +28,11 @@ export interface GoogleKey {
   serviceAccountKey: { client_email: string; private_key: string; project_id?: string };
 }
 
+export interface OpenOptions {
+  attemptsMax?: number;
+  makesFolder?: boolean;
+}
+
 export const storageCredentialsPurpose = (destinationId: string) => `storage_destinations.credentials:${destinationId}`;
 
 const regionDefault = 'us-east-1';
@@ -67,16 +72,19 @@ export class StoreOpener {
     this.#outbound = options.outbound;
   }
 
-  /** A call that somebody waits for passes fewer attempts than a job may take. */
-  async open(destination: OpenableDestination, options: { attemptsMax?: number } = {}): Promise<VersionedBlobStore> {
+  /**
+   * A call that somebody waits for passes fewer attempts than a job may take. A folder that worked once is made anew only
+   * for who knows that nothing lay in it.
+   */
+  async open(destination: OpenableDestination, options: OpenOptions = {}): Promise<VersionedBlobStore> {
     const store = await this.#open(destination, options);
     if (!this.#config.OTEL_EXPORTER_OTLP_ENDPOINT) return store;
     const attributes = { 'holdfast.destination.id': destination.id, 'holdfast.destination.type': destination.type };
     return traced(store, 'storage', attributes, tracedCalls);
   }
 
-  async #open(destination: OpenableDestination, options: { attemptsMax?: number }): Promise<VersionedBlobStore> {
-    if (destination.type === 'local') return this.#openFolder(destination);
+  async #open(destination: OpenableDestination, options: OpenOptions): Promise<VersionedBlobStore> {
+    if (destination.type === 'local') return this.#openFolder(destination, options.makesFolder === true);
     if (destination.credentials === null) throw credentialsMissing(destination.id);
     const credentials = JSON.parse(
       this.#keyring.openText(destination.credentials, storageCredentialsPurpose(destination.id)),
@@ -180,8 +188,9 @@ export class StoreOpener {
   }
 
   /** Errors name the path as it was given: where the data folder lies is nobody's business. */
-  #openFolder(destination: OpenableDestination): Promise<VersionedBlobStore> {
+  #openFolder(destination: OpenableDestination, makesFolder = false): Promise<VersionedBlobStore> {
     return createLocalStore({
+      isExpected: destination.placeId !== null && !makesFolder,
       root: this.#folderOf(destination),
       within: ownFolder(this.#config.HOLDFAST_DATA, destination.organizationId),
       location: `local:${destination.path}`,

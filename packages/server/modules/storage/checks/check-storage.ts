@@ -1,12 +1,12 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import { type BlobStore, EngineError, probeStore } from '@holdfast/engine';
+import { type BlobStore, backupPrefix, EngineError, type ProbeStep, probeStore } from '@holdfast/engine';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { defined } from '../../../platform/defined.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
 import type { StoreOpener } from '../access/open-store.ts';
-import type { StorageContext } from '../context.ts';
+import type { HeldBackup, StorageContext } from '../context.ts';
 import { presentStorageSummary } from '../present-storage.ts';
 import { type DestinationRow, type NewDestination, type OpenableDestination, storageStore } from '../storage-store.ts';
 
@@ -17,13 +17,17 @@ export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'l
 const checkTimeoutMs = 8000;
 const checkAttemptsMax = 4;
 
-/** Does to the destination what a backup's life will do. Never throws for what the other side does. */
+/**
+ * Does to the destination what a backup's life will do, and looks for the backups that are said to lie there. Never throws
+ * for what the other side does.
+ */
 export async function checkStorage(
   stores: StoreOpener,
   destination: OpenableDestination,
   clock: Clock,
+  held: readonly HeldBackup[] = [],
 ): Promise<StorageCheck> {
-  const { steps, failure } = await probe(stores, destination);
+  const { steps, failure } = await probe(stores, destination, held);
   const test = { ok: failure === undefined, steps };
   const lastCheckedAt = clock.now();
   if (failure === undefined) return { status: 'connected', error: null, lastCheckedAt, test };
@@ -34,12 +38,13 @@ export async function checkStorage(
 async function probe(
   stores: StoreOpener,
   destination: OpenableDestination,
+  held: readonly HeldBackup[],
 ): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
   let store: BlobStore | undefined;
   try {
-    store = await stores.open(destination, { attemptsMax: checkAttemptsMax });
+    store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: held.length === 0 });
     const late = AbortSignal.timeout(checkTimeoutMs);
-    const probed = await probeStore(store, { signal: late });
+    const probed = await listingHeld(store, held, late, await probeStore(store, { signal: late }));
     const steps = probed.map((step) => (step.ok || !late.aborted ? step : { ...step, error: notInTime() }));
     const failed = steps.find((step) => !step.ok);
     return {
@@ -57,6 +62,38 @@ async function probe(
   } finally {
     await store?.close();
   }
+}
+
+/** A place that answers and has none of its backups any more is not the place that it was. */
+async function listingHeld(
+  store: BlobStore,
+  held: readonly HeldBackup[],
+  signal: AbortSignal,
+  probed: readonly ProbeStep[],
+): Promise<ProbeStep[]> {
+  const error = probed.every(({ ok }) => ok) ? await heldFault(store, held, signal) : undefined;
+  return probed.map((step) => (error && step.name === 'list' ? { ...step, ok: false, error } : step));
+}
+
+/** What is wrong when not one of the backups that were asked for has left a trace. */
+export async function heldFault(
+  store: BlobStore,
+  held: readonly HeldBackup[],
+  signal: AbortSignal,
+): Promise<EngineError | undefined> {
+  const ids = held.filter(({ isLeaving }) => !isLeaving).map(({ id }) => id);
+  try {
+    for (const id of ids) for await (const _ of store.list(backupPrefix(id), { signal })) return undefined;
+  } catch (error) {
+    if (error instanceof EngineError) return error;
+    throw error;
+  }
+  if (ids.length === 0) return undefined;
+  return new EngineError(
+    'STORAGE_UNAVAILABLE',
+    `The backups that lay in ${store.location} are not there. It was emptied, or replaced, or the disk it lies on is not mounted. Bring it back; if it is gone for good, delete those backups.`,
+    { details: { backupIds: ids } },
+  );
 }
 
 function notInTime(): EngineError {

@@ -5,10 +5,10 @@ import type { PeriodicTask } from '../../../platform/periodic.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { identifyPlace } from '../access/places.ts';
-import type { DefaultStorage, StorageContext } from '../context.ts';
+import type { DefaultStorage, HeldBackup, StorageContext } from '../context.ts';
 import { checkStorageJob } from '../jobs.ts';
 import { type DestinationRow, storageStore } from '../storage-store.ts';
-import { checkStorage, recordCheck, type StorageCheck } from './check-storage.ts';
+import { checkStorage, heldFault, recordCheck, type StorageCheck } from './check-storage.ts';
 
 const everyMs = minuteMs;
 const dueAfterMs = 10 * minuteMs;
@@ -46,11 +46,13 @@ export async function recheckStorage(
 ): Promise<void> {
   const { database, clock } = context.platform;
   const { organizationId, storageDestinationId } = job.data;
-  const row = await database.tenant(organizationId, (transaction) =>
-    storageStore.find(transaction, organizationId, storageDestinationId),
-  );
+  const { row, held } = await database.tenant(organizationId, async (transaction) => ({
+    row: await storageStore.find(transaction, organizationId, storageDestinationId),
+    held: await context.dependents.held(transaction, organizationId, storageDestinationId),
+  }));
   if (!row) return;
-  const check = row.status === 'error' ? await checkStorage(context.stores, row, clock) : await look(context, row);
+  const check =
+    row.status === 'error' ? await checkStorage(context.stores, row, clock, held) : await look(context, row, held);
   const isUnplaced = row.placeId === null && check.status === 'connected';
   const placeId = isUnplaced ? await identifyPlace(context, row).catch(() => null) : null;
   await database.tenant(organizationId, async (transaction) => {
@@ -62,12 +64,19 @@ export async function recheckStorage(
   });
 }
 
-async function look(context: StorageContext, row: DestinationRow): Promise<Omit<StorageCheck, 'test'>> {
+async function look(
+  context: StorageContext,
+  row: DestinationRow,
+  held: readonly HeldBackup[],
+): Promise<Omit<StorageCheck, 'test'>> {
   const { clock } = context.platform;
+  const signal = AbortSignal.timeout(lookTimeoutMs);
   let store: BlobStore | undefined;
   try {
     store = await context.stores.open(row, { attemptsMax: 3 });
-    for await (const _ of store.list(backupsPrefix, { signal: AbortSignal.timeout(lookTimeoutMs) })) break;
+    for await (const _ of store.list(backupsPrefix, { signal })) break;
+    const fault = await heldFault(store, held, signal);
+    if (fault) throw fault;
     return { status: 'connected', error: null, lastCheckedAt: clock.now() };
   } catch (error) {
     return { status: 'error', error: toJobError(error), lastCheckedAt: clock.now() };
