@@ -54,7 +54,7 @@ export const listBackupDocuments = operation({
   params,
   query: listBackupDocumentsQuery,
   success: listWith(backupDocument, documentsScanned),
-  errors: readErrors,
+  errors: [...readErrors, 'COLLECTION_NOT_FOUND'],
 });
 
 export const getBackupDocument = operation({

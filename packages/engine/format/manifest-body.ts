@@ -58,6 +58,8 @@ export interface ManifestBody {
   readonly warnings: readonly string[];
   /** Saved before a restore wrote over it: not what anybody wants back by the word `latest`. */
   readonly isSafety?: boolean;
+  /** What the service that made it says of why: a schedule, a person, a key, a restore, captured changes. */
+  readonly trigger?: string;
 }
 
 export interface LogManifestBody {
@@ -90,6 +92,7 @@ export function parseManifestBody(given: unknown): ManifestBody {
     isListOf(body.shards, isShard) &&
     isListOf(body.ranges, isRange) &&
     isListOf(body.collections, ({ path, documents }) => isText(path) && isCount(documents)) &&
+    (body.trigger === undefined || isText(body.trigger)) &&
     Array.isArray(body.warnings) &&
     body.warnings.every(isText) &&
     Array.isArray(users.segments);

@@ -66,11 +66,16 @@ interface Fault {
 }
 
 function validationProblem(issues: readonly z.core.$ZodIssue[]): Problem {
-  const faults = issues.flatMap(faultsOf);
+  const faults = onceEach(issues.flatMap(faultsOf));
   const first = faults[0] ?? { field: 'body', reason: 'is not valid' };
   const details: Record<string, unknown> = { ...first, ...eventDetails(issues[0]) };
   if (faults.length > 1) details.errors = faults.slice(0, faultsListedMax);
   return new Problem('VALIDATION_ERROR', `${first.field}: ${first.reason}`, { details });
+}
+
+/** A value that is wrong in several ways is told once where the same sentence covers them. */
+function onceEach(faults: readonly Fault[]): Fault[] {
+  return [...new Map(faults.map((fault) => [`${fault.field}\n${fault.reason}`, fault])).values()];
 }
 
 /** An unknown key is a fault of that key, not of the object around it. */

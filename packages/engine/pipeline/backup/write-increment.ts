@@ -57,7 +57,8 @@ export async function writeIncrement(given: IncrementToWrite, options: WriteOpti
     warnings: [],
   };
   const envelope = await keys.wrap(backupId, dataKey);
-  const shared = { store, ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
+  const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
+  const shared = { store, ...trigger, ...(lock ? { lock } : {}), ...(signal ? { signal } : {}) };
   return await writeManifest(content, segments, { ...shared, dataKey, envelope });
 }
 

@@ -15,6 +15,7 @@ export interface WriteManifestOptions {
   readonly dataKey: Uint8Array;
   readonly envelope: Envelope;
   readonly segmentsPerShard?: number;
+  readonly trigger?: string;
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly signal?: AbortSignal;
 }
@@ -41,7 +42,8 @@ export async function writeManifest(
   for (let start = 0; segments.length > perShard && start < segments.length; start += perShard) {
     shards.push(await writeShard(content.backupId, segments.slice(start, start + perShard), options, put));
   }
-  const body: ManifestBody = { ...content, segments: shards.length > 0 ? [] : segments, shards };
+  const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
+  const body: ManifestBody = { ...content, ...trigger, segments: shards.length > 0 ? [] : segments, shards };
   const clear = { ownerId: body.backupId, createdAt: body.createdAt, envelope };
   const sealed = await sealManifest(body, { content: manifestContent.root, ownerId: body.backupId, dataKey, clear });
   await store.put(manifestKey(body.backupId), sealed.bytes, { ...put, ifAbsent: true });

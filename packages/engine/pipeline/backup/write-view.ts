@@ -26,6 +26,7 @@ export interface WriteOptions {
   readonly backupId: string;
   readonly clock?: Clock;
   readonly segmentBytes?: number;
+  readonly trigger?: string;
   readonly lock?: NonNullable<PutOptions['lock']>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (documents: number) => void;
@@ -81,7 +82,9 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
     authUsers: users ?? null,
     warnings: given.warnings ?? [],
   };
-  return await writeManifest(content, segments, { ...shared, dataKey, envelope: await keys.wrap(backupId, dataKey) });
+  const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
+  const envelope = await keys.wrap(backupId, dataKey);
+  return await writeManifest(content, segments, { ...shared, ...trigger, dataKey, envelope });
 }
 
 export interface SegmentsOptions extends WriteOptions {

@@ -19,6 +19,7 @@ export interface AskedScope {
 export function restoreScope(backup: Scope, asked: AskedScope, rootCollections: readonly string[] = []): Scope {
   if (backup.documents !== undefined && asked.deleteExtra)
     throw wider('options.deleteExtra', 'the backup holds single documents and knows nothing of the others');
+  if (asked.documents !== undefined && asked.deleteExtra) throw nothingExtra();
   if (asked.documents !== undefined) return documentsScope(asked.documents);
   if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
     throw wider('options.includeSubcollections', 'the backup was made without subcollections');
@@ -52,6 +53,14 @@ function coversCollection(backup: Scope, collection: string): boolean {
 
 function isBelowAny(path: string, collections: readonly string[]): boolean {
   return collections.some((collection) => path.startsWith(`${collection}/`));
+}
+
+/** Whoever asks for both expects something to go, and nothing would. */
+function nothingExtra(): EngineError {
+  const reason = 'single documents are restored: nothing else is deleted';
+  return new EngineError('VALIDATION_ERROR', `options.deleteExtra: ${reason}.`, {
+    details: { field: 'options.deleteExtra', reason },
+  });
 }
 
 function wider(field: string, reason: string): EngineError {

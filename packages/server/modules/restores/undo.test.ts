@@ -208,6 +208,11 @@ describe('deleteExtra', () => {
     const backupId = await backUp({ collections: ['users'] });
     const wider = await post('', { backupId, collections: ['orders'], options: { deleteExtra: true } });
     expect(wider.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { field: 'collections' } });
+    const single = await post('', { backupId, documentIds: ['users/a'], options: { deleteExtra: true } });
+    expect([single.status, single.body.error.details]).toEqual([
+      400,
+      { field: 'options.deleteExtra', reason: 'single documents are restored: nothing else is deleted' },
+    ]);
     const one = await run('', { backupId, documentIds: ['users/a'] });
     const safety = await app.request('GET', `/api/v1/backups/${one.safetyBackupId}`, as);
     expect(safety.body.data.scope.documents).toEqual({ count: 1, paths: ['users/a'] });

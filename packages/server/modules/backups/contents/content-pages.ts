@@ -1,6 +1,7 @@
 import type { View } from '@holdfast/engine';
 import { type Cursors, type PageQuery, pageOf } from '../../../platform/cursor.ts';
 import { defined } from '../../../platform/defined.ts';
+import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
 import { readDocuments, searchDocuments } from './browse-documents.ts';
 
@@ -41,6 +42,18 @@ export interface DocumentsQuery {
   collection?: string | undefined;
   prefix?: string | undefined;
   search?: string | undefined;
+}
+
+/** An empty page of a collection that is there is one thing, a name that nothing stands for another: COLLECTION_NOT_FOUND. */
+export async function requireCollection(
+  view: View,
+  collection: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (collection === undefined) return;
+  const scope = { collections: [collection], includeSubcollections: true, excludeCollections: [] };
+  for await (const page of view.entries({ scope }, { signal })) if (page.length > 0) return;
+  throw new Problem('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
 }
 
 /** A cursor is bound to a search where there is one; those of before stay good. */

@@ -68,6 +68,20 @@ describe('what is in a backup', () => {
     expect(everywhere.body.data).toHaveLength(8);
   });
 
+  test('a collection that the backup does not hold is told; one that has only collections below it is empty', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    await bench.firestore.doc('above/nobody/below/one').set({ n: 1 });
+    const id = await bench.backUp();
+    for (const query of ['collection=usres', 'collection=usres&prefix=a', 'collection=usres&search=a']) {
+      const missing = await ask(`/backups/${id}/documents?${query}`);
+      expect([missing.status, missing.body.error?.code], query).toEqual([404, 'COLLECTION_NOT_FOUND']);
+    }
+    const none = await ask(`/backups/${id}/documents?collection=users&prefix=nobody-is-called-so`);
+    expect([none.status, none.body.data]).toEqual([200, []]);
+    const above = await ask(`/backups/${id}/documents?collection=above`);
+    expect([above.status, above.body.data]).toEqual([200, []]);
+  });
+
   test('a cursor of other filters is refused', async () => {
     for (const name of ['a', 'b', 'c']) await bench.firestore.doc(`users/${name}`).set({ name });
     const id = await bench.backUp();

@@ -61,7 +61,7 @@ async function convert(
           type: 'full',
           snapshotTime: `${new Date(current).toISOString().slice(0, -1)}000000Z`,
         },
-        { store, keys, codec, signal, backupId: loaded.row.id, onProgress: work.show },
+        { store, keys, codec, signal, backupId: loaded.row.id, trigger: loaded.row.trigger, onProgress: work.show },
       );
     }),
   );

@@ -78,6 +78,7 @@ async function write(
     envelope: row.envelope!,
     authUsers: users?.section ?? null,
     isSafety: row.trigger === 'pre_restore',
+    trigger: row.trigger,
     warnings: [...row.warnings, ...(users?.warnings ?? [])],
     completedAt: `${context.platform.clock.now().toISOString().slice(0, -1)}000000Z`,
   });

@@ -35,6 +35,7 @@ export async function incrementOfLog(
           signal,
           codec: context.engine.codec,
           backupId: row.id,
+          trigger: row.trigger,
           onProgress: work.show,
         };
         const increment = { chain, changes, snapshotTime: captured.instant };

@@ -57,7 +57,8 @@ export async function writeCaptured(
       mergedFrom: readers.map(({ backupId }) => backupId),
     };
     const { codec } = context.engine;
-    const options = { store, keys, codec, backupId: loaded.row.id, signal, onProgress: work.show };
+    const { id: backupId, trigger } = loaded.row;
+    const options = { store, keys, codec, backupId, trigger, signal, onProgress: work.show };
     return { written: await writeOnce(context, work, () => writeViewAsBackup(content, options)) };
   } finally {
     await close();

@@ -1,4 +1,5 @@
-import type { BackupReader } from '@holdfast/engine';
+import { type BackupTrigger, backupTriggers } from '@holdfast/contract';
+import type { BackupReader, ManifestBody } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
@@ -19,11 +20,17 @@ export async function registerBackup(
   const { backupId } = reader;
   const found = await columnsOf(context, transaction, destination, reader);
   const createdAt = new Date(reader.body.createdAt);
-  const trigger = reader.body.isSafety ? ('pre_restore' as const) : ('manual' as const);
+  const trigger = triggerOf(reader.body);
   const row = { ...found, id: backupId, organizationId, projectId, trigger, createdAt };
   const inserted = await backupStore.insert(transaction, row, [destination.id]);
   await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
   return inserted;
+}
+
+/** Manifests of before it was written down tell only safety backups from the others. */
+function triggerOf({ trigger, isSafety }: ManifestBody): BackupTrigger {
+  if (isSafety) return 'pre_restore';
+  return backupTriggers.find((one) => one === trigger) ?? 'manual';
 }
 
 /** A record that says failed or cancelled, of a backup that is whole: a catalogue set back to an earlier day has those. */

@@ -115,6 +115,19 @@ describe('objects that nobody owns', () => {
 });
 
 describe('a rescan', () => {
+  test('tells of each backup why it was made', async () => {
+    const account = '/api/v1/organizations/current/service-account';
+    const body = { name: 'Script', permissions: ['backups:write'] };
+    const made = await bench.app.request('POST', account, { ...bench.as, body });
+    const asKey = { token: made.body.data.apiKey, body: { projectId: bench.shop.projectId } };
+    const asked = await bench.app.request('POST', '/api/v1/backups', asKey);
+    const { id } = await untilEnded(bench.app, `/api/v1/backups/${asked.body.data.id}`, bench.as);
+    expect((await bench.get(`/backups/${id}`)).trigger).toBe('api');
+    await asOwner(bench.app.databaseUrl, (client) => client.query('delete from backups where id = $1', [id]));
+    expect((await runTask('rescan')).result).toMatchObject({ registered: 1 });
+    expect((await bench.get(`/backups/${id}`)).trigger).toBe('api');
+  });
+
   test('rebuilds the catalogue of a lost database: same ids, same chains, projects without a connection', async () => {
     const base = await bench.backUp();
     await bench.firestore.doc('users/bob').set({ n: 2 });

@@ -46,7 +46,7 @@ export function bodyOf(plan: Plan, basket: Basket, dryRun: boolean): RestoreBody
   const options = {
     mergeMode: plan.mode,
     dryRun,
-    ...(plan.deleteExtra ? { deleteExtra: true } : {}),
+    ...(plan.deleteExtra && !plan.isBasket && plan.documents.length === 0 ? { deleteExtra: true } : {}),
     ...(plan.safety ? {} : { safetyBackup: false }),
     ...(plan.users === undefined ? {} : { includeAuthUsers: plan.users }),
   };
