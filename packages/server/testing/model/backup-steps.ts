@@ -1,5 +1,6 @@
 import { isPart, type Part, textOf, type Value } from './documents.ts';
 import { type BackupFact, documentsIn, type Model } from './model.ts';
+import { Stock } from './stock.ts';
 import type { Answer, World } from './world.ts';
 
 export interface BackUpStep {
@@ -15,6 +16,7 @@ export interface BackUpStep {
 
 export async function backUp(world: World, model: Model, step: BackUpStep): Promise<string[]> {
   const { id: projectId, live } = world.projects[step.project]!;
+  const before = model.damage.isAny && !model.isAway ? await Stock.take(world, model) : undefined;
   const ids = [...new Set(step.destinations.map((index) => world.destinations[index % world.destinations.length]!.id))];
   const answer = await world.call('POST', '/backups', {
     projectId,
@@ -31,13 +33,28 @@ export async function backUp(world: World, model: Model, step: BackUpStep): Prom
   if (step.isCancelled) await world.call('POST', `/backups/${id}/cancel`, {});
   const ended = await world.untilEnded(`/backups/${id}`);
   const documents = documentsIn(step.part, await live.read());
-  if (ended.status === 'completed')
-    return note(model, step, ended, step.type === 'synthetic' ? await exported(world, id) : documents);
+  if (ended.status === 'completed') {
+    const faults = note(model, step, ended, step.type === 'synthetic' ? await exported(world, id) : documents);
+    return before ? [...faults, ...baseFaults(before, ended)] : faults;
+  }
   const isFair =
     (step.isCancelled && ended.status === 'cancelled') ||
     (ended.error?.code === 'COLLECTION_NOT_FOUND' && documents.size === 0) ||
-    (step.type === 'synthetic' && !mergeable(model, step));
+    (step.type === 'synthetic' && !mergeable(model, step)) ||
+    model.isAway ||
+    (ended.error?.code === 'INTEGRITY_ERROR' && step.type !== 'full' && before && isAnyDamaged(model, before, step));
   return isFair ? [] : [`a backup ended as ${ended.status}: ${JSON.stringify(ended.error)}`];
+}
+
+/** Nothing is built on what is known to be damaged. */
+function baseFaults(before: Stock, { id, type, parentId }: Answer): string[] {
+  if (type !== 'incremental') return [];
+  const known = before.chainOf(parentId).find((one) => before.records.get(one)?.verification?.status === 'failed');
+  return known ? [`${id} was built on ${known}, which did not pass its verification`] : [];
+}
+
+function isAnyDamaged(model: Model, stock: Stock, { project }: BackUpStep): boolean {
+  return model.present.some((one) => one.project === project && stock.allWhole(one) !== 'whole');
 }
 
 /** What a merge with this scope could begin with. */
@@ -153,10 +170,18 @@ export async function hold(world: World, model: Model, { pick, isHeld }: HoldSte
 /** Every backup that is there shows what was there when it was made. */
 export async function backupFaults(world: World, model: Model): Promise<string[]> {
   const faults: string[] = [];
-  for (const { id, documents, part } of model.present) {
+  const stock = await Stock.take(world, model);
+  for (const backup of model.present) {
+    const { id, documents, part } = backup;
     const { status } = await world.get(`/backups/${id}`);
     if (status !== 'completed') faults.push(`${id} became ${status}`);
-    const shown = await exported(world, id);
+    const soundness = stock.readable(backup);
+    const shown = await exported(world, id).catch((error: unknown) => {
+      if (soundness === 'whole') throw error;
+    });
+    if (shown && soundness === 'damaged' && documents.size > 0)
+      faults.push(`${id} is damaged everywhere and was exported as if it were whole`);
+    if (!shown || soundness === 'damaged') continue;
     if (!isSameAs(shown, documents))
       faults.push(`${id} shows ${textOf([...shown])} instead of ${textOf([...documents])}`);
     const outside = [...shown.keys()].find((path) => !isPart(part, path));

@@ -1,6 +1,6 @@
 import type { Value } from './documents.ts';
 import type { BackupFact, Model } from './model.ts';
-import { factOf, follow } from './restore-steps.ts';
+import { damageFaults, factOf, follow, isFairFailure, soundnessOf } from './restore-steps.ts';
 import type { Ambush, Troubled } from './trouble.ts';
 import type { World } from './world.ts';
 
@@ -28,7 +28,7 @@ export async function restoreBasket(world: World, model: Model, step: BasketStep
     items: items.map(({ backup, path }) => ({ backupId: backup.id, path })),
     options: { mergeMode },
   });
-  if (answer.status !== 202) return [`a basket was refused: ${answer.text}`];
+  if (answer.status !== 202) return model.isAway ? [] : [`a basket was refused: ${answer.text}`];
   const documents = new Map<string, Value>(items.map(({ backup, path }) => [path, backup.documents.get(path)!]));
   const paths = [...documents.keys()];
   const together: BackupFact = { ...first.backup, part: { documents: paths }, documents };
@@ -37,10 +37,11 @@ export async function restoreBasket(world: World, model: Model, step: BasketStep
   const backupIds = [...new Set(items.map(({ backup }) => backup.id))];
   const basket = Object.assign(fact, { backupIds });
   model.restores.push(basket);
+  const soundness = await soundnessOf(world, model, backupIds);
   const { ended, faults } = await follow(world, model, basket, ambush, before);
-  if (ended.status === 'failed' && step.trouble === 'none')
+  if (ended.status === 'failed' && step.trouble === 'none' && !isFairFailure(model, soundness, ended))
     faults.push(`a basket failed: ${JSON.stringify(ended.error)}`);
-  return faults;
+  return [...faults, ...damageFaults(basket, ended)];
 }
 
 /** Each document once, all from backups of one project. */

@@ -1,5 +1,6 @@
 import { isPart, type Part, paths, textOf, type Value } from './documents.ts';
 import type { State } from './live-database.ts';
+import { Damage } from './stock.ts';
 
 /** A completed backup, and what it must show as long as it is there. */
 export interface BackupFact {
@@ -14,6 +15,8 @@ export interface BackupFact {
   readonly scheduleId?: string | undefined;
   isHeld: boolean;
   isGone: boolean;
+  /** It did not pass its verification. */
+  isDoubted?: boolean;
 }
 
 /** What a restore did to one document, as it was seen from outside. */
@@ -56,6 +59,9 @@ export class Model {
   /** The farthest that time was moved so far. */
   daysMax = 0;
   hadStorageTrouble = false;
+  readonly damage = new Damage();
+  /** A destination cannot be reached at present. */
+  isAway = false;
   readonly scheduleIds: { full?: string; incremental?: string } = {};
 
   get present(): BackupFact[] {

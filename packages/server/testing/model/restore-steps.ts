@@ -1,6 +1,7 @@
 import { isPart, mergedValue, type Part, textOf } from './documents.ts';
 import type { State } from './live-database.ts';
 import { type BackupFact, judgeRun, type Model, type Outcome, type RestoreFact } from './model.ts';
+import { type Soundness, Stock } from './stock.ts';
 import type { Ambush, Troubled } from './trouble.ts';
 import type { Answer, World } from './world.ts';
 
@@ -30,7 +31,7 @@ function covers(backup: Part, collection: string): boolean {
 function refusalOf(backup: BackupFact, { asked, deleteExtra, mergeMode: _ }: RestoreStep): string | undefined {
   if (asked.includeSubcollections === true && backup.part.includeSubcollections === false) return 'VALIDATION_ERROR';
   if (!deleteExtra) return undefined;
-  if (backup.part.documents) return 'VALIDATION_ERROR';
+  if (backup.part.documents || asked.documents) return 'VALIDATION_ERROR';
   if (asked.collections?.some((collection) => !covers(backup.part, collection))) return 'VALIDATION_ERROR';
   return undefined;
 }
@@ -51,6 +52,7 @@ export async function restore(world: World, model: Model, step: RestoreStep, amb
   const target = step.isElsewhere ? 1 - backup.project : backup.project;
   const { live, id: targetProjectId } = world.projects[target]!;
   const before = await live.read();
+  const soundness = await soundnessOf(world, model, [backup.id]);
   const { collections, documents, includeSubcollections } = step.asked;
   const answer = await world.call('POST', '/backups/restore', {
     backupId: backup.id,
@@ -68,7 +70,7 @@ export async function restore(world: World, model: Model, step: RestoreStep, amb
   const refusal = refusalOf(backup, step);
   if (answer.status !== 202) {
     const code = answer.body?.error?.code;
-    const isFair = code === refusal || (code === 'COLLECTION_NOT_FOUND' && isMissing(backup, step));
+    const isFair = code === refusal || (code === 'COLLECTION_NOT_FOUND' && isMissing(backup, step)) || model.isAway;
     return isFair ? [] : [`a restore was refused: ${answer.text}`];
   }
   const fact = factOf(answer.body.data, backup, step, target);
@@ -77,9 +79,30 @@ export async function restore(world: World, model: Model, step: RestoreStep, amb
   const code = ended.error?.code;
   if (refusal && ended.status === 'completed') faults.push(`a restore that had to be refused was completed`);
   const isNamedMissing = ['COLLECTION_NOT_FOUND', 'DOCUMENT_NOT_FOUND'].includes(code) && isMissing(backup, step);
-  if (ended.status === 'failed' && step.trouble === 'none' && !isNamedMissing && !refusal)
+  const isFair = isNamedMissing || refusal || isFairFailure(model, soundness, ended);
+  if (ended.status === 'failed' && step.trouble === 'none' && !isFair)
     faults.push(`a restore failed: ${JSON.stringify(ended.error)}`);
-  return faults;
+  return [...faults, ...damageFaults(fact, ended)];
+}
+
+/** Whether all of what is read lies whole somewhere; with a place that is away nobody can tell. */
+export async function soundnessOf(world: World, model: Model, backupIds: readonly string[]): Promise<Soundness> {
+  if (model.isAway) return 'unsure';
+  if (!model.damage.isAny) return 'whole';
+  const stock = await Stock.take(world, model);
+  const found = backupIds.map((id) => stock.readable({ id }));
+  return found.includes('damaged') ? 'damaged' : found.includes('unsure') ? 'unsure' : 'whole';
+}
+
+export function isFairFailure({ isAway }: Model, soundness: Soundness, { error }: Answer): boolean {
+  return isAway || (soundness !== 'whole' && error?.code === 'INTEGRITY_ERROR');
+}
+
+/** What is damaged everywhere is refused before the first write. */
+export function damageFaults({ id, written }: RestoreFact, { status, error }: Answer): string[] {
+  if (status !== 'failed' || error?.code !== 'INTEGRITY_ERROR') return [];
+  const paths = [...written].filter(([, { isSure }]) => isSure).map(([path]) => path);
+  return paths.length > 0 ? [`${id} met damage and had written ${paths.join(', ')}`] : [];
 }
 
 type How = Pick<RestoreStep, 'mergeMode' | 'deleteExtra' | 'safetyBackup' | 'dryRun' | 'asked'>;
@@ -191,6 +214,7 @@ export async function resume(world: World, model: Model, step: ResumeStep, ambus
   const answer = await world.call('POST', `/backups/restore/${fact.id}/resume`, {});
   if (answer.status !== 202) {
     const isFair =
+      model.isAway ||
       fact.undoneBy !== undefined ||
       [...fact.backupIds, fact.safetyBackupId].some((id) => id && model.backup(id)?.isGone);
     return isFair ? [] : [`a resume was refused: ${answer.text}`];
@@ -217,9 +241,10 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   const fact = undoOf(answer.body.data.id, undone, step.force);
   model.restores.push(fact);
   undone.undoneBy = fact;
+  const soundness = await soundnessOf(world, model, undone.safetyBackupId ? [undone.safetyBackupId] : []);
   const { ended, faults } = await follow(world, model, fact, ambush, before);
   const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone === true;
-  if (ended.status === 'failed' && step.trouble === 'none' && !isLost)
+  if (ended.status === 'failed' && step.trouble === 'none' && !isLost && !isFairFailure(model, soundness, ended))
     faults.push(`an undo failed: ${JSON.stringify(ended.error)}`);
   return faults;
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { backupFaults, isSameAs } from './backup-steps.ts';
 import { textOf } from './documents.ts';
-import { Model } from './model.ts';
+import { type BackupFact, Model } from './model.ts';
 import { carryOut, historyOf, type Step } from './steps.ts';
+import { type Soundness, Stock } from './stock.ts';
 import { expiryFaults, objectFaults } from './storage-steps.ts';
 import { type ModelService, World } from './world.ts';
 
@@ -69,19 +70,35 @@ async function live(service: ModelService, steps: readonly Step[]): Promise<stri
   }
 }
 
-/** One of the backups, restored into an empty database, is the whole of it. */
+/** One of the backups of each soundness, restored into an empty database, is the whole of it or nothing. */
 async function scratchFaults(world: World, model: Model): Promise<string[]> {
-  const backup = model.present.find(({ documents }) => documents.size > 0);
-  if (!backup) return [];
-  const { id: targetProjectId, live: scratch } = await world.addProject(`scratch-${world.projects[0]!.live.projectId}`);
+  const stock = await Stock.take(world, model);
+  const full = model.present.filter(({ documents }) => documents.size > 0);
+  const bySoundness = Map.groupBy(full, (one) => `${stock.readable(one)} ${stock.allWhole(one)}`);
+  const faults: string[] = [];
+  for (const [, [backup]] of bySoundness)
+    faults.push(...(await scratchFaultsOf(world, backup!, stock.readable(backup!))));
+  return faults;
+}
+
+let scratches = 0;
+
+async function scratchFaultsOf(world: World, backup: BackupFact, soundness: Soundness): Promise<string[]> {
+  scratches += 1;
+  const { id: targetProjectId, live: scratch } = await world.addProject(`scratch-${scratches}`);
   const started = await world.must('POST', '/backups/restore', {
     backupId: backup.id,
     targetProjectId,
     options: { safetyBackup: false },
   });
   const ended = await world.untilEnded(`/backups/restore/${started.id}`);
-  if (ended.status !== 'completed') return [`${backup.id} cannot be restored: ${JSON.stringify(ended.error)}`];
   const restored = new Map([...(await scratch.read())].map(([path, { value }]) => [path, value]));
+  if (ended.status !== 'completed') {
+    if (soundness === 'whole' || ended.error?.code !== 'INTEGRITY_ERROR')
+      return [`${backup.id} cannot be restored: ${JSON.stringify(ended.error)}`];
+    return restored.size > 0 ? [`${backup.id} is damaged, and ${textOf([...restored])} was written`] : [];
+  }
+  if (soundness === 'damaged') return [`${backup.id} is damaged everywhere and was restored`];
   return isSameAs(restored, backup.documents)
     ? []
     : [`${backup.id} came back as ${textOf([...restored])} instead of ${textOf([...backup.documents])}`];

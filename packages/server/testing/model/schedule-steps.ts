@@ -25,6 +25,8 @@ export async function runSchedule(world: World, model: Model, { type }: Schedule
   const { id } = await world.must('POST', `/schedules/${scheduleId}/run`, {});
   const ended = await world.untilEnded(`/backups/${id}`);
   const documents = documentsIn({}, await live.read());
+  const isDamage = ended.error?.code === 'INTEGRITY_ERROR' && type === 'incremental' && model.damage.isAny;
+  if (ended.status !== 'completed' && (model.isAway || isDamage)) return [];
   if (ended.status !== 'completed') return [`a scheduled backup ${ended.status}: ${JSON.stringify(ended.error)}`];
   const fact = { id, project: 0, part: {}, documents, isSafety: false, retentionDays: null, scheduleId };
   model.backups.push({ ...fact, isHeld: false, isGone: false });

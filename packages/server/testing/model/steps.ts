@@ -1,11 +1,15 @@
 import fc from 'fast-check';
+import { type AwayStep, whileAway } from './away-steps.ts';
 import { type BackUpStep, backUp, type HoldStep, hold, type RemoveStep, remove } from './backup-steps.ts';
 import { type BasketStep, restoreBasket } from './basket-steps.ts';
+import { type DamageStep, harm, lossFaults, type VerifyStep, verify } from './damage-steps.ts';
 import { type Part, parts, paths, plainParts } from './documents.ts';
+import { type KeyStep, renewKey } from './key-steps.ts';
 import type { Edit } from './live-database.ts';
 import type { Model } from './model.ts';
 import { type RestoreStep, type ResumeStep, restore, resume, type UndoStep, undo } from './restore-steps.ts';
 import { runSchedule, type ScheduledStep } from './schedule-steps.ts';
+import { Stock } from './stock.ts';
 import {
   type DefaultStep,
   type ForgetStep,
@@ -44,10 +48,24 @@ export type Step =
   | DefaultStep
   | BasketStep
   | ScheduledStep
-  | RemoveDestinationStep;
+  | RemoveDestinationStep
+  | DamageStep
+  | VerifyStep
+  | AwayStep
+  | KeyStep;
 
 /** Carries a step out; what it answers is what was not as promised. */
 export async function carryOut(world: World, model: Model, step: Step): Promise<string[]> {
+  const before = model.damage.isAny ? await Stock.take(world, model) : undefined;
+  const faults = await perform(world, model, step);
+  if (!model.damage.isAny) return faults;
+  const after = await Stock.take(world, model);
+  for (const one of model.backups) one.isDoubted = after.records.get(one.id)?.verification?.status === 'failed';
+  const isAlike = step.do === 'damage' || step.do === 'forget';
+  return before && !isAlike ? [...faults, ...lossFaults(model, before, after)] : faults;
+}
+
+async function perform(world: World, model: Model, step: Step): Promise<string[]> {
   switch (step.do) {
     case 'edit':
       return edit(world, model, step);
@@ -73,6 +91,14 @@ export async function carryOut(world: World, model: Model, step: Step): Promise<
       return runSchedule(world, model, step);
     case 'remove destination':
       return removeDestination(world, model, step);
+    case 'damage':
+      return harm(world, model, step);
+    case 'verify':
+      return verify(world, model, step);
+    case 'while away':
+      return whileAway(world, model, step, (meanwhile) => perform(world, model, meanwhile));
+    case 'renew key':
+      return renewKey(world, step);
     default:
       return ambushed(world, model, step);
   }
@@ -212,7 +238,47 @@ function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('remove destination' as const), destination }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('move default' as const), destination }) },
+    { weight: 4, arbitrary: harming },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('verify' as const), pick }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('renew key' as const),
+        how: fc.constantFrom('rotate' as const, 'passphrase' as const),
+      }),
+    },
   );
+}
+
+const harming = fc.record({
+  do: fc.constant('damage' as const),
+  pick,
+  destination,
+  object: pick,
+  byte: fc.nat({ max: 4000 }),
+  harm: fc.constantFrom('flip' as const, 'truncate' as const, 'remove' as const),
+});
+
+/** The same, now and then while a destination cannot be reached. */
+function anyStepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
+  const step = stepOf(canMisbehave);
+  const isSwift = ({ do: kind }: Step) =>
+    [
+      'edit',
+      'back up',
+      'restore',
+      'undo',
+      'delete backup',
+      'migrate',
+      'sweep',
+      'rescan',
+      'basket',
+      'later',
+      'renew key',
+    ].includes(kind);
+  const quiet = step.filter(isSwift).map((one): Step => ('hasTrouble' in one ? { ...one, hasTrouble: false } : one));
+  const away = fc.record({ do: fc.constant('while away' as const), destination, step: quiet });
+  return fc.oneof({ weight: 15, arbitrary: step }, { weight: 1, arbitrary: away });
 }
 
 /** Something to begin with, then anything. */
@@ -222,6 +288,6 @@ export function historyOf(canMisbehave: boolean): fc.Arbitrary<Step[]> {
     (step): Step => ({ ...step, type: 'full', project: 0, isCancelled: false }),
   );
   return fc
-    .tuple(first, second, fc.array(stepOf(canMisbehave), { minLength: 4, maxLength: 14 }))
+    .tuple(first, second, fc.array(anyStepOf(canMisbehave), { minLength: 4, maxLength: 14 }))
     .map(([one, two, rest]) => [one, two, ...rest]);
 }

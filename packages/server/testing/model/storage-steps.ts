@@ -4,7 +4,8 @@ import { exported, isSameAs, listedIds, partOf } from './backup-steps.ts';
 import { textOf } from './documents.ts';
 import type { BackupFact, Model } from './model.ts';
 import { scheduleKeeps } from './schedule-steps.ts';
-import type { World } from './world.ts';
+import { Stock } from './stock.ts';
+import type { Answer, World } from './world.ts';
 
 interface StorageTrouble {
   /** Some calls to the bucket fail, some are done and their answers lost. */
@@ -46,20 +47,47 @@ async function withTrouble<Result>(
 
 export async function migrate(world: World, model: Model, step: MigrateStep): Promise<string[]> {
   const [from, to] = [destinationOf(world, step.from), destinationOf(world, step.to)];
+  const before = model.isAway ? undefined : await Stock.take(world, model);
   return withTrouble(world, model, step, async () => {
     const answer = await world.call('POST', `/storage-destinations/${from.id}/migrate`, {
       toStorageDestinationId: to.id,
     });
     if (answer.status !== 202) {
-      const isFair = from === to || step.hasTrouble;
+      const isFair = from === to || step.hasTrouble || model.isAway;
       return isFair ? [] : [`a migration was refused: ${answer.text}`];
     }
     const faults = await meddle(world, model, step);
     const task = await world.untilEnded(`/storage-destinations/${from.id}/tasks/${answer.body.data.id}`);
-    if (task.status !== 'completed' && !step.hasTrouble)
-      faults.push(`a migration failed: ${JSON.stringify(task.error)}`);
-    return faults;
+    if (step.hasTrouble || !before) return faults;
+    const isQuiet = step.meanwhile === 'nothing' || step.meanwhile === 'sweep';
+    return [...faults, ...(await stayFaults(world, model, step, before, task, isQuiet))];
   });
+}
+
+/** Only what is damaged, or tied to that, may stay where it was, and it is told. */
+async function stayFaults(
+  world: World,
+  model: Model,
+  { from }: MigrateStep,
+  before: Stock,
+  task: Answer,
+  isQuiet: boolean,
+): Promise<string[]> {
+  const here = model.present.filter((backup) => before.placesOf(backup).includes(from % world.destinations.length));
+  const harmed = here.filter((backup) => before.allWhole(backup) !== 'whole');
+  if (task.status !== 'completed') {
+    const isFair = task.error?.code === 'INTEGRITY_ERROR' && harmed.length > 0;
+    return isFair ? [] : [`a migration failed: ${JSON.stringify(task.error)}`];
+  }
+  if (!isQuiet) return [];
+  const after = await Stock.take(world, model);
+  const stayed = here.filter((backup) => after.placesOf(backup).includes(from % world.destinations.length));
+  const told = JSON.stringify(task.result?.failures ?? []);
+  const faults = stayed.filter(({ id }) => !told.includes(id)).map(({ id }) => `${id} stayed and was not told`);
+  const tied = new Set(harmed.flatMap(({ id }) => before.chainOf(id)));
+  for (const { id } of stayed)
+    if (!before.chainOf(id).some((one) => tied.has(one))) faults.push(`${id} stayed although nothing is wrong with it`);
+  return faults;
 }
 
 async function meddle(world: World, model: Model, step: MigrateStep): Promise<string[]> {
@@ -91,9 +119,11 @@ async function runTask(world: World, model: Model, step: TaskStep): Promise<stri
   model.daysMax = Math.max(model.daysMax, step.days);
   return world.inDays(step.days, () =>
     withTrouble(world, model, step, async () => {
-      const started = await world.must('POST', `/storage-destinations/${id}/${step.do}`);
+      const answer = await world.call('POST', `/storage-destinations/${id}/${step.do}`);
+      if (answer.status !== 202) return model.isAway ? [] : [`a ${step.do} was refused: ${answer.text}`];
+      const started = answer.body.data;
       const task = await world.untilEnded(`/storage-destinations/${id}/tasks/${started.id}`);
-      const isFair = task.status === 'completed' || step.hasTrouble;
+      const isFair = task.status === 'completed' || step.hasTrouble || model.isAway;
       return isFair ? [] : [`a ${step.do} failed: ${JSON.stringify(task.error)}`];
     }),
   );
@@ -114,6 +144,8 @@ export async function forget(world: World, model: Model, { picks, sweepFirst }: 
   const { present } = model;
   if (present.length === 0) return [];
   const forgotten = [...new Set(picks.map((pick) => present[pick % present.length]!))];
+  const before = await Stock.take(world, model);
+  const maybeLost = forgotten.filter((one) => before.lies(one) !== 'whole');
   await asOwner(world.service.app.databaseUrl, (client) =>
     client.query('delete from backups where id = any($1)', [forgotten.map(({ id }) => id)]),
   );
@@ -128,6 +160,9 @@ export async function forget(world: World, model: Model, { picks, sweepFirst }: 
     await runAll('purge', 0);
   }
   await runAll('rescan', 0);
+  // Nobody knows what that was any more.
+  const listed = await listedIds(world);
+  for (const one of maybeLost) if (!listed.has(one.id)) one.isGone = true;
   return [...faults, ...(await expiryFaults(world, model))];
 }
 
@@ -170,9 +205,11 @@ function mayExpire(model: Model, backup: BackupFact): boolean {
   const isDue = backup.retentionDays !== null && model.daysMax >= backup.retentionDays;
   const isNewest =
     !backup.isSafety &&
+    !backup.isDoubted &&
     !model.present.some(
       (one) =>
         !one.isSafety &&
+        !one.isDoubted &&
         one.project === backup.project &&
         one.id > backup.id &&
         textOf(one.part) === textOf(backup.part),
@@ -193,7 +230,10 @@ async function adopt(world: World, model: Model, id: string): Promise<string[]> 
   if (record.status !== 'completed') return [];
   const project = world.projects.findIndex((one) => one.id === record.projectId);
   const part = partOf(record.scope);
-  const documents = await exported(world, id);
+  const documents = await exported(world, id).catch((error: unknown) => {
+    if (!model.damage.isAny) throw error;
+  });
+  if (!documents) return [];
   const isKnown = model.backups.some((one) => textOf(one.part) === textOf(part) && isSameAs(one.documents, documents));
   model.backups.push({ id, project, part, documents, isSafety: false, retentionDays: 1, isHeld: false, isGone: false });
   return isKnown ? [] : [`${id} appeared and shows what no backup showed`];

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BlobStore, createS3Store } from '@holdfast/engine';
@@ -57,6 +57,11 @@ export interface Destination {
   readonly body: object;
   /** Every key and what lies there. */
   objects(): Promise<Map<string, string>>;
+  /** Behind the service's back; null takes the object away. */
+  put(key: string, content: string | null): Promise<void>;
+  /** Nobody reaches it until it is back as it was. Answers what was put in its place meanwhile. */
+  leave(): Promise<void>;
+  comeBack(): Promise<string[]>;
 }
 
 export interface Project {
@@ -112,7 +117,7 @@ export class World {
       await mkdir(dirname(join(folder, key)), { recursive: true });
       await writeFile(join(folder, key), `not ours: ${key}`);
     }
-    this.destinations.push({ id: made.id, body, objects: () => filesOf(folder) });
+    this.destinations.push({ id: made.id, body, ...placeOfFolder(folder) });
   }
 
   async #addBucket(prefix: string): Promise<void> {
@@ -123,15 +128,15 @@ export class World {
     const store = await createS3Store({ kind: 's3', region: 'us-east-1', ...place });
     this.#stores.push(store);
     for (const key of foreignKeys) await store.put(key, Buffer.from(`not ours: ${key}`));
-    this.destinations.push({ id: made.id, body, objects: () => objectsOf(store) });
+    this.destinations.push({ id: made.id, body, ...placeOfBucket(store, this.service.s3) });
   }
 
   /** The place of a record that was removed, as a new record, and the default if there is none any more. */
   async addAgain(index: number): Promise<void> {
-    const { id: formerId, body, objects } = this.destinations[index]!;
-    const { id } = await this.must('POST', '/storage-destinations', body);
-    this.destinations[index] = { id, body, objects };
-    this.#foreign.set(id, this.#foreign.get(formerId) ?? new Map());
+    const former = this.destinations[index]!;
+    const { id } = await this.must('POST', '/storage-destinations', former.body);
+    this.destinations[index] = { ...former, id };
+    this.#foreign.set(id, this.#foreign.get(former.id) ?? new Map());
     const { settings } = await this.get('/organizations/current');
     if (settings.defaultStorageId === null)
       await this.must('PUT', '/organizations/current', { settings: { defaultStorageId: id } });
@@ -188,6 +193,39 @@ export class World {
     for (const { live } of this.projects) await live.close();
     for (const store of this.#stores) await store.close();
   }
+}
+
+type Place = Omit<Destination, 'id' | 'body'>;
+
+function placeOfFolder(folder: string): Place {
+  const away = `${folder} away`;
+  return {
+    objects: () => filesOf(folder),
+    put: (key, content) => (content === null ? rm(join(folder, key)) : writeFile(join(folder, key), content, 'latin1')),
+    leave: () => rename(folder, away),
+    async comeBack() {
+      const made = await filesOf(folder).catch(() => undefined);
+      // The service may be putting keys there at this moment.
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+      await rename(away, folder);
+      return made ? [`the folder was made anew while it was away: ${[...made.keys()].join(', ')}`] : [];
+    },
+  };
+}
+
+function placeOfBucket(store: BlobStore, { faults }: S3Sandbox): Place {
+  return {
+    objects: () => objectsOf(store),
+    put: async (key, content) => {
+      if (content === null) await store.delete([key]);
+      else await store.put(key, Buffer.from(content, 'latin1'));
+    },
+    leave: async () => void faults.set({ errorRate: 1 }),
+    async comeBack() {
+      faults.clear();
+      return [];
+    },
+  };
 }
 
 function foreignOf(objects: ReadonlyMap<string, string>): Map<string, string> {

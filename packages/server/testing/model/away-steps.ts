@@ -1,0 +1,42 @@
+import type { Model } from './model.ts';
+import type { Step } from './steps.ts';
+import { Stock } from './stock.ts';
+import type { World } from './world.ts';
+
+export interface AwayStep {
+  readonly do: 'while away';
+  readonly destination: number;
+  /** What somebody does meanwhile. */
+  readonly step: Step;
+}
+
+/** A destination cannot be reached for a while: whatever was tried meanwhile, afterwards everything is as good as before. */
+export async function whileAway(
+  world: World,
+  model: Model,
+  { destination, step }: AwayStep,
+  perform: (step: Step) => Promise<string[]>,
+): Promise<string[]> {
+  const index = destination % world.destinations.length;
+  const place = world.destinations[index]!;
+  const before = await Stock.take(world, model);
+  const isHeld = model.present.some((backup) => before.placesOf(backup).includes(index));
+  const faults: string[] = [];
+  await place.leave();
+  model.isAway = true;
+  try {
+    faults.push(...(await perform(step)));
+    const { body } = await world.call('POST', `/storage-destinations/${place.id}/test`);
+    if (body.data.ok && isHeld) faults.push('a place that cannot be reached passed its test');
+  } finally {
+    model.isAway = false;
+    model.hadStorageTrouble = true;
+    const made = await place.comeBack();
+    // Where nothing lay, a folder may be made anew.
+    if (isHeld) faults.push(...made);
+  }
+  const { body } = await world.call('POST', `/storage-destinations/${place.id}/test`);
+  if (!body.data.ok && !model.damage.isAny)
+    faults.push(`a place that is back does not pass its test: ${JSON.stringify(body.data)}`);
+  return faults;
+}
