@@ -10,6 +10,7 @@ import type { BackupJobData } from '../jobs.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import type { StoredFault, StoredVerification } from '../tables.ts';
+import { keysThatDoNotOpen } from './manifest-keys.ts';
 import { admitVerifications } from './start-verification.ts';
 import { countVerificationFailure } from './verification-store.ts';
 
@@ -100,14 +101,16 @@ async function verifyCopy(
   const { store } = await openReadable(context, { copies: [copy], destinations });
   try {
     const chain = await openChain({ store, backupId: row.id, keys, codec: context.engine.codec, signal });
+    const unopened = await keysThatDoNotOpen(context, row.organizationId, store, chain, signal);
     const verified = await verifyChain(chain, viewOfChain(chain), { signal, onProgress: () => watch.beat() });
     result.segments += verified.segments;
     result.documents = Math.max(result.documents, verified.documents);
-    return verified.errors.map(({ backupId, segment, message }) => ({
+    const damaged = verified.errors.map(({ backupId, segment, message }) => ({
       code: 'INTEGRITY_ERROR' as const,
       message,
       object: segment ? `${backupId}/${segment}` : backupId,
     }));
+    return [...unopened, ...damaged];
   } finally {
     await store.close();
   }

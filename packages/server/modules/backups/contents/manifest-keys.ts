@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BackupReader, type BlobStore, isEngineError, type KeyRing } from '@holdfast/engine';
+import { secondMs } from '../../../platform/durations.ts';
+import { backupStore } from '../backup-store.ts';
+import type { BackupsContext } from '../context.ts';
+import { enqueueRewrap } from '../keys/backup-keys.ts';
+import type { StoredFault } from '../tables.ts';
+
+/** After a rotation or a move manifests follow within seconds. */
+const looksMax = 3;
+const lookAgainMs = 2 * secondMs;
+
+/**
+ * Manifests whose own key does not open. While the catalogue is there it helps out, and nobody notices; with the bucket and
+ * the master key alone the backup could not be read. They are told, and written anew from the catalogue.
+ */
+export async function keysThatDoNotOpen(
+  context: BackupsContext,
+  organizationId: string,
+  store: BlobStore,
+  chain: readonly BackupReader[],
+  signal: AbortSignal,
+): Promise<StoredFault[]> {
+  const { database, queue } = context.platform;
+  const { ring } = await database.tenant(organizationId, (transaction) =>
+    context.keys.ring(transaction, organizationId),
+  );
+  const findings: StoredFault[] = [];
+  for (const { backupId } of chain) {
+    if (await opensByItself(context, store, backupId, ring, signal)) continue;
+    await database.tenant(organizationId, async (transaction) => {
+      const row = await backupStore.findAny(transaction, organizationId, backupId);
+      const envelope = row?.envelope;
+      if (envelope) await enqueueRewrap(queue, transaction, { organizationId, id: backupId, envelope });
+    });
+    const message = `The key in the manifest of ${backupId} does not open: without the records of this service the backup could not be read. It is being written anew.`;
+    findings.push({ code: 'INTEGRITY_ERROR', message, object: backupId });
+  }
+  return findings;
+}
+
+async function opensByItself(
+  { engine: { codec } }: BackupsContext,
+  store: BlobStore,
+  backupId: string,
+  keys: KeyRing,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let look = 1; ; look++) {
+    try {
+      await BackupReader.open({ store, backupId, keys, codec, signal });
+      return true;
+    } catch (error) {
+      if (!isEngineError(error, 'DECRYPTION_ERROR')) throw error;
+      if (look === looksMax) return false;
+      await sleep(lookAgainMs, undefined, { signal });
+    }
+  }
+}
