@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { foundOrganization } from '../server/testing/people.ts';
+import { foundOrganization, signUp } from '../server/testing/people.ts';
 import { openSession } from '../server/testing/sessions.ts';
 import { connect, signInOf } from './service/session.ts';
 import { apiKey, app, folder, holdfast, holdfastProcess, main, shop, useService } from './testing.ts';
@@ -92,6 +92,23 @@ describe('a sign-in', () => {
     expect((await holdfast('project', 'list', '--organization', other)).out).toBe('There are none.\n');
     const strange = await holdfast('project', 'list', '--organization', 'org_none', '--json');
     expect(strange).toMatchObject({ code: 5, json: { error: { code: 'ORGANIZATION_NOT_FOUND' } } });
+  });
+});
+
+describe('a person without an organization', () => {
+  test('is told how to found one, founds it, and works in it from then on', async () => {
+    for (const name of ['HOLDFAST_URL', 'HOLDFAST_TOKEN', 'HOLDFAST_ORGANIZATION']) vi.stubEnv(name, '');
+    const newcomer = await signUp(app, 'newcomer@example.com');
+    const { refreshToken } = await openSession(app, newcomer.id);
+    await holdfast('login', '--url', app.address, '--refresh-token', refreshToken);
+    const nowhere = await holdfast('project', 'list');
+    expect([nowhere.code, nowhere.error]).toEqual([2, expect.stringContaining('holdfast organization create')]);
+    const created = await holdfast('organization', 'create', 'Bakery', '--json');
+    expect(created, created.error).toMatchObject({ code: 0, json: { name: 'Bakery' } });
+    expect((await holdfast('project', 'list')).out).toBe('There are none.\n');
+    expect((await holdfast('organization', 'rename', 'Old Bakery')).out).toBe(`${created.json.id}  Old Bakery\n`);
+    expect((await holdfast('whoami')).out).toContain(`* ${created.json.id}  Old Bakery  (owner)`);
+    await holdfast('logout');
   });
 });
 

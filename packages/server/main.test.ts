@@ -10,6 +10,7 @@ import { startApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { createLogger } from './platform/log.ts';
 import { describeStartFailure } from './start-failure.ts';
+import { readStartOptions, usage } from './start-options.ts';
 import { ended, startBackupCluster } from './testing/backup-cluster.ts';
 import { Cluster } from './testing/cluster.ts';
 import { startTestApp, testMasterKey } from './testing/test-app.ts';
@@ -211,6 +212,16 @@ describe('a start', () => {
     await expect.poll(() => app.logged()).toContain('cannot be used (ECONNREFUSED)');
     await app.close();
   });
+});
+
+test('an option that is not known starts nothing, and help is only shown', () => {
+  expect(() => readStartOptions(['--port', '1'])).toThrow(
+    "Unknown option '--port'. The option --help lists what there is.",
+  );
+  expect(() => readStartOptions(['--env-file'])).toThrow('argument missing. The option --help');
+  expect(readStartOptions(['--help'])).toMatchObject({ help: true });
+  for (const option of Object.keys(readStartOptions([])))
+    expect(usage).toContain(`--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
 });
 
 /** How a start in this process fails, in the words of the command. */

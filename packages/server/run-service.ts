@@ -2,20 +2,20 @@ import { tuneCollector } from '@holdfast/engine';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
 import { type Config, describeConfig, loadConfig } from './config.ts';
-import { loadEnvironmentFile } from './environment-file.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
+import { readStartOptions, type StartOptions, usage } from './start-options.ts';
 
 /** For what is left to close when the jobs have had their grace. */
 const closingMs = 10_000;
 
 /** Starts the service, or with `--print-config` shows how it would start. */
-async function main(config: Config): Promise<void> {
-  if (process.argv.includes('--print-config')) {
+async function main(config: Config, { printConfig, requireDatabase }: StartOptions): Promise<void> {
+  if (printConfig) {
     process.stdout.write(`${describeConfig(config)}\n`);
     return;
   }
-  if (process.argv.includes('--require-database') && !config.DATABASE_URL)
+  if (requireDatabase && !config.DATABASE_URL)
     throw new StartFailure('DATABASE_URL: is needed. There is no embedded PostgreSQL here.');
   const collector = tuneCollector();
   const ending = endOnSignal();
@@ -85,9 +85,12 @@ async function builtDashboard(config: Config): Promise<string> {
 
 let config: Config | undefined;
 try {
-  loadEnvironmentFile(process.argv);
-  config = loadConfig(process.env);
-  await main(config);
+  const options = readStartOptions(process.argv.slice(2));
+  if (options.help) process.stdout.write(usage);
+  else {
+    config = loadConfig(process.env);
+    await main(config, options);
+  }
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error, config)}\n`);
   process.exitCode = 1;

@@ -1,3 +1,4 @@
+import { createS3Store } from '@holdfast/engine';
 import { sandboxS3Credential } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type ShellBlock, shellBlocks } from '../../server/testing/documentation.ts';
@@ -27,6 +28,7 @@ const adaptations: readonly [RegExp, Adapt][] = [
   ],
   [/--region fra1/, (text) => text.replace('fra1', 'eu-central-1')],
   [/--target Staging/, (text) => staging().then(() => text)],
+  [/backup import old\/shop\.json/, (text) => legacyFile().then(() => text)],
   [/backup cancel bkp_…/, async (text) => text.replace('bkp_…', await slowBackup())],
   [/backup delete bkp_…/, async (text) => text.replace('bkp_…', await newBackup(['orders'], 'Google'))],
   [/bkp_…/, async (text) => text.replaceAll('bkp_…', await goodBackup())],
@@ -62,6 +64,20 @@ async function newBackup(collections = ['*'], storage?: string): Promise<string>
   const { id } = await world.client.createBackup({ body });
   await ended(async () => (await world.client.getBackup({ params: { backupId: id } })).status);
   return id;
+}
+
+/** What another tool left in the bucket. */
+async function legacyFile(): Promise<void> {
+  const store = await createS3Store({
+    kind: 's3',
+    bucket: 'acme-backups',
+    region: 'eu-central-1',
+    endpoint: world.s3.endpoint,
+    forcePathStyle: true,
+    credentials: { accessKeyId: world.env.AWS_ACCESS_KEY_ID, secretAccessKey: world.env.AWS_SECRET_ACCESS_KEY },
+  });
+  await store.put('old/shop.json', Buffer.from('{"users":{"ada":{"name":"Ada"}}}'));
+  await store.close();
 }
 
 let kept: Promise<string> | undefined;

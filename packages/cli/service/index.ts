@@ -14,6 +14,7 @@ import { statusCommand } from './status.ts';
 import { storageCommand } from './storage/index.ts';
 import { invitationCommand } from './team/invitation.ts';
 import { memberCommand } from './team/member.ts';
+import { organizationCommand } from './team/organization.ts';
 import { serviceAccountCommand } from './team/service-account.ts';
 import { webhookCommand } from './webhook/index.ts';
 import { whoamiCommand } from './whoami.ts';
@@ -34,6 +35,7 @@ export function serviceCommands(): Command[] {
     drillCommand,
     statusCommand,
     webhookCommand,
+    organizationCommand,
     memberCommand,
     invitationCommand,
     serviceAccountCommand,

@@ -98,12 +98,23 @@ export async function backupIdOf(client: Client, reference: string): Promise<str
   if (reference === 'latest') throw wrongUsage('Say of which project: latest:<project>.');
   if (!reference.startsWith(latest)) return reference;
   const projectId = await projectIdOf(client, reference.slice(latest.length));
-  for await (const backup of client.paginate('listBackups', { query: { projectId, status: 'completed', limit: 200 } }))
-    if (isWhole(backup)) return backup.id;
+  let newest: Backup | undefined;
+  for await (const backup of client.paginate('listBackups', {
+    query: { projectId, status: 'completed', limit: 200 },
+  })) {
+    // Lists go by when a backup was made; one that was imported shows an older day, and none shows a day after it was made.
+    if (newest && backup.createdAt < shownInstant(newest)) break;
+    if (isWhole(backup) && (!newest || shownInstant(backup) > shownInstant(newest))) newest = backup;
+  }
+  if (newest) return newest.id;
   throw notFound(
     'BACKUP_NOT_FOUND',
     'The project has no completed backup of everything. `backup list` shows what there is.',
   );
+}
+
+function shownInstant({ snapshotTime, createdAt }: Backup): string {
+  return snapshotTime ?? createdAt;
 }
 
 function isWhole({ trigger, collections, excludeCollections }: Backup): boolean {

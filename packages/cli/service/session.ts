@@ -99,9 +99,10 @@ async function onlyOrganization(client: Client, { token }: { token: string }): P
   const { organizations } = await client.getMe();
   if (organizations.length === 1) return organizations[0]!.id;
   const choice = organizations.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
-  throw wrongUsage(
-    organizations.length === 0
-      ? 'You belong to no organization yet.'
-      : `Choose an organization with --organization or HOLDFAST_ORGANIZATION:\n${choice}`,
-  );
+  if (organizations.length === 0)
+    throw wrongUsage(
+      'You belong to no organization yet.',
+      'Found one with `holdfast organization create <name>`, or ask to be invited into one.',
+    );
+  throw wrongUsage(`Choose an organization with --organization or HOLDFAST_ORGANIZATION:\n${choice}`);
 }

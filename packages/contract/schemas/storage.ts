@@ -16,9 +16,13 @@ const region = z
   .max(64)
   .regex(/^[a-zA-Z0-9-]+$/, { error: 'must be the name of a region' });
 const endpoint = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2048);
-const prefix = text({ max: 500 }).refine((value) => !value.startsWith('/') && !value.includes('//'), {
-  error: 'must not begin with a slash or hold an empty segment',
-});
+const prefix = text({ max: 500 })
+  .refine((value) => !value.startsWith('/') && !value.includes('//'), {
+    error: 'must not begin with a slash or hold an empty segment',
+  })
+  .refine((value) => !value.split('/').some((segment) => segment === '.' || segment === '..'), {
+    error: 'must not hold . or .. as a segment',
+  });
 
 const objectLock = z
   .strictObject({ mode: z.enum(['governance', 'compliance']), days: integer({ min: 1, max: 36_500 }) })

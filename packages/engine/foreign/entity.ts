@@ -3,6 +3,7 @@ import { malformed, ProtobufReader } from '../format/protobuf.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { instantFromParts } from '../ports/instant.ts';
 import { recordKind } from '../ports/record.ts';
+import { pathTo } from './names.ts';
 import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.ts';
 
 /**
@@ -52,7 +53,7 @@ function readKey(reader: ProtobufReader): { app: string; path: string } {
         if (element.number === 1) segments.push(...pathElement(element.inside, 2));
     }
   }
-  return { app, path: segments.join('/') };
+  return { app, path: segments.reduce(pathTo, '') };
 }
 
 /** The three fields of a path element follow each other; `first` is the number of its type. */

@@ -20,7 +20,25 @@ export interface ForeignViewOptions extends SortOptions {
 
 /** A foreign file as a view like any other. It is read to its end first: a broken one is an error, never half a view. */
 export async function openForeignView(options: ForeignViewOptions): Promise<View> {
-  return new View(options.database, await sortRecords(await recordsOf(options), options));
+  const { database, format, path, signal } = options;
+  let given = 0;
+  const counted = async function* () {
+    for await (const record of await recordsOf(options)) {
+      given += 1;
+      yield record;
+    }
+  };
+  const view = new View(database, await sortRecords(counted(), options));
+  // Nobody but a person writes such a file by hand, or joins two of them.
+  if (format === 'json' && (await countOf(view, signal)) !== given)
+    throw new EngineError('VALIDATION_ERROR', `${path} is refused: a document stands in it twice.`);
+  return view;
+}
+
+async function countOf(view: View, signal: AbortSignal | undefined): Promise<number> {
+  let count = 0;
+  for await (const page of view.entries({}, signal ? { signal } : {})) count += page.length;
+  return count;
 }
 
 async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<UnsortedRecord>> {

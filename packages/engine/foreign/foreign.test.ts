@@ -218,4 +218,41 @@ describe('a version 1 file', () => {
       await expect(open('json', 'v1/broken.json')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
     },
   );
+
+  test.each<[string, string | Buffer, string]>([
+    ['in another encoding', Buffer.from('{"users":{"caf\xe9":{"v":1},"caf\xe8":{"v":2}}}', 'latin1'), 'UTF-8'],
+    ['with half a character', '{"users":{"\\ud800":{"v":1}}}', 'half a character'],
+    ['with an id that leads elsewhere', '{"users":{"a/sub/b":{"v":1},"a":{"v":2}}}', 'slash'],
+    ['with an empty id', '{"users":{"":{"v":1}}}', 'empty'],
+    ['with a dot for an id', '{"users":{"..":{"v":1}}}', 'no id'],
+    ['with a reserved id', '{"users":{"__x__":{"v":1}}}', 'reserved'],
+    ['with an id of many bytes', `{"users":{"${'x'.repeat(1600)}":{"v":1}}}`, '1500 bytes'],
+    ['with a collection without a name', '{"__collections__":{"":{"ada":{"v":1}}}}', 'empty'],
+    ['with a field without a name', '{"users":{"ada":{"":1}}}', 'empty name'],
+    ['with a reserved field', '{"users":{"ada":{"m":{"__x__":1}}}}', 'reserved'],
+    ['with an array in an array', '{"users":{"ada":{"v":[[1]]}}}', 'array'],
+    ['that nests too deep', `{"users":{"ada":{"v":${'{"a":'.repeat(25)}1${'}'.repeat(25)}}}}`, 'levels deep'],
+    ['with a number that would be rounded', '{"users":{"ada":{"v":9223372036854775809}}}', 'too large'],
+    ['with a number beyond all doubles', '{"users":{"ada":{"v":1e400}}}', 'too large'],
+    ['with a document twice', '{"users":{"ada":{"v":1},"bob":{},"ada":{"v":2}}}', 'twice'],
+    ['with a field twice', '{"users":{"ada":{"v":1,"v":2}}}', 'twice'],
+    ['whose collections are lists', '{"users":[{"id":"ada","v":1}]}', 'is a list'],
+    ['of which one collection is a list', '{"users":{"ada":{}},"orders":[{"id":"1"}]}', 'is a list'],
+    ['of nothing', '{}', 'no documents'],
+    ['of something else', '{"hello":"world"}', 'no documents'],
+    ['of empty collections', '{"__collections__":{"users":{}}}', 'no documents'],
+  ])('%s is refused and says why', async (_what, text, reason) => {
+    await harness.store.put('v1/refused.json', Buffer.from(text));
+    await expect(open('json', 'v1/refused.json')).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringContaining(reason),
+    });
+  });
+
+  test('keeps numeric ids, and doubles that were written without an exponent', async () => {
+    await harness.store.put('v1/large.json', Buffer.from('{"users":{"__id7__":{"v":100000000000000000000}}}'));
+    expect(await fieldsOf(await open('json', 'v1/large.json'))).toEqual({
+      'users/__id7__': '{"v":{"doubleValue":100000000000000000000}}',
+    });
+  });
 });

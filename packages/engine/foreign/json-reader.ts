@@ -38,6 +38,7 @@ const literals = new Map<number, [string, unknown]>([
   [code('f'), ['false', false]],
   [code('n'), ['null', null]],
 ]);
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
@@ -109,7 +110,11 @@ export class JsonReader {
   #value(): unknown {
     if (this.isObject) {
       const object: Record<string, unknown> = Object.create(null);
-      for (const key of this.keys()) object[key] = this.#value();
+      for (const key of this.keys()) {
+        if (key in object)
+          throw this.#refused(`the key ${JSON.stringify(key.slice(0, 60))} stands twice in one object`);
+        object[key] = this.#value();
+      }
       return object;
     }
     if (!this.isArray) return this.#scalar();
@@ -173,16 +178,28 @@ export class JsonReader {
       parts.push(Uint8Array.of(backslash, escaped));
       length += 2;
     }
-    const text = (parts.length === 1 ? Buffer.from(parts[0]!) : Buffer.concat(parts)).toString('utf8');
+    const text = this.#decode(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
     return isEscaped ? this.#unescape(text) : text;
   }
 
-  #unescape(text: string): string {
+  /** Letters of another encoding would all become the same sign. */
+  #decode(bytes: Uint8Array): string {
     try {
-      return JSON.parse(`"${text}"`) as string;
+      return utf8.decode(bytes);
+    } catch {
+      throw this.#refused('it is not in UTF-8');
+    }
+  }
+
+  #unescape(text: string): string {
+    let unescaped: string;
+    try {
+      unescaped = JSON.parse(`"${text}"`) as string;
     } catch {
       throw this.#broken();
     }
+    if (!unescaped.isWellFormed()) throw this.#refused('it holds half a character');
+    return unescaped;
   }
 
   #enter(opening: number): void {

@@ -2,6 +2,7 @@ import { encodeDocument, type JsonFields } from '../format/document-json.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
+import { pathTo, requireFieldName } from './names.ts';
 import { isPlainObject, type PlainObject, typedValue } from './plain-json.ts';
 
 /** These hold collections whatever else the document has; the others only beside `data`. */
@@ -30,6 +31,7 @@ export function* documentIn(document: unknown, path: string, database: string): 
   const fields = Object.create(null) as Record<string, JsonFields[string]>;
   for (const [name, value] of Object.entries(content)) {
     if (!isWrapped && nested.includes(name)) continue;
+    requireFieldName(name);
     fields[name] = typedValue(value, database);
   }
   const isMissing = document.__exists__ === false || document.exists === false;
@@ -44,13 +46,13 @@ export function* collectionsIn(given: unknown, parent: string, database: string)
     const documents =
       isPlainObject(collection) && isContainer(collection.documents) ? collection.documents : collection;
     for (const [documentId, document] of entriesOf(documents, path))
-      yield* documentIn(document, `${path}/${documentId}`, database);
+      yield* documentIn(document, pathTo(path, documentId), database);
   }
 }
 
 /** Some writers name subcollections by their whole path. */
 export function pathBelow(parent: string, id: string): string {
-  return parent === '' || id.startsWith(`${parent}/`) ? id : `${parent}/${id}`;
+  return pathTo(parent, parent !== '' && id.startsWith(`${parent}/`) ? id.slice(parent.length + 1) : id);
 }
 
 function isContainer(value: unknown): boolean {

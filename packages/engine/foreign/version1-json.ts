@@ -1,6 +1,7 @@
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
 import { type ByteSource, JsonReader } from './json-reader.ts';
+import { pathTo } from './names.ts';
 import { isPlainObject, type PlainObject } from './plain-json.ts';
 import { alwaysCollections, collectionsIn, documentIn, pathBelow } from './version1-document.ts';
 
@@ -17,7 +18,13 @@ import { alwaysCollections, collectionsIn, documentIn, pathBelow } from './versi
  */
 export function* readVersion1Json(source: ByteSource, key: string, database: string): Generator<UnsortedRecord> {
   const walk = new Walk(new JsonReader(source, key), key, database);
-  yield* walk.file();
+  let isEmpty = true;
+  for (const record of walk.file()) {
+    isEmpty = false;
+    yield record;
+  }
+  if (isEmpty)
+    throw invalid(`${key} holds no documents in a shape that is known: collections hold documents by their ids.`);
 }
 
 /** What says something about the file, or about a collection, and is not part of it. */
@@ -38,6 +45,7 @@ class Walk {
   *file(): Generator<UnsortedRecord> {
     if (!this.#json.isObject) throw invalid(`${this.#key} holds no collections.`);
     let found: 'named' | 'bare' | undefined;
+    let listed: string | undefined;
     for (const name of this.#json.keys()) {
       const isName = name === '__collections__' || name === 'collections';
       if (isName && this.#isContainer) {
@@ -46,10 +54,16 @@ class Walk {
         yield* this.#collections('');
       } else if (found !== 'named' && this.#json.isObject && !headerKeys.has(name)) {
         found = 'bare';
-        yield* this.#collection(name);
-      } else this.#json.skip();
+        yield* this.#collection(pathTo('', name));
+      } else {
+        if (this.#json.isArray && !headerKeys.has(name)) listed ??= name;
+        this.#json.skip();
+      }
     }
     this.#json.finish();
+    // A list has no ids: its documents would be left out without a word.
+    if (found !== 'named' && listed !== undefined)
+      throw invalid(`${this.#key}: ${listed} is a list, but a collection holds its documents by their ids.`);
   }
 
   get #isContainer(): boolean {
@@ -80,7 +94,7 @@ class Walk {
         this.#json.skip();
       } else {
         documents++;
-        yield* this.#document(`${path}/${id}`);
+        yield* this.#document(pathTo(path, id));
       }
     }
     if (!hasWrapper && others.length > 0) throw notADocument(`${path}/${others[0]}`);
@@ -95,12 +109,17 @@ class Walk {
       if (name === 'documents' && typeof held.id === 'string' && this.#isContainer) {
         isRead = true;
         yield* this.#documents(pathBelow(parent, held.id));
-      } else held[name] = this.#json.value();
+      } else this.#hold(held, name);
     if (!isRead) yield* collectionsIn([held], parent, this.#database);
   }
 
+  #hold(held: PlainObject, name: string): void {
+    if (name in held) throw invalid(`${this.#key} is refused: ${name} stands twice in one place.`);
+    held[name] = this.#json.value();
+  }
+
   *#documents(path: string): Generator<UnsortedRecord> {
-    if (this.#json.isObject) for (const id of this.#json.keys()) yield* this.#document(`${path}/${id}`);
+    if (this.#json.isObject) for (const id of this.#json.keys()) yield* this.#document(pathTo(path, id));
     else if (this.#json.isArray) for (const _ of this.#json.elements()) yield* this.#listedDocument(path);
     else throw noDocuments(path);
   }
@@ -109,7 +128,7 @@ class Walk {
     const element = this.#json.value();
     const id = isPlainObject(element) ? (element.id ?? element.name) : undefined;
     if (typeof id !== 'string') throw noId(parent);
-    yield* documentIn(element, `${parent}/${id}`, this.#database);
+    yield* documentIn(element, pathTo(parent, id), this.#database);
   }
 
   /** Its collections are walked where they are sure to be some; the rest of it is held. */
@@ -118,7 +137,7 @@ class Walk {
     const held: PlainObject = Object.create(null);
     for (const name of this.#json.keys())
       if (alwaysCollections.includes(name) && this.#isContainer) yield* this.#collections(path);
-      else held[name] = this.#json.value();
+      else this.#hold(held, name);
     yield* documentIn(held, path, this.#database);
   }
 }

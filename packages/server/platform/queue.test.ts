@@ -48,7 +48,8 @@ const sharedJob = defineJob({
   schema: z.object({ organizationId: z.string() }),
   perOrganizationMax: 2,
 });
-const jobs = [countJob, onceJob, namedJob, sharedJob];
+const placedJob = defineJob({ ...countJob, name: 'placed', schema: z.object({ organizationId: z.string() }) });
+const jobs = [countJob, onceJob, namedJob, sharedJob, placedJob];
 
 let drop: () => Promise<void>;
 let database: Database;
@@ -133,6 +134,32 @@ test('many jobs of one organization that do not end leave a place to the single 
   expect(begun).toEqual(['many', 'many', 'single']);
   end();
   await until(() => begun.length > 50);
+  await queue.close(1000);
+});
+
+test('an organization whose jobs hang takes as many places as there are, and one is left to the others', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  const begun: string[] = [];
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  await database.system(async (transaction) => {
+    for (let n = 0; n < 20; n++) await queue.enqueue(transaction, placedJob, { organizationId: 'hanging' });
+  });
+  await queue.work(placedJob, 2, async ({ data }) => {
+    begun.push(data.organizationId);
+    if (data.organizationId === 'hanging') await ended;
+  });
+  await until(() => begun.length === 2);
+  for (let n = 0; n < 3; n++) {
+    await database.system((transaction) => queue.enqueue(transaction, placedJob, { organizationId: `other ${n}` }));
+    await until(() => begun.length === 3 + n);
+  }
+  expect(begun).toEqual(['hanging', 'hanging', 'other 0', 'other 1', 'other 2']);
+  end();
+  await until(() => begun.length === 23);
   await queue.close(1000);
 });
 

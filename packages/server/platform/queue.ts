@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { type ConstructorOptions, type JobWithMetadata, PgBoss } from 'pg-boss';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { connectionLimits, searchPathOption, type Transaction } from './database/database.ts';
 import { queueRole } from './database/queue-grants.ts';
 import { daySeconds } from './durations.ts';
@@ -51,6 +51,8 @@ export interface RunningJob<Data> {
   readonly lastAttempt: boolean;
   /** Aborted when the service shuts down or the job's time is up; the handler stops soon and throws, and the job runs elsewhere. */
   readonly signal: AbortSignal;
+  /** Whether work of the same kind of another organization waits for a place. */
+  othersWait?(): Promise<boolean>;
 }
 
 export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
@@ -164,7 +166,7 @@ export class Queue {
   ): Promise<string | null> {
     const checked = job.schema.parse(data);
     return this.#boss.send(job.name, checked, {
-      ...(job.perOrganizationMax === undefined ? {} : { group: { id: organizationOf(checked, options) } }),
+      ...groupOf(job, checked, options),
       ...(options.key === undefined ? {} : { singletonKey: options.key }),
       ...(options.startAfter === undefined ? {} : { startAfter: options.startAfter }),
       ...(options.priority === undefined ? {} : { priority: options.priority }),
@@ -188,25 +190,25 @@ export class Queue {
     handler: JobHandler<Data>,
   ): Promise<void> {
     this.#worked.add(job.name);
-    for (let place = 0; place < concurrency; place++) await this.#workOne(job, handler);
-  }
-
-  /** One place at the bench. Left to itself it would wait out its polling interval after every job, so it is told to look at once. */
-  async #workOne<Data extends object>(job: JobDefinition<Data>, handler: JobHandler<Data>): Promise<void> {
     const options = {
       pollingIntervalSeconds: 2,
       notifyPollingIntervalSeconds: 5,
       heartbeatRefreshSeconds: 3,
       batchSize: 1,
       includeMetadata: true,
-      ...(job.perOrganizationMax === undefined ? {} : { groupConcurrency: job.perOrganizationMax }),
+      ...placesFor(job, concurrency),
     } as const;
-    let workerId = '';
-    workerId = await this.#boss.work(job.name, options, async ([claimed]: JobWithMetadata<Data>[]) => {
+    await this.#boss.work(job.name, options, async ([claimed]: JobWithMetadata<Data>[]) => {
       if (!claimed) return;
-      this.#boss.notifyWorker(workerId);
+      this.#lookAgain(job.name);
       await this.#run(job, claimed, handler);
     });
+  }
+
+  /** Left to itself a place would wait out its polling interval after every job, so those that are busy are told to look at once. */
+  #lookAgain(name: string): void {
+    for (const place of this.#boss.getWipData())
+      if (place.name === name && place.count > 0) this.#boss.notifyWorker(place.id);
   }
 
   async #run<Data extends object>(
@@ -220,7 +222,8 @@ export class Queue {
     this.#jobLog.began({ id, name: job.name, attempt, data, before: output });
     try {
       const signal = AbortSignal.any([claimed.signal, this.#stopping.signal]);
-      const running = { id, data: job.schema.parse(data), attempt, lastAttempt, signal };
+      const othersWait = () => this.#othersWait(job.name, claimed.groupId ?? null);
+      const running = { id, data: job.schema.parse(data), attempt, lastAttempt, signal, othersWait };
       const attributes = { 'holdfast.job.id': id, 'holdfast.job.attempt': attempt };
       await inSpan(`job ${job.name}`, attributes, () => handler(running), SpanKind.CONSUMER);
       this.#jobLog.ended(id);
@@ -228,6 +231,15 @@ export class Queue {
       this.#jobLog.failed(id, lastAttempt);
       throw error;
     }
+  }
+
+  async #othersWait(name: string, organizationId: string | null): Promise<boolean> {
+    const { rows } = await this.#boss.getDb().executeSql(
+      `select 1 from ${schema}.job where name = $1 and state in ('created', 'retry') and start_after <= now()
+          and group_id is distinct from $2 limit 1`,
+      [name, organizationId],
+    );
+    return rows.length > 0;
   }
 
   /** Running jobs are told to stop and given `graceMs`; what is still running then is handed back. */
@@ -239,6 +251,26 @@ export class Queue {
     await this.#boss.stop({ graceful: true, timeout: Math.max(1000, graceMs) });
     this.#jobLog.stopped();
   }
+}
+
+/**
+ * Jobs of organizations have one place more than `concurrency`, and none of them may take that many: whatever its jobs hang
+ * on, one place of every process is left to the others.
+ */
+function placesFor(job: JobDefinition<object>, concurrency: number) {
+  if (job.perOrganizationMax !== undefined)
+    return { localConcurrency: concurrency, groupConcurrency: job.perOrganizationMax };
+  if (!isOfOrganization(job)) return { localConcurrency: concurrency };
+  return { localConcurrency: concurrency + 1, localGroupConcurrency: concurrency };
+}
+
+function isOfOrganization({ schema }: JobDefinition<object>): boolean {
+  return schema instanceof z.ZodObject && 'organizationId' in schema.shape;
+}
+
+function groupOf(job: JobDefinition<object>, data: object, options: EnqueueOptions) {
+  if (job.perOrganizationMax === undefined && !isOfOrganization(job)) return {};
+  return { group: { id: organizationOf(data, options) } };
 }
 
 function organizationOf(data: object, { organizationId }: EnqueueOptions): string {

@@ -6,6 +6,7 @@ import { createCommand } from './create.ts';
 import { diffCommand } from './diff.ts';
 import { exportCommand } from './export.ts';
 import { getCommand } from './get.ts';
+import { importCommand } from './import.ts';
 import { listCommand } from './list.ts';
 import { showCommand } from './show.ts';
 import { verifyCommand } from './verify.ts';
@@ -23,6 +24,7 @@ export function backupCommand(): Command {
     getCommand,
     diffCommand,
     exportCommand,
+    importCommand,
   ].map((command) => command());
   return groupCommand(
     'backup',

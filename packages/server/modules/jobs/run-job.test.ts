@@ -1,5 +1,5 @@
-import { EngineError } from '@holdfast/engine';
-import { expect, test } from 'vitest';
+import { EngineError, noteGoingOn, noteWaiting } from '@holdfast/engine';
+import { afterEach, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../config.ts';
 import { createLogger } from '../../platform/log.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -92,4 +92,28 @@ test('work without a sign of life is ended and its record fails; work that shows
     },
   });
   expect(alive).toEqual({ ended: 'done', failed: [] });
+});
+
+afterEach(() => vi.useRealTimers());
+
+test('work that only waits gives its place to others, and nothing has failed; without others it waits on', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  const run = (othersWait: boolean, attemptNumber: number, goesOn = false) => {
+    const countFailure = vi.fn(async () => 1);
+    const job = { signal: new AbortController().signal, attempt: attemptNumber, othersWait: async () => othersWait };
+    const work = async (signal: AbortSignal) => {
+      noteWaiting(passing);
+      if (goesOn) noteGoingOn();
+      await vi.advanceTimersByTimeAsync(10_000);
+      signal.throwIfAborted();
+    };
+    return attempt({ work, job, countFailure }).then(({ ended }) => ({
+      ended,
+      failures: countFailure.mock.calls.length,
+    }));
+  };
+  expect(await run(true, 1)).toEqual({ ended: { thrown: expect.objectContaining({ name: 'Error' }) }, failures: 0 });
+  expect(await run(false, 1)).toEqual({ ended: 'done', failures: 0 });
+  expect(await run(true, 1, true)).toEqual({ ended: 'done', failures: 0 });
+  expect(await run(true, 21)).toEqual({ ended: 'done', failures: 0 });
 });

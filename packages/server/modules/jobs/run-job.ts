@@ -1,8 +1,9 @@
 import { withWaitListener } from '@holdfast/engine';
 import { defined } from '../../platform/defined.ts';
+import { secondMs } from '../../platform/durations.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningJob } from '../../platform/queue.ts';
-import { isTransient, reasonOf, Superseded } from './job-ending.ts';
+import { isTransient, PutOff, reasonOf, Superseded } from './job-ending.ts';
 import { sentenceOf, Waits } from './waits.ts';
 import { JobWatch } from './watch-job.ts';
 
@@ -11,7 +12,7 @@ export type JobOutcome = 'done' | 'superseded' | 'failed';
 
 export interface JobRun {
   platform: Pick<Platform, 'config' | 'log'>;
-  job: Pick<RunningJob<unknown>, 'signal' | 'attempt'>;
+  job: Pick<RunningJob<unknown>, 'signal' | 'attempt' | 'othersWait'>;
   /** Names of the record, for the log, such as `{ backupId }`. */
   record: Record<string, unknown>;
   /**
@@ -33,15 +34,15 @@ export interface JobRun {
 
 /**
  * The one way for a job to end. Done; superseded, which is silent; told to stop by the queue, which hands the work to
- * another worker; failed by something that may pass, which throws so that the queue tries again, JOB_ATTEMPTS times in
+ * another worker; put off, because it only waits and others wait for its place; failed by something that may pass, which throws so that the queue tries again, JOB_ATTEMPTS times in
  * all; or failed for good, which ends the record.
  */
 export async function runJob(run: JobRun): Promise<JobOutcome> {
   const { platform, job, record } = run;
   const { look, stallAfterMs } = run;
   const waits = new Waits();
-  const options = defined({ look: look && (() => look(waits.take())), stallAfterMs });
-  const watch = new JobWatch({ log: platform.log, record, ...options });
+  const lookAfter = async () => (await look?.(waits.take())) ?? (await reasonToGiveWay(run, waits));
+  const watch = new JobWatch({ log: platform.log, record, look: lookAfter, ...defined({ stallAfterMs }) });
   try {
     const signal = AbortSignal.any([job.signal, watch.signal]);
     await withWaitListener(
@@ -53,6 +54,7 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
     const reason = watch.signal.aborted ? watch.signal.reason : reasonOf(error);
     if (reason instanceof Superseded) return 'superseded';
     if (job.signal.aborted) throw error;
+    if (reason instanceof PutOff) throw reason;
     const failures = run.countFailure ? await run.countFailure() : job.attempt;
     const isFinal = !isTransient(reason) || failures >= platform.config.JOB_ATTEMPTS;
     platform.log.warn({ err: reason, failures, isFinal, ...record }, 'a job failed');
@@ -65,4 +67,16 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
   } finally {
     await watch.end();
   }
+}
+
+/** So long work waits for something that does not answer before it leaves its place to others. */
+const waitWhileOthersDoMs = 5 * secondMs;
+/** Work that gives way for ever would never be told as failed. */
+const givingWayMax = 20;
+
+/** Only where failures are counted by the record: an attempt that gave way is none. */
+async function reasonToGiveWay({ job, countFailure }: JobRun, waits: Waits): Promise<PutOff | undefined> {
+  if (!countFailure || job.attempt > givingWayMax) return undefined;
+  if (waits.lastedMs < waitWhileOthersDoMs || !(await job.othersWait?.())) return undefined;
+  return new PutOff('It waits for something that does not answer, and leaves its place to others meanwhile.');
 }

@@ -12,10 +12,17 @@ const subjects: readonly [RegExp, string][] = [
 export class Waits {
   /** Undefined: it never waited, and has nothing to say. */
   #sentence: string | null | undefined;
+  #sinceMs: number | undefined;
 
   /** A reason, or undefined once the work goes on. */
   hear(reason: unknown): void {
     this.#sentence = reason === undefined ? null : sentenceOf(reason);
+    this.#sinceMs = reason === undefined ? undefined : (this.#sinceMs ?? performance.now());
+  }
+
+  /** How long it has waited without going on. */
+  get lastedMs(): number {
+    return this.#sinceMs === undefined ? 0 : performance.now() - this.#sinceMs;
   }
 
   /** The sentence, null after the wait is over, undefined when there is nothing new. */

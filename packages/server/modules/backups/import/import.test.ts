@@ -241,3 +241,16 @@ function slowestAnswer(): () => Promise<number> {
     return slowestMs;
   };
 }
+
+test('an old file that is imported is neither the newest of the project nor followed by an increment', async () => {
+  await bench.firestore.doc('users/ada').set({ n: 1 });
+  const own = await bench.backUp();
+  await mkdir(folder('old'), { recursive: true });
+  await writeFile(folder('old', 'users.json'), '{"users":{"zoe":{"n":9}}}');
+  const imported = await importIt('old/users.json', 'json', { createdAt: '2019-01-01T00:00:00Z' });
+  expect(imported).toMatchObject({ status: 'completed', documentCount: 1 });
+  const { projects } = await bench.get('/overview');
+  expect(projects.find(({ id }: { id: string }) => id === bench.shop.projectId).newestBackup.id).toBe(own);
+  const increment = await bench.get(`/backups/${await bench.backUp({ type: 'incremental' })}`);
+  expect(increment).toMatchObject({ type: 'incremental', parentId: own });
+});

@@ -1,5 +1,5 @@
 import { type BackupReader, type DocumentSource, openChain, reasonNotToFollow, type Scope } from '@holdfast/engine';
-import { backupStore } from '../backup-store.ts';
+import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
@@ -26,7 +26,7 @@ export async function findParent(
     backupStore.newestCompleted(transaction, row.organizationId, row.projectId, row.id),
   );
   let reason = 'there is no completed backup to build on';
-  for (const candidate of candidates.filter((one) => isSameScope(scopeOf(one), scope))) {
+  for (const candidate of candidates.filter((one) => !isForeign(one) && isSameScope(scopeOf(one), scope))) {
     const beside = await copiesBeside(context, loaded, candidate.id);
     if (!beside) {
       reason = 'the one before lies in another destination';
@@ -47,6 +47,11 @@ export async function findParent(
   }
   const text = `This backup became a full one, because ${reason.replace(/\.$/, '')}.`;
   return { chain: undefined, warning: warning('BECAME_FULL', text) };
+}
+
+/** What was made of a foreign file shows whatever it shows, without times: nothing can be compared with it. */
+function isForeign({ imported }: Pick<BackupRow, 'imported'>): boolean {
+  return imported !== null && imported.source !== 'holdfast';
 }
 
 /** The candidate as it lies in the first destination; undefined unless every destination has a whole copy of it. */

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { isNotForeign } from './foreign-sql.ts';
 
 /** What the metrics tell of the newest good backup of a schedule, or of those made by hand. */
 export interface MeasuredBackup {
@@ -33,7 +34,7 @@ async function newestOf(
   owners: readonly Owner[],
   isOfOwner: string,
 ): Promise<MeasuredBackup[]> {
-  const of = `organization_id = k.organization and ${isOfOwner} and deleted_at is null`;
+  const of = `organization_id = k.organization and ${isOfOwner} and deleted_at is null and ${isNotForeign}`;
   const { rows } = await client.query<MeasuredBackup>(
     `select k.id as key, good.at as "completedAt", good.seconds as "durationSeconds", good.bytes as "storedBytes",
             (select count(*)::int from (

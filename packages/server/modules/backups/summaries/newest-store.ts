@@ -2,6 +2,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import type { BackupRow } from '../backup-store.ts';
 import type { StoredAnomaly } from '../tables.ts';
+import { isNotForeign } from './foreign-sql.ts';
 
 /** What the newest backups of a project say about it. */
 export interface NewestBackups {
@@ -32,7 +33,7 @@ interface Row {
 
 /** More failures in a row than this are not counted. */
 const failuresMax = 10;
-const isOfProject = `organization_id = $1 and project_id = p.id and deleted_at is null and trigger <> 'pre_restore'`;
+const isOfProject = `organization_id = $1 and project_id = p.id and deleted_at is null and trigger <> 'pre_restore' and ${isNotForeign}`;
 
 /** Read by index, a few rows for each project, however many backups there are. */
 export async function newestBackups(

@@ -2,6 +2,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { taskStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { scopeOf } from '../scope.ts';
+import { isNotForeign } from './foreign-sql.ts';
 
 /** More completed backups than this of one project are looked at in turns: the newest first, as others depend on older ones. */
 const candidatesMax = 50_000;
@@ -15,6 +16,8 @@ export interface RetentionCandidate {
   standsFor: string | null;
   scope: string;
   isSafety: boolean;
+  /** Made of a foreign file: it tells nothing about how new the project's own backups are. */
+  isForeign: boolean;
   countsFrom: Date;
   completedAt: Date;
   expiresAt: Date | null;
@@ -35,6 +38,7 @@ interface Row {
   exclude_collections: string[];
   include_subcollections: boolean;
   trigger: string;
+  is_foreign: boolean;
   counts_from: Date;
   completed_at: Date;
   expires_at: Date | null;
@@ -60,7 +64,7 @@ export const retentionStore = {
     const { client } = transaction;
     const { rows } = await client.query<Row>(
       `select b.id, b.type, b.schedule_id, b.parent_id, b.stands_for, b.collections, b.exclude_collections,
-              b.include_subcollections, b.trigger, coalesce(b.retained_since, b.completed_at) as counts_from,
+              b.include_subcollections, b.trigger, not (${isNotForeign}) as is_foreign, coalesce(b.retained_since, b.completed_at) as counts_from,
               b.completed_at, b.expires_at, b.legal_hold, b.locked_until, b.verification->>'status' as verification,
               (exists (select 1 from backups x where x.organization_id = $1 and x.parent_id = b.id
                           and x.status in ('pending', 'running') and x.deleted_at is null)
@@ -140,6 +144,7 @@ function candidateOf(row: Row): RetentionCandidate {
     standsFor: row.stands_for,
     scope: JSON.stringify(scope),
     isSafety: row.trigger === 'pre_restore',
+    isForeign: row.is_foreign,
     countsFrom: row.counts_from,
     completedAt: row.completed_at,
     expiresAt: row.expires_at,

@@ -3,6 +3,7 @@ import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { ProjectStatistics } from '../../projects/index.ts';
 import { type StorageUsage, storageStore } from '../../storage/index.ts';
 import { backupCopies, backups, type JobStatus } from '../tables.ts';
+import { isNotForeign } from './foreign-sql.ts';
 
 /** What backups say about projects, destinations and the organization. All of it is read, nothing written. */
 
@@ -36,7 +37,7 @@ export async function projectStatistics(
             count(*) filter (where status = 'completed') as count,
             coalesce(sum(compressed_size * copies) filter (where status = 'completed'), 0) as bytes,
             (array_agg(document_count order by id desc) filter (where status = 'completed'))[1] as documents,
-            max(completed_at) filter (where status = 'completed' and trigger <> 'pre_restore') as last_at,
+            max(completed_at) filter (where status = 'completed' and trigger <> 'pre_restore' and ${isNotForeign}) as last_at,
             (array_agg(status order by id desc))[1] as last_status
        from (select b.*, ${copiesSql(3)} as copies
                from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known

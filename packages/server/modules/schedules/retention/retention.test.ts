@@ -19,6 +19,7 @@ function backup(countsFrom: string | Date, more: Partial<RetainedBackup> = {}): 
     standsFor: null,
     scope: 'all',
     isSafety: false,
+    isForeign: false,
     countsFrom: new Date(countsFrom),
     expiresAt: null,
     legalHold: false,
@@ -33,6 +34,16 @@ function state(backups: RetainedBackup[], of: RetentionRules, more: Partial<Proj
 }
 const goes = (project: ProjectState) =>
   [...judge(project).values()].filter(({ keptBy }) => keptBy.length === 0).map(({ id }) => id);
+
+test('what was made of a foreign file does not take the place of the newest of the project', () => {
+  const own = backup('2026-01-01T00:00:00Z');
+  const foreign = backup('2026-05-01T00:00:00Z', { isForeign: true, scheduleId: null });
+  for (const backups of [
+    [own, foreign],
+    [foreign, own],
+  ])
+    expect(judge(state(backups, rules(null, 1))).get(own.id)!.keptBy).toEqual(['newest_of_project']);
+});
 
 describe('rules', () => {
   test('after a pause of any length the rules keep as many as before', () => {

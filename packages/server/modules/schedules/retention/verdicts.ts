@@ -16,6 +16,8 @@ export interface RetainedBackup {
   /** What it covers: only a backup of the same scope can take its place. */
   readonly scope: string;
   readonly isSafety: boolean;
+  /** Made of a foreign file, so it cannot stand for how the project was lately. */
+  readonly isForeign: boolean;
   readonly countsFrom: Date;
   /** Given with the backup itself, or left by a schedule that is gone. */
   readonly expiresAt: Date | null;
@@ -121,8 +123,10 @@ function newestGood(backups: readonly RetainedBackup[]): string[] {
   for (const backup of backups) {
     if (backup.isSafety || backup.verification === 'failed') continue;
     const known = newest.get(backup.scope);
+    if (known && !known.isForeign && backup.isForeign) continue;
     const isNewer =
       !known ||
+      (known.isForeign && !backup.isForeign) ||
       backup.countsFrom > known.countsFrom ||
       (backup.countsFrom.getTime() === known.countsFrom.getTime() && backup.id > known.id);
     if (isNewer) newest.set(backup.scope, backup);
