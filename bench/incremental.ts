@@ -56,7 +56,7 @@ export const incrementalBench: Bench = {
           'incremental',
           'bytes received for the full',
           increment.bytesReceived / full.bytesReceived,
-          0.2,
+          0.15,
           'lower',
           received,
         ),

@@ -32,7 +32,7 @@ export const responsiveBench: Bench = {
         'p99 ms during a backup': Math.round(loaded),
         calls: idle.length + busy.length,
       };
-      return [figure('responsive', 'an idle service', loaded / quiet, 5, 'lower', details)];
+      return [figure('responsive', 'an idle service', loaded / quiet, 4, 'lower', details)];
     } finally {
       await asking.stop();
       await world.close();

@@ -40,7 +40,7 @@ function aroundOf({ first, last }: RowRange, count: number): RowRange {
 }
 
 /** What is out of reach goes at once; what is seen comes first, then what lies below, then what lies above. */
-export function nextOf(drawn: RowRange, seen: RowRange, count: number): RowRange {
+function nextOf(drawn: RowRange, seen: RowRange, count: number): RowRange {
   const wanted = aroundOf(seen, count);
   const kept = { first: Math.max(drawn.first, wanted.first), last: Math.min(drawn.last, wanted.last) };
   if (kept.first > kept.last) return { first: seen.first, last: Math.min(wanted.last, seen.first + rowsPerFrame - 1) };
