@@ -17,18 +17,18 @@ interface OpenedStore {
 }
 
 /**
- * The newest backup of a whole database: no part of one, and none that was made before a restore. A store may hold
+ * The newest backup of a whole database, by the moment it shows: no part of one, and none that was made before a restore. A store may hold
  * several databases, and the newest of another one is not what anybody means.
  */
 export async function latestId({ store, keys, codec, signal }: OpenedStore, project: string): Promise<string> {
-  const newest = new Map<string, { backupId: string; createdAt: string }>();
+  const newest = new Map<string, { backupId: string; snapshotTime: string }>();
   let unopened = 0;
   for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {
     if (problem?.code === 'DECRYPTION_ERROR') unopened++;
     if (body === null || !isWhole(body) || !isOf(body.database, project)) continue;
     const known = newest.get(body.database);
-    if (known === undefined || body.createdAt > known.createdAt)
-      newest.set(body.database, { backupId, createdAt: body.createdAt });
+    if (known === undefined || body.snapshotTime > known.snapshotTime)
+      newest.set(body.database, { backupId, snapshotTime: body.snapshotTime });
   }
   if (newest.size > 1) throw severalDatabases([...newest.keys()]);
   const [found] = newest.values();

@@ -139,6 +139,16 @@ export const scheduleStore = {
       .for('update', { skipLocked: true });
   },
 
+  /** One schedule, if it is due. */
+  async lockDueOf({ orm }: Transaction, organizationId: string, id: string, now: Date): Promise<ScheduleRow[]> {
+    const isIt = and(eq(schedules.organizationId, organizationId), eq(schedules.id, id));
+    return orm
+      .select()
+      .from(schedules)
+      .where(and(isIt, sql`${schedules.nextRunAt} <= ${now}`))
+      .for('update');
+  },
+
   /** Those that are due only after an instant, in the order of their ids, locked. */
   async lockDueAfter({ orm }: Transaction, instant: Date, afterId: string, limit: number): Promise<ScheduleRow[]> {
     return orm

@@ -283,3 +283,15 @@ test('the tag of a schedule follows its last run, that of a backup what becomes 
   await changes(`/projects/${shop.projectId}`, () => runOnce(schedule.id));
   await call('DELETE', `/schedules/${schedule.id}`);
 });
+
+test('a due time that a change of the schedule finds unclaimed runs, and only the next ones follow the new time', async () => {
+  const schedule = await create();
+  app.clock.advance(Date.parse(schedule.nextRunAt) - app.clock.now().getTime() + 200);
+  const changed = await call('PATCH', `/schedules/${schedule.id}`, { cron: '30 * * * *' });
+  expect(changed.lastRun).toMatchObject({ dueAt: schedule.nextRunAt, status: 'triggered' });
+  expect(new Date(changed.nextRunAt).getUTCMinutes()).toBe(30);
+  await app.tasks.runNow('schedules');
+  await expect.poll(async () => (await runsOf(schedule.id))[0]?.status, patience).toBe('completed');
+  expect((await runsOf(schedule.id)).map(({ dueAt }: { dueAt: string }) => dueAt)).toEqual([schedule.nextRunAt]);
+  await call('DELETE', `/schedules/${schedule.id}`);
+});

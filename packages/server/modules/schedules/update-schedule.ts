@@ -5,6 +5,7 @@ import type { Caller } from '../../platform/principal.ts';
 import { projectStore } from '../projects/index.ts';
 import { firstRun, fullEveryDefault, requireDestinations } from './check-settings.ts';
 import type { SchedulesContext } from './context.ts';
+import { claimDueOf } from './due/claim-due.ts';
 import { presentSchedule, scheduleEtag } from './present-schedule.ts';
 import { checkRetention, setTerms } from './retention/check-retention.ts';
 import { scheduleChanged } from './schedule-events.ts';
@@ -12,7 +13,7 @@ import { type NewSchedule, type ScheduleRow, scheduleStore } from './schedule-st
 
 type Change = BodyOf<Operations['updateSchedule']>;
 
-/** Only what is given changes. A change of the time is counted from now: nothing that lies behind is made up for. */
+/** Only what is given changes. A change of the time is counted from now; what was due before it is taken first. */
 export async function updateSchedule(
   context: SchedulesContext,
   caller: Caller,
@@ -20,11 +21,26 @@ export async function updateSchedule(
   change: Change,
   requireMatch: (etag: string) => void,
 ): Promise<ScheduleRow> {
+  for (;;) {
+    const updated = await updateUnlessDue(context, caller, scheduleId, change, requireMatch);
+    if (updated) return updated;
+    await claimDueOf(context, caller.organization.id, scheduleId);
+  }
+}
+
+async function updateUnlessDue(
+  context: SchedulesContext,
+  caller: Caller,
+  scheduleId: string,
+  change: Change,
+  requireMatch: (etag: string) => void,
+): Promise<ScheduleRow | undefined> {
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
   return platform.database.tenant(organizationId, async (transaction) => {
     const before = await scheduleStore.lock(transaction, organizationId, scheduleId);
     const now = platform.clock.now();
+    if (changesTime(before, change) && before.nextRunAt && before.nextRunAt <= now) return undefined;
     requireMatch(scheduleEtag(presentSchedule(before, now)));
     const columns = await columnsOf(transaction, before, change, now);
     const row = await scheduleStore.update(transaction, organizationId, scheduleId, { ...columns, updatedAt: now });
@@ -62,10 +78,13 @@ async function columnsOf(
   const type = change.type ?? before.type;
   if (type === 'full') columns.fullEvery = null;
   else if (fullEvery !== undefined || before.fullEvery === null) columns.fullEvery = fullEvery ?? fullEveryDefault;
-  const time = { ...before, ...plain };
-  if (time.cron !== before.cron || time.timezone !== before.timezone || time.enabled !== before.enabled)
-    columns.nextRunAt = firstRun(time, now);
+  if (changesTime(before, change)) columns.nextRunAt = firstRun({ ...before, ...plain }, now);
   return columns;
+}
+
+function changesTime(before: ScheduleRow, change: Change): boolean {
+  const after = { ...before, ...defined(change) };
+  return after.cron !== before.cron || after.timezone !== before.timezone || after.enabled !== before.enabled;
 }
 
 function keepsOtherwise(before: ScheduleRow, after: ScheduleRow): boolean {

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { later, minuteMs } from '../../../platform/durations.ts';
 import type { OutboxEvent } from '../../../platform/outbox.ts';
-import { backupStore, type WaitingBackup } from '../../backups/index.ts';
+import { admitBackups, backupStore, type WaitingBackup } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { SchedulesContext } from '../context.ts';
@@ -25,10 +25,25 @@ interface Batch {
  * for the others. Returns how many schedules were taken.
  */
 export async function claimDue(context: SchedulesContext, limit: number): Promise<number> {
+  return claim(context, (transaction, now) => scheduleStore.lockDue(transaction, now, limit));
+}
+
+/** The same for one schedule, before its time is changed: what was due by the time it had is not forgotten. */
+export async function claimDueOf(context: SchedulesContext, organizationId: string, scheduleId: string): Promise<void> {
+  const claimed = await claim(context, (transaction, now) =>
+    scheduleStore.lockDueOf(transaction, organizationId, scheduleId, now),
+  );
+  if (claimed > 0) await admitBackups(context.backups.platform);
+}
+
+async function claim(
+  context: SchedulesContext,
+  lock: (transaction: Transaction, now: Date) => Promise<ScheduleRow[]>,
+): Promise<number> {
   const { database, clock } = context.backups.platform;
   return database.system(async (transaction) => {
     const now = clock.now();
-    const due = await scheduleStore.lockDue(transaction, now, limit);
+    const due = await lock(transaction, now);
     if (due.length === 0) return 0;
     const facts = await loadFacts(context, transaction, due);
     const batch: Batch = { runs: [], backups: [], events: [], advances: [] };
