@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
@@ -105,8 +106,9 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   const id = backups[0].backupId as string;
   expect((await holdfast('verify', id, '--key-file', join(folder, 'other'))).code).toBe(4);
   expect((await holdfast('verify', 'bkp_none', ...key())).code).toBe(5);
-  const nowhere = await holdfast('list', '--store', join(folder, 'stroe'), '--master-key-file', join(folder, 'other'));
-  expect([nowhere.code, nowhere.error]).toEqual([5, expect.stringContaining('Is it the right place?')]);
+  await mkdir(join(folder, 'empty'));
+  const nothing = await holdfast('list', '--store', join(folder, 'empty'), '--master-key-file', join(folder, 'other'));
+  expect([nothing.code, nothing.error]).toEqual([5, expect.stringContaining('Is it the right place?')]);
   expect((await holdfast('restore', id, '--mode', 'sideways', ...key())).code).toBe(2);
   const segments = join(folder, 'store', 'backups', id, 'segments');
   const file = join(segments, (await readdir(segments))[0]!);
@@ -117,4 +119,32 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   expect(damaged.code).toBe(3);
   expect(JSON.parse(damaged.out)).toMatchObject({ isIntact: false, errorCount: 1 });
   expect((await holdfast('export', id, ...key())).code).toBe(3);
+});
+
+test('a folder that does not exist is told by every command that reads, and stays missing', async () => {
+  const store = join(folder, 'stroe', 'deep');
+  const into = ['--project', 'shop', '--yes'];
+  const source = ['--from', join(folder, 'stroe'), '--format', 'json', '--project', 'shop'];
+  for (const words of [
+    ['list', '--store', store],
+    ['list', '--store', `file://${store}`, '--json'],
+    ['verify', 'latest', '--store', store],
+    ['browse', 'latest', '--store', store],
+    ['export', 'latest', '--store', store],
+    ['diff', 'latest', 'latest', '--store', store],
+    ['restore', 'latest', '--store', store, ...into],
+    ['merge', 'latest', '--store', store],
+    ['delete', 'bkp_none', '--store', store, '--yes'],
+    ['import', 'file.json', '--store', join(folder, 'store'), ...source],
+  ]) {
+    const { code, out, error } = await holdfast(...words, ...key());
+    expect([words[0], code], out + error).toEqual([words[0], 5]);
+    expect(out + error).toContain('does not exist');
+  }
+  expect(existsSync(join(folder, 'stroe'))).toBe(false);
+  const asFile = await holdfast('list', '--store', join(folder, 'key'), ...key());
+  expect([asFile.code, asFile.error]).toEqual([2, expect.stringContaining('is a file, not a folder')]);
+  const first = await holdfast('backup', '--project', 'shop', '--store', store, ...key());
+  expect(first.code, first.error).toBe(0);
+  expect((await holdfast('list', '--store', store, ...key())).out).toContain('bkp_');
 });

@@ -39,7 +39,10 @@ export function backupCommand(): Command {
     .option('--auth-users', 'include the accounts of Firebase Authentication')
     .option('--concurrency <ranges>', 'ranges read at the same time', positiveInteger, 4)
     .option('--read-rate <documents>', 'at most so many documents per second', positiveInteger)
-    .action(async (options: BackupOptions) => await withSession(options, (session) => backUp(session, options)));
+    .action(
+      async (options: BackupOptions) =>
+        await withSession(options, (session) => backUp(session, options), { isMade: true }),
+    );
 }
 
 async function backUp(session: Session, options: BackupOptions): Promise<void> {

@@ -24,29 +24,33 @@ export function importCommand(): Command {
     .option('-d, --database <id>', 'database of the project', '(default)')
     .action(
       async (path: string, options: ImportOptions) =>
-        await withSession(options, async (session) => {
-          const from = await openStore(options.from);
-          const database = `projects/${options.project}/databases/${options.database}`;
-          const written = await withScratch(async (scratch) => {
-            const view = await openForeignView({
-              ...session,
-              store: from,
-              path,
-              format: options.format,
-              database,
-              scratch,
-            });
-            const given = {
-              database,
-              records: view.records({}, session),
-              type: 'full' as const,
-              snapshotTime: systemClock.now(),
-            };
-            return await writeViewAsBackup(given, { ...session, backupId: newBackupId() });
-          }).finally(() => from.close());
-          const { backupId, counts } = written.body;
-          if (options.json) printJson({ backupId, ...counts, sha256: written.manifestSha256 });
-          else printLine(`${backupId}  ${formatCount(counts.documents)} documents imported`);
-        }),
+        await withSession(
+          options,
+          async (session) => {
+            const from = await openStore(options.from);
+            const database = `projects/${options.project}/databases/${options.database}`;
+            const written = await withScratch(async (scratch) => {
+              const view = await openForeignView({
+                ...session,
+                store: from,
+                path,
+                format: options.format,
+                database,
+                scratch,
+              });
+              const given = {
+                database,
+                records: view.records({}, session),
+                type: 'full' as const,
+                snapshotTime: systemClock.now(),
+              };
+              return await writeViewAsBackup(given, { ...session, backupId: newBackupId() });
+            }).finally(() => from.close());
+            const { backupId, counts } = written.body;
+            if (options.json) printJson({ backupId, ...counts, sha256: written.manifestSha256 });
+            else printLine(`${backupId}  ${formatCount(counts.documents)} documents imported`);
+          },
+          { isMade: true },
+        ),
     );
 }

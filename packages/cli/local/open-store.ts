@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import {
   type BlobStore,
@@ -11,12 +12,13 @@ import {
 /**
  * A store from its address: a folder, `s3://bucket/prefix?region=…&endpoint=…`, `spaces://bucket/prefix?region=…` or
  * `gs://bucket/prefix`. S3 credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, Google's from the file
- * that GOOGLE_APPLICATION_CREDENTIALS names.
+ * that GOOGLE_APPLICATION_CREDENTIALS names. A folder that does not exist is made for those who put the first backup
+ * into it, and for nobody else: a mistyped one never looks like an empty one.
  */
-export async function openStore(address: string): Promise<BlobStore> {
+export async function openStore(address: string, { isMade = false } = {}): Promise<BlobStore> {
   const url = /^[a-z0-9]+:\/\//.test(address) ? new URL(address) : undefined;
   if (url === undefined || url.protocol === 'file:')
-    return await createLocalStore({ root: url ? decodeURIComponent(url.pathname) : address });
+    return await openFolder(url ? decodeURIComponent(url.pathname) : address, isMade);
   const place = { bucket: url.hostname, prefix: decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '') };
   if (url.protocol === 'gs:')
     return createGcsStore({ ...place, credentials: parseGcsKeyFile(await googleKeyFile()), ...endpointOf(url) });
@@ -30,6 +32,11 @@ export async function openStore(address: string): Promise<BlobStore> {
     ...endpointOf(url),
     ...(url.searchParams.has('endpoint') ? { forcePathStyle: url.searchParams.get('pathStyle') !== 'false' } : {}),
   });
+}
+
+async function openFolder(root: string, isMade: boolean): Promise<BlobStore> {
+  if (!isMade && !existsSync(root)) throw new EngineError('STORAGE_NOT_FOUND', `The folder ${root} does not exist.`);
+  return await createLocalStore({ root });
 }
 
 function endpointOf(url: URL): { endpoint?: string } {

@@ -20,12 +20,17 @@ export interface Session {
   readonly signal: AbortSignal;
 }
 
-export async function withSession(options: StoreOptions, work: (session: Session) => Promise<void>): Promise<void> {
+/** `isMade`: the command may be the first to write into the store, so its folder is made when there is none. */
+export async function withSession(
+  options: StoreOptions,
+  work: (session: Session) => Promise<void>,
+  { isMade = false } = {},
+): Promise<void> {
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   process.once('SIGINT', onInterrupt);
   process.once('SIGTERM', onInterrupt);
-  const store = await openStore(options.store);
+  const store = await openStore(options.store, { isMade });
   try {
     const keys = await keyRingOf(options, store);
     await work({ store, keys, codec: new SegmentCodec(), signal: stop.signal });
