@@ -81,6 +81,11 @@ func receive(writer http.ResponseWriter, request *http.Request) {
 }
 
 func main() {
+	// Everybody knows the empty key: whatever they sign with it would be taken for ours.
+	if len(secret) == 0 {
+		fmt.Fprintln(os.Stderr, "Set WEBHOOK_SECRET to the secret of the webhook.")
+		os.Exit(1)
+	}
 	port := os.Getenv("PORT")
 	if port == "" {
 		port = "8080"

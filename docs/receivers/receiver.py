@@ -9,6 +9,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = os.environ.get("WEBHOOK_SECRET", "").encode("utf-8")
+if not SECRET:
+    # Everybody knows the empty key: whatever they sign with it would be taken for ours.
+    raise SystemExit("Set WEBHOOK_SECRET to the secret of the webhook.")
 TOLERANCE_SECONDS = 300
 seen = set()
 # Every request has a thread of its own.

@@ -3,6 +3,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 
 const secret = process.env.WEBHOOK_SECRET ?? '';
+if (secret === '') {
+  // Everybody knows the empty key: whatever they sign with it would be taken for ours.
+  process.stderr.write('Set WEBHOOK_SECRET to the secret of the webhook.\n');
+  process.exit(1);
+}
 const toleranceSeconds = 300;
 const seen = new Set<string>();
 

@@ -25,6 +25,12 @@ const hasGo = (() => {
   }
 })();
 
+const languages = [
+  ['TypeScript', process.execPath, [file('receiver.ts')], true],
+  ['Python', 'python3', [file('receiver.py')], true],
+  ['Go', 'go', ['run', file('receiver.go')], hasGo],
+] as const;
+
 describe('the documented receivers', () => {
   let house: WebhookHouse;
   let standard: ReceivedRequest;
@@ -42,11 +48,6 @@ describe('the documented receivers', () => {
   });
   afterAll(() => house.close());
 
-  const languages = [
-    ['TypeScript', process.execPath, [file('receiver.ts')], true],
-    ['Python', 'python3', [file('receiver.py')], true],
-    ['Go', 'go', ['run', file('receiver.go')], hasGo],
-  ] as const;
   test.for(languages)(
     '%s: takes what we send, once, and nothing else',
     async ([_language, program, args, runs], { skip }) => {
@@ -83,6 +84,30 @@ describe('the documented receivers', () => {
     },
   );
 });
+
+test.for(languages.flatMap((language) => [undefined, ''].map((given) => ({ language, given }))))(
+  'a receiver does not start without its secret: $language.0, $given',
+  async ({ language, given }, { skip }) => {
+    const [, program, args, runs] = language;
+    if (!runs) skip('not installed here');
+    const { WEBHOOK_SECRET: _, ...environment } = process.env;
+    const child = spawn(program, args, {
+      env: { ...environment, ...(given !== undefined && { WEBHOOK_SECRET: given }), PORT: '0', NODE_OPTIONS: '' },
+    });
+    const said = { out: '', error: '' };
+    child.stderr.on('data', (chunk) => {
+      said.error += chunk;
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    child.stdout.on('data', (chunk) => {
+      said.out += chunk;
+      child.kill();
+    });
+    const code = await ended;
+    expect([code, said.out], said.error).toEqual([1, '']);
+    expect(said.error).toContain('WEBHOOK_SECRET');
+  },
+);
 
 async function listening(child: ChildProcess, output: string[]): Promise<number> {
   const errors: string[] = [];

@@ -73,7 +73,7 @@ lists a signature of each, \`X-Service-Signature\` is of the new one and \`X-Ser
 
 ## Receivers
 
-Complete programs, one per language; they verify both formats and take duplicates. Set \`WEBHOOK_SECRET\` and \`PORT\`.`;
+Complete programs, one per language; they verify both formats and take duplicates. Set \`WEBHOOK_SECRET\`, without which they do not start, and \`PORT\`.`;
 
 function receivers(): string[] {
   const languages = [
