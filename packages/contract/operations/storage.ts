@@ -98,7 +98,8 @@ export const deleteStorageDestination = operation({
   path: api('/storage-destinations/{storageDestinationId}'),
   tag,
   summary: 'Remove a storage destination',
-  description: 'Refused while backups, schedules or point-in-time recovery use it.',
+  description:
+    "Refused while backups, schedules or point-in-time recovery use it. The copies of the organization's keys in it are removed too; the message says when it could not be reached and they stay. What else lies in it is left alone.",
   access: configures,
   params,
   success: done,

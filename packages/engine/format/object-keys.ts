@@ -14,6 +14,13 @@ export function keyCopyKey(organizationId: string, name: string): string {
   return `${keyCopyPrefix(organizationId)}${name}`;
 }
 
+const keyCopyPattern = /^keys\/([A-Za-z0-9_-]{1,64})\/[0-9a-f]{32}$/;
+
+/** The organization whose keys lie under a key, if it is spelled exactly as ours are. */
+export function ownerOfKeyCopy(key: string): string | undefined {
+  return keyCopyPattern.exec(key)?.[1];
+}
+
 export function manifestKey(backupId: string): string {
   return `${backupsPrefix}${backupId}/manifest`;
 }

@@ -17,6 +17,7 @@ import {
   organizationTotals,
   projectStatistics,
   purgeObjectsHook,
+  removeKeysFrom,
   renewKeyCopies,
   rewrapBackups,
   rewrapManifestsIn,
@@ -223,6 +224,7 @@ export function composeModules(platform: Platform): Composition {
       ],
       removed: (transaction, { organizationId, id }) =>
         notifications.troubles.end(transaction, organizationId, ['storage.error'], id),
+      takeKeys: (destination, signal) => removeKeysFrom({ stores }, destination, { signal, attemptsMax: 2 }),
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
       credentialsGiven: rewrapManifestsIn(queue),
       ...storageTasks(backupsContext),

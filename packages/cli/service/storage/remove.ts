@@ -7,13 +7,21 @@ import { withService } from '../session.ts';
 import { storageArgument } from './show.ts';
 
 export function removeCommand(): Command {
-  return withYes(serviceCommand('remove', 'remove a destination that nothing uses; its objects stay'))
+  return withYes(
+    serviceCommand(
+      'remove',
+      'remove a destination that nothing uses, and the copies of your keys in it; its other objects stay',
+    ),
+  )
     .argument(...storageArgument)
     .action(
       async (reference: string, options: ServiceOptions & ConfirmOptions) =>
         await withService(options, async ({ client }) => {
           const storageDestinationId = await storageIdOf(client, reference);
-          await confirm(`Remove the destination ${reference} and its credentials? Its objects stay.`, options);
+          await confirm(
+            `Remove the destination ${reference} and its credentials? The copies of your keys in it go too, its other objects stay.`,
+            options,
+          );
           const message = await client.deleteStorageDestination({ params: { storageDestinationId } });
           if (options.json) printJson({ id: storageDestinationId, removed: true });
           else printLine(message);

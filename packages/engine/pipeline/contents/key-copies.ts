@@ -1,5 +1,5 @@
 import { type KeyCopy, keyCopyBytesMax, keyCopyName, openKeyCopy, sealKeyCopy } from '../../crypto/key-copy.ts';
-import { keyCopyKey, keyCopyPrefix, keysPrefix } from '../../format/object-keys.ts';
+import { keyCopyKey, keyCopyPrefix, keysPrefix, ownerOfKeyCopy } from '../../format/object-keys.ts';
 import type { BlobStore, CallOptions, Removal } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 
@@ -22,7 +22,7 @@ export async function readKeyCopies(
   let unopened = 0;
   let seen = 0;
   for await (const { key, size } of store.list(keysPrefix, options)) {
-    const organizationId = /^keys\/([A-Za-z0-9_-]{1,64})\/[0-9a-f]{32}$/.exec(key)?.[1];
+    const organizationId = ownerOfKeyCopy(key);
     if (organizationId === undefined || size > keyCopyBytesMax) continue;
     if (++seen > copiesMax) break;
     const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax }).catch((error: unknown) => {
@@ -38,6 +38,11 @@ export async function readKeyCopies(
   return { copies, unopened };
 }
 
+/** Where these keys lie under this master key. */
+export function placeOfKeyCopy(copyKey: Uint8Array, copy: KeyCopy): string {
+  return keyCopyKey(copy.organizationId, keyCopyName(copyKey, copy));
+}
+
 /** Puts the keys beside the backups and reads them back. Says whether they were there already. */
 export async function keepKeyCopy(
   store: BlobStore,
@@ -45,7 +50,7 @@ export async function keepKeyCopy(
   copy: KeyCopy,
   options: CallOptions = {},
 ): Promise<{ key: string; wasThere: boolean }> {
-  const key = keyCopyKey(copy.organizationId, keyCopyName(copyKey, copy));
+  const key = placeOfKeyCopy(copyKey, copy);
   if ((await store.head(key, options)) !== undefined) return { key, wasThere: true };
   await store.put(key, sealKeyCopy(copyKey, copy), options);
   const bytes = await store.get(key, { ...options, bytesMax: keyCopyBytesMax });
@@ -54,13 +59,14 @@ export async function keepKeyCopy(
   return { key, wasThere: false };
 }
 
-/** Removes the copies of an organization's keys, all versions of them, except one. */
+/** Removes the copies of an organization's keys, all versions of them, except one. What is not named as ours are is left alone. */
 export async function removeKeyCopies(
   store: BlobStore,
   organizationId: string,
   { keep, ...options }: CallOptions & { readonly keep?: string } = {},
 ): Promise<Removal> {
   const keys: string[] = [];
-  for await (const { key } of store.list(keyCopyPrefix(organizationId), options)) if (key !== keep) keys.push(key);
+  for await (const { key } of store.list(keyCopyPrefix(organizationId), options))
+    if (key !== keep && ownerOfKeyCopy(key) === organizationId) keys.push(key);
   return store.delete(keys, { ...options, purge: true });
 }

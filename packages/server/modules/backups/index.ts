@@ -39,7 +39,7 @@ export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './keys/backup-keys.ts';
-export { enqueueKeyCopy, keyCopyJob, renewKeyCopies } from './keys/key-copies.ts';
+export { enqueueKeyCopy, keyCopyJob, removeKeysFrom, renewKeyCopies } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { admitBackups } from './run/admission.ts';

@@ -2,13 +2,12 @@ import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
-import { invalid, Problem } from '../../platform/problem.ts';
+import { invalid } from '../../platform/problem.ts';
 import { storageCredentialsPurpose } from './access/open-store.ts';
 import { identifyPlace } from './access/places.ts';
 import { checkStorage, emitStorageState, recordCheck } from './checks/check-storage.ts';
 import type { StorageContext } from './context.ts';
 import { type DestinationRow, destinationEtag, type NewDestination, storageStore } from './storage-store.ts';
-import { taskStore } from './tasks/task-store.ts';
 
 type CreateRequest = BodyOf<Operations['createStorageDestination']>;
 type UpdateRequest = BodyOf<Operations['updateStorageDestination']>;
@@ -173,31 +172,4 @@ function requireSamePlace(row: DestinationRow, fields: Partial<NewDestination>):
   );
   if (isElsewhere && row.type !== 'local')
     throw invalid('credentials', 'must be given again when endpoint, bucket or region change');
-}
-
-export async function deleteStorage(context: StorageContext, caller: VersionedCaller, id: string): Promise<void> {
-  const { database, clock } = context.platform;
-  const organizationId = caller.organization.id;
-  await database.tenant(organizationId, async (transaction) => {
-    const row = await storageStore.lock(transaction, organizationId, id);
-    caller.requireMatch(destinationEtag(row));
-    const tasks = await taskStore.openOf(transaction, organizationId, id);
-    const usedBy = [
-      ...(await context.dependents.users(transaction, organizationId, id)),
-      ...tasks.map((task) => ({ type: 'storage_task', id: task.id })),
-    ];
-    if (usedBy.length > 0)
-      throw new Problem('RESOURCE_IN_USE', 'Backups lie in this destination or something works on it.', {
-        details: { usedBy: usedBy.slice(0, 100) },
-      });
-    if ((await context.defaults.get(transaction, organizationId)) === id)
-      await context.defaults.set(transaction, caller, null);
-    await storageStore.update(transaction, row, { deletedAt: clock.now(), credentials: null });
-    await context.dependents.removed(transaction, row);
-    await context.audit.noteCaller(transaction, caller, {
-      action: 'storage.deleted',
-      resource: { type: 'storage_destination', id: id },
-      details: { name: row.name },
-    });
-  });
 }

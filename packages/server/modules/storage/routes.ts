@@ -4,12 +4,20 @@ import type { Handlers } from '../../http/call.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
-import { createStorage, deleteStorage, updateStorage } from './change-storage.ts';
+import { createStorage, updateStorage } from './change-storage.ts';
 import { checkStorage, recordCheck } from './checks/check-storage.ts';
 import type { OrphanObject, StorageContext } from './context.ts';
+import { deleteStorage, type KeysThere } from './delete-storage.ts';
 import { presentStorage } from './present-storage.ts';
 import { type DestinationRow, destinationEtag, storageStore } from './storage-store.ts';
 import { taskHandlers } from './tasks/task-routes.ts';
+
+const toldOfKeys: Readonly<Record<KeysThere, string>> = {
+  removed: "The copies of the organization's keys in it are removed too; what else lies in it is left alone.",
+  shared:
+    "What lies in it is left alone, the copies of the organization's keys too: another destination is the same place.",
+  left: "It could not be reached: the copies of the organization's keys stay in it under keys/ until you remove them.",
+};
 
 /** A person waits in front of the form. */
 const listTimeoutMs = 8000;
@@ -67,8 +75,8 @@ export function storageHandlers(context: StorageContext): Handlers {
       answer(call.organization.id, await updateStorage(context, call, call.params.storageDestinationId, call.body)),
 
     deleteStorageDestination: async (call) => {
-      await deleteStorage(context, call, call.params.storageDestinationId);
-      return { message: 'The storage destination is removed. What lies in it is left alone.' };
+      const keys = await deleteStorage(context, call, call.params.storageDestinationId);
+      return { message: `The storage destination is removed. ${toldOfKeys[keys]}` };
     },
 
     testStorageDestination: async (call) => {

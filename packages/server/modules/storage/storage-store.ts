@@ -1,5 +1,16 @@
 import type { Database, Transaction } from '../../platform/database/database.ts';
-import { and, asc, eq, getTableColumns, inArray, isNull, lte, or, sql } from '../../platform/database/orm.ts';
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  or,
+  sql,
+} from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -106,6 +117,15 @@ export const storageStore = {
       .select()
       .from(storageDestinations)
       .where(and(eq(storageDestinations.organizationId, organizationId), isNull(storageDestinations.deletedAt)));
+  },
+
+  /** Deleted ones that can still be opened: folders that worked once, which need no credentials. */
+  async removedFolders({ orm }: Transaction, organizationId: string): Promise<{ id: string }[]> {
+    const { id, organizationId: owner, deletedAt, type, placeId } = storageDestinations;
+    return orm
+      .select({ id })
+      .from(storageDestinations)
+      .where(and(eq(owner, organizationId), isNotNull(deletedAt), eq(type, 'local'), isNotNull(placeId)));
   },
 
   /** The same as a read of its own. */

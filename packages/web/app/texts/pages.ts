@@ -204,7 +204,8 @@ export const storage = {
   },
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
-  removeText: 'Only a destination without backups can go. Nothing in the bucket is deleted.',
+  removeText:
+    'Only a destination without backups can go. The copies of your keys in it go too; nothing else in the bucket is deleted.',
   facts: {
     bucket: 'Bucket',
     region: 'Region',

@@ -1,8 +1,15 @@
-import { type BlobStore, isEngineError, keepKeyCopy, readKeyCopies, removeKeyCopies } from '@holdfast/engine';
+import {
+  type BlobStore,
+  isEngineError,
+  keepKeyCopy,
+  placeOfKeyCopy,
+  readKeyCopies,
+  removeKeyCopies,
+} from '@holdfast/engine';
 import { z } from 'zod';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
-import { storageStore } from '../../storage/index.ts';
+import { type DestinationRow, isWithoutCredentials, storageStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
 
 /** Brings the keys that lie in one destination up to date. */
@@ -16,10 +23,11 @@ export const keyCopyJob = defineJob({
   perOrganizationMax: 2,
 });
 
-/** Enqueued in the transaction that changed the keys: every destination follows. */
+/** Enqueued in the transaction that changed the keys: every destination follows, and removed ones that can still be reached. */
 export function renewKeyCopies(queue: Queue) {
   return async (transaction: Transaction, organizationId: string): Promise<void> => {
-    for (const { id } of await storageStore.all(transaction, organizationId))
+    const removed = await storageStore.removedFolders(transaction, organizationId);
+    for (const { id } of [...(await storageStore.all(transaction, organizationId)), ...removed])
       await enqueueKeyCopy(queue, transaction, organizationId, id);
   };
 }
@@ -40,16 +48,16 @@ export async function copyKeys(
   job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
 ): Promise<void> {
   const { organizationId, storageDestinationId } = job.data;
-  const destination = await context.platform.database.tenant(organizationId, async (transaction) =>
-    (await context.organizations.active(transaction, organizationId))
-      ? storageStore.find(transaction, organizationId, storageDestinationId)
-      : undefined,
-  );
+  const destination = await destinationOf(context, job.data);
+  if (destination?.deletedAt) return withdrawKeys(context, destination, job.signal);
   if (destination?.status !== 'connected') return;
   const store = await context.stores.open(destination);
   try {
     const { key } = await keepKeys(context, organizationId, store, job.signal);
-    await removeKeyCopies(store, organizationId, { keep: key, signal: job.signal }).catch((error: unknown) => {
+    // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
+    const isRemoved = (await destinationOf(context, job.data))?.deletedAt;
+    const keep = isRemoved ? {} : { keep: key };
+    await removeKeyCopies(store, organizationId, { ...keep, signal: job.signal }).catch((error: unknown) => {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
       context.platform.log.warn({ err: error, storageDestinationId }, 'former copies of keys could not be removed');
     });
@@ -58,10 +66,53 @@ export async function copyKeys(
   }
 }
 
+/** Also one that was removed; none of an organization that is deleted. */
+function destinationOf(
+  { platform: { database }, organizations }: BackupsContext,
+  { organizationId, storageDestinationId }: { organizationId: string; storageDestinationId: string },
+): Promise<DestinationRow | undefined> {
+  return database.tenant(organizationId, async (transaction) => {
+    if (!(await organizations.active(transaction, organizationId))) return undefined;
+    const [found] = await storageStore.many(transaction, organizationId, [storageDestinationId]);
+    return found;
+  });
+}
+
+/** From a removed folder. What is current is put by nobody, but stays: another destination may be the same place. */
+async function withdrawKeys(context: BackupsContext, destination: DestinationRow, signal: AbortSignal): Promise<void> {
+  if (isWithoutCredentials(destination)) return;
+  const { copyKey, copy } = await currentCopy(context, destination.organizationId);
+  const keep = placeOfKeyCopy(copyKey, copy);
+  await removeKeysFrom(context, destination, { keep, signal }).catch((error: unknown) => {
+    if (!isEngineError(error) || signal.aborted) throw error;
+    const about = { err: error, storageDestinationId: destination.id };
+    context.platform.log.warn(about, 'former copies of keys in a removed destination could not be removed');
+  });
+}
+
+/** Takes the copies of the organization's keys out of a destination. */
+export async function removeKeysFrom(
+  { stores }: Pick<BackupsContext, 'stores'>,
+  destination: DestinationRow,
+  { attemptsMax, ...options }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
+): Promise<void> {
+  const store = await stores.open(destination, attemptsMax === undefined ? {} : { attemptsMax });
+  try {
+    await removeKeyCopies(store, destination.organizationId, options);
+  } finally {
+    await store.close();
+  }
+}
+
+async function currentCopy({ platform, keys }: BackupsContext, organizationId: string) {
+  const { database, keyring } = platform;
+  const kept = await database.tenant(organizationId, (transaction) => keys.kept(transaction, organizationId));
+  return { copyKey: keyring.derive('key copies'), copy: { organizationId, keys: kept } };
+}
+
 async function keepKeys(context: BackupsContext, organizationId: string, store: BlobStore, signal: AbortSignal) {
-  const { database, keyring } = context.platform;
-  const keys = await database.tenant(organizationId, (transaction) => context.keys.kept(transaction, organizationId));
-  return keepKeyCopy(store, keyring.derive('key copies'), { organizationId, keys }, { signal });
+  const { copyKey, copy } = await currentCopy(context, organizationId);
+  return keepKeyCopy(store, copyKey, copy, { signal });
 }
 
 /** A backup is called completed when its key lies beside it, as far as the destination lets us. */

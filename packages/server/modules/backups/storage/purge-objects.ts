@@ -19,6 +19,8 @@ export const purgeObjectsJob = defineJob({
     purgedOrganizationId: z.string(),
     destination: z.custom<Parameters<StoreOpener['open']>[0]>((value) => typeof value === 'object' && value !== null),
     backupIds: z.array(z.string()),
+    /** It was no destination any more: nobody waits until it can be reached. */
+    isRemoved: z.boolean().default(false),
   }),
   retryLimit: 1000,
   retryDelaySeconds: 10,
@@ -32,12 +34,15 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
   return async (transaction, organizationId) => {
     const copies = await copyStore.byDestination(transaction, organizationId);
     const all = await storageStore.all(transaction, organizationId);
-    const ids = new Set([...copies.keys(), ...all.map(({ id }) => id)]);
+    const removed = await storageStore.removedFolders(transaction, organizationId);
+    const removedIds = new Set(removed.map(({ id }) => id));
+    const ids = new Set([...copies.keys(), ...all.map(({ id }) => id), ...removedIds]);
     for (const destination of await storageStore.openable(transaction, organizationId, [...ids])) {
       const backupIds = copies.get(destination.id) ?? [];
       for (let start = 0; start === 0 || start < backupIds.length; start += backupsPerJob) {
         const ofJob = backupIds.slice(start, start + backupsPerJob);
-        const data = { purgedOrganizationId: organizationId, destination, backupIds: ofJob };
+        const isRemoved = removedIds.has(destination.id);
+        const data = { purgedOrganizationId: organizationId, destination, backupIds: ofJob, isRemoved };
         await queue.enqueue(transaction, purgeObjectsJob, data, { organizationId });
       }
     }
@@ -46,7 +51,7 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
 
 /** A locked object stays until its lock ends; without its key nobody can read it. */
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
-  const { purgedOrganizationId, destination, backupIds } = job.data;
+  const { purgedOrganizationId, destination, backupIds, isRemoved } = job.data;
   const { log } = context.platform;
   if (isWithoutCredentials(destination)) {
     const about = { organizationId: purgedOrganizationId, storageDestinationId: destination.id };
@@ -56,7 +61,11 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
     );
     return;
   }
-  const store = await context.stores.open(destination);
+  const store = await context.stores.open(destination).catch((error: unknown) => {
+    if (!isRemoved || !isEngineError(error)) throw error;
+    log.warn({ err: error, organizationId: purgedOrganizationId }, 'a removed folder of a purged organization is gone');
+  });
+  if (!store) return;
   const refused: string[] = [];
   try {
     await removeKeyCopies(store, purgedOrganizationId, { signal: job.signal }).catch((error: unknown) => {

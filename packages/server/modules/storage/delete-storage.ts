@@ -1,0 +1,72 @@
+import { secondMs } from '../../platform/durations.ts';
+import type { VersionedCaller } from '../../platform/principal.ts';
+import { Problem } from '../../platform/problem.ts';
+import { toJobError } from '../job-error.ts';
+import { isWithoutCredentials } from './access/open-store.ts';
+import type { StorageContext } from './context.ts';
+import { type DestinationRow, destinationEtag, storageStore } from './storage-store.ts';
+import { taskStore } from './tasks/task-store.ts';
+
+/** Somebody waits for the answer. */
+const takeKeysTimeoutMs = 8 * secondMs;
+
+/** What became of the copies of the organization's keys in a destination that was removed. */
+export type KeysThere = 'removed' | 'shared' | 'left';
+
+/**
+ * Removes a destination, and the copies of the organization's keys from it: nobody would take them away later, when a key
+ * is withdrawn or the organization purged. They go after the removal is certain, so that a job which is putting them
+ * sees it. A destination that cannot be reached is removed all the same, and it is told that they stay.
+ */
+export async function deleteStorage(context: StorageContext, caller: VersionedCaller, id: string): Promise<KeysThere> {
+  const { row, isShared } = await removeRecord(context, caller, id);
+  if (isShared) return 'shared';
+  // One that came with a moved project and never got credentials holds no keys of this organization.
+  if (isWithoutCredentials(row)) return 'removed';
+  const failure = await context.dependents.takeKeys(row, AbortSignal.timeout(takeKeysTimeoutMs)).then(
+    () => undefined,
+    (error: unknown) => toJobError(error),
+  );
+  await context.platform.database.tenant(row.organizationId, (transaction) =>
+    context.audit.noteCaller(transaction, caller, {
+      action: failure ? 'storage.keys_left' : 'storage.keys_removed',
+      resource: { type: 'storage_destination', id },
+      details: { name: row.name, ...(failure && { error: failure }) },
+    }),
+  );
+  return failure ? 'left' : 'removed';
+}
+
+/** Whether another destination is the same place is seen under the lock, too. */
+async function removeRecord(
+  context: StorageContext,
+  caller: VersionedCaller,
+  id: string,
+): Promise<{ row: DestinationRow; isShared: boolean }> {
+  const { database, clock } = context.platform;
+  const organizationId = caller.organization.id;
+  return database.tenant(organizationId, async (transaction) => {
+    const row = await storageStore.lock(transaction, organizationId, id);
+    caller.requireMatch(destinationEtag(row));
+    const tasks = await taskStore.openOf(transaction, organizationId, id);
+    const usedBy = [
+      ...(await context.dependents.users(transaction, organizationId, id)),
+      ...tasks.map((task) => ({ type: 'storage_task', id: task.id })),
+    ];
+    if (usedBy.length > 0)
+      throw new Problem('RESOURCE_IN_USE', 'Backups lie in this destination or something works on it.', {
+        details: { usedBy: usedBy.slice(0, 100) },
+      });
+    if ((await context.defaults.get(transaction, organizationId)) === id)
+      await context.defaults.set(transaction, caller, null);
+    await storageStore.update(transaction, row, { deletedAt: clock.now(), credentials: null });
+    await context.dependents.removed(transaction, row);
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'storage.deleted',
+      resource: { type: 'storage_destination', id: id },
+      details: { name: row.name },
+    });
+    const others = await storageStore.all(transaction, organizationId);
+    return { row, isShared: row.placeId !== null && others.some(({ placeId }) => placeId === row.placeId) };
+  });
+}
