@@ -56,7 +56,7 @@ import {
   rewrapLogs,
   withLogs,
 } from './pitr/index.ts';
-import { countProjects, createProjectsModule, dropConsentOf, SourceOpener } from './projects/index.ts';
+import { countProjects, createProjectsModule, dropConsentOf, projectStore, SourceOpener } from './projects/index.ts';
 import {
   backupsRead,
   createRestoresModule,
@@ -249,7 +249,11 @@ export function composeModules(platform: Platform): Composition {
       restores,
       createSchedulesModule(schedulesContext),
       createPitrModule(pitrContext),
-      createWebhooksModule(platform, audit.log),
+      createWebhooksModule(platform, audit.log, async (transaction, organizationId, ids) =>
+        (await projectStore.many(transaction, ids))
+          .filter((project) => project.organizationId === organizationId)
+          .map(({ id }) => id),
+      ),
       overview,
     ],
     authenticator: auth.authenticator,

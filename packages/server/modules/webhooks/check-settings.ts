@@ -1,6 +1,9 @@
-import { allowedEvents, type EventFormat, invalidSubscriptions } from '@holdfast/contract';
+import { allowedEvents, backupTriggers, type EventFormat, invalidSubscriptions } from '@holdfast/contract';
+import type { Transaction } from '../../platform/database/database.ts';
 import { type AddressGuard, privateAddressReason } from '../../platform/outbound/address-guard.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
+import type { WebhooksContext } from './context.ts';
+import type { WebhookFilters } from './tables.ts';
 
 /** Refuses at once what can be seen to be unreachable. What a name resolves to is checked when it is dialled. */
 export function checkUrl(guard: AddressGuard, text: string): void {
@@ -16,6 +19,38 @@ export function checkSubscriptions(format: EventFormat, events: readonly string[
   if (invalidValues.length === 0) return;
   throw new Problem('VALIDATION_ERROR', `events: ${invalidValues.join(', ')} cannot be subscribed to`, {
     details: { field: 'events', invalidValues, allowedValues: [...allowedEvents(format)] },
+  });
+}
+
+/** A filter that nothing can pass would make the webhook silent without a word. What stood in it before may stay. */
+export async function checkFilters(
+  { projectsOf }: Pick<WebhooksContext, 'projectsOf'>,
+  transaction: Transaction,
+  organizationId: string,
+  filters: WebhookFilters,
+  before: WebhookFilters = {},
+): Promise<void> {
+  for (const field of ['trigger', 'excludeTrigger'] as const) {
+    const known = new Set<string>([...backupTriggers, ...(before[field] ?? [])]);
+    refuseUnknown(`filters.${field}`, 'trigger', filters[field], known, backupTriggers);
+  }
+  const { projects = [] } = filters;
+  const found = projects.length === 0 ? [] : await projectsOf(transaction, organizationId, projects);
+  refuseUnknown('filters.projects', 'project', projects, new Set([...found, ...(before.projects ?? [])]));
+}
+
+function refuseUnknown(
+  field: string,
+  kind: string,
+  given: readonly string[] = [],
+  known: ReadonlySet<string>,
+  allowedValues?: readonly string[],
+): void {
+  const invalidValues = given.filter((value) => !known.has(value));
+  if (invalidValues.length === 0) return;
+  const reason = `there is no such ${kind}: ${invalidValues.join(', ')}`;
+  throw new Problem('VALIDATION_ERROR', `${field}: ${reason}`, {
+    details: { field, reason, invalidValues, ...(allowedValues && { allowedValues: [...allowedValues] }) },
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Principal, RequestOrigin } from '../../platform/principal.ts';
 import { type AuditEntry, type AuditLog, actorOf } from '../audit/index.ts';
@@ -8,7 +9,15 @@ export interface WebhooksContext {
   readonly platform: Platform;
   readonly audit: AuditLog;
   readonly secrets: WebhookSecrets;
+  readonly projectsOf: ProjectsOf;
 }
+
+/** Which of these are projects of the organization. */
+export type ProjectsOf = (
+  transaction: Transaction,
+  organizationId: string,
+  projectIds: readonly string[],
+) => Promise<string[]>;
 
 /** On whose behalf an operation runs. */
 export interface Caller {

@@ -1,6 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { Problem } from '../../platform/problem.ts';
-import { checkSubscriptions, checkUrl } from './check-settings.ts';
+import { checkFilters, checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { generateSecret } from './requests/signing.ts';
 import { type WebhookRow, webhookStore } from './webhook-store.ts';
@@ -24,6 +24,7 @@ export async function createWebhook(
     const count = await webhookStore.countLocked(transaction, caller.organization.id);
     if (count >= platform.config.WEBHOOKS_PER_ORGANIZATION_MAX)
       throw new Problem('LIMIT_REACHED', `The organization has ${count} webhooks; more are not allowed here.`);
+    await checkFilters(context, transaction, caller.organization.id, body.filters);
     const stored = await webhookStore.insert(transaction, {
       id,
       organizationId: caller.organization.id,

@@ -4,6 +4,7 @@ import { outboxChannel } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
+import type { ProjectsOf } from './context.ts';
 import { removeOldDeliveries } from './log/retention.ts';
 import { WebhookSecrets } from './requests/webhook-secrets.ts';
 import { webhookHandlers } from './routes.ts';
@@ -20,11 +21,11 @@ const retentionEveryMs = hourMs;
 /** Idle connections are kept this long for the next delivery to the same endpoint. */
 const keepAliveMs = 15_000;
 
-export function createWebhooksModule(platform: Platform, audit: AuditLog): Module {
+export function createWebhooksModule(platform: Platform, audit: AuditLog, projectsOf: ProjectsOf): Module {
   const { database, clock, keyring } = platform;
   const secrets = new WebhookSecrets(keyring);
   return {
-    handlers: webhookHandlers({ platform, audit, secrets }),
+    handlers: webhookHandlers({ platform, audit, secrets, projectsOf }),
     run: () => runDeliveries(platform, audit, secrets),
     workers: [worker(finalEventJob, 1, finalEventHandler(platform))],
     tasks: [

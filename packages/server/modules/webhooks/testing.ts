@@ -3,6 +3,7 @@ import type { EventPayload } from '../../platform/event-payload.ts';
 import { foundOrganization, signUp, type TestPerson } from '../../testing/people.ts';
 import { startTestApp, type TestApp, type TestResponse } from '../../testing/test-app.ts';
 import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts';
+import { projectStore } from '../projects/index.ts';
 
 /** A service that reaches a receiver, and an owner with an organization: what most tests of webhooks begin with. */
 export interface WebhookHouse {
@@ -11,6 +12,8 @@ export interface WebhookHouse {
   owner: TestPerson;
   organizationId: string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
+  /** Projects of these ids, which nothing is connected to. */
+  knowProjects(ids: readonly string[], organizationId?: string): Promise<void>;
   /** Creates a webhook to `path` of the receiver and returns the answer's data. */
   create(path: string, settings?: Record<string, unknown>): Promise<{ id: string; secret?: string }>;
   emit(type: EventName | string, payload: EventPayload, organizationId?: string): Promise<string>;
@@ -50,6 +53,16 @@ export async function startWebhookHouse(environment: Record<string, string> = {}
     owner,
     organizationId,
     call,
+    knowProjects: (ids, owner = organizationId) =>
+      app.platform.database.tenant(owner, async (transaction) => {
+        const now = app.clock.now();
+        const connection = { connectionType: 'oauth', connectionStatus: 'unauthorized' } as const;
+        for (const id of ids)
+          await projectStore.insert(transaction, {
+            ...{ id, organizationId: owner, name: id, sourceProjectId: id.replace('_', '-'), databaseId: '(default)' },
+            ...{ ...connection, createdAt: now, updatedAt: now },
+          });
+      }),
     create: async (path, settings = {}) => {
       const body = { name: path, url: receiver.address + path, events: ['*'], ...settings };
       const answer = await call('POST', '/webhooks', body);

@@ -1,6 +1,6 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { defined } from '../../platform/defined.ts';
-import { checkSubscriptions, checkUrl } from './check-settings.ts';
+import { checkFilters, checkSubscriptions, checkUrl } from './check-settings.ts';
 import { auditEntry, type Caller, type WebhooksContext } from './context.ts';
 import { webhookEtag } from './present-webhook.ts';
 import { type NewWebhook, type WebhookRow, webhookStore } from './webhook-store.ts';
@@ -21,6 +21,8 @@ export async function updateWebhook(
     const row = await webhookStore.lock(transaction, caller.organization.id, webhookId);
     requireMatch(webhookEtag(row));
     if (change.events !== undefined) checkSubscriptions(row.format, change.events);
+    if (change.filters !== undefined)
+      await checkFilters(context, transaction, caller.organization.id, change.filters, row.filters);
     const columns = columnsOf(context, webhookId, change);
     const fields = Object.keys(change).filter((field) => change[field as keyof WebhookChange] !== undefined);
     if (fields.length === 0) return row;

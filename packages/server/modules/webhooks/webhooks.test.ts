@@ -49,6 +49,7 @@ describe('creating', () => {
   });
 
   test('takes every setting, and shows them in the list and by itself', async () => {
+    await house.knowProjects(['prj_1']);
     const settings = {
       headers: { 'X-Team': 'ops', Authorization: 'Bearer abc' },
       timeout: 5000,

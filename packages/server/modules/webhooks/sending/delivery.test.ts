@@ -13,6 +13,7 @@ afterAll(() => house.close());
 
 describe('what matches', () => {
   test('exact names, prefixes and everything, and filters by project and trigger', async () => {
+    await house.knowProjects(['prj_1', 'prj_2', 'prj_9']);
     const hooks = {
       exact: { events: ['backup.failed', 'backup.completed'] },
       prefix: { events: ['backup.*'] },
