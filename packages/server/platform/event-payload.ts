@@ -6,6 +6,8 @@ export interface EventPayload {
   simple?: Record<string, unknown>;
   /** What the standard envelope's `metadata` says of the event itself; the delivery adds the rest. */
   metadata?: { trigger?: string; scheduleId?: string | null };
+  /** A sample that somebody asked for: nothing of it happened. */
+  isSample?: true;
   /** What the filters of webhooks look at. */
   filter?: { projectId?: string; trigger?: string };
 }

@@ -50,6 +50,7 @@ function samplePayload(name: string, { organization }: Caller): EventPayload {
   if ('organization' in data) data.organization = { id: organization.id, name: organization.name };
   return {
     data,
+    isSample: true,
     ...(simple ? { simple: { ...simple.sample } } : {}),
     ...(name.startsWith('backup.') ? { metadata: { trigger: 'manual', scheduleId: null } } : {}),
   };

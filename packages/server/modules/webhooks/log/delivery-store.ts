@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { and, asc, desc, eq, gte, lt } from '../../../platform/database/orm.ts';
+import { and, asc, desc, eq, gte, lt, sql } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { webhookAttempts, webhookDeliveries } from '../tables.ts';
@@ -66,7 +66,7 @@ export const deliveryStore = {
     return found(row);
   },
 
-  /** Makes everything due that failed since then, and tells how much that is. */
+  /** Makes everything due that failed since then, and tells how much that is. Samples of a test call never happened. */
   async recover(
     { orm }: Transaction,
     organizationId: string,
@@ -83,6 +83,8 @@ export const deliveryStore = {
           eq(webhookDeliveries.webhookId, webhookId),
           eq(webhookDeliveries.status, 'failed'),
           gte(webhookDeliveries.finishedAt, since),
+          sql`not exists (select from ${outboxEvents} where ${outboxEvents.organizationId} = ${organizationId}
+            and ${outboxEvents.id} = ${webhookDeliveries.eventId} and ${outboxEvents.payload}->>'isSample' = 'true')`,
         ),
       );
     return recovered.rowCount ?? 0;

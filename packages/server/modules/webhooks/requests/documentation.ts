@@ -65,7 +65,7 @@ lists a signature of each, \`X-Service-Signature\` is of the new one and \`X-Ser
   that falls due then ends as failed.
 - Of a deleted organization, what happened before is still told; retries, except of \`organization.deleted\` itself, wait until it is recovered.
 - \`GET …/deliveries\` lists what was sent, \`GET …/deliveries/{id}/request\` shows the request and each answer (its first 16 KiB), \`POST
-  …/deliveries/{id}/retry\` sends one again, \`POST …/recover {since}\` everything that failed since then. The log goes back ${deliveryRetentionDays} days.
+  …/deliveries/{id}/retry\` sends one again, \`POST …/recover {since}\` everything that failed since then, but no samples of a test. The log goes back ${deliveryRetentionDays} days.
 - \`POST …/test {event}\` sends a sample now, also to a disabled webhook, and tells how it went in \`data.success\`.
 - Only \`https:\` addresses that are routed on the internet are dialled: never loopback, private, link-local, carrier-grade NAT, metadata or
   reserved ones, nor IPv6 forms that embed or translate IPv4. It is checked on the very address that is dialled. The operator opens subnets of an
