@@ -150,7 +150,7 @@ export function composeModules(platform: Platform): Composition {
       move: async (transaction, project, toOrganizationId) => {
         await endPitrOf(pitrContext, transaction, project);
         await moveBackups(backupsContext, transaction, project, toOrganizationId);
-        await moveRestores(transaction, project, toOrganizationId);
+        await moveRestores(backupsContext, transaction, project, toOrganizationId);
         for (const scheduleId of await moveSchedules(transaction, project, toOrganizationId, clock.now()))
           await notifications.troubles.endOfSchedule(transaction, project.organizationId, scheduleId);
       },

@@ -1,7 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { ProjectRow } from '../projects/index.ts';
+import type { RestoresContext } from './context.ts';
 import { drillStore } from './drills/drill-store.ts';
-import { journalStore } from './journal/journal-store.ts';
+import { moveJournals } from './journal/move-journals.ts';
 import { restoreStore } from './restore-store.ts';
 
 interface OpenWork {
@@ -45,11 +46,12 @@ export async function openWorkOf(
 
 /** The history of a project's backups goes where they go. */
 export async function moveRestores(
+  context: Pick<RestoresContext, 'keys'>,
   transaction: Transaction,
   project: ProjectRow,
   toOrganizationId: string,
 ): Promise<void> {
-  await journalStore.dropOf(transaction, project.organizationId, project.id);
+  await moveJournals(context, transaction, project, toOrganizationId);
   await restoreStore.moveTo(transaction, project, toOrganizationId);
   await drillStore.moveTo(transaction, project, toOrganizationId);
 }

@@ -1,6 +1,7 @@
 import { Firestore } from '@google-cloud/firestore';
 import { fillFast } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { foundOrganization } from '../../testing/people.ts';
 import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
@@ -304,3 +305,29 @@ test('a cancelled restore writes nothing more, runs when it is resumed at once, 
   expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
   expect(await contents()).toEqual({ 'c/d000000001': { v: 2 } });
 }, 120_000);
+
+test('an undo works in the organization that the project moved to, and where it comes back to', async () => {
+  await fill({ 'users/a': { v: 1 } });
+  const backupId = await backUp();
+  await fill({ 'users/a': { v: 2 } });
+  const done = await run('', { backupId });
+  const again = await run('', { backupId });
+  const home = as;
+  const away = { token: as.token, organizationId: await foundOrganization(app, shop.owner) };
+  const move = async (to: typeof as) => {
+    const body = { organizationId: to.organizationId };
+    const moved = await app.request('PATCH', `/api/v1/projects/${shop.projectId}`, { ...as, body });
+    expect(moved.status, moved.text).toBe(200);
+    as = to;
+  };
+  try {
+    await move(away);
+    expect(await run(`/${again.id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
+    expect(await contents()).toEqual({ 'users/a': { v: 1 } });
+    await move(home);
+    expect(await run(`/${done.id}/undo`, { force: true })).toMatchObject({ status: 'completed' });
+    expect(await contents()).toEqual({ 'users/a': { v: 2 } });
+  } finally {
+    as = home;
+  }
+});

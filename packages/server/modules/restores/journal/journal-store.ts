@@ -71,26 +71,25 @@ export const journalStore = {
   },
 
   /** Journals older than this go; their restores can then no longer be undone. Answers how many restores were affected. */
-  async expire({ orm }: Transaction, before: Date, limit: number): Promise<number> {
-    const old = await orm
+  async expire(transaction: Transaction, before: Date, limit: number): Promise<number> {
+    const old = await transaction.orm
       .selectDistinct({ id: restoreJournal.restoreId })
       .from(restoreJournal)
       .innerJoin(restores, eq(restores.id, restoreJournal.restoreId))
       .where(and(lt(restores.completedAt, before), inArray(restores.status, ['completed', 'failed', 'cancelled'])))
       .limit(limit);
-    for (const { id } of old) {
-      await orm.delete(restoreJournal).where(eq(restoreJournal.restoreId, id));
-      await orm.update(restores).set({ journalEnvelope: null, journalKeyId: null }).where(eq(restores.id, id));
-    }
+    for (const { id } of old) await journalStore.drop(transaction, id);
     return old.length;
   },
 
-  /** A project that moves leaves its journals behind: they are sealed for the organization it leaves. */
-  async dropOf({ orm }: Transaction, organizationId: string, projectId: string): Promise<void> {
-    const mine = and(eq(restores.organizationId, organizationId), eq(restores.projectId, projectId));
-    const ids = orm.select({ id: restores.id }).from(restores).where(mine);
-    await orm.delete(restoreJournal).where(inArray(restoreJournal.restoreId, ids));
-    await orm.update(restores).set({ journalEnvelope: null, journalKeyId: null }).where(mine);
+  async drop({ orm }: Transaction, restoreId: string): Promise<void> {
+    await orm.delete(restoreJournal).where(eq(restoreJournal.restoreId, restoreId));
+    await orm.update(restores).set({ journalEnvelope: null, journalKeyId: null }).where(eq(restores.id, restoreId));
+  },
+
+  /** The pages, which are sealed under the key in the envelope of their restore. */
+  async moveTo({ orm }: Transaction, restoreId: string, organizationId: string): Promise<void> {
+    await orm.update(restoreJournal).set({ organizationId }).where(eq(restoreJournal.restoreId, restoreId));
   },
 
   async envelopes({ orm }: Transaction, organizationId: string): Promise<RestoreRow[]> {
