@@ -1,4 +1,4 @@
-import type { DataOf, ItemOf, OperationId, Operations } from '@holdfast/contract';
+import type { ItemOf, OperationId, Operations } from '@holdfast/contract';
 import type { CallInput, HoldfastError, Page, Result } from '@holdfast/contract/client';
 import {
   keepPreviousData,
@@ -93,15 +93,33 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
   };
 }
 
-/** Every entry of a list that is known to be short: projects, destinations, members. */
+/** More are not read to the end: such a list belongs on a page that scrolls. */
+const entriesMax = 2000;
+const entriesPerCall = 200;
+
+/** Every entry of a list that is mostly short: projects, destinations, members. A limit that is named is kept. */
 export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {
-  const result = useRead(
-    id,
-    { ...input, query: { limit: 200, ...(input as { query?: object }).query } } as Input<I>,
-    options,
-  );
-  const page = result.data as Page<DataOf<Operations[I]>> | undefined;
-  return { ...result, rows: page?.data as ItemOf<Operations[I]>[] | undefined };
+  const organizationId = useOrganizationId();
+  const { query } = input as { query?: { limit?: number } };
+  const result = useQuery<readonly ItemOf<Operations[I]>[], HoldfastError>({
+    queryKey: [...keyOf(organizationId, id, input), 'all'],
+    queryFn: async ({ signal }) => {
+      const rows: ItemOf<Operations[I]>[] = [];
+      const wanted = query?.limit ?? entriesMax;
+      for (let cursor: string | undefined; ; ) {
+        const limit = Math.min(entriesPerCall, wanted);
+        const asked = { ...input, query: { ...query, limit, ...(cursor === undefined ? {} : { cursor }) }, signal };
+        const page = (await callOf(organizationId, id)(asked)) as Page<ItemOf<Operations[I]>[]>;
+        rows.push(...page.data);
+        cursor = page.pagination.nextCursor ?? undefined;
+        if (cursor === undefined || rows.length >= wanted) return rows;
+      }
+    },
+    enabled: options.enabled ?? true,
+    refetchInterval: () => options.everyMs ?? refetchMs(),
+    placeholderData: keepPreviousData,
+  });
+  return { ...result, rows: result.data };
 }
 
 interface ActOptions<I extends CallId> {

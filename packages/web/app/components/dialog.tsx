@@ -12,6 +12,12 @@ interface DialogProps {
   wide?: boolean;
 }
 
+/** What one came to fill in, not the cross that closes it. On a phone it would bring up the keyboard over the rest. */
+function firstField(dialog: HTMLDialogElement): HTMLElement | null {
+  if (window.matchMedia('(pointer: coarse)').matches) return null;
+  return dialog.querySelector<HTMLElement>('input:not([type=radio]), input:checked, select, textarea');
+}
+
 /** The browser's own dialog: it keeps the focus, takes Escape, and gives the focus back. */
 export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -19,7 +25,10 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
-    if (dialog && !dialog.open) dialog.showModal();
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      firstField(dialog)?.focus();
+    }
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();

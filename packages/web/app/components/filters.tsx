@@ -17,15 +17,15 @@ export function Filter({ label, value, options, onChange, isFirst, required }: F
   const isSet = value !== undefined && value !== '' && !required;
   return (
     <span
-      className={`control relative inline-flex items-center gap-1.5 pr-1! focus-within:outline-2 focus-within:outline-held ${isSet ? 'bg-bg' : ''}`}
+      className={`control relative inline-flex min-w-0 items-center gap-1.5 pr-1! focus-within:outline-2 focus-within:outline-held ${isSet ? 'bg-bg' : ''}`}
     >
-      <label className="flex items-center gap-1.5">
-        <span className="text-ink2">{label}</span>
+      <label className="flex min-w-0 flex-1 items-center gap-1.5">
+        <span className="shrink-0 text-ink2">{label}</span>
         <select
           {...(isFirst ? { 'data-filter': '' } : {})}
           value={value ?? ''}
           onChange={(event) => onChange(event.target.value || undefined)}
-          className="chevron max-w-48 cursor-pointer bg-transparent py-1 font-medium text-ink outline-none"
+          className="chevron min-w-0 max-w-64 cursor-pointer truncate max-md:flex-1 bg-transparent py-1 font-medium text-ink outline-none"
         >
           {!required && <option value="">{t.common.any}</option>}
           {options.map(([option, text]) => (
@@ -51,9 +51,9 @@ export function Filter({ label, value, options, onChange, isFirst, required }: F
 
 export function FilterBar({ children, aside }: { children: ReactNode; aside?: ReactNode }) {
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex flex-wrap items-center gap-2 max-md:grid max-md:grid-cols-2">
       {children}
-      {aside && <span className="ml-auto text-meta text-ink3">{aside}</span>}
+      {aside && <span className="ml-auto text-meta text-ink3 max-md:col-span-2">{aside}</span>}
     </div>
   );
 }

@@ -95,7 +95,7 @@ export function VerdictState({ verdict }: { verdict: Verdict }) {
   } as const;
   const { tone, icon: Icon } = look[verdict];
   return (
-    <span className={`inline-flex items-center gap-1.5 text-table ${ink[tone]}`}>
+    <span className={`inline-flex shrink-0 items-center gap-1.5 text-table whitespace-nowrap ${ink[tone]}`}>
       <Icon size={15} aria-hidden />
       {t.overview.verdict[verdict]}
     </span>

@@ -1,4 +1,6 @@
 export const common = {
+  onlyReads: 'Your role reads, and changes nothing',
+  whoMay: 'An admin or the owner can make you a member, who backs up, restores and sets schedules.',
   backTo: (list: string) => `Go to ${list}`,
   product: 'Holdfast',
   close: 'Close',

@@ -247,6 +247,8 @@ export const account = {
   since: 'Here since',
   organizations: 'Organizations',
   sessions: 'Sign-ins',
+  unknownProgram: 'An unknown program',
+  browserOn: (browser: string, system: string) => `${browser} on ${system}`,
   sessionsHint: 'Where you are signed in. End what you do not know.',
   current: 'this one',
   lastUsed: 'Last used',

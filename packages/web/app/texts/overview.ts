@@ -13,7 +13,9 @@ export const overview = {
   byHand: 'By hand only.',
   byHandText: 'No project has a schedule. What was backed up by hand is below.',
   allText: 'Every scheduled project has a good backup that is younger than its schedule asks.',
-  manualToo: (names: string) => `${names} is backed up by hand.`,
+  manualToo: (names: readonly string[]) =>
+    names.length === 1 ? `${names[0]} is backed up by hand.` : `${names.length} more are backed up by hand.`,
+  showAll: (count: string) => `Show all ${count} projects`,
   unjudged: 'Look below.',
   unjudgedText: 'This service does not judge yet whether schedules are kept. What there is stands below.',
   nothing: 'Nothing is backed up yet.',
@@ -44,6 +46,7 @@ export const overview = {
     points: (count: number) => (count === 1 ? '1 point' : `${count} points`),
     anySecond: 'Any second',
     since: (time: string) => `since ${time}`,
+    sinceBefore: (time: string) => `since before ${time}`,
     newestAt: (time: string) => `newest ${time}`,
     gaps: (count: number) => (count === 1 ? '1 gap' : `${count} gaps`),
     noSchedule: 'no schedule',

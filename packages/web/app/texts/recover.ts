@@ -80,7 +80,7 @@ export const restores = {
     took: 'Took',
     started: 'Started',
   },
-  display: { Success: 'Success', Failed: 'Failed', 'In Progress': 'In progress' } as Record<string, string>,
+  display: { Success: 'Completed', Failed: 'Failed', 'In Progress': 'In progress' } as Record<string, string>,
   dryRun: 'Dry run',
   undoOf: 'Undo',
   everything: 'Everything',

@@ -8,6 +8,7 @@ import { Facts, Panel } from '../../components/panel.tsx';
 import { Empty, FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
+import { nameOfAgent } from '../../format/user-agent.ts';
 import { pathsOf } from '../../paths.ts';
 import { t } from '../../texts/index.ts';
 import { useGo } from '../../url.ts';
@@ -95,9 +96,12 @@ function Sessions() {
                 className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2.5 text-table last:border-b-0"
               >
                 <span className="min-w-0 flex-1">
-                  <span className="block truncate">{session.userAgent ?? session.ip}</span>
+                  <span className="block truncate" title={session.userAgent ?? undefined}>
+                    {nameOfAgent(session.userAgent)}
+                  </span>
                   <span className="text-meta text-ink3">
-                    {session.ip} · {t.account.lastUsed} <Time at={session.lastUsedAt} as="age" /> · {t.account.started}{' '}
+                    {session.ip && `${session.ip} · `}
+                    {t.account.lastUsed} <Time at={session.lastUsedAt} as="age" /> · {t.account.started}{' '}
                     <Time at={session.createdAt} as="age" />
                   </span>
                 </span>

@@ -162,7 +162,7 @@ function Log() {
               >
                 <span className="flex justify-between gap-2">
                   <Action entry={entry} />
-                  <span className="text-meta text-ink3">
+                  <span className="shrink-0 text-meta text-ink3">
                     <Time at={entry.timestamp} as="age" />
                   </span>
                 </span>
@@ -221,7 +221,7 @@ function columnsOf(open: string | null, toggle: (id: string) => void): Column<Au
 function Action({ entry }: { entry: AuditEntry }) {
   const isDenied = entry.action.endsWith('.denied');
   return (
-    <code className={`inline-flex items-center gap-1.5 font-mono ${isDenied ? 'text-fail' : ''}`}>
+    <code className={`inline-flex min-w-0 items-center gap-1.5 break-all font-mono ${isDenied ? 'text-fail' : ''}`}>
       {isDenied && <Ban size={14} aria-hidden />}
       {entry.action}
     </code>
@@ -240,7 +240,7 @@ function Actor({ entry }: { entry: AuditEntry }) {
       </span>
     );
   return (
-    <span className="inline-flex min-w-0 items-center gap-2">
+    <span className="flex min-w-0 items-center gap-2">
       {mark}
       <span className="truncate">{name}</span>
     </span>

@@ -1,5 +1,6 @@
 import type { Backup } from '@holdfast/contract';
 import { useCallback, useMemo } from 'react';
+import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
@@ -31,7 +32,7 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
       phone={(backup) => (
         <>
           <span className="flex justify-between gap-2">
-            <span className="font-medium">
+            <span className="min-w-0 truncate font-medium" dir="auto">
               {typeName(backup)} {showProject && nameOf(backup.projectId)}
             </span>
             <BackupState backup={backup} />
@@ -82,7 +83,7 @@ function columnsOf(
           {
             id: 'project',
             header: headers.project,
-            cell: (backup: Backup) => <Cut text={nameOf(backup.projectId)} />,
+            cell: (backup: Backup) => <Cut text={nameOf(backup.projectId)} className="max-w-40" />,
           },
         ]
       : []),
@@ -117,14 +118,6 @@ function columnsOf(
       cell: (backup) => backup.status === 'completed' && <Kept backup={backup} />,
     },
   ];
-}
-
-function Cut({ text }: { text: string }) {
-  return (
-    <span className="block max-w-40 truncate" title={text} dir="auto">
-      {text}
-    </span>
-  );
 }
 
 function MomentText({ backup }: { backup: Backup }) {

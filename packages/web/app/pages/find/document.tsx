@@ -99,7 +99,7 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
   return (
     <>
       <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-0 flex-1 max-md:basis-full">
           <h1 className="flex items-center gap-1 break-all font-mono text-section font-medium">
             {path} <CopyButton text={path} />
           </h1>

@@ -8,7 +8,7 @@ import { Line } from '../../components/line/line.tsx';
 import { Badge, VerdictState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { useIsPhone } from '../../components/use-is-phone.ts';
-import { formatDuration } from '../../format/numbers.ts';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatDay, formatHour } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
@@ -22,12 +22,31 @@ interface ProjectLinesProps {
 }
 
 const phoneDays = 7;
+/** The worst come first: who has hundreds of projects sees those that need somebody. */
+const rowsAtFirst = 25;
 
 /** Each project on one axis of time: what one can go back to, what failed, what is due. */
-export function ProjectLines({ rows, overview, nowMs }: ProjectLinesProps) {
+export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) {
   const [asTable, setAsTable] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  const rows = isWhole ? all : all.slice(0, rowsAtFirst);
+  const rest = rows.length < all.length && (
+    <button
+      type="button"
+      onClick={() => setWhole(true)}
+      className="block w-full border-line border-t px-4 py-2.5 text-table font-medium text-held hover:underline"
+    >
+      {t.overview.showAll(formatCount(all.length))}
+    </button>
+  );
   const isPhone = useIsPhone();
-  if (isPhone) return <PhoneLines rows={rows} overview={overview} nowMs={nowMs} />;
+  if (isPhone)
+    return (
+      <>
+        <PhoneLines rows={rows} overview={overview} nowMs={nowMs} />
+        {rest}
+      </>
+    );
   const { table } = t.overview;
   return (
     <div className="overflow-hidden rounded-panel border border-line">
@@ -62,6 +81,7 @@ export function ProjectLines({ rows, overview, nowMs }: ProjectLinesProps) {
           </tbody>
         </table>
       )}
+      {rest}
       <footer className="flex flex-wrap items-center justify-between gap-3 border-line border-t bg-bg px-4 py-2">
         <LineLegend />
         <button
@@ -84,7 +104,12 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
     <tr className="border-line border-b align-middle last:border-b-0">
       <th scope="row" className="py-2 pl-4 text-left font-normal">
         <span className="flex items-center gap-2">
-          <Link to={paths.project(project.id)} className="truncate font-semibold hover:underline">
+          <Link
+            to={paths.project(project.id)}
+            className="truncate font-semibold hover:underline"
+            title={project.name}
+            dir="auto"
+          >
             {project.name}
           </Link>
           {running && <Badge tone="move">{running.progress.percent} %</Badge>}
@@ -112,7 +137,7 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
         />
       </td>
       <td className="py-2 pl-5">
-        <Reach row={row} />
+        <Reach row={row} nowMs={nowMs} />
       </td>
       <td className="py-2 pr-4">
         {row.judged?.lastDrill?.passed ? (
@@ -138,10 +163,12 @@ function intervalWords(row: ProjectRow): string {
   return everyMs === dayMs ? t.overview.table.daily : t.overview.table.every(formatDuration(everyMs));
 }
 
-function Reach({ row }: { row: ProjectRow }) {
+function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
   const zone = useZone();
   const { enabled, coveredFrom, gaps } = row.project.pitr;
-  const oldest = row.backups.filter(({ status }) => status === 'completed').at(-1);
+  const shown = row.backups.filter(({ status }) => status === 'completed');
+  const oldest = shown.at(-1);
+  const { backupCount } = row.project.statistics;
   if (enabled && coveredFrom)
     return (
       <>
@@ -154,12 +181,12 @@ function Reach({ row }: { row: ProjectRow }) {
     );
   return (
     <>
-      {t.overview.table.points(goodPoints(row))}
-      {oldest && (
-        <span className="block text-meta text-ink3">
-          {t.overview.table.since(formatDay(oldest.snapshotTime ?? oldest.createdAt, zone))}
-        </span>
-      )}
+      {t.overview.table.points(backupCount)}
+      <span className="block text-meta text-ink3">
+        {backupCount > shown.length
+          ? t.overview.table.sinceBefore(formatDay(nowMs - lineDays * dayMs, zone))
+          : oldest && t.overview.table.since(formatDay(oldest.snapshotTime ?? oldest.createdAt, zone))}
+      </span>
     </>
   );
 }
@@ -176,7 +203,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
         {rows.map((row) => (
           <li key={row.project.id} className="border-line border-b px-4 py-3">
             <div className="flex items-center justify-between gap-3">
-              <Link to={paths.project(row.project.id)} className="font-semibold">
+              <Link to={paths.project(row.project.id)} className="min-w-0 truncate font-semibold" dir="auto">
                 {row.project.name}
               </Link>
               {row.verdict && <VerdictState verdict={row.verdict} />}
@@ -193,7 +220,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               <span>
                 {row.newestAt ? <Time at={row.newestAt} as="age" /> : t.overview.table.none}, {intervalWords(row)}
               </span>
-              <span>{t.overview.table.points(goodPoints(row))}</span>
+              <span>{t.overview.table.points(row.project.statistics.backupCount)}</span>
             </p>
           </li>
         ))}

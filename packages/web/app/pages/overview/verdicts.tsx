@@ -35,9 +35,9 @@ function Answer({ question, icon: Icon, tone, answer, children, actions }: Answe
   return (
     <section className="flex flex-col gap-2 py-1 md:px-8 md:first:pl-0 max-md:border-line max-md:border-b max-md:px-4 max-md:py-5">
       <p className="text-table text-ink2">{question}</p>
-      <h2 className="flex items-center gap-3 text-verdict font-semibold tracking-tight">
+      <h2 className="flex min-w-0 items-center gap-3 text-verdict font-semibold tracking-tight">
         <Icon size={25} aria-hidden className={`shrink-0 ${tone}`} />
-        {answer}
+        <span className="min-w-0 break-words">{answer}</span>
       </h2>
       <div className="max-w-lg text-ink2">{children}</div>
       {actions && <div className="mt-1 flex flex-wrap items-center gap-3">{actions}</div>}
@@ -120,8 +120,7 @@ export function ProtectedVerdict({ rows }: { rows: readonly ProjectRow[] }) {
       answer={t.overview.all(counted.length)}
       actions={backUp}
     >
-      {t.overview.allText}{' '}
-      {manual.length > 0 && t.overview.manualToo(manual.map(({ project }) => project.name).join(', '))}
+      {t.overview.allText} {manual.length > 0 && t.overview.manualToo(manual.map(({ project }) => project.name))}
     </Answer>
   );
 }
@@ -166,6 +165,7 @@ function Mend({ row }: { row: ProjectRow }) {
 }
 
 export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
+  const canRun = useCan('member');
   const zone = useZone();
   const now = useNow();
   const paths = usePaths();
@@ -211,7 +211,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
         hasBackup && (
           <>
             {find}
-            {newest && <TextLink to={paths.backup(newest.id)}>{t.overview.runDrill}</TextLink>}
+            {newest && canRun && <TextLink to={paths.backup(newest.id)}>{t.overview.runDrill}</TextLink>}
           </>
         )
       }

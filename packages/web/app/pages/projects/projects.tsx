@@ -2,6 +2,7 @@ import { Database, Plus } from 'lucide-react';
 import { useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty } from '../../components/states.tsx';
@@ -20,10 +21,10 @@ const columns: Column<Project>[] = [
     header: t.projects.columns.project,
     isLink: true,
     cell: (project) => (
-      <>
+      <Cut text={`${project.name} ${project.sourceProjectId}`} className="max-w-96">
         <span className="font-medium">{project.name}</span>{' '}
         <span className="font-mono text-meta text-ink3">{project.sourceProjectId}</span>
-      </>
+      </Cut>
     ),
   },
   { id: 'connection', header: t.projects.columns.connection, cell: (project) => <ConnectionState project={project} /> },
@@ -101,10 +102,12 @@ export function Page() {
             phone={(project) => (
               <>
                 <span className="flex justify-between gap-2">
-                  <span className="font-medium">{project.name}</span>
+                  <span className="min-w-0 truncate font-medium" dir="auto">
+                    {project.name}
+                  </span>
                   <ConnectionState project={project} />
                 </span>
-                <span className="block font-mono text-meta text-ink3">{project.sourceProjectId}</span>
+                <span className="block truncate font-mono text-meta text-ink3">{project.sourceProjectId}</span>
               </>
             )}
           />

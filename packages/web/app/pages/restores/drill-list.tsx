@@ -73,7 +73,9 @@ export function DrillList() {
             phone={(drill) => (
               <>
                 <span className="flex justify-between gap-2">
-                  <span className="font-medium">{nameOf(drill.projectId)}</span>
+                  <span className="min-w-0 truncate font-medium" dir="auto">
+                    {nameOf(drill.projectId)}
+                  </span>
                   <Time at={drill.completedAt ?? drill.createdAt} as="near" />
                 </span>
                 <DrillState drill={drill} />

@@ -26,7 +26,13 @@ export function Page() {
   );
   const canRestore = useCan('member');
   usePageTitle([{ label: t.restores.title, to: paths.restores }, { label: t.newRestore.title }]);
-  if (!canRestore) return <NoPermission title={t.newRestore.title}>{t.roleMeanings.member}</NoPermission>;
+  if (!canRestore)
+    return (
+      <>
+        <h1 className="sr-only">{t.newRestore.title}</h1>
+        <NoPermission title={t.common.onlyReads}>{t.common.whoMay}</NoPermission>
+      </>
+    );
   return (
     <div className="grid flex-1 lg:grid-cols-[282px_1fr]">
       <Rail plan={plan} words={words} step={step} onStep={setStep} isReady={ready} />

@@ -82,7 +82,9 @@ function RestoreList() {
                   <RestoreState restore={restore} />
                 </span>
                 <span className="flex justify-between gap-2 text-meta text-ink3">
-                  <span>{nameOf(restore.targetProjectId)}</span>
+                  <span className="min-w-0 truncate" dir="auto">
+                    {nameOf(restore.targetProjectId)}
+                  </span>
                   <Time at={restore.createdAt} as="near" />
                 </span>
               </>

@@ -8,7 +8,7 @@ export function NameInput({ name, onChange }: { name: string; onChange: (name: s
       value={name}
       maxLength={100}
       onChange={(event) => onChange(event.target.value)}
-      className="-ml-2 field-sizing-content min-w-24 max-w-full rounded-control border border-transparent bg-transparent px-2 text-page font-semibold hover:border-line focus:border-control"
+      className="-ml-2 field-sizing-content min-w-24 max-w-[calc(100%+8px)] rounded-control border border-transparent bg-transparent px-2 text-page font-semibold hover:border-line focus:border-control"
     />
   );
 }

@@ -1,9 +1,10 @@
 import { Check } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
-import { useZone } from '../../api/organization.tsx';
+import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
-import { FormProblem, Skeleton } from '../../components/states.tsx';
+import { Box } from '../../components/list.tsx';
+import { FormProblem, NoPermission, Skeleton } from '../../components/states.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -15,6 +16,18 @@ import { NameInput } from './name-input.tsx';
 export function Page() {
   const projects = useAll('listProjects', {});
   const [search] = useSearch();
+  const paths = usePaths();
+  if (!useCan('member'))
+    return (
+      <PageFrame
+        title={t.schedules.newTitle}
+        crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: t.schedules.newTitle }]}
+      >
+        <Box>
+          <NoPermission title={t.common.onlyReads}>{t.common.whoMay}</NoPermission>
+        </Box>
+      </PageFrame>
+    );
   if (!projects.rows) return <Skeleton />;
   return <Form projectId={search.project ?? projects.rows[0]?.id ?? ''} />;
 }

@@ -18,8 +18,9 @@ export function NextRuns({ draft }: { draft: Draft }) {
     { enabled: isWhole, everyMs: false },
   );
   const now = useNow();
+  const isUtc = draft.timezone === 'UTC';
   return (
-    <Panel title={t.schedules.nextRuns} aside={t.schedules.zones(draft.timezone)} flush>
+    <Panel title={t.schedules.nextRuns} aside={isUtc ? 'UTC' : t.schedules.zones(draft.timezone)} flush>
       {!isWhole && <p className="px-4 py-3 text-table text-ink2">{t.schedules.badCron}</p>}
       <FormProblem error={isWhole ? preview.error : null} />
       {preview.data && isWhole && (
@@ -33,7 +34,7 @@ export function NextRuns({ draft }: { draft: Draft }) {
               >
                 <span>{formatNearDay(run, draft.timezone, now)}</span>
                 <b className="font-semibold">{formatHour(run, draft.timezone)}</b>
-                <span className="text-ink3">{formatHour(run, 'UTC')}</span>
+                <span className="text-ink3">{!isUtc && formatHour(run, 'UTC')}</span>
                 <span className={isFull ? 'font-medium' : 'text-ink2'}>
                   {isFull ? t.schedules.full : t.schedules.increment}
                   {index === 0 && (

@@ -3,6 +3,7 @@ import { CalendarClock, Plus } from 'lucide-react';
 import { isUnserved, useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Box, List } from '../../components/list.tsx';
 import { Empty } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
@@ -59,10 +60,12 @@ export function Page() {
             phone={(schedule) => (
               <>
                 <span className="flex justify-between gap-2">
-                  <span className="font-medium">{schedule.name}</span>
+                  <span className="min-w-0 truncate font-medium" dir="auto">
+                    {schedule.name}
+                  </span>
                   <Enabled schedule={schedule} />
                 </span>
-                <span className="block text-meta text-ink3">
+                <span className="block truncate text-meta text-ink3">
                   {nameOf(schedule.projectId)} · {rhythmWords(schedule.cron)}
                 </span>
               </>
@@ -85,19 +88,25 @@ function Enabled({ schedule }: { schedule: Schedule }) {
 function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
   const { columns } = t.schedules;
   return [
-    { id: 'name', header: columns.name, isLink: true, cell: ({ name }) => <span className="font-medium">{name}</span> },
+    { id: 'name', header: columns.name, isLink: true, cell: ({ name }) => <Cut text={name} className="font-medium" /> },
     { id: 'state', header: columns.state, cell: (schedule) => <Enabled schedule={schedule} /> },
-    { id: 'project', header: columns.project, cell: ({ projectId }) => nameOf(projectId) },
+    { id: 'project', header: columns.project, cell: ({ projectId }) => <Cut text={nameOf(projectId)} /> },
     {
       id: 'when',
       header: columns.when,
+      className: 'whitespace-nowrap',
       cell: ({ cron, timezone }) => (
         <>
           {rhythmWords(cron)} <span className="text-ink3">{timezone}</span>
         </>
       ),
     },
-    { id: 'next', header: columns.next, cell: ({ nextRunAt }) => nextRunAt && <Time at={nextRunAt} as="near" /> },
+    {
+      id: 'next',
+      header: columns.next,
+      className: 'whitespace-nowrap',
+      cell: ({ nextRunAt }) => nextRunAt && <Time at={nextRunAt} as="near" />,
+    },
     {
       id: 'last',
       header: columns.last,

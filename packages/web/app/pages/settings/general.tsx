@@ -21,7 +21,7 @@ export function General({ organization }: { organization: OrganizationDetail }) 
   const words = t.settings.statistics;
   return (
     <div className="grid items-start gap-5 lg:grid-cols-[1fr_360px]">
-      {canEdit ? <Form organization={organization} /> : <Panel>{organization.settings.timezone}</Panel>}
+      {canEdit ? <Form organization={organization} /> : <Known organization={organization} />}
       <Panel title={words.title}>
         <Facts
           rows={[
@@ -36,6 +36,23 @@ export function General({ organization }: { organization: OrganizationDetail }) 
         />
       </Panel>
     </div>
+  );
+}
+
+/** What admins may change, for those who may read it. */
+function Known({ organization }: { organization: OrganizationDetail }) {
+  const destinations = useAll('listStorageDestinations', {}).rows;
+  const { timezone, defaultStorageId } = organization.settings;
+  return (
+    <Panel>
+      <Facts
+        rows={[
+          [t.settings.name, organization.name],
+          [t.settings.timezone, timezone],
+          [t.settings.defaultStorage, destinations?.find(({ id }) => id === defaultStorageId)?.name ?? t.common.none],
+        ]}
+      />
+    </Panel>
   );
 }
 

@@ -14,28 +14,27 @@ import { Subscription } from './subscription.tsx';
 
 export function Page() {
   const organization = useRead('getOrganization', {});
-  const [{ tab = 'general' }] = useSearch();
+  const [search] = useSearch();
   const isAdmin = useCan('admin');
   const isOwner = useCan('owner');
   const { tabs } = t.settings;
+  const offered = [
+    { id: 'general', label: tabs.general },
+    { id: 'notifications', label: tabs.notifications },
+    ...(isAdmin ? [{ id: 'key', label: tabs.key }] : []),
+    { id: 'encryption', label: tabs.encryption },
+    ...(isOwner
+      ? [
+          { id: 'plan', label: tabs.plan },
+          { id: 'danger', label: tabs.danger },
+        ]
+      : []),
+  ];
+  // An address that names no tab, or one that is not for this role, shows the first.
+  const tab = offered.some(({ id }) => id === search.tab) ? search.tab : 'general';
   return (
     <PageFrame title={t.settings.title} crumbs={[{ label: t.settings.title }]}>
-      <Tabs
-        label={tabs.label}
-        current={tab}
-        tabs={[
-          { id: 'general', label: tabs.general },
-          { id: 'notifications', label: tabs.notifications },
-          ...(isAdmin ? [{ id: 'key', label: tabs.key }] : []),
-          { id: 'encryption', label: tabs.encryption },
-          ...(isOwner
-            ? [
-                { id: 'plan', label: tabs.plan },
-                { id: 'danger', label: tabs.danger },
-              ]
-            : []),
-        ]}
-      />
+      <Tabs label={tabs.label} current={tab ?? 'general'} tabs={offered} />
       {organization.error && !organization.data && (
         <Problem error={organization.error} onRetry={() => void organization.refetch()} />
       )}

@@ -82,12 +82,12 @@ function Shown({ destination }: { destination: Destination }) {
           <Problem error={destination.error} />
         </Panel>
       )}
-      <div className="grid gap-5 lg:grid-cols-[1fr_360px]">
-        <div className="flex min-w-0 flex-col gap-5">
+      <div className="flex flex-col gap-5 lg:flex-row lg:items-start">
+        <div className="flex min-w-0 flex-1 flex-col gap-5 empty:hidden">
           <Tasks storageDestinationId={destination.id} />
           {canEdit && destination.type !== 'local' && <CredentialsPanel destination={destination} />}
         </div>
-        <Panel>
+        <Panel className="lg:w-[360px]">
           <Facts
             rows={[
               destination.bucket !== null && [

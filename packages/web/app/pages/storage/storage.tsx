@@ -2,6 +2,7 @@ import { HardDrive, Lock, Plus } from 'lucide-react';
 import { useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty } from '../../components/states.tsx';
@@ -27,7 +28,7 @@ const columns: Column<Destination>[] = [
     id: 'name',
     header: t.storage.columns.name,
     isLink: true,
-    cell: (destination) => <span className="font-medium">{destination.name}</span>,
+    cell: ({ name }) => <Cut text={name} className="font-medium" />,
   },
   {
     id: 'default',
@@ -39,10 +40,10 @@ const columns: Column<Destination>[] = [
     header: t.storage.columns.place,
     from: 'md',
     cell: (destination) => (
-      <>
+      <Cut text={placeOf(destination) ?? ''} className="max-w-80">
         <span className="text-ink2">{t.storage.types[destination.type]}</span>{' '}
         <code className="font-mono text-meta">{placeOf(destination)}</code>
-      </>
+      </Cut>
     ),
   },
   {
@@ -107,7 +108,9 @@ export function Page() {
             phone={(destination) => (
               <>
                 <span className="flex justify-between gap-2">
-                  <span className="font-medium">{destination.name}</span>
+                  <span className="min-w-0 truncate font-medium" dir="auto">
+                    {destination.name}
+                  </span>
                   <DestinationState destination={destination} />
                 </span>
                 <span className="block text-meta text-ink3">

@@ -22,9 +22,9 @@ export function InvitationsPanel() {
             key={invitation.id}
             className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table last:border-b-0"
           >
-            <span className="font-medium">{invitation.email}</span>
+            <span className="min-w-0 break-words font-medium">{invitation.email}</span>
             <span>{t.roles[invitation.role]}</span>
-            <span className="text-ink3">
+            <span className="min-w-0 break-words text-ink3">
               {t.team.invitedBy(invitation.invitedBy.email)}, {t.team.expires(formatDay(invitation.expiresAt, zone))}
             </span>
             <span className="ml-auto flex gap-2">

@@ -70,9 +70,12 @@ function Members({ rows }: { rows: readonly Member[] }) {
       rows={rows}
       rowKey={({ userId }) => userId}
       phone={(member) => (
-        <span className="flex items-center justify-between gap-2">
+        <span className="flex flex-wrap items-center justify-between gap-2">
           <Person member={member} />
-          <RoleCell member={member} />
+          <span className="ml-auto flex items-center gap-2">
+            <RoleCell member={member} />
+            <RemoveButton member={member} />
+          </span>
         </span>
       )}
     />
@@ -82,12 +85,14 @@ function Members({ rows }: { rows: readonly Member[] }) {
 function Person({ member }: { member: Member }) {
   const { me } = useWorkplace();
   return (
-    <span className="inline-flex min-w-0 items-center gap-2.5">
+    <span className="inline-flex min-w-0 max-w-full items-center gap-2.5">
       <Avatar name={member.name || member.email} />
       <span className="min-w-0">
-        <span className="font-medium">{member.name || member.email}</span>{' '}
+        <span className="break-words font-medium" dir="auto">
+          {member.name || member.email}
+        </span>{' '}
         {member.userId === me.id && <span className="text-ink3">({t.team.you})</span>}
-        <span className="ml-2 text-ink3 max-sm:ml-0 max-sm:block">{member.email}</span>
+        <span className="ml-2 break-words text-ink3 max-sm:ml-0 max-sm:block">{member.email}</span>
       </span>
     </span>
   );

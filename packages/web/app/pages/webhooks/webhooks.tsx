@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { List } from '../../components/list.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
@@ -27,7 +28,7 @@ const columns: Column<Webhook>[] = [
     id: 'name',
     header: t.webhooks.columns.name,
     isLink: true,
-    cell: ({ name }) => <span className="font-medium">{name}</span>,
+    cell: ({ name }) => <Cut text={name} className="font-medium" />,
   },
   { id: 'state', header: t.webhooks.columns.state, cell: ({ enabled }) => <WebhookState enabled={enabled} /> },
   {
@@ -89,7 +90,9 @@ export function Page() {
             phone={(webhook) => (
               <>
                 <span className="flex justify-between gap-2">
-                  <span className="font-medium">{webhook.name}</span>
+                  <span className="min-w-0 truncate font-medium" dir="auto">
+                    {webhook.name}
+                  </span>
                   <WebhookState enabled={webhook.enabled} />
                 </span>
                 <span className="block truncate font-mono text-meta text-ink3">{webhook.url}</span>

@@ -1,0 +1,109 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner, join, signUp } from '../../server/testing/people.ts';
+import { hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+const others = 205;
+const longName = 'The name of somebody who wanted to have one that is as long as a name can be, and then one more word';
+
+/** What lies outside of the box that should hold it, as `text > width`. */
+const clippedOn = (page: Page) =>
+  page.evaluate(`[...document.querySelectorAll('main *')]
+    .filter((element) => {
+      const { overflowX, textOverflow } = getComputedStyle(element);
+      return overflowX === 'hidden' && textOverflow !== 'ellipsis' && element.clientWidth > 1
+        && element.tagName !== 'INPUT' && element.scrollWidth > element.clientWidth + 2;
+    })
+    .map((element) => element.textContent.slice(0, 60) + ' > ' + element.clientWidth)`);
+
+describe.skipIf(!hasChromium)('with hundreds of projects and names as long as they may be', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  let viewer: Visitor;
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    await shop.documents.doc('bikes/one').set({ number: 1 });
+    await shop.backUp();
+    await dashboard.app.request('POST', '/api/v1/schedules', {
+      ...shop.as,
+      body: { projectId: shop.projectId, name: longName, cron: '0 2 * * *' },
+    });
+    // Younger ones, so that a list of the newest leaves out the one that is protected.
+    await asOwner(dashboard.app.databaseUrl, async (client) => {
+      await client.query(
+        `insert into projects select (jsonb_populate_record(p, jsonb_build_object(
+           'id', 'prj_' || lpad(n::text, 26, 'Z'), 'name', 'Project ' || n, 'source_project_id', 'other-' || n,
+           'created_at', p.created_at + n * interval '1 second'))).*
+         from projects p, generate_series(1, ${others}) n`,
+      );
+      await client.query('update organizations set name = $1', [longName]);
+    });
+    const reader = await signUp(dashboard.app, 'somebody.with.a.rather.long.address@subdomain.company.example.com');
+    await join(dashboard.app, shop.organizationId, reader, 'viewer');
+    await dashboard.app.request('POST', '/api/v1/organizations/current/invites', {
+      ...shop.as,
+      body: { email: 'another.person.with.a.long.address@subdomain.company.example.com' },
+    });
+    owner = await dashboard.visit(shop.as.token);
+    viewer = await dashboard.visit(reader.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  test('the overview judges every project, and shows the first of them until somebody asks for all', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByText(`${others} more are backed up by hand.`).waitFor();
+    await page.getByRole('rowheader', { name: 'Shop' }).waitFor();
+    expect(await page.getByRole('rowheader').count()).toBe(25);
+    await page.getByRole('button', { name: `Show all ${others + 1} projects` }).click();
+    expect(await page.getByRole('rowheader').count()).toBe(others + 1);
+  });
+
+  test('lists name every project, and filters offer each', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups`);
+    await page.getByRole('cell', { name: 'Shop', exact: true }).waitFor();
+    expect(await page.locator('select[data-filter] option').count()).toBe(others + 2);
+  });
+
+  test('nothing is cut off on a phone', async () => {
+    const { page } = owner;
+    await page.setViewportSize(phone);
+    for (const path of ['', '/projects', '/backups', '/schedules', '/storage', '/team', '/audit', '/settings']) {
+      await page.goto(`/o/${shop.slug}${path}`);
+      await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+      await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+      await expect.poll(() => page.locator('main li, main dl').count()).toBeGreaterThan(0);
+      expect(await clippedOn(page), path).toEqual([]);
+    }
+  });
+
+  test('who may only read is told so where a form would be, and is shown what is set', async () => {
+    const { page } = viewer;
+    for (const path of ['/schedules/new', '/restores/new']) {
+      await page.goto(`/o/${shop.slug}${path}`);
+      await page.getByRole('heading', { name: 'Your role reads, and changes nothing' }).waitFor();
+      expect(await page.getByRole('button', { name: /Save|Continue|Restore/ }).count()).toBe(0);
+    }
+    await page.goto(`/o/${shop.slug}/settings?tab=danger`);
+    await page.getByText('Default storage').waitFor();
+    expect(await page.getByText('Danger zone').count()).toBe(0);
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByRole('link', { name: 'Find a document' }).last().waitFor();
+    expect(await page.getByRole('link', { name: 'Run a drill' }).count()).toBe(0);
+  });
+
+  test('a dialog begins at its first field', async () => {
+    const { page } = owner;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`/o/${shop.slug}/backups?new=1`);
+    await page.getByRole('dialog').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('SELECT');
+  });
+});
