@@ -8,6 +8,7 @@ const workersMax = availableParallelism() + 2;
 
 /** These wait or compute longest; begun last, they would run alone while the other workers are idle. */
 const longest = [
+  'packages/server/modules/restores/ranges/cluster.test.ts',
   'packages/server/modules/backups/run/cluster.test.ts',
   'packages/web/tests/accessibility.test.ts',
   'packages/server/modules/schedules/retention/retention-execution.test.ts',
@@ -16,6 +17,8 @@ const longest = [
   'packages/cli/documentation/worst-day.test.ts',
   'packages/engine/stores/conformance.test.ts',
   'packages/server/main.test.ts',
+  'packages/server/modules/pitr/lifecycle.test.ts',
+  'packages/server/upgrade.test.ts',
   'packages/cli/documentation/trials.test.ts',
   'packages/cli/documentation/command-line.test.ts',
 ];

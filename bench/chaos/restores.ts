@@ -4,6 +4,7 @@ import { fillFast } from '@holdfast/sandbox';
 import { createWorld, database, Killer, pause, type World } from './world.ts';
 
 const resumesMax = 8;
+const rangesAbout = 12;
 
 /**
  * Restores over a database that holds something else, while workers are killed, and each of them undone in the end. By turns
@@ -11,7 +12,11 @@ const resumesMax = 8;
  * somebody gives up in the middle. A restore must end with the very documents of the backup, an undo with those before it.
  */
 export async function chaosRestores(options: { runs: number; documents: number }): Promise<boolean> {
-  const environment = { JOB_ATTEMPTS: '1', SOURCE_RETRY_ATTEMPTS: '2' };
+  const environment = {
+    JOB_ATTEMPTS: '1',
+    SOURCE_RETRY_ATTEMPTS: '2',
+    RESTORE_RANGE_DOCUMENTS: String(Math.ceil(options.documents / rangesAbout)),
+  };
   const world = await createWorld({ documents: options.documents, workers: 2, environment });
   const killer = new Killer(world.cluster, { least: 500, most: 8000 });
   const counts = { wrong: 0, resumed: 0, cancelled: 0 };

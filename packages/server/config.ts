@@ -233,6 +233,15 @@ const variables = z.object({
     .max(64)
     .default(4)
     .describe('Jobs of one kind that this process runs at once.'),
+  RESTORE_RANGE_DOCUMENTS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .default(50_000)
+    .describe(
+      'A restore of more documents than this is cut into ranges that several workers write at once; at most 32, then of more documents each.',
+    ),
   ANOMALY_SHRINK_PERCENT: z.coerce
     .number()
     .int()

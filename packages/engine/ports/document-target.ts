@@ -26,6 +26,8 @@ export interface ApplyOptions {
   /** References that point into this database are rewritten to the target's; absent: references stay as they are. */
   readonly rewriteReferencesFrom?: string;
   readonly rampUp: boolean;
+  /** Where several write into one database: the ramp is theirs together. Asked again and again; absent: this one writes alone. */
+  readonly pace?: () => WritePace;
   readonly signal?: AbortSignal;
   /** Ends the work gently: no further record is sent, what is under way is waited for, and the result tells how far it came. */
   readonly stop?: AbortSignal;
@@ -41,6 +43,13 @@ export interface ApplyOptions {
    * the counts so far. Awaited, so a slow checkpoint slows the apply instead of piling up.
    */
   readonly onProgress?: (progress: ApplyProgress) => void | Promise<void>;
+}
+
+export interface WritePace {
+  /** How long ago the first of them began. */
+  readonly elapsedMs: number;
+  /** This one's part of the rate, of all parts together at most 1. */
+  readonly share: number;
 }
 
 /** When a document was last changed, by the database's own clock. */

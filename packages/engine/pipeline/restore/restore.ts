@@ -9,7 +9,7 @@ import type {
 } from '../../ports/document-target.ts';
 import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import type { Instant } from '../../ports/instant.ts';
-import { comparePaths, everything } from '../../ports/path-order.ts';
+import { comparePaths, everything, type PathRange } from '../../ports/path-order.ts';
 import { type RecordBatch, recordKind } from '../../ports/record.ts';
 import { readRecords } from '../segments/read-records.ts';
 import { RecordBatchBuilder } from '../segments/record-batch-builder.ts';
@@ -21,6 +21,8 @@ export interface RestoreOptions extends Omit<ApplyOptions, 'rewriteReferencesFro
   readonly target: DocumentTarget;
   /** What to restore; absent: everything. */
   readonly scope?: Scope;
+  /** Only this stretch of the order; absent: all of it. */
+  readonly range?: PathRange;
   /** Continue behind this path, which an earlier attempt had settled. */
   readonly after?: string;
   /** References into the backed-up database follow the documents into another one. */
@@ -31,8 +33,8 @@ export interface RestoreOptions extends Omit<ApplyOptions, 'rewriteReferencesFro
 
 /** Writes the view's documents. Nothing is deleted. */
 export async function restorePuts(options: RestoreOptions): Promise<ApplyResult> {
-  const { view, scope = wholeDatabase, after, before, signal } = options;
-  const selection: Selection = { scope, ...(after === undefined ? {} : { after }) };
+  const { view, scope = wholeDatabase, range, after, before, signal } = options;
+  const selection: Selection = { scope, ...(range ? { range } : {}), ...(after === undefined ? {} : { after }) };
   const read = signal ? { signal } : {};
   const records = view.records(selection, read);
   const batches = before ? withVersions(records, view.database, before.entries(selection, read)) : records;
@@ -53,11 +55,12 @@ export async function restoreDeletes(options: ExtraDeletesOptions): Promise<Appl
 }
 
 async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBatch>): Promise<ApplyResult> {
-  const { view, target, rewriteReferences, mode, rampUp, signal, stop, guard, isInquiry, onProgress } = options;
+  const { view, target, rewriteReferences, mode, rampUp, pace, signal, stop, guard, isInquiry, onProgress } = options;
   return await target.apply(batches, {
     mode,
     rampUp,
     ...(rewriteReferences && view.database !== target.database ? { rewriteReferencesFrom: view.database } : {}),
+    ...(pace ? { pace } : {}),
     ...(signal ? { signal } : {}),
     ...(stop ? { stop } : {}),
     ...(guard ? { guard } : {}),

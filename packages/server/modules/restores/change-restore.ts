@@ -5,7 +5,8 @@ import { Problem } from '../../platform/problem.ts';
 import { backupStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import type { RestoresContext } from './context.ts';
-import { type RestoreRow, restoreStore } from './restore-store.ts';
+import { rangeStore } from './ranges/range-store.ts';
+import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
 
 /** A worker that holds a restore shows a sign of life every second. */
@@ -14,8 +15,8 @@ const waitMs = 20 * secondMs;
 const pollMs = 50;
 
 /**
- * Stops a restore. Its worker is told, sends nothing more, waits for what is under way and then ends it: once the record
- * says cancelled, nothing more is written.
+ * Stops a restore. Its workers are told, send nothing more and wait for what is under way; then its holder ends it: once the
+ * record says cancelled, nothing more is written.
  */
 export async function cancelRestore(context: RestoresContext, caller: Caller, restoreId: string): Promise<void> {
   const { database, clock } = context.platform;
@@ -24,10 +25,11 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     const row = await restoreStore.lock(transaction, organizationId, restoreId);
     requireStatus(row, ['pending', 'running'], 'cancelled');
     const now = clock.now();
-    const isHeld = row.status === 'running' && now.getTime() - row.updatedAt.getTime() < silentAfterMs;
+    const isWritten = (await rangeStore.state(transaction, row)).held > 0;
+    const isHeld = row.status === 'running' && (isWritten || now.getTime() - row.updatedAt.getTime() < silentAfterMs);
     await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
-      ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, epoch: row.epoch + 1, completedAt: now }),
+      ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, ...nextEpoch(row), completedAt: now }),
     });
     const resource = { type: 'restore', id: restoreId };
     await context.audit.noteCaller(transaction, caller, { action: 'restore.cancelled', resource });
@@ -70,8 +72,12 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       });
     if (row.backupId !== null) await backupStore.get(transaction, organizationId, row.backupId);
     await projectStore.get(transaction, organizationId, row.targetProjectId);
-    const hasFailures = row.errorCount > 0 && row.journalPages > 0;
+    // The row tells of its ranges as late as its holder last looked.
+    const ranges = await rangeStore.list(transaction, row);
+    const hasFailures =
+      (row.errorCount > 0 || ranges.some(({ written }) => written.failed > 0)) && row.journalPages > 0;
     const { isHeard: _, ...checkpoint } = row.checkpoint;
+    await rangeStore.forgetFailures(transaction, row);
     await restoreStore.update(transaction, organizationId, restoreId, {
       checkpoint: { ...checkpoint, ...(hasFailures ? { retryBefore: row.journalPages } : {}) },
       status: 'pending',
@@ -82,6 +88,7 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       error: null,
       errorCount: 0,
       errorSample: [],
+      ...(row.ownWritten ? { ownWritten: { ...row.ownWritten, failed: 0, errorSample: [] } } : {}),
       failures: 0,
       updatedAt: clock.now(),
     });

@@ -4,8 +4,9 @@ import { type Module, worker } from '../module.ts';
 import type { RestoresContext } from './context.ts';
 import { admitDrills, drillKind } from './drills/admission.ts';
 import { runDrill } from './drills/run-drill.job.ts';
-import { runDrillJob, runRestoreJob } from './jobs.ts';
+import { runDrillJob, runRestoreJob, runRestoreRangeJob } from './jobs.ts';
 import { expireJournals } from './journal/expire-journals.ts';
+import { runRestoreRange } from './ranges/run-restore-range.job.ts';
 import { restoreHandlers } from './routes.ts';
 import { admitRestores, restoreKind } from './run/admission.ts';
 import { runRestore } from './run/run-restore.job.ts';
@@ -29,6 +30,8 @@ export function createRestoresModule(context: RestoresContext): Module {
     handlers: restoreHandlers(context),
     workers: [
       worker(runRestoreJob, platform.config.WORKER_CONCURRENCY, (job) => runRestore(context, job)),
+      // A process that took several would keep them from the others: it writes one range of a restore at a time.
+      worker(runRestoreRangeJob, 1, (job) => runRestoreRange(context, job)),
       worker(runDrillJob, drillsAtOnce, (job) => runDrill(context, job)),
     ],
     tasks: [

@@ -12,10 +12,16 @@ export const runRestoreJob = defineJob({
   name: 'restore-run',
   schema: z.object({ organizationId: z.string(), restoreId: z.string(), admission }),
 });
+/** One range of a restore that has some, for the claim under which it was cut or taken up again. */
+export const runRestoreRangeJob = defineJob({
+  ...common,
+  name: 'restore-range',
+  schema: z.object({ organizationId: z.string(), restoreId: z.string(), epoch: z.number() }),
+});
 export const runDrillJob = defineJob({
   ...common,
   name: 'drill-run',
   schema: z.object({ organizationId: z.string(), drillId: z.string(), admission }),
 });
 
-export const restoreJobs: readonly JobSettings[] = [runRestoreJob, runDrillJob];
+export const restoreJobs: readonly JobSettings[] = [runRestoreJob, runRestoreRangeJob, runDrillJob];

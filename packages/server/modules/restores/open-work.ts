@@ -3,6 +3,7 @@ import type { ProjectRow } from '../projects/index.ts';
 import type { RestoresContext } from './context.ts';
 import { drillStore } from './drills/drill-store.ts';
 import { moveJournals } from './journal/move-journals.ts';
+import { rangeStore } from './ranges/range-store.ts';
 import { restoreStore } from './restore-store.ts';
 
 interface OpenWork {
@@ -52,6 +53,7 @@ export async function moveRestores(
   toOrganizationId: string,
 ): Promise<void> {
   await moveJournals(context, transaction, project, toOrganizationId);
+  await rangeStore.moveTo(transaction, project, toOrganizationId);
   await restoreStore.moveTo(transaction, project, toOrganizationId);
   await drillStore.moveTo(transaction, project, toOrganizationId);
 }

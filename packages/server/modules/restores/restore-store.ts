@@ -63,6 +63,12 @@ export const restoreStore = {
     return saved;
   },
 
+  /** The row, locked, as long as it is held by this very claim. */
+  async lockHeld(transaction: Transaction, row: RestoreRow): Promise<RestoreRow | undefined> {
+    const locked = await restoreStore.findLocked(transaction, row.organizationId, row.id);
+    return locked?.epoch === row.epoch && locked.status === 'running' ? locked : undefined;
+  },
+
   async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {
     const [row] = await orm.select().from(restores).where(is(organizationId, id)).for('update');
     return row;
@@ -127,6 +133,11 @@ export const restoreTurns: TurnTable = {
 
 function is(organizationId: string, id: string) {
   return and(eq(restores.organizationId, organizationId), eq(restores.id, id));
+}
+
+/** What makes whoever holds a restore, or one of its ranges, lose it. */
+export function nextEpoch({ epoch, rangesEpoch }: Pick<RestoreRow, 'epoch' | 'rangesEpoch'>) {
+  return { epoch: epoch + 1, ...(rangesEpoch === null ? {} : { rangesEpoch: epoch + 1 }) };
 }
 
 function found(row: RestoreRow | undefined): RestoreRow {

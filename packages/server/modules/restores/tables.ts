@@ -4,6 +4,7 @@ import { history, instant, organizationId, tenantPolicies } from '../../platform
 import {
   bigint,
   boolean,
+  check,
   customType,
   index,
   integer,
@@ -62,6 +63,22 @@ export interface Checkpoint {
   isHeard?: boolean;
 }
 
+/** What one writer of a restore has done: the holder of one that has ranges, or the worker on a range. */
+export interface Written {
+  written: number;
+  skipped: number;
+  deleted: number;
+  failed: number;
+  conflicts: number;
+  bytes: number;
+  errorSample: DocumentFailure[];
+  conflictSample: string[];
+  /** Collections that something was written into, and into which nothing more will be. */
+  collections: number;
+  /** Those of which another writer, or another run, may write documents too. */
+  openCollections: string[];
+}
+
 /** One document of a basket and where it is taken from. */
 export interface StoredItem {
   backupId: string | null;
@@ -112,6 +129,17 @@ export const restores = pgTable(
 
     /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
     epoch: integer('epoch').notNull().default(0),
+    /**
+     * The epoch once more, of a restore that has ranges, and null for all others. A version of the service that knows nothing
+     * of ranges raises the other alone, and the database refuses: it cannot take such a restore.
+     */
+    rangesEpoch: integer('ranges_epoch'),
+    /** When the ranges began to be written under this epoch, by the database's clock: the ramp of their writes begins there. */
+    rangesBeganAt: instant('ranges_began_at'),
+    /** Set by the holder when it gives up: nobody begins a range any more, and those who write stop. */
+    rangesStoppedAt: instant('ranges_stopped_at'),
+    /** What its holders have written themselves, beside the ranges. */
+    ownWritten: jsonb('own_written').$type<Written>(),
     failures: integer('failures').notNull().default(0),
     admittedAt: instant('admitted_at'),
     startedAt: instant('started_at'),
@@ -144,10 +172,42 @@ export const restores = pgTable(
     index('restores_by_status').on(table.organizationId, table.status, table.id),
     index('restores_by_project').on(table.organizationId, table.projectId, table.id),
     index('restores_by_target').on(table.organizationId, table.targetProjectId, table.id),
+    check('restores_ranges_epoch', sql`${table.rangesEpoch} is null or ${table.rangesEpoch} = ${table.epoch}`),
     index('restores_open')
       .on(table.organizationId, table.targetProjectId)
       .where(sql`${table.status} in ('pending', 'running')`),
   ],
+).enableRLS();
+
+/** Stretches of a large restore that any worker may write. The deletes come after all of them and have none. */
+export const restoreRanges = pgTable(
+  'restore_ranges',
+  {
+    organizationId: organizationId().references(() => organizations.id, { onDelete: 'cascade' }),
+    restoreId: text('restore_id')
+      .notNull()
+      .references(() => restores.id, { onDelete: 'cascade' }),
+    range: integer('range').notNull(),
+    /** The first path in it, and the first behind it; null where there is no such end. */
+    startPath: text('start_path'),
+    endPath: text('end_path'),
+    /** Everything up to this path is settled. */
+    reached: text('reached'),
+    isComplete: boolean('is_complete').notNull().default(false),
+    /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
+    epoch: integer('epoch').notNull().default(0),
+    isHeld: boolean('is_held').notNull().default(false),
+    /** The holder's last sign of life, by the database's clock. */
+    heldAt: instant('held_at'),
+    /** Whoever wrote here last waited for what was under way: the journal tells everything. */
+    isHeard: boolean('is_heard').notNull().default(false),
+    failures: integer('failures').notNull().default(0),
+    waitingFor: text('waiting_for'),
+    /** Why it cannot be written: its restore fails with this. */
+    error: jsonb('error').$type<StoredError>(),
+    written: jsonb('written').$type<Written>().notNull(),
+  },
+  (table) => [...tenantPolicies(table.organizationId), primaryKey({ columns: [table.restoreId, table.range] })],
 ).enableRLS();
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });

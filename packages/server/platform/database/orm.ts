@@ -17,7 +17,7 @@ export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 export type { AnyPgColumn, PgColumn, TableConfig } from 'drizzle-orm/pg-core';
 export const { and, asc, desc, eq, fillPlaceholders, getTableColumns, gt, gte, inArray, is, isNotNull, isNull } = core;
 export const { lt, lte, max, or, sql } = core;
-export const { bigint, boolean, customType, date, getTableConfig, index, integer, json, jsonb } = postgres;
+export const { bigint, boolean, check, customType, date, getTableConfig, index, integer, json, jsonb } = postgres;
 export const { PgDialect, PgTable, pgPolicy, pgRole, pgTable, primaryKey, QueryBuilder, text, timestamp, uniqueIndex } =
   postgres;
 export const { drizzle } = driver;

@@ -14,6 +14,29 @@ describe('the pace of writing', () => {
     expect(rates).toEqual([500, 500, 750, 1125, 5695]);
   });
 
+  test('is shared by those who write together: their parts are never more than one alone may, and the ramp is as old as the first', () => {
+    const alone = new Governor(true, () => 0);
+    const shares = [0.5, 0.25, 0.25].map(
+      (share) =>
+        new Governor(
+          true,
+          () => 0,
+          () => ({ elapsedMs: 0, share }),
+        ),
+    );
+    const rates = shares.map(({ ratePerSecond }) => ratePerSecond);
+    expect(rates).toEqual([250, 125, 125]);
+    expect(rates.reduce((sum, rate) => sum + rate, 0)).toBe(alone.ratePerSecond);
+    const late = new Governor(
+      true,
+      () => 0,
+      () => ({ elapsedMs: 5 * minuteMs, share: 1 / 32 }),
+    );
+    expect(late.ratePerSecond).toBeCloseTo(750 / 32, 6);
+    late.pushedBack();
+    expect(late.ratePerSecond).toBeLessThanOrEqual(750 / 32);
+  });
+
   test('gives way while the database pushes back, and recovers with success', () => {
     let nowMs = 0;
     const governor = new Governor(true, () => nowMs);

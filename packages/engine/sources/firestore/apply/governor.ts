@@ -1,5 +1,6 @@
 /** How fast to write: a ceiling that ramps up as Firestore asks for, and less of everything while it pushes back. */
 
+import type { WritePace } from '../../../ports/index.ts';
 import { minuteMs } from '../../../time/durations.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 
@@ -26,7 +27,7 @@ export function rampedSeconds(writes: number, perSecondMax: number): number {
 
 export class Governor {
   readonly #now: () => number;
-  readonly #startedMs: number;
+  readonly #pace: () => WritePace;
   readonly #limiter: RateLimiter | undefined;
   #inFlight = 0;
   #bytesInFlight = 0;
@@ -36,9 +37,10 @@ export class Governor {
   #backedOffMs = Number.NEGATIVE_INFINITY;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(rampUp: boolean, now: () => number = () => performance.now()) {
+  constructor(rampUp: boolean, now: () => number = () => performance.now(), pace?: () => WritePace) {
     this.#now = now;
-    this.#startedMs = now();
+    const startedMs = now();
+    this.#pace = pace ?? (() => ({ elapsedMs: now() - startedMs, share: 1 }));
     this.#limiter = rampUp ? new RateLimiter(rampStartPerSecond, now) : undefined;
   }
 
@@ -49,9 +51,9 @@ export class Governor {
   /** Writes per second at this moment; infinite without ramp-up. */
   get ratePerSecond(): number {
     if (this.#limiter === undefined) return Number.POSITIVE_INFINITY;
-    const steps = Math.floor((this.#now() - this.#startedMs) / rampStepMs);
-    const ceiling = rampStartPerSecond * rampFactor ** steps;
-    return Math.max(rateMinPerSecond, ceiling * this.#share);
+    const { elapsedMs, share } = this.#pace();
+    const ceiling = rampStartPerSecond * rampFactor ** Math.floor(elapsedMs / rampStepMs) * share;
+    return Math.max(Math.min(rateMinPerSecond, ceiling), ceiling * this.#share);
   }
 
   /** Under a rate, small requests spread the writes over the second. */

@@ -81,7 +81,7 @@ class ApplyRun {
   constructor(client: FirestoreClient, options: ApplyOptions) {
     this.#client = client;
     this.#options = options;
-    this.#governor = new Governor(options.rampUp);
+    this.#governor = new Governor(options.rampUp, undefined, options.pace);
     this.#open = new WriteBatch(client.database);
     const { signal, rewriteReferencesFrom } = options;
     this.#signal = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);

@@ -7,22 +7,20 @@ const pagesAtOnce = 4;
 
 /** All SQL on the journals of restores. */
 export const journalStore = {
-  /** Adds pages behind those that are there, as the holder of the restore. False when it no longer holds it. */
-  async append(transaction: Transaction, row: RestoreRow, sealed: readonly Uint8Array[], at: Date): Promise<boolean> {
-    const locked = await restoreStore.lock(transaction, row.organizationId, row.id);
-    if (locked.epoch !== row.epoch || locked.status !== 'running') return false;
-    await transaction.orm.insert(restoreJournal).values(
+  /** Adds pages behind those that are there. The row is locked by the caller, who holds the restore or one of its ranges. */
+  async add({ orm }: Transaction, locked: RestoreRow, sealed: readonly Uint8Array[], at: Date): Promise<void> {
+    if (sealed.length === 0) return;
+    await orm.insert(restoreJournal).values(
       sealed.map((bytes, index) => ({
-        organizationId: row.organizationId,
-        restoreId: row.id,
+        organizationId: locked.organizationId,
+        restoreId: locked.id,
         page: locked.journalPages + index,
         sealed: Buffer.from(bytes),
         createdAt: at,
       })),
     );
     const journalPages = locked.journalPages + sealed.length;
-    await transaction.orm.update(restores).set({ journalPages }).where(eq(restores.id, row.id));
-    return true;
+    await orm.update(restores).set({ journalPages }).where(eq(restores.id, locked.id));
   },
 
   /** What was found out about the last moments of a restore that has ended, once. The row as it is then. */

@@ -74,15 +74,14 @@ export function journalGone(): Problem {
 
 /** Gathers what became of documents until it is written down together with the checkpoint that speaks of them. */
 export class JournalWriter {
-  readonly #context: KeyContext;
-  readonly #row: RestoreRow;
   readonly #seal: JournalSeal;
+  readonly #append: (sealed: readonly Uint8Array[]) => Promise<void>;
   #pending: WriteOutcome[] = [];
 
-  constructor(context: KeyContext, row: RestoreRow, seal: JournalSeal) {
-    this.#context = context;
-    this.#row = row;
+  /** `append` adds pages to the journal, or throws. */
+  constructor(seal: JournalSeal, append: (sealed: readonly Uint8Array[]) => Promise<void>) {
     this.#seal = seal;
+    this.#append = append;
   }
 
   get pending(): number {
@@ -115,12 +114,8 @@ export class JournalWriter {
   }
 
   /** Saves a version that is about to be written over; when this returns it can no longer be lost. */
-  async save(document: SavedDocument): Promise<boolean> {
-    const { database, clock } = this.#context.platform;
-    const sealed = await sealJournalPage({ outcomes: [], saved: [document] }, this.#seal);
-    return database.tenant(this.#row.organizationId, (transaction) =>
-      journalStore.append(transaction, this.#row, [sealed], clock.now()),
-    );
+  async save(document: SavedDocument): Promise<void> {
+    await this.#append([await sealJournalPage({ outcomes: [], saved: [document] }, this.#seal)]);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { StoredError } from '../../job-error.ts';
 import type { RestoresContext } from '../context.ts';
+import { rangeStore } from '../ranges/range-store.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, restoreStore } from '../restore-store.ts';
 import type { DocumentFailure, Irreversible, StoredPreview } from '../tables.ts';
@@ -9,7 +10,7 @@ import type { RestoreWork } from './restore-meter.ts';
 
 export interface CancelledRestore {
   cancelled: true;
-  /** What was under way was waited for. */
+  /** What was under way was waited for, and no earlier run can have left anything untold. */
   isHeard?: boolean;
 }
 
@@ -63,6 +64,7 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
       completedAt: now,
       updatedAt: now,
     });
+    if (!error) await rangeStore.clear(transaction, row);
     const told = error ? 'restore.failed' : 'restore.completed';
     if (!row.dryRun) await emitRestoreEvent(outbox, transaction, told, { ...work, row: ended });
     await context.audit.noteSystem(transaction, organizationId, {

@@ -9,6 +9,7 @@ import {
   viewOfChain,
 } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
+import { CutPaths } from '../ranges/cut-paths.ts';
 import type { RestoreRow } from '../restore-store.ts';
 
 /** Up to this many documents are named one by one in the safety backup; more are saved by their collections. */
@@ -18,6 +19,8 @@ const collectionsMax = 10_000;
 export interface Measured {
   documents: number;
   collections: number;
+  /** Where it can be cut into ranges; none when it is too small for that. */
+  borders: readonly string[];
   /** All paths, when they are few. */
   paths: string[] | undefined;
 }
@@ -27,15 +30,17 @@ export async function measureRestore(
   view: View,
   scope: Scope,
   row: Pick<RestoreRow, 'deleteExtra' | 'collections' | 'documentPaths' | 'items'>,
-  signal: AbortSignal,
+  { signal, documentsPerRange }: { signal: AbortSignal; documentsPerRange: number },
 ): Promise<Measured> {
   const collections = new Set<string>();
+  const cuts = new CutPaths(documentsPerRange);
   const missing = new Map(askedByName(scope, row));
   const paths: string[] = [];
   let documents = 0;
   for await (const page of view.entries({ scope }, { signal }))
     for (const { path } of page) {
       documents += 1;
+      cuts.pass(path);
       if (paths.length <= namedPathsMax) paths.push(path);
       if (collections.size < collectionsMax) collections.add(path.slice(0, path.lastIndexOf('/')));
       for (const [name, holds] of missing) if (holds(path)) missing.delete(name);
@@ -43,7 +48,12 @@ export async function measureRestore(
   // An empty collection that the backup covers may well be asked for, to be emptied.
   if (missing.size > 0 && (scope.documents || !row.deleteExtra))
     throw notThere([...missing.keys()], row.documentPaths !== null || row.items !== null);
-  return { documents, collections: collections.size, paths: documents <= namedPathsMax ? paths : undefined };
+  return {
+    documents,
+    collections: collections.size,
+    borders: cuts.paths,
+    paths: documents <= namedPathsMax ? paths : undefined,
+  };
 }
 
 /** What the caller named. A backup may well hold nothing of what it covers: nobody asked for that by its name. */

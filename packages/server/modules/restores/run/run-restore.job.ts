@@ -1,16 +1,18 @@
 import { type ConnectedFirestore, EngineError, isEngineError, previewRestore, readUsers } from '@holdfast/engine';
-import { secondMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
-import { JournalWriter, journalSeal } from '../journal/restore-journal.ts';
+import { journalSeal } from '../journal/restore-journal.ts';
+import { cutRanges } from '../ranges/cut-ranges.ts';
+import { quietRanges } from '../ranges/quiet-ranges.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import type { RestoreSource } from '../restore-source.ts';
-import { restoreStore } from '../restore-store.ts';
+import { nextEpoch, restoreStore } from '../restore-store.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
+import { hardStop } from './hard-stop.ts';
 import { irreversibleReasons } from './irreversible.ts';
 import { measureRestore, requireIntact } from './measure-restore.ts';
 import { openRestoreSource } from './open-restore-source.ts';
@@ -42,8 +44,10 @@ async function runClaimed(context: RestoresContext, job: Job, meter: RestoreMete
       await meter.save({ failures });
       return failures;
     },
-    fail: (reason) =>
-      endRestore(context, meter.work, meter.cancelled.aborted ? cancelled : { error: toJobError(reason) }),
+    fail: async (reason) => {
+      await quietRanges(context, meter);
+      await endRestore(context, meter.work, meter.cancelled.aborted ? cancelled : { error: toJobError(reason) });
+    },
   });
 }
 
@@ -64,7 +68,7 @@ async function claim(context: RestoresContext, job: Job): Promise<RestoreWork | 
     const now = clock.now();
     const claimed = await restoreStore.update(transaction, organizationId, restoreId, {
       status: 'running',
-      epoch: row.epoch + 1,
+      ...nextEpoch(row),
       startedAt: row.startedAt ?? now,
       updatedAt: now,
     });
@@ -74,22 +78,13 @@ async function claim(context: RestoresContext, job: Job): Promise<RestoreWork | 
   });
 }
 
-/** A cancelled restore stops by itself between two requests; where it only waits for something, it need not wait on. */
-function hardStop(cancel: AbortSignal): AbortSignal {
-  const stop = new AbortController();
-  const begin = () =>
-    setTimeout(() => stop.abort(new EngineError('CANCELLED', 'The restore was cancelled.')), graceMs).unref();
-  if (cancel.aborted) begin();
-  else cancel.addEventListener('abort', begin, { once: true });
-  return stop.signal;
-}
-
-const graceMs = 10 * secondMs;
-
 async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: AbortSignal): Promise<void> {
   const { row, target } = meter.work;
   await meter.setPhase('Initializing');
-  if (meter.cancelled.aborted) return endRestore(context, meter.work, cancelled);
+  if (meter.cancelled.aborted) {
+    await quietRanges(context, meter);
+    return endRestore(context, meter.work, cancelled);
+  }
   const firestore = await context.sources.open(target);
   let source: RestoreSource | undefined;
   try {
@@ -100,13 +95,17 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     await meter.setPhase('Decrypting');
     const scope = row.scope ?? (await scopeOfRestore(row, source, signal));
     await meter.setPhase('Decompressing');
-    const measured = await measureRestore(source.view, scope, row, signal);
+    const measured = await measureRestore(source.view, scope, row, {
+      signal,
+      documentsPerRange: context.platform.config.RESTORE_RANGE_DOCUMENTS,
+    });
     await meter.setPhase('Validating');
     await meter.expect(measured);
     await requireIntact(source.readers, scope, signal);
     if (row.dryRun) return await finishDryRun(context, meter, source, scope, firestore, signal);
     await meter.save({ scope, beganAt });
-    await meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
+    await cutRanges(context, meter, measured.borders);
+    await meter.useJournal(await journalSeal(context, row));
     const before = await saveBefore(context, meter, { scope, measured }, signal);
     try {
       await meter.setPhase('Restoring');
@@ -115,7 +114,10 @@ async function carryOut(context: RestoresContext, meter: RestoreMeter, signal: A
     } finally {
       await before?.close();
     }
-    if (meter.cancelled.aborted) return await endRestore(context, meter.work, { ...cancelled, isHeard: true });
+    if (meter.cancelled.aborted) {
+      const isHeard = (await quietRanges(context, meter)) && !meter.isContinued;
+      return await endRestore(context, meter.work, { ...cancelled, isHeard });
+    }
     await meter.setPhase('Finalizing');
     if (row.includeAuthUsers) await writeUsers(source, firestore, meter, signal);
     const reasons = irreversibleReasons(row, {

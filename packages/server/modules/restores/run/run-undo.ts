@@ -1,7 +1,7 @@
 import { type ConnectedFirestore, LostVersion } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
-import { JournalWriter, journalSeal, readJournal } from '../journal/restore-journal.ts';
+import { journalSeal, readJournal } from '../journal/restore-journal.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { endRestore } from './end-restore.ts';
 import type { Measured } from './measure-restore.ts';
@@ -34,12 +34,13 @@ export async function runUndo(
       for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
       return await endRestore(context, meter.work, { preview });
     }
-    await meter.useJournal(new JournalWriter(context, row, await journalSeal(context, row)));
+    await meter.useJournal(await journalSeal(context, row));
     const before = await saveBefore(context, meter, { scope: undone.scope!, measured }, signal);
     await before?.close();
     await meter.setPhase('Restoring');
     await undoDocuments({ context, meter, firestore, undone, former: former?.view, signal }).catch(asLost);
-    if (meter.cancelled.aborted) return await endRestore(context, meter.work, { cancelled: true, isHeard: true });
+    if (meter.cancelled.aborted)
+      return await endRestore(context, meter.work, { cancelled: true, isHeard: !meter.isContinued });
     await meter.setPhase('Finalizing');
     await endRestore(context, meter.work, { users: meter.userFailures });
   } finally {
@@ -69,6 +70,7 @@ async function measureUndo(context: RestoresContext, undone: RestoreRow) {
   const measured: Measured = {
     documents,
     collections: collections.size,
+    borders: [],
     paths: documents <= namedPathsMax ? paths : undefined,
   };
   return { measured, preview };

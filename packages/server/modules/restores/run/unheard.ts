@@ -2,9 +2,11 @@ import {
   type ConnectedFirestore,
   documentsScope,
   instantToParts,
+  type PathRange,
   recordKind,
   restoreDeletes,
   restorePuts,
+  type SavedDocument,
   type Scope,
   sealJournalPage,
   undoRecords,
@@ -16,14 +18,15 @@ import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
 import { journalSeal, readJournal, savedDocuments } from '../journal/restore-journal.ts';
+import { rangeStore } from '../ranges/range-store.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint } from '../tables.ts';
 import { openRestoreSource } from './open-restore-source.ts';
-import { repeatedRecords } from './restore-meter.ts';
 import { openFormer } from './safety.ts';
 import { skipRecords } from './skip-records.ts';
 import { failedDocuments, liveNames } from './write-documents.ts';
+import { repeatedRecords } from './write-meter.ts';
 
 const outcomesPerPage = 10_000;
 
@@ -33,6 +36,8 @@ interface Inquiry {
   /** What the target held before the restore that has ended. */
   former: View | undefined;
   signal: AbortSignal;
+  /** What it saved of each path; read once. */
+  saved?: Promise<ReadonlyMap<string, SavedDocument>>;
 }
 
 /**
@@ -70,7 +75,11 @@ async function inquire(inquiry: Inquiry, ended: RestoreRow): Promise<WriteOutcom
   try {
     const { retryBefore, ...checkpoint } = ended.checkpoint;
     const found = retryBefore === undefined ? [] : await inquireRetried(inquiry, ended, source);
-    return [...found, ...(await inquireStage(inquiry, ended, source, ended.scope!, checkpoint))];
+    const isInRanges = ended.rangesEpoch !== null && checkpoint.stage === 'puts';
+    const last = isInRanges
+      ? await inquireRanges(inquiry, ended, source)
+      : await inquireStage(inquiry, ended, source, ended.scope!, checkpoint);
+    return [...found, ...last];
   } finally {
     await source.close();
   }
@@ -90,12 +99,28 @@ async function inquireRetried(inquiry: Inquiry, ended: RestoreRow, source: Resto
   return found;
 }
 
+/** Each range that was broken off, behind its own checkpoint and within its own end. */
+async function inquireRanges(inquiry: Inquiry, ended: RestoreRow, source: RestoreSource): Promise<WriteOutcome[]> {
+  const ranges = await inquiry.context.platform.database.tenant(ended.organizationId, (transaction) =>
+    rangeStore.list(transaction, ended),
+  );
+  const found: WriteOutcome[] = [];
+  for (const { epoch, isComplete, isHeard, reached, startPath: start, endPath: end } of ranges) {
+    if (epoch === 0 || isComplete || isHeard) continue;
+    const from: Checkpoint = { stage: 'puts', ...(reached === null ? {} : { after: reached }) };
+    for (const outcome of await inquireStage(inquiry, ended, source, ended.scope!, from, { start, end }))
+      found.push(outcome);
+  }
+  return found;
+}
+
 async function inquireStage(
   inquiry: Inquiry,
   ended: RestoreRow,
   { view }: RestoreSource,
   scope: Scope,
   { stage, after }: Checkpoint,
+  range?: PathRange,
 ): Promise<WriteOutcome[]> {
   const { firestore, former, signal } = inquiry;
   const { hooks, found } = await hooksOf(inquiry, ended);
@@ -108,6 +133,7 @@ async function inquireStage(
     mode: ended.mergeMode,
     rewriteReferences: ended.rewriteReferences,
     ...(former ? { before: former } : {}),
+    ...(range ? { range } : {}),
     ...(after === undefined ? {} : { after }),
   };
   if (stage === 'puts') await restorePuts(options);
@@ -143,8 +169,10 @@ async function inquireUndo(inquiry: Inquiry, ended: RestoreRow, undoneId: string
 }
 
 /** Asks about as many records as a run may have written behind its checkpoint, and gathers those it did write. */
-async function hooksOf({ context, former }: Inquiry, ended: RestoreRow) {
-  const saved = await savedDocuments(context, ended);
+async function hooksOf(inquiry: Inquiry, ended: RestoreRow) {
+  const { context, former } = inquiry;
+  inquiry.saved ??= savedDocuments(context, ended);
+  const saved = await inquiry.saved;
   const enough = new AbortController();
   const found: WriteOutcome[] = [];
   const guard: WriteGuard = {

@@ -12,20 +12,17 @@ import {
 } from '@holdfast/engine';
 import type { RestoresContext } from '../context.ts';
 import { readJournal } from '../journal/restore-journal.ts';
+import { putRanges } from '../ranges/put-ranges.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { Checkpoint } from '../tables.ts';
+import { type OpenRestore, putOptions } from './put-options.ts';
 import type { RestoreMeter } from './restore-meter.ts';
 import { skipRecords } from './skip-records.ts';
 
-export interface WriteWork {
+export interface WriteWork extends OpenRestore {
   context: RestoresContext;
   meter: RestoreMeter;
-  firestore: ConnectedFirestore;
-  view: View;
   scope: Scope;
-  /** What the target held before; absent when nothing is saved. */
-  before: View | undefined;
-  signal: AbortSignal;
 }
 
 /** Writes what is to be restored: first what failed in an earlier run, then the puts, then the deletes. */
@@ -34,12 +31,24 @@ export async function writeDocuments(work: WriteWork): Promise<void> {
   const { retryBefore, ...checkpoint } = meter.row.checkpoint;
   let reached: Checkpoint = checkpoint;
   if (retryBefore !== undefined) await retryFailed(work, reached);
-  if (reached.stage === 'puts') reached = await put(work, work.scope, reached, { stage: 'deletes' });
+  if (reached.stage === 'puts') {
+    reached = { stage: 'deletes' };
+    await (meter.isRanged ? putInRanges(work, checkpoint, reached) : put(work, work.scope, checkpoint, reached));
+  }
   if (reached.stage === 'deletes' && !meter.cancelled.aborted)
     await remove(work, work.scope, reached, checkpoint.stage === 'deletes');
 }
 
-async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkpoint): Promise<Checkpoint> {
+/** Every put of every range is settled before the first delete. */
+async function putInRanges({ context, meter, ...open }: WriteWork, from: Checkpoint, next: Checkpoint): Promise<void> {
+  if (meter.cancelled.aborted) return;
+  // What failed before was tried again by now.
+  await meter.reach(from);
+  await putRanges(context, meter, open);
+  if (!meter.cancelled.aborted) await meter.reach(next);
+}
+
+async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkpoint): Promise<void> {
   const { meter } = work;
   const result = await restorePuts({
     ...common(work, scope, from),
@@ -50,14 +59,13 @@ async function put(work: WriteWork, scope: Scope, from: Checkpoint, next: Checkp
     }),
   });
   await meter.settle(next, result);
-  return next;
 }
 
 async function remove(work: WriteWork, scope: Scope, from: Checkpoint, isContinued: boolean): Promise<void> {
   const { meter, firestore, before, signal } = work;
   const { row } = meter;
   const next: Checkpoint = { stage: 'users' };
-  if (!row.deleteExtra || scope.documents !== undefined) return meter.save({ checkpoint: next });
+  if (!row.deleteExtra || scope.documents !== undefined) return meter.reach(next);
   const result = await restoreDeletes({
     ...common(work, scope, from),
     ...(before ? {} : { live: await liveNames(firestore, row.beganAt, signal) }),
@@ -113,19 +121,8 @@ async function retryFailed(work: WriteWork, checkpoint: Checkpoint): Promise<voi
 }
 
 function common(work: WriteWork, scope: Scope, { after }: Pick<Checkpoint, 'after'>) {
-  const { view, before, firestore, signal } = work;
-  const { row, work: restore } = work.meter;
-  return {
-    view,
-    scope,
-    signal,
-    target: firestore.target,
-    mode: row.mergeMode,
-    rampUp: restore.target.writeRampUp,
-    rewriteReferences: row.rewriteReferences,
-    ...(before ? { before } : {}),
-    ...(after === undefined ? {} : { after }),
-  };
+  const { row, target } = work.meter.work;
+  return putOptions(work, { row, target, scope, after });
 }
 
 export interface UndoWork extends Omit<WriteWork, 'view' | 'scope' | 'before'> {

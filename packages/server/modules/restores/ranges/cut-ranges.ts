@@ -1,0 +1,26 @@
+import type { RestoresContext } from '../context.ts';
+import { restoreStore } from '../restore-store.ts';
+import type { RestoreMeter } from '../run/restore-meter.ts';
+import { superseded } from '../run/write-meter.ts';
+import { rangeStore } from './range-store.ts';
+import { nothingWritten } from './written.ts';
+
+/**
+ * Makes a large restore one that has ranges, before anything of it was written. One that has a journal may have been written
+ * to without ranges, and goes on without them.
+ */
+export async function cutRanges(
+  { platform }: RestoresContext,
+  meter: RestoreMeter,
+  borders: readonly string[],
+): Promise<void> {
+  const { row } = meter;
+  if (borders.length === 0 || meter.isRanged || row.journalEnvelope !== null) return;
+  await platform.database.tenant(row.organizationId, async (transaction) => {
+    if (!(await restoreStore.lockHeld(transaction, row))) throw superseded();
+    await rangeStore.insertAll(transaction, row, borders);
+    await restoreStore.save(transaction, row, { rangesEpoch: row.epoch, ownWritten: nothingWritten });
+  });
+  // The meter reads what the row is by now.
+  await meter.save({});
+}

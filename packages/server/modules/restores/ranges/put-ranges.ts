@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../../../platform/problem.ts';
+import type { RestoresContext } from '../context.ts';
+import { runRestoreRangeJob } from '../jobs.ts';
+import type { OpenRestore } from '../run/put-options.ts';
+import type { RestoreMeter } from '../run/restore-meter.ts';
+import { superseded } from '../run/write-meter.ts';
+import { claimRange } from './claim-range.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { RangeMeter } from './range-meter.ts';
+import { rangeStore } from './range-store.ts';
+import { writeRange } from './write-range.ts';
+
+const pollMs = 200;
+
+/**
+ * Writes all ranges of a restore, together with whichever workers take some of them, and returns when all are settled or when
+ * the restore is cancelled. A range whose worker has died is taken again from its own checkpoint.
+ */
+export async function putRanges(context: RestoresContext, meter: RestoreMeter, open: OpenRestore): Promise<void> {
+  await inviteOthers(context, meter);
+  const { id, organizationId } = meter.row;
+  while (!meter.cancelled.aborted) {
+    const hasWritten = await oneAtATime(context.platform.database, id, () => writeNext(context, meter, open));
+    const {
+      ranges,
+      open: left,
+      error,
+    } = await context.platform.database.tenant(organizationId, (transaction) =>
+      rangeStore.state(transaction, meter.row),
+    );
+    if (error) throw new Problem(error.code as 'INTERNAL_ERROR', error.message, { details: error.details ?? {} });
+    if (ranges === 0) throw new Error('the ranges of a restore are gone');
+    if (left === 0) return;
+    if (!hasWritten) await sleep(pollMs, undefined, { signal: open.signal });
+  }
+}
+
+/** One job for each range; the process of the holder takes one of them at most, and waits with it. */
+async function inviteOthers(context: RestoresContext, meter: RestoreMeter): Promise<void> {
+  const { database, queue } = context.platform;
+  const { row } = meter;
+  const { organizationId, id: restoreId, epoch } = row;
+  await database.tenant(organizationId, async (transaction) => {
+    if (!(await rangeStore.begin(transaction, row))) throw superseded();
+    const { open } = await rangeStore.state(transaction, row);
+    // Jobs of an organization that has much under way come after those of one that has little; its own ranges do not count.
+    const priority = Math.min(0, open - (await rangeStore.countOpen(transaction, organizationId)));
+    for (let count = 0; count < open; count++) {
+      const data = { organizationId, restoreId, epoch };
+      await queue.enqueue(transaction, runRestoreRangeJob, data, { key: `${restoreId}/${epoch}/${count}`, priority });
+    }
+  });
+}
+
+/** False when there is no range to take at the moment. */
+async function writeNext(context: RestoresContext, meter: RestoreMeter, open: OpenRestore): Promise<boolean> {
+  const { organizationId, id: restoreId, epoch } = meter.row;
+  const claimed = await claimRange(context, { organizationId, restoreId, epoch }, meter.work.target);
+  if (!claimed) return false;
+  const range = new RangeMeter(context, claimed);
+  meter.attend(range);
+  try {
+    await writeRange(context, range, open);
+  } catch (error) {
+    if (!range.lost.aborted) {
+      await range.flush().catch(() => undefined);
+      throw error;
+    }
+    // Somebody took the range, or the whole restore, for a dead worker's; which of them it was shows here.
+    await meter.flush();
+  } finally {
+    meter.attend(undefined);
+    await range.release();
+  }
+  return true;
+}

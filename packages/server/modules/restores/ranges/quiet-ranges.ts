@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Superseded } from '../../jobs/index.ts';
+import type { RestoresContext } from '../context.ts';
+import type { RestoreMeter } from '../run/restore-meter.ts';
+import { rangeStore } from './range-store.ts';
+
+const pollMs = 100;
+
+/**
+ * Before a restore ends that has ranges: those who write some of them stop, wait for what is under way and let go; or they
+ * have died. True when the journal tells everything that was written.
+ */
+export async function quietRanges(context: RestoresContext, meter: RestoreMeter): Promise<boolean> {
+  if (!meter.isRanged) return true;
+  try {
+    return await untilQuiet(context, meter);
+  } catch (error) {
+    // Whoever holds it now ends it.
+    if (error instanceof Superseded) return false;
+    throw error;
+  }
+}
+
+async function untilQuiet({ platform }: RestoresContext, meter: RestoreMeter): Promise<boolean> {
+  await meter.save({ rangesStoppedAt: platform.clock.now() });
+  for (;;) {
+    const { held, unheard } = await platform.database.tenant(meter.row.organizationId, (transaction) =>
+      rangeStore.state(transaction, meter.row),
+    );
+    if (held > 0) {
+      await sleep(pollMs);
+      continue;
+    }
+    await meter.flush();
+    return unheard === 0;
+  }
+}

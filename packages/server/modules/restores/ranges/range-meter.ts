@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PathRange, WritePace } from '@holdfast/engine';
+import { secondMs } from '../../../platform/durations.ts';
+import type { StoredError } from '../../job-error.ts';
+import { Superseded } from '../../jobs/index.ts';
+import type { ProjectRow } from '../../projects/index.ts';
+import type { RestoresContext } from '../context.ts';
+import type { RestoreRow } from '../restore-store.ts';
+import { type Progress, superseded, WriteMeter } from '../run/write-meter.ts';
+import { type RangeRow, rangeStore, type SharedPace } from './range-store.ts';
+
+export interface ClaimedRange {
+  restore: RestoreRow;
+  target: ProjectRow;
+  range: RangeRow;
+  /** Whoever wrote here before may have written more than it told. */
+  isContinued: boolean;
+  pace: SharedPace;
+}
+
+/** Whoever writes hears every second how many share the rate; who joins them waits until they have heard of it. */
+const heardAfterMs = 1.5 * secondMs;
+
+type Change = Parameters<typeof rangeStore.save>[2];
+
+/** Keeps the record of one claim of a range true. Everything it writes is refused once the range, or the restore, is another's. */
+export class RangeMeter extends WriteMeter<string | null> {
+  readonly #context: RestoresContext;
+  readonly #claimed: ClaimedRange;
+  readonly #lost = new AbortController();
+  #range: RangeRow;
+  #pace: SharedPace;
+  #pacedAtMs = performance.now();
+
+  constructor(context: RestoresContext, claimed: ClaimedRange) {
+    const { range, isContinued, pace } = claimed;
+    super(context, { written: range.written, place: range.reached, isContinued });
+    this.#context = context;
+    this.#claimed = claimed;
+    this.#range = range;
+    this.#pace = pace;
+  }
+
+  /** As it was when the range was claimed. */
+  get row(): RestoreRow {
+    return this.#claimed.restore;
+  }
+
+  get target(): ProjectRow {
+    return this.#claimed.target;
+  }
+
+  get range(): RangeRow {
+    return this.#range;
+  }
+
+  get paths(): PathRange {
+    return { start: this.#range.startPath, end: this.#range.endPath };
+  }
+
+  /** Aborted when another worker holds the range or the restore, or it has ended. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** The ramp is as old as the writing of the ranges, and those who write share its rate. */
+  readonly pace = (): WritePace => ({
+    elapsedMs: this.#pace.elapsedMs + performance.now() - this.#pacedAtMs,
+    share: 1 / Math.max(1, this.#pace.held),
+  });
+
+  async untilOthersHaveHeard(signal: AbortSignal): Promise<void> {
+    if (this.#pace.held > 1) await sleep(heardAfterMs, undefined, { signal });
+  }
+
+  /** Every second: shows a sign of life and how far it is; answers with the reason when it has to stop. */
+  async look(waitingFor: string | null | undefined): Promise<Error | undefined> {
+    const { reached } = this.#range;
+    try {
+      await this.flush();
+      const told = waitingFor === undefined && this.#range.reached !== reached ? null : waitingFor;
+      if (told !== undefined && told !== this.#range.waitingFor) await this.#save({ waitingFor: told });
+      return undefined;
+    } catch (error) {
+      if (error instanceof Superseded) return error;
+      throw error;
+    }
+  }
+
+  /** All of it is settled, or what was under way when it was stopped. */
+  async finish(): Promise<void> {
+    const isComplete = !this.cancelled.aborted;
+    await this.#save({ isComplete, isHeld: false, isHeard: isComplete || !this.isContinued, waitingFor: null });
+  }
+
+  async countFailure(): Promise<number> {
+    const failures = this.#range.failures + 1;
+    await this.flush().catch(() => undefined);
+    await this.#save({ failures });
+    return failures;
+  }
+
+  /** For good: the holder of the restore ends it with this error. */
+  async fail(error: StoredError): Promise<void> {
+    if (!this.cancelled.aborted) await this.#save({ error, isHeld: false });
+  }
+
+  /** Another worker may take it, from where it stands. */
+  async release(): Promise<void> {
+    if (!this.#range.isHeld || this.#lost.signal.aborted) return;
+    const { database } = this.#context.platform;
+    await database.tenant(this.#range.organizationId, (transaction) => rangeStore.release(transaction, this.#range));
+  }
+
+  override async persist(progress: Progress<string | null> | undefined, pages: readonly Uint8Array[]): Promise<void> {
+    await this.#save(progress ? { written: progress.written, reached: progress.place } : {}, pages);
+  }
+
+  override borders(reached: string | null): readonly (string | null)[] {
+    return [this.#range.startPath, this.#range.endPath, reached];
+  }
+
+  async #save(change: Change, pages: readonly Uint8Array[] = []): Promise<void> {
+    const { database, clock } = this.#context.platform;
+    const claim = { restore: this.row, range: this.#range };
+    const saved = await database.tenant(this.#range.organizationId, (transaction) =>
+      rangeStore.save(transaction, claim, change, pages, clock.now()),
+    );
+    if (!saved) {
+      const reason = superseded();
+      this.#lost.abort(reason);
+      throw reason;
+    }
+    this.#range = saved.range;
+    this.#pace = saved.pace;
+    this.#pacedAtMs = performance.now();
+    if (saved.restore.cancelRequestedAt !== null || saved.restore.rangesStoppedAt !== null) this.cancel();
+  }
+}

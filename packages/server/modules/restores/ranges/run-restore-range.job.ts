@@ -1,0 +1,61 @@
+import type { RunningJob } from '../../../platform/queue.ts';
+import { toJobError } from '../../job-error.ts';
+import { runJob } from '../../jobs/index.ts';
+import type { RestoresContext } from '../context.ts';
+import { hardStop } from '../run/hard-stop.ts';
+import { openRestoreSource } from '../run/open-restore-source.ts';
+import { openFormer } from '../run/safety.ts';
+import { claimRange, type RestoreClaim } from './claim-range.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { type ClaimedRange, RangeMeter } from './range-meter.ts';
+import { writeRange } from './write-range.ts';
+
+/** Writes one range of a restore that another worker may hold, whichever is left when its turn comes. */
+export async function runRestoreRange(context: RestoresContext, job: RunningJob<RestoreClaim>): Promise<void> {
+  await oneAtATime(context.platform.database, job.data.restoreId, async () => {
+    job.signal.throwIfAborted();
+    const claimed = await claimRange(context, job.data);
+    if (claimed) await runClaimed(context, job, claimed);
+  });
+}
+
+async function runClaimed(
+  context: RestoresContext,
+  job: RunningJob<RestoreClaim>,
+  claimed: ClaimedRange,
+): Promise<void> {
+  const meter = new RangeMeter(context, claimed);
+  try {
+    await runJob({
+      platform: context.platform,
+      job,
+      record: { restoreId: claimed.restore.id, range: claimed.range.range },
+      look: (waitingFor) => meter.look(waitingFor),
+      work: (signal) => write(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
+      countFailure: () => meter.countFailure(),
+      fail: (reason) => meter.fail(toJobError(reason)),
+    });
+  } finally {
+    await meter.release();
+  }
+}
+
+async function write(context: RestoresContext, meter: RangeMeter, signal: AbortSignal): Promise<void> {
+  const { row } = meter;
+  const firestore = await context.sources.open(meter.target);
+  try {
+    const source = await openRestoreSource(context, row, signal);
+    try {
+      const before = await openFormer(context, row, signal);
+      try {
+        await writeRange(context, meter, { firestore, view: source.view, before: before?.view, signal });
+      } finally {
+        await before?.close();
+      }
+    } finally {
+      await source.close();
+    }
+  } finally {
+    await firestore.close();
+  }
+}
