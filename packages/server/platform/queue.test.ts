@@ -114,10 +114,7 @@ test('many jobs of one organization that do not end leave a place to the single 
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const begun: string[] = [];
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const add = (organizationId: string) =>
     database.system((transaction) => queue.enqueue(transaction, sharedJob, { organizationId }));
   await queue.work(sharedJob, 3, async ({ data }) => {
@@ -141,10 +138,7 @@ test('an organization whose jobs hang takes as many places as there are, and one
   const queue = new Queue({ url, jobs, log }, false);
   await queue.start();
   const begun: string[] = [];
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   await database.system(async (transaction) => {
     for (let n = 0; n < 20; n++) await queue.enqueue(transaction, placedJob, { organizationId: 'hanging' });
   });

@@ -26,7 +26,7 @@ export async function findParent(
     backupStore.newestCompleted(transaction, row.organizationId, row.projectId, row.id),
   );
   let reason = 'there is no completed backup to build on';
-  for (const candidate of candidates.filter((one) => !isForeign(one) && isSameScope(scopeOf(one), scope))) {
+  for (const candidate of candidates.filter((one) => !isOfForeignFile(one) && isSameScope(scopeOf(one), scope))) {
     const beside = await copiesBeside(context, loaded, candidate.id);
     if (!beside) {
       reason = 'the one before lies in another destination';
@@ -50,7 +50,7 @@ export async function findParent(
 }
 
 /** What was made of a foreign file shows whatever it shows, without times: nothing can be compared with it. */
-function isForeign({ imported }: Pick<BackupRow, 'imported'>): boolean {
+function isOfForeignFile({ imported }: Pick<BackupRow, 'imported'>): boolean {
   return imported !== null && imported.source !== 'holdfast';
 }
 
