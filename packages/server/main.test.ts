@@ -131,6 +131,10 @@ describe('a start', () => {
     const port = String((taken.address() as { port: number }).port);
     const away = new URL(database.url);
     away.port = '9';
+    const hangsUp = createServer((socket) => socket.on('data', () => socket.destroy())).listen(0, '127.0.0.1');
+    await once(hangsUp, 'listening');
+    const cut = new URL(database.url);
+    cut.port = String((hangsUp.address() as { port: number }).port);
     const none = new URL(database.url);
     none.pathname = '/nowhere';
     const file = join(folder, 'file');
@@ -145,6 +149,11 @@ describe('a start', () => {
         'a database that is away',
         { DATABASE_URL: away.href },
         /^The database at 127\.0\.0\.1:9 cannot be reached \(ECONNREFUSED\): check DATABASE_URL/,
+      ],
+      [
+        'a database that shuts down',
+        { DATABASE_URL: cut.href },
+        /^The database at \S+ ended the connection while the service started .*: start again when it is back\.$/,
       ],
       ['a missing database', { DATABASE_URL: none.href }, /^The database at \S+ has no database nowhere: create it/],
       [
@@ -176,6 +185,7 @@ describe('a start', () => {
     for (const [what, environment, sentence] of cases)
       expect(await failureOf({ ...usual, ...environment }), what).toMatch(sentence);
     taken.close();
+    hangsUp.close();
   });
 
   test('on a port that needs more rights says so, with two ways out', () => {

@@ -36,6 +36,9 @@ function listenSentence({ code }: SystemError, { HOST, PORT }: Config): string {
 const passwordCodes = new Set(['28P01', '28000']);
 const awayCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
+/** It shuts down, has crashed, or is starting itself; or the network between. */
+const cutCodes = new Set(['57P01', '57P02', '57P03', 'ECONNRESET', 'EPIPE']);
+
 /** The address without the password in it. */
 function databaseSentence({ code, message }: SystemError, address: string): string | undefined {
   const { username, host, pathname } = new URL(address);
@@ -45,6 +48,8 @@ function databaseSentence({ code, message }: SystemError, address: string): stri
   if (code === '3D000') return `${place} has no database ${pathname.slice(1)}: create it, or correct DATABASE_URL.`;
   if (awayCodes.has(code ?? '') || /timeout expired|terminated due to connection timeout/.test(message))
     return `${place} cannot be reached (${code ?? 'it does not answer'}): check DATABASE_URL and that the server runs.`;
+  if (cutCodes.has(code ?? '') || /Connection terminated|not queryable/.test(message))
+    return `${place} ended the connection while the service started (${code ?? 'it shut down or was cut off'}): start again when it is back.`;
   if (code === '42501')
     return `${place} refused what the start needs: ${message}. See docs/operations.md for its roles.`;
   return undefined;

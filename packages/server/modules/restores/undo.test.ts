@@ -179,6 +179,27 @@ describe('an undo', () => {
     },
   );
 
+  test('that was only tried changes nothing: the restore is resumed, and its undo is as exact as if nobody had asked', async () => {
+    await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
+    const backupId = await backUp();
+    shop.firestore.control.clear(database);
+    const changed = { 'users/b': { v: 2 }, 'users/other': { v: 2 } };
+    await fill(changed);
+    shop.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
+    const failed = await run('', { backupId, options: { deleteExtra: true } });
+    expect(failed.status).toBe('failed');
+    shop.firestore.control.clearFaults();
+    const tried = await run(`/${failed.id}/undo`, { dryRun: true });
+    expect(tried).toMatchObject({ status: 'completed', preview: { delete: 1, replace: 1 } });
+    const resumed = await run(`/${failed.id}/resume`);
+    expect(resumed, JSON.stringify(resumed.error)).toMatchObject({ status: 'completed' });
+    const again = await run(`/${failed.id}/undo`, { dryRun: true });
+    expect(again).toMatchObject({ preview: { delete: 1, replace: 1, create: 1 } });
+    const undone = await run(`/${failed.id}/undo`);
+    expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
+    expect(await contents()).toEqual(changed);
+  });
+
   test('works after a change of the encryption key', async () => {
     await fill({ 'users/a': { v: 1 } });
     const backupId = await backUp();

@@ -1,4 +1,4 @@
-import { type ConnectedFirestore, LostVersion } from '@holdfast/engine';
+import { type ConnectedFirestore, LostVersion, type WriteOutcome } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalSeal, readJournal } from '../journal/restore-journal.ts';
@@ -7,7 +7,7 @@ import { endRestore } from './end-restore.ts';
 import type { Measured } from './measure-restore.ts';
 import type { RestoreMeter } from './restore-meter.ts';
 import { openFormer, saveBefore } from './safety.ts';
-import { hearUnheard } from './unheard.ts';
+import { findUnheard, tellUnheard } from './unheard.ts';
 import { undoDocuments } from './write-documents.ts';
 
 /** The phases of an undo from Downloading on. */
@@ -24,9 +24,9 @@ export async function runUndo(
   );
   const former = await openFormer(context, ended, signal);
   try {
-    const undone = await hearUnheard({ context, firestore, former: former?.view, signal }, ended, row.force);
+    const unheard = await findUnheard({ context, firestore, former: former?.view, signal }, ended, row.force);
     await meter.setPhase('Decrypting');
-    const { measured, preview } = await measureUndo(context, undone);
+    const { measured, preview } = await measureUndo(context, ended, unheard);
     await meter.setPhase('Decompressing');
     await meter.setPhase('Validating');
     await meter.expect(measured);
@@ -34,6 +34,7 @@ export async function runUndo(
       for (const phase of ['Restoring', 'Finalizing'] as const) await meter.setPhase(phase);
       return await endRestore(context, meter.work, { preview });
     }
+    const undone = await tellUnheard(context, ended, unheard);
     await meter.useJournal(await journalSeal(context, row));
     const before = await saveBefore(context, meter, { scope: undone.scope!, measured }, signal);
     await before?.close();
@@ -54,18 +55,21 @@ function asLost(error: unknown): never {
   throw error;
 }
 
-/** What an undo would do, from the journal alone. */
-async function measureUndo(context: RestoresContext, undone: RestoreRow) {
+/** What an undo would do, from the journal and what it does not tell of yet. */
+async function measureUndo(context: RestoresContext, undone: RestoreRow, unheard: readonly WriteOutcome[]) {
   const preview = { create: 0, replace: 0, merge: 0, skip: 0, delete: 0, irreversible: 0 };
   const collections = new Set<string>();
   const paths: string[] = [];
-  for await (const page of readJournal(context, undone))
-    for (const { path, result, replaced, version } of page.outcomes) {
+  const count = (outcomes: readonly WriteOutcome[]) => {
+    for (const { path, result, replaced, version } of outcomes) {
       if (result !== 'written') continue;
       preview[replaced === null ? 'delete' : version === null ? 'create' : 'replace'] += 1;
       collections.add(path.slice(0, path.lastIndexOf('/')));
       if (paths.length <= namedPathsMax) paths.push(path);
     }
+  };
+  for await (const page of readJournal(context, undone)) count(page.outcomes);
+  count(unheard);
   const documents = preview.create + preview.replace + preview.delete;
   const measured: Measured = {
     documents,

@@ -42,15 +42,17 @@ interface Inquiry {
 
 /**
  * A restore whose connection or worker was lost may have written documents behind its last checkpoint that its journal does
- * not tell of. They are looked for where it stood, without writing anything, and told by the journal from then on.
+ * not tell of. They are looked for where it stood, without writing anything.
  */
-export async function hearUnheard(inquiry: Inquiry, ended: RestoreRow, isForced: boolean): Promise<RestoreRow> {
+export async function findUnheard(
+  inquiry: Inquiry,
+  ended: RestoreRow,
+  isForced: boolean,
+): Promise<readonly WriteOutcome[]> {
   const { stage, isHeard } = ended.checkpoint;
-  const isBrokenOff = ended.status === 'failed' || ended.status === 'cancelled';
   const isPastWriting = stage === 'users' || stage === 'done';
-  if (!isBrokenOff || isHeard || isPastWriting || ended.journalEnvelope === null) return ended;
-  const { context } = inquiry;
-  const found = await inquire(inquiry, ended).catch((error: unknown) => {
+  if (!isBrokenOff(ended) || isHeard || isPastWriting || ended.journalEnvelope === null) return [];
+  return inquire(inquiry, ended).catch((error: unknown) => {
     // What it was restored from is needed to tell its writes from those of others.
     if (!(error instanceof Problem) || error.code !== 'BACKUP_NOT_FOUND') throw error;
     if (isForced) return [];
@@ -59,15 +61,26 @@ export async function hearUnheard(inquiry: Inquiry, ended: RestoreRow, isForced:
       'The restore broke off, and the backup it wrote from is gone, so it cannot be told what it wrote last. An undo with force takes back the rest.',
     );
   });
-  const seal = await journalSeal(context, ended);
+}
+
+/** Its journal tells of them from now on. Only for a restore that is never resumed, which would tell of them once more. */
+export async function tellUnheard(
+  context: RestoresContext,
+  ended: RestoreRow,
+  unheard: readonly WriteOutcome[],
+): Promise<RestoreRow> {
+  if (!isBrokenOff(ended)) return ended;
   const pages: Uint8Array[] = [];
-  for (let from = 0; from < found.length; from += outcomesPerPage)
-    pages.push(await sealJournalPage({ outcomes: found.slice(from, from + outcomesPerPage), saved: [] }, seal));
+  const seal = unheard.length === 0 ? undefined : await journalSeal(context, ended);
+  for (let from = 0; seal && from < unheard.length; from += outcomesPerPage)
+    pages.push(await sealJournalPage({ outcomes: unheard.slice(from, from + outcomesPerPage), saved: [] }, seal));
   const { database, clock } = context.platform;
   return database.tenant(ended.organizationId, (transaction) =>
     journalStore.complete(transaction, ended, pages, clock.now()),
   );
 }
+
+const isBrokenOff = ({ status }: RestoreRow) => status === 'failed' || status === 'cancelled';
 
 async function inquire(inquiry: Inquiry, ended: RestoreRow): Promise<WriteOutcome[]> {
   if (ended.undoOf !== null) return inquireUndo(inquiry, ended, ended.undoOf);
