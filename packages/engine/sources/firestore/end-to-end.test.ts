@@ -79,16 +79,22 @@ test('a sample database with every value type: backup, increment and any capture
       covered = batch.coveredThrough;
     }
   })().catch(() => undefined);
+  const coveredThrough = async (instant: Instant) => {
+    while (covered < instant) await sleep(10);
+  };
   const instants: Instant[] = [];
   for (let round = 0; round < 14; round += 1) {
     await write(source, [{ path: `c/${round % 3}`, fields: fields(round) }, { path: paths[20 + round]! }]);
     await sleep(round * 30);
     instants.push(await source.source.snapshotTime());
     // Collections deep below missing documents are found by the first proof; a base behind it reaches what comes after.
-    if (round === 9) await backUp('bkp_after', 'bkp_more');
+    if (round === 9) {
+      await coveredThrough(instants.at(-1)!);
+      await backUp('bkp_after', 'bkp_more');
+    }
   }
   await write(source, [{ path: 'c/end', fields: fields(1) }]);
-  while (covered < instants.at(-1)!) await sleep(10);
+  await coveredThrough(instants.at(-1)!);
   controller.abort();
   await capturing;
   await writer.flush();
@@ -101,13 +107,8 @@ test('a sample database with every value type: backup, increment and any capture
   harness.sandbox.control.clearFaults();
 
   const target = harness.connect({ projectId: 'copy' });
-  const result = await restorePuts({
-    view,
-    target: target.target,
-    mode: 'overwrite',
-    rampUp: false,
-    rewriteReferences: true,
-  });
+  const how = { mode: 'overwrite', rampUp: false, rewriteReferences: true } as const;
+  const result = await restorePuts({ view, target: target.target, ...how });
   expect(result).toMatchObject({ written: (await databaseAt(last)).size, failed: 0, errors: [] });
   const copied = await scanAll(target);
   expect(copied.map(({ path }) => path)).toEqual([...(await databaseAt(last)).keys()]);
