@@ -27,6 +27,7 @@ import {
   type Mischief,
   mischiefs,
   startHostileStorage,
+  storeErrorCodes,
 } from '../engine/testing/hostile-storage.ts';
 import { inLanes, Neighbour, Outcomes } from './testing/fuzz/neighbour.ts';
 import { fuzzCasesShared as fuzzCases, fuzzSeed, fuzzTimeoutMs, neighbourMsMax } from './testing/fuzz/settings.ts';
@@ -42,16 +43,7 @@ const callTimeoutMs = 100;
 const caseMs = 60_000;
 /** A whole listing of these takes as long as it may; what bounds it has a test of its own. */
 const long: readonly Mischief[] = ['never ending', 'one name a page', 'empty pages'];
-const codes = [
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_PERMISSION_DENIED',
-  'STORAGE_NOT_FOUND',
-  'STORAGE_CONFLICT',
-  'STORAGE_UPLOAD_ERROR',
-  'INTEGRITY_ERROR',
-  'DECRYPTION_ERROR',
-  'VALIDATION_ERROR',
-];
+const codes = [...storeErrorCodes, 'DECRYPTION_ERROR'];
 
 let app: TestApp;
 let s3: S3Sandbox;

@@ -89,7 +89,7 @@ export class DocumentSummary {
         this.#firstStart = pathStart;
         this.#firstEnd = pathEnd;
       } else {
-        const compared = comparePathBytes(data, previousStart, previousEnd, data, pathStart, pathEnd, shared);
+        const compared = comparePathBytes(data, previousStart, previousEnd, pathStart, pathEnd, shared);
         const timeGoesOn =
           outline.updateSeconds > previousSeconds ||
           (outline.updateSeconds === previousSeconds && outline.updateNanos >= previousNanos);

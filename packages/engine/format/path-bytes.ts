@@ -19,25 +19,24 @@ const underscore = 0x5f;
 const slash = 0x2f;
 
 /**
- * comparePaths on UTF-8 bytes whose first `shared` bytes are known to be equal; decodes only when a numeric id is
- * near. Negative, zero or positive.
+ * comparePaths on two stretches of UTF-8 bytes whose first `shared` bytes are known to be equal; decodes only when a
+ * numeric id is near. Negative, zero or positive.
  */
 export function comparePathBytes(
-  left: Uint8Array,
+  bytes: Uint8Array,
   leftStart: number,
   leftEnd: number,
-  right: Uint8Array,
   rightStart: number,
   rightEnd: number,
   shared: number,
 ): number {
-  const leftByte = rankAt(left, leftStart + shared, leftEnd);
-  const rightByte = rankAt(right, rightStart + shared, rightEnd);
+  const leftByte = rankAt(bytes, leftStart + shared, leftEnd);
+  const rightByte = rankAt(bytes, rightStart + shared, rightEnd);
   if (leftByte === rightByte) return 0;
   let segmentStart = shared;
-  while (segmentStart > 0 && left[leftStart + segmentStart - 1] !== slash) segmentStart -= 1;
-  if (left[leftStart + segmentStart] === underscore || right[rightStart + segmentStart] === underscore) {
-    return comparePaths(utf8(left, leftStart, leftEnd), utf8(right, rightStart, rightEnd));
+  while (segmentStart > 0 && bytes[leftStart + segmentStart - 1] !== slash) segmentStart -= 1;
+  if (bytes[leftStart + segmentStart] === underscore || bytes[rightStart + segmentStart] === underscore) {
+    return comparePaths(utf8(bytes, leftStart, leftEnd), utf8(bytes, rightStart, rightEnd));
   }
   return leftByte - rightByte;
 }

@@ -157,8 +157,8 @@ export async function openSegment(
   assertDescribed(header, descriptor);
   const clear = bytes.subarray(0, descriptor.headerBytes);
   const indexEnd = clear.length + header.indexSealedLength;
-  const index = await openIndexBlock(header, clear, bytes.subarray(clear.length, indexEnd), context);
-  const data = await openDataBlock(header, clear, bytes.subarray(indexEnd), context);
+  const index = await openNamedBlock('index', header, clear, bytes.subarray(clear.length, indexEnd), context);
+  const data = await openNamedBlock('data', header, clear, bytes.subarray(indexEnd), context);
   const summary = await summarizeInSlices(data, header.content, context.database);
   assertSummary(summary, index, descriptor);
   freeBytes(summary.index);
@@ -177,8 +177,8 @@ export async function openUndescribedSegment(
   if (bytes.length !== indexEnd + header.dataSealedLength) {
     throw new EngineError('INTEGRITY_ERROR', 'A segment has another length than it says.');
   }
-  const index = await openIndexBlock(header, clear, bytes.subarray(headerBytes, indexEnd), context);
-  const data = await openDataBlock(header, clear, bytes.subarray(indexEnd), context);
+  const index = await openNamedBlock('index', header, clear, bytes.subarray(headerBytes, indexEnd), context);
+  const data = await openNamedBlock('data', header, clear, bytes.subarray(indexEnd), context);
   const summary = summarize(data, header.content, context.database);
   if (summary.records !== header.records || Buffer.compare(summary.index, index) !== 0) {
     throw new EngineError('INTEGRITY_ERROR', "A segment's index does not match its records.");
@@ -195,7 +195,8 @@ export async function openSegmentIndex(
   if (bytes.length !== descriptor.headerBytes + descriptor.indexBytes) throw mismatch('length', descriptor);
   const header = decodeSegmentHeader(bytes);
   assertDescribed(header, descriptor);
-  return await openIndexBlock(
+  return await openNamedBlock(
+    'index',
     header,
     bytes.subarray(0, descriptor.headerBytes),
     bytes.subarray(descriptor.headerBytes),
@@ -203,34 +204,20 @@ export async function openSegmentIndex(
   );
 }
 
-async function openIndexBlock(
+async function openNamedBlock(
+  name: 'index' | 'data',
   header: SegmentHeader,
   clear: Uint8Array,
   sealed: Uint8Array,
   context: SealContext,
 ): Promise<Uint8Array> {
+  const block = name === 'index' ? 1 : 2;
   return await openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
-    block: 1,
-    aad: additionalData(clear, context.ownerId, 1),
+    block,
+    aad: additionalData(clear, context.ownerId, block),
     sealed,
     codec: header.codec,
-    plainLength: header.indexPlainLength,
-    plainLengthMax: smallBlockBytesMax,
-  });
-}
-
-async function openDataBlock(
-  header: SegmentHeader,
-  clear: Uint8Array,
-  sealed: Uint8Array,
-  context: SealContext,
-): Promise<Uint8Array> {
-  return await openBlock(deriveObjectKey(context.dataKey, header.objectId, context.ownerId), {
-    block: 2,
-    aad: additionalData(clear, context.ownerId, 2),
-    sealed,
-    codec: header.codec,
-    plainLength: header.dataPlainLength,
+    plainLength: name === 'index' ? header.indexPlainLength : header.dataPlainLength,
     plainLengthMax: smallBlockBytesMax,
   });
 }

@@ -4,6 +4,17 @@ import { type Answer, answers, type Mischief } from './hostile-answers.ts';
 
 export { type Mischief, mischiefs } from './hostile-answers.ts';
 
+/** What a call to a store may end with, whatever the storage does. Least of all with CANCELLED: nobody has. */
+export const storeErrorCodes: readonly string[] = [
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_NOT_FOUND',
+  'STORAGE_CONFLICT',
+  'STORAGE_UPLOAD_ERROR',
+  'INTEGRITY_ERROR',
+  'VALIDATION_ERROR',
+];
+
 export interface HostileStorage {
   readonly endpoint: string;
   /** What it does to every request, or to the one that is asked about. */

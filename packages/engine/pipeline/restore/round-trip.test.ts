@@ -37,13 +37,8 @@ describe('the sample database with every value type, odd ids and missing parents
     const [shop, target] = [connect('shop'), connect(project)];
     await runBackup({ ...harness, source: shop.source, backupId: 'b', segmentBytes: 20_000 });
     const view = await harness.view('b');
-    const result = await restorePuts({
-      view,
-      target: target.target,
-      mode: 'overwrite',
-      rampUp: false,
-      rewriteReferences: true,
-    });
+    const how = { mode: 'overwrite', rampUp: false, rewriteReferences: true } as const;
+    const result = await restorePuts({ view, target: target.target, ...how });
     expect(result).toMatchObject({ failed: 0, written: view.body!.counts.documents });
     const changes = [];
     for await (const change of diffSides(

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type GcsSandbox, sandboxGcsToken, startGcsSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EngineError, isEngineError } from '../../ports/index.ts';
+import { failure } from '../../testing/failure.ts';
 import { probeStore } from '../probe.ts';
 import { listGcsBuckets } from './buckets.ts';
 import { type GcsCredentials, parseGcsKeyFile } from './credentials.ts';
@@ -31,14 +31,6 @@ describe('a Cloud Storage store', () => {
     retry: { attemptsMax: 4, delayMsMin: 1, delayMsMax: 3 },
     ...more,
   });
-  const failure = async (promise: Promise<unknown>) => {
-    const error = await promise.then(
-      () => undefined,
-      (reason) => reason,
-    );
-    expect(isEngineError(error)).toBe(true);
-    return error as EngineError;
-  };
 
   test('tells wrong tokens, wrong buckets and missing permissions apart', async () => {
     expect((await failure(createGcsStore(options({ credentials: withToken('expired') })).get('a'))).code).toBe(

@@ -122,7 +122,7 @@ export function localAttempts(root: string, location = `file://${root}`): Attemp
   const store: AttemptStore = {
     location,
     put: (key, bytes, options) =>
-      translated(location, key, () => putFile(root, location, key, pathOf(key), bytes, options)),
+      translated(location, key, () => putFile({ root, location, key, path: pathOf(key), bytes, options })),
     async get(key, options) {
       return reading(root, location, key, pathOf(key), options?.signal, async (file, info) => {
         const bytesMax = options?.bytesMax ?? bytesMaxDefault;
@@ -172,18 +172,21 @@ export function localAttempts(root: string, location = `file://${root}`): Attemp
   return store;
 }
 
-async function putFile(
-  root: string,
-  location: string,
-  key: string,
-  path: string,
-  bytes: Uint8Array,
-  options: PutOptions | undefined,
-): Promise<BlobInfo> {
+interface Put {
+  readonly root: string;
+  readonly location: string;
+  readonly key: string;
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly options: PutOptions | undefined;
+}
+
+async function putFile(put: Put): Promise<BlobInfo> {
+  const { root, key, path, bytes, options } = put;
   throwIfCancelled(options?.signal);
   if (options?.lock) throw cannotLock();
   await assertInside(root, dirname(path));
-  await withTemporaryFolder(root, (folder) => writeAndPublish(folder, root, location, key, path, bytes, options));
+  await withTemporaryFolder(root, (folder) => writeAndPublish(folder, put));
   // Another writer may have replaced the file already; what was written here was whole when it was published.
   const info = await infoOf(root, key, path);
   if (!info) throw new AttemptError('STORAGE_UPLOAD_ERROR', `The file of ${key} disappeared.`, { retry: true });
@@ -191,15 +194,8 @@ async function putFile(
   return info;
 }
 
-async function writeAndPublish(
-  temporaryPlace: string,
-  root: string,
-  location: string,
-  key: string,
-  path: string,
-  bytes: Uint8Array,
-  options: PutOptions | undefined,
-): Promise<void> {
+async function writeAndPublish(temporaryPlace: string, put: Put): Promise<void> {
+  const { root, location, key, path, bytes, options } = put;
   const temporary = await writeTemporary(temporaryPlace, bytes);
   try {
     throwIfCancelled(options?.signal);

@@ -1,6 +1,6 @@
 import { type S3Credential, type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EngineError, isEngineError } from '../../ports/index.ts';
+import { failure } from '../../testing/failure.ts';
 import { createStoreNetwork } from '../network.ts';
 import { probeStore } from '../probe.ts';
 import { listS3Buckets } from './buckets.ts';
@@ -33,14 +33,6 @@ describe('an S3 store', () => {
     partBytes: 5 * mib,
     ...more,
   });
-  const failure = async (promise: Promise<unknown>) => {
-    const error = await promise.then(
-      () => undefined,
-      (reason) => reason,
-    );
-    expect(isEngineError(error)).toBe(true);
-    return error as EngineError;
-  };
 
   test('tells wrong keys, wrong buckets and wrong regions apart, without repeating', async () => {
     const wrongSecret = createS3Store(options({ credentials: { accessKeyId: 'full', secretAccessKey: 'x' } }));

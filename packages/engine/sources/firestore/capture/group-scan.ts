@@ -16,8 +16,8 @@ import { messages } from '../protos.ts';
 import { DocumentBatchBuilder, nameOfDocument } from '../scan/document-batch-builder.ts';
 import { fetchDocuments } from '../scan/fetch.ts';
 import { timestampMessage } from '../scan/query.ts';
-import { QueryStream } from '../scan/query-stream.ts';
 import { eachPath, forEachRecord } from '../scan/records.ts';
+import { runQuery } from '../scan/run-query.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
 
 /** Differences of one group that are held at once; more are a matter for a scan of everything. */
@@ -41,11 +41,9 @@ export function groupOf(path: string): string {
 
 /** Names-only, through broken streams, ascending. */
 async function* scanGroup(client: FirestoreClient, group: string, options: ReadOptions): AsyncGenerator<RecordBatch> {
-  const retrier = client.retrier(options.signal);
   const builder = new DocumentBatchBuilder();
-  let afterName: string | undefined;
-  for (;;) {
-    const request = messages.runQueryRequest.encode({
+  const requestAfter = (afterName: string | undefined) =>
+    messages.runQueryRequest.encode({
       parent: client.root,
       structuredQuery: {
         from: [{ collectionId: group, allDescendants: true }],
@@ -55,23 +53,7 @@ async function* scanGroup(client: FirestoreClient, group: string, options: ReadO
       },
       readTime: timestampMessage(options.readTime),
     });
-    const stream = new QueryStream(client, builder);
-    let failure: unknown;
-    try {
-      for await (const batch of stream.batches(request, options.signal)) {
-        afterName = client.name(batch.lastPath);
-        yield batch;
-      }
-    } catch (error) {
-      failure = error;
-    }
-    if (stream.documents > 0) {
-      if (builder.count > 0) afterName = builder.lastName();
-      retrier.progress();
-    }
-    if (failure === undefined) break;
-    await retrier.afterFailure(failure);
-  }
+  yield* runQuery(client, builder, { requestAfter, limit: undefined, signal: options.signal });
   const rest = builder.take();
   if (rest !== undefined) yield rest;
 }

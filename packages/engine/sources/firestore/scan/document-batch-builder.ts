@@ -101,11 +101,12 @@ export function nameOfDocument(bytes: Buffer, start: number, end: number): strin
   while (position < end) {
     const tag = readTag(bytes, position);
     const contentAt = endOfVarint();
-    if (tag === nameTag) {
-      const length = readLength(bytes, contentAt, end);
-      return bytes.toString('utf8', endOfVarint(), endOfVarint() + length);
+    if (tag !== nameTag) {
+      position = skipField(bytes, tag, contentAt, end);
+      continue;
     }
-    position = skipField(bytes, tag, contentAt, end);
+    const length = readLength(bytes, contentAt, end);
+    return bytes.toString('utf8', endOfVarint(), endOfVarint() + length);
   }
   throw new MalformedMessage();
 }

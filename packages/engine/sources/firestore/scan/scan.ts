@@ -15,8 +15,8 @@ import { readFailure } from '../read-failure.ts';
 import { throwIfAborted } from '../retry.ts';
 import { DocumentBatchBuilder, nameOfDocument } from './document-batch-builder.ts';
 import { parentName, type QueryShape, structuredQuery, timestampMessage } from './query.ts';
-import { QueryStream } from './query-stream.ts';
 import { forEachRecord } from './records.ts';
+import { runQuery } from './run-query.ts';
 import { type QueryPart, queryPartsOf } from './scope.ts';
 
 export async function* scanRange(
@@ -54,38 +54,18 @@ async function* inScope(
   }
 }
 
-/** Runs one query to its end, in as many attempts and pages as it takes. */
-async function* scanPart(
+function scanPart(
   client: FirestoreClient,
   part: QueryPart,
   options: ScanOptions,
   builder: DocumentBatchBuilder,
 ): AsyncGenerator<RecordBatch, void> {
-  const retrier = client.retrier(options.signal);
   const { readRate } = client;
   // Under a rate limit the query itself is cut into pages of one second: what is not asked for is not billed.
   const limit = readRate === undefined ? undefined : Math.max(1, Math.ceil(readRate.perSecond));
-  let afterName: string | undefined;
-  for (;;) {
-    await readRate?.take(limit!, options.signal);
-    const stream = new QueryStream(client, builder);
-    let failure: unknown;
-    try {
-      const request = encodeRequest(client, part, options, { limit, afterName, namesOnly: options.namesOnly });
-      for await (const batch of stream.batches(request, options.signal)) {
-        afterName = client.name(batch.lastPath);
-        yield batch;
-      }
-    } catch (error) {
-      failure = error;
-    }
-    if (stream.documents > 0) {
-      if (builder.count > 0) afterName = builder.lastName();
-      retrier.progress();
-    }
-    if (failure !== undefined) await retrier.afterFailure(failure);
-    else if (limit === undefined || stream.documents < limit) return;
-  }
+  const requestAfter = (afterName: string | undefined) =>
+    encodeRequest(client, part, options, { limit, afterName, namesOnly: options.namesOnly });
+  return runQuery(client, builder, { requestAfter, limit, signal: options.signal });
 }
 
 function encodeRequest(client: FirestoreClient, part: QueryPart, options: ScanOptions, shape: QueryShape): Uint8Array {
