@@ -114,8 +114,15 @@ export class BackupReader implements Layer {
   async #readIndexFrom(store: BlobStore, descriptor: SegmentDescriptor, signal?: AbortSignal): Promise<Uint8Array> {
     const length = descriptor.headerBytes + descriptor.indexBytes;
     const key = segmentKey(this.backupId, descriptor.id);
-    const bytes = await this.#present(store.getRange(key, 0, length, signal ? { signal } : {}));
-    return await this.#codec.openIndex(bytes, descriptor, this.context);
+    const options = signal ? { signal } : {};
+    const open = (bytes: Uint8Array) => this.#codec.openIndex(bytes.subarray(0, length), descriptor, this.context);
+    try {
+      return await open(await this.#present(store.getRange(key, 0, length, options)));
+    } catch (error) {
+      if (!isEngineError(error, 'INTEGRITY_ERROR')) throw error;
+      // Stores have checksums of whole objects, not of pieces: only these tell damage on the way from damage at rest.
+      return await open(await this.#present(store.get(key, options)));
+    }
   }
 
   /** A missing object is a damaged backup, not a missing backup. */
