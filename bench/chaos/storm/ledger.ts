@@ -10,7 +10,7 @@ export class Ledger {
 
   wrong(sentence: string): void {
     this.wrongs.push(sentence);
-    console.log(`WRONG: ${sentence}`);
+    console.log(`WRONG at ${new Date().toISOString()}: ${sentence}`);
   }
 
   restored(backupId: string): void {
