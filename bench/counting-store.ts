@@ -20,6 +20,7 @@ export class StoreCounter {
       list: (...call) => store.list(...call),
       delete: (...call) => store.delete(...call),
       extendLock: (...call) => store.extendLock(...call),
+      lockAbility: (...call) => store.lockAbility(...call),
       close: () => store.close(),
     };
   }

@@ -98,7 +98,7 @@ function open(kind: Case['kind'], endpoint: string): BlobStore | Promise<BlobSto
 async function act(action: Case['action'], store: BlobStore): Promise<void> {
   const { keys, codec } = harness;
   if (action === 'probe') {
-    const failed = (await probeStore(store)).find((step) => !step.ok);
+    const failed = (await probeStore(store, { locks: true })).find((step) => !step.ok);
     if (failed) throw failed.error;
   } else if (action === 'catalogue') for await (const _ of listBackups(store, keys, codec, {}));
   else if (action === 'read') {

@@ -97,4 +97,16 @@ describe('the commands', () => {
     }
     expect((await world.firestore.doc('users/ada').get()).data()).toEqual({ name: 'ada Lovelace' });
   });
+
+  test('tell at once that a bucket has no object lock', { timeout: 60_000 }, async () => {
+    const options = `--region eu-central-1 --endpoint ${world.s3.endpoint} --force-path-style --object-lock governance:30`;
+    const added = await world.shell.run(`holdfast storage add Plain --type s3 --bucket acme ${options}`, world.env);
+    expect(added.code).not.toBe(0);
+    expect(added.out).toMatch(/Error +STORAGE_UNAVAILABLE: Object lock is not enabled on the bucket of s3:\/\/acme\//);
+    const tested = await world.shell.run('holdfast storage test Plain', world.env);
+    expect([tested.code, tested.out]).toEqual([
+      6,
+      expect.stringMatching(/✔ +delete[\s\S]*✘ +objectLock .*not enabled/),
+    ]);
+  });
 });

@@ -114,7 +114,7 @@ export const testStorageDestination = operation({
   tag,
   summary: 'Test a storage destination',
   description:
-    'Writes, reads back, reads a range of, lists and deletes a probe object. Failing steps stand in the answer; the call itself succeeds.',
+    'Writes, reads back, reads a range of, lists and deletes a probe object; with an object lock, asks whether the bucket can lock. Failing steps stand in the answer; the call itself succeeds.',
   access: configures,
   params,
   success: ok(storageTest),

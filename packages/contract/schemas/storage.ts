@@ -61,7 +61,7 @@ export const storageDestination = z
     description: 'A place for backups that belongs to the customer. Credentials are never shown.',
   });
 
-export const storageTestSteps = ['connect', 'write', 'read', 'range', 'list', 'delete'] as const;
+export const storageTestSteps = ['connect', 'write', 'read', 'range', 'list', 'delete', 'objectLock'] as const;
 
 export const storageTest = z
   .object({
@@ -77,7 +77,11 @@ export const storageTest = z
       )
       .max(20),
   })
-  .meta({ id: 'StorageTest', description: 'What happened when a probe object was written, read, listed and deleted.' });
+  .meta({
+    id: 'StorageTest',
+    description:
+      'What happened when a probe object was written, read, listed and deleted, and whether the bucket can lock objects if the destination asks for it.',
+  });
 
 export const availableBucket = z
   .object({ name: text({ max: 222 }), region: text({ max: 64 }).nullable(), createdAt: timestamp().nullable() })

@@ -276,6 +276,27 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       }
     });
 
+    test('a place says beforehand whether it takes locks, and what to do where it does not', async () => {
+      const { lockable, unlockable } = candidate;
+      const lock = { mode: 'governance' as const, retainUntil: new Date(Date.now() + 1000) };
+      expect(lockable ?? unlockable).toBeDefined();
+      if (lockable) {
+        expect(await lockable.lockAbility()).toEqual({ canLock: true });
+        expect((await probeStore(lockable, { locks: true })).at(-1)).toMatchObject({ name: 'objectLock', ok: true });
+        expect(await failure(lockable.put('takes/lock', textOf('x'), { lock }))).toBe('none');
+      }
+      if (unlockable) {
+        const ability = await unlockable.lockAbility();
+        expect(ability).toEqual({ canLock: false, reason: expect.stringMatching(/hoose .*bucket/) });
+        const last = (await probeStore(unlockable, { locks: true })).at(-1);
+        expect(last).toMatchObject({ name: 'objectLock', ok: false });
+        expect(ability).toMatchObject({ reason: last?.error?.message });
+        expect(await failure(unlockable.put('takes/none', textOf('x'), { lock }))).toBe('VALIDATION_ERROR');
+      }
+      const asked = (lockable ?? unlockable)?.lockAbility({ signal: AbortSignal.abort() });
+      expect(await failure(asked as Promise<unknown>)).toBe('CANCELLED');
+    });
+
     test('a lock is prolonged, never shortened', async ({ skip }) => {
       const { lockable } = candidate;
       const inMs = (ms: number) => ({ mode: 'compliance' as const, retainUntil: new Date(Date.now() + ms) });

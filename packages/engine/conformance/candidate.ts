@@ -14,6 +14,8 @@ export interface Candidate {
   setFaults(on: boolean): void;
   /** A place where objects can be locked; absent when this kind of store cannot. */
   lockable?: BlobStore;
+  /** A place of the same kind where they cannot; absent when every one can. */
+  unlockable?: BlobStore;
   /** A place that keeps versions, behind the same faults; absent when this kind of store keeps none. */
   versioned?: VersionedBlobStore;
   /** How many objects lie there in truth, versions included, to find duplicates; absent when it cannot be told. */

@@ -41,6 +41,12 @@ export interface BlobStore {
   /** Prolongs the locks of objects that exist; one that lasts longer already stays as it is. Never shortens. */
   extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void>;
 
+  /**
+   * Whether a put with a lock is taken here, as the place itself says; nothing is written. Credentials that may not ask are
+   * STORAGE_PERMISSION_DENIED with the name of the permission they lack.
+   */
+  lockAbility(options?: CallOptions): Promise<LockAbility>;
+
   /** Ends idle connections. Calls after it are programmer errors. */
   close(): Promise<void>;
 }
@@ -107,6 +113,9 @@ export interface ObjectLock {
   readonly mode: 'governance' | 'compliance';
   readonly retainUntil: Date;
 }
+
+/** `reason` is a sentence that says what to do. */
+export type LockAbility = { readonly canLock: true } | { readonly canLock: false; readonly reason: string };
 
 export interface GetOptions extends CallOptions {
   /** Guards memory against objects that are not ours; 64 MiB when absent. */

@@ -96,6 +96,12 @@ export function notInTime(location: string, timeoutMs: number): AttemptError {
   });
 }
 
+/** Whoever may not ask knows nothing: that is no word about the bucket. */
+export function mayNotAskForLocks(location: string, permission: string, cause: unknown): AttemptError {
+  const message = `Whether the bucket of ${location} can lock objects is not known: the credentials lack ${permission}.`;
+  return new AttemptError('STORAGE_PERMISSION_DENIED', message, { details: { permission }, cause });
+}
+
 export function locked(location: string, keys: readonly string[], cause?: unknown): AttemptError {
   const shown = keys.slice(0, 5).join(', ');
   const message = `Objects in ${location} are locked, held, or not ours to change: ${shown}${keys.length > 5 ? ' …' : ''}`;

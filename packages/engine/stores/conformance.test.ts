@@ -52,7 +52,8 @@ blobStoreConformance('memory', { largeBytes: 5 * mib, manyObjects: 1100 }, async
 
 blobStoreConformance('local', { largeBytes: 5 * mib, manyObjects: 200 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
-  return { ...switchable(localAttempts(root)), close: async () => rmSync(root, { recursive: true }) };
+  const local = switchable(localAttempts(root));
+  return { ...local, unlockable: local.store, close: async () => rmSync(root, { recursive: true }) };
 });
 
 async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
@@ -75,10 +76,12 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
   };
   const store = createS3Store({ ...options, bucket: 'locking' });
   const lockable = createS3Store({ ...options, bucket: 'locking', prefix: 'locked' });
+  const unlockable = createS3Store(options);
   const versioned = createS3Store({ ...options, bucket: 'locking', prefix: 'versions' });
   return {
     store,
     lockable,
+    unlockable,
     versioned,
     setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
     countObjects: (prefix) => {
@@ -95,6 +98,7 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
     async close() {
       await store.close();
       await lockable.close();
+      await unlockable.close();
       await versioned.close();
       await sandbox.stop();
     },
@@ -114,6 +118,7 @@ blobStoreConformance('gcs', { largeBytes: 11 * mib, manyObjects: 1100 }, async (
   return {
     store: createGcsStore(options),
     lockable: createGcsStore({ ...options, bucket: 'locking' }),
+    unlockable: createGcsStore({ ...options, prefix: 'free' }),
     versioned: createGcsStore({ ...options, bucket: 'keeping' }),
     setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
     close: () => sandbox.stop(),

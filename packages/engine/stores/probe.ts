@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type BlobStore, type CallOptions, EngineError, isEngineError } from '../ports/index.ts';
 
-export type ProbeStepName = 'write' | 'read' | 'range' | 'list' | 'delete';
+export type ProbeStepName = 'write' | 'read' | 'range' | 'list' | 'delete' | 'objectLock';
 
 export interface ProbeStep {
   name: ProbeStepName;
@@ -13,27 +13,34 @@ export interface ProbeStep {
 /** Objects that only live for a moment. */
 export const probePrefix = 'holdfast-probe-';
 const probeBytes = 64 * 1024;
+type Work = [ProbeStepName, () => Promise<void>];
 
 /**
  * Does to a destination, with one small object, everything that a backup's life will do: write, read back, read a
- * range, list, delete. Stops at the first step that fails, but tries to remove the object all the same.
+ * range, list, delete. With `locks`, asks last whether objects can be locked there. Stops at the first step that fails,
+ * but tries to remove the object all the same.
  */
-export async function probeStore(store: BlobStore, options: CallOptions = {}): Promise<ProbeStep[]> {
+export async function probeStore(
+  store: BlobStore,
+  { locks = false, ...options }: CallOptions & { locks?: boolean } = {},
+): Promise<ProbeStep[]> {
   const key = `${probePrefix}${randomUUID()}`;
   const bytes = new Uint8Array(randomBytes(probeBytes));
-  const work: [ProbeStepName, () => Promise<void>][] = [
+  const work: Work[] = [
     ['write', async () => void (await store.put(key, bytes, { ...options, ifAbsent: true }))],
     ['read', async () => expectBytes(await store.get(key, options), bytes)],
     ['range', async () => expectBytes(await store.getRange(key, 1000, 5000, options), bytes.subarray(1000, 6000))],
     ['list', () => expectListed(store, key, options)],
     ['delete', () => remove(store, key, options)],
+    ...(locks ? [['objectLock', () => expectLocks(store, options)] satisfies Work] : []),
   ];
   const steps: ProbeStep[] = [];
   for (const [name, run] of work) {
     const step = await timed(name, run);
     steps.push(step);
     if (step.ok) continue;
-    if (name !== 'write' && name !== 'delete') await store.delete([key], { ...options, purge: true }).catch(() => {});
+    if (name === 'read' || name === 'range' || name === 'list')
+      await store.delete([key], { ...options, purge: true }).catch(() => {});
     break;
   }
   return steps;
@@ -81,6 +88,12 @@ function expectBytes(actual: Uint8Array, expected: Uint8Array): void {
 async function expectListed(store: BlobStore, key: string, options: CallOptions): Promise<void> {
   for await (const info of store.list(key, options)) if (info.key === key) return;
   throw new EngineError('STORAGE_NOT_FOUND', 'The probe object was written but is not listed.');
+}
+
+async function expectLocks(store: BlobStore, options: CallOptions): Promise<void> {
+  const ability = await store.lockAbility(options);
+  if (ability.canLock) return;
+  throw new EngineError('VALIDATION_ERROR', ability.reason, { details: { code: 'OBJECT_LOCK_UNAVAILABLE' } });
 }
 
 async function remove(store: BlobStore, key: string, options: CallOptions): Promise<void> {

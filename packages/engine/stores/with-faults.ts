@@ -47,6 +47,7 @@ export function withFaults(store: AttemptStore, faults: StoreFaults): AttemptSto
     extendLock: (keys, lock, options) => written(() => store.extendLock(keys, lock, options)),
     get: (key, options) => read(() => store.get(key, options)),
     getRange: (key, offset, length, options) => read(() => store.getRange(key, offset, length, options)),
+    lockAbility: (options) => before().then(() => store.lockAbility(options)),
     head: (key, options) => before().then(() => store.head(key, options)),
     holds: (key, bytes, options) => before().then(() => store.holds(key, bytes, options)),
     async *list(prefix, options) {

@@ -48,6 +48,9 @@ export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = 
       for (const key of keys) checkKey(key);
       if (keys.length > 0) await retrying(context(options), () => store.extendLock(keys, lock, options));
     },
+    async lockAbility(options) {
+      return retrying(context(options), () => store.lockAbility(options));
+    },
     close: () => store.close(),
   };
 }

@@ -30,6 +30,8 @@ const grantStorage =
 const letWrite =
   'Let the user that runs this service read and write in the folder (its owner and its mode), or choose another path.';
 const choosePath = 'Choose another path, or remove the file that lies in its way.';
+const allowLocks =
+  'Enable object lock on the bucket, choose one that has it, or take the lock from the destination (holdfast storage update --no-object-lock), then test it.';
 const checkDatabase =
   'Check the id of the Google project and of the database: it has to exist, in native mode, with the Cloud Firestore API enabled.';
 
@@ -51,6 +53,7 @@ const adviceByCause: Readonly<Record<string, string>> = {
   EROFS: letWrite,
   ENOTDIR: choosePath,
   EEXIST: choosePath,
+  OBJECT_LOCK_UNAVAILABLE: allowLocks,
   ADDRESS_REFUSED: 'Use a public address, or ask the operator of this service to open the subnet.',
 };
 
@@ -71,10 +74,12 @@ export function toJobError(error: unknown, details: Record<string, unknown> = {}
 function adviceOf(error: unknown): string | undefined {
   // What was kept of an earlier failure comes back as a problem, with the same details.
   if (!(error instanceof EngineError || error instanceof Problem)) return undefined;
-  const { missing, code } = error.details ?? {};
+  const { missing, permission, code } = error.details ?? {};
   const next = error.code === 'RESTORE_PERMISSION_DENIED' ? 'resume the restore' : 'start again';
   if (typeof missing === 'string')
     return `Grant the role ${missing} to the account that the project is connected with, then ${next}.`;
+  if (typeof permission === 'string')
+    return `Grant ${permission} on the bucket to the account of the key, then test the destination.`;
   if (error instanceof EngineError && isAboutDatabase(error)) return checkDatabase;
   return adviceByCause[String(code)];
 }

@@ -16,7 +16,7 @@ describe('a Cloud Storage store', () => {
   beforeAll(async () => {
     sandbox = await startGcsSandbox({
       buckets: ['one', 'two'],
-      callers: [{ token: sandboxGcsToken }, { token: 'reader', deny: ['UploadMultipart'] }],
+      callers: [{ token: sandboxGcsToken }, { token: 'reader', deny: ['UploadMultipart', 'GetBucket'] }],
       isTokenValid: (token) => token.startsWith('granted-'),
     });
   });
@@ -45,6 +45,22 @@ describe('a Cloud Storage store', () => {
     expect((await failure(createGcsStore(options({ endpoint: 'http://127.0.0.1:1' })).get('a'))).code).toBe(
       'STORAGE_UNAVAILABLE',
     );
+  });
+
+  test('only retention of single objects is a lock, and who may not ask is told the permission', async () => {
+    const plain = sandbox.objects.bucket('one').settings;
+    const policy = { retentionPeriodSeconds: 1, effectiveAtMs: Date.now(), isLocked: false };
+    await sandbox.objects.saveBucket({ ...plain, name: 'policy', project: 'other', retentionPolicy: policy });
+    expect(await createGcsStore(options({ bucket: 'policy' })).lockAbility()).toEqual({
+      canLock: false,
+      reason: expect.stringContaining('Object retention is not enabled on the bucket of gs://policy/'),
+    });
+    const error = await failure(createGcsStore(options({ credentials: withToken('reader') })).lockAbility());
+    expect([error.code, error.message]).toEqual([
+      'STORAGE_PERMISSION_DENIED',
+      expect.stringMatching(/is not known: the credentials lack storage\.buckets\.get/),
+    ]);
+    expect((await failure(createGcsStore(options({ bucket: 'none' })).lockAbility())).code).toBe('STORAGE_NOT_FOUND');
   });
 
   test('the buckets of the project are listed for the form', async () => {

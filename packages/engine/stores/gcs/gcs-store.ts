@@ -6,6 +6,7 @@ import type {
   GetOptions,
   HiddenObject,
   ListOptions,
+  LockAbility,
   ObjectLock,
   PurgeOptions,
   PurgeOutcome,
@@ -16,10 +17,12 @@ import type {
 import { EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import {
+  AttemptError,
   type AttemptStore,
   damagedInTransit,
   endsBefore,
   locked,
+  mayNotAskForLocks,
   notAskedFor,
   notInTime,
   standsStill,
@@ -34,7 +37,7 @@ import { type RetryPolicy, retryDefault, retrying } from '../retry.ts';
 import { withRetries } from '../with-retries.ts';
 import { bucketPath, GcsClient, type GcsConnection } from './client.ts';
 import { gcsError, isMissingBucket, statusOf } from './errors.ts';
-import { type ObjectResource, objectFields, readObject, readPage } from './resources.ts';
+import { type ObjectResource, objectFields, readLockAbility, readObject, readPage } from './resources.ts';
 
 export interface GcsStoreOptions extends GcsConnection {
   bucket: string;
@@ -201,6 +204,15 @@ export class GcsAttempts implements AttemptStore {
     if (refused.length > 0) throw locked(this.location, refused.sort());
   }
 
+  async lockAbility(options?: CallOptions): Promise<LockAbility> {
+    try {
+      return readLockAbility(await this.#describeBucket('objectRetention', options?.signal), this.location);
+    } catch (error) {
+      const isForbidden = error instanceof AttemptError && error.details.status === 403;
+      throw isForbidden ? mayNotAskForLocks(this.location, 'storage.buckets.get', error) : error;
+    }
+  }
+
   async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {
     const object = await this.#describe(key, options);
     if (!object || object.size !== bytes.length || object.md5Hash !== md5Of(bytes)) return undefined;
@@ -270,17 +282,21 @@ export class GcsAttempts implements AttemptStore {
 
   /** Versions, or the days in which Google itself keeps what was deleted. Credentials that may not ask learn nothing. */
   async #keepsVersions(signal: AbortSignal | undefined): Promise<boolean> {
-    const query = { fields: 'versioning,softDeletePolicy' };
     try {
-      const bucket = await this.#attempt('', signal, (late) =>
-        this.#client.json(this.#bucketPath, { method: 'GET', query, signal: late }),
+      const { versioning, softDeletePolicy } = Object(
+        await this.#describeBucket('versioning,softDeletePolicy', signal),
       );
-      const { versioning, softDeletePolicy } = Object(bucket);
       return versioning?.enabled === true || Number(softDeletePolicy?.retentionDurationSeconds ?? 0) > 0;
     } catch (error) {
       if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return false;
       throw error;
     }
+  }
+
+  #describeBucket(fields: string, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#attempt('', signal, (late) =>
+      this.#client.json(this.#bucketPath, { method: 'GET', query: { fields }, signal: late }),
+    );
   }
 
   async #versionsOf(key: string, signal: AbortSignal | undefined): Promise<string[]> {
@@ -350,8 +366,7 @@ function crc32cOf(bytes: Uint8Array): string {
 }
 
 function lengthOf(text: string | undefined): number | undefined {
-  const length = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-  return length;
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 function parseHashes(header: string | string[] | undefined): { md5?: string; crc32c?: string } {

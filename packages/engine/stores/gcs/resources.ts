@@ -1,3 +1,4 @@
+import type { LockAbility } from '../../ports/index.ts';
 import { notUnderstood } from './errors.ts';
 
 /** What is asked of an object's description; everything else is left out of the answers. */
@@ -52,6 +53,14 @@ export function readPage(value: unknown): ObjectPage {
   const { items = [], nextPageToken } = Object(value) as { items?: unknown; nextPageToken?: unknown };
   if (!Array.isArray(items)) throw notUnderstood('listing');
   return { objects: items.map(readObject), nextPageToken: readPageToken(nextPageToken) };
+}
+
+/** Locks are the retention of single objects, which a bucket has to allow; a retention policy of the bucket is no substitute. */
+export function readLockAbility(bucket: unknown, location: string): LockAbility {
+  const { mode } = Object((Object(bucket) as { objectRetention?: unknown }).objectRetention) as { mode?: unknown };
+  if (mode === 'Enabled') return { canLock: true };
+  const reason = `Object retention is not enabled on the bucket of ${location}. Enable it there (for a bucket that exists in the Google Cloud console, under Protection), choose a bucket that was created with it, or take the object lock from the destination.`;
+  return { canLock: false, reason };
 }
 
 export function readPageToken(value: unknown): string | undefined {

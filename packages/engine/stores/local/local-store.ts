@@ -157,6 +157,10 @@ export function localAttempts(root: string, location = `file://${root}`): Attemp
     async extendLock() {
       throw cannotLock();
     },
+    async lockAbility(options) {
+      throwIfCancelled(options?.signal);
+      return { canLock: false, reason: cannotLock().message };
+    },
     async holds(key, bytes, options) {
       const info = await store.head(key);
       if (info?.size !== bytes.length) return undefined;

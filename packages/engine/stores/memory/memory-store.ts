@@ -124,6 +124,10 @@ export function memoryAttempts(options: MemoryStoreOptions = {}): AttemptStore {
         if (!held.retainUntil || held.retainUntil < lock.retainUntil) held.retainUntil = lock.retainUntil;
       }
     },
+    async lockAbility(call) {
+      throwIfCancelled(call?.signal);
+      return { canLock: true };
+    },
     async holds(key, bytes, put) {
       const held = objects.get(key);
       const until = put?.lock?.retainUntil;

@@ -21,7 +21,11 @@ const damagedUpload = [
 const passing = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeTooSkewed'];
 
 /** The bucket is there, and elsewhere than the destination says. */
-const wrongRegion = ['AuthorizationHeaderMalformed', 'PermanentRedirect', 'IllegalLocationConstraintException'];
+export const wrongRegion: readonly string[] = [
+  'AuthorizationHeaderMalformed',
+  'PermanentRedirect',
+  'IllegalLocationConstraintException',
+];
 
 /** What a person would look at first, before the service's own words. */
 const refusals: Readonly<Record<string, string>> = {

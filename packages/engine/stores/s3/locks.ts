@@ -1,9 +1,11 @@
 import { GetObjectLockConfigurationCommand, HeadObjectCommand, PutObjectRetentionCommand } from '@aws-sdk/client-s3';
-import { isEngineError, type ObjectLock } from '../../ports/index.ts';
-import { AttemptError, locked } from '../attempt.ts';
+import { isEngineError, type LockAbility, type ObjectLock } from '../../ports/index.ts';
+import { AttemptError, locked, mayNotAskForLocks } from '../attempt.ts';
 import type { S3Bucket } from './bucket.ts';
+import { wrongRegion } from './errors.ts';
 
 const callsInFlight = 16;
+const askingPermission = 's3:GetBucketObjectLockConfiguration';
 
 /** Those of the keys whose current version nobody may remove yet. Only buckets that can lock are asked, key by key. */
 export async function lockedAmong(
@@ -40,17 +42,43 @@ function isInForce(store: S3Bucket, lock: Awaited<ReturnType<typeof lockOf>>): b
 
 export async function bucketMayLock(store: S3Bucket, signal: AbortSignal | undefined): Promise<boolean> {
   try {
-    const output = await store.attempt('', signal, (call) =>
-      store.client.send(new GetObjectLockConfigurationCommand({ Bucket: store.bucket }), call),
-    );
-    return output.ObjectLockConfiguration?.ObjectLockEnabled === 'Enabled';
+    return (await lockAbility(store, signal)).canLock;
   } catch (error) {
     // Credentials that may not ask: then each object is.
     if (isEngineError(error, 'STORAGE_PERMISSION_DENIED')) return true;
     if (isEngineError(error, 'STORAGE_NOT_FOUND') || isEngineError(error, 'VALIDATION_ERROR')) return false;
-    if (error instanceof AttemptError && error.details.status === 501) return false;
     throw error;
   }
+}
+
+/** What the bucket says of itself. */
+export async function lockAbility(store: S3Bucket, signal: AbortSignal | undefined): Promise<LockAbility> {
+  try {
+    const output = await store.attempt('', signal, (call) =>
+      store.client.send(new GetObjectLockConfigurationCommand({ Bucket: store.bucket }), call),
+    );
+    const isEnabled = output.ObjectLockConfiguration?.ObjectLockEnabled === 'Enabled';
+    return isEnabled ? { canLock: true } : unknownTo(store);
+  } catch (error) {
+    const { code, status } = error instanceof AttemptError ? error.details : {};
+    if (code === 'AccessDenied') throw mayNotAskForLocks(store.location, askingPermission, error);
+    if (code === 'ObjectLockConfigurationNotFoundError') return notEnabledOn(store);
+    // Services that never heard of object lock say so in several ways.
+    const isRefused = status === 501 || status === 405 || (status === 400 && !wrongRegion.includes(String(code)));
+    const isNoBucket = code === 'NoSuchBucket';
+    if (isRefused || (isEngineError(error, 'STORAGE_NOT_FOUND') && !isNoBucket)) return unknownTo(store);
+    throw error;
+  }
+}
+
+function notEnabledOn({ location }: S3Bucket): LockAbility {
+  const reason = `Object lock is not enabled on the bucket of ${location}. Enable it there (Amazon does so for a bucket that keeps versions, many others only for a new one), choose a bucket that has it, or take the object lock from the destination.`;
+  return { canLock: false, reason };
+}
+
+function unknownTo({ location }: S3Bucket): LockAbility {
+  const reason = `The storage behind ${location} does not know object lock. Choose one that has it, or take the object lock from the destination.`;
+  return { canLock: false, reason };
 }
 
 async function lockOf(store: S3Bucket, key: string, signal: AbortSignal | undefined, VersionId?: string) {

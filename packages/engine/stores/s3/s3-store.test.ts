@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type S3Credential, type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { failure } from '../../testing/failure.ts';
@@ -12,6 +15,7 @@ const mib = 1024 * 1024;
 const keys: S3Credential[] = [
   { accessKeyId: 'full', secretAccessKey: 'f' },
   { accessKeyId: 'no-delete', secretAccessKey: 'n', deny: ['DeleteObjects'] },
+  { accessKeyId: 'no-question', secretAccessKey: 'q', deny: ['GetObjectLockConfiguration'] },
   { accessKeyId: 'one-bucket', secretAccessKey: 'o', buckets: ['one'] },
 ];
 
@@ -68,6 +72,37 @@ describe('an S3 store', () => {
     expect(steps.at(-1)?.error?.code).toBe('STORAGE_PERMISSION_DENIED');
     const wrong = await probeStore(createS3Store(options({ bucket: 'none' })));
     expect(wrong.map(({ name, ok }) => [name, ok])).toEqual([['write', false]]);
+  });
+
+  test('credentials that may not ask for object lock are told the permission, not that it is missing', async () => {
+    const store = createS3Store(options({ credentials: { accessKeyId: 'no-question', secretAccessKey: 'q' } }));
+    const error = await failure(store.lockAbility());
+    expect([error.code, error.message]).toEqual([
+      'STORAGE_PERMISSION_DENIED',
+      expect.stringMatching(/is not known: the credentials lack s3:GetBucketObjectLockConfiguration/),
+    ]);
+    expect((await failure(createS3Store(options({ bucket: 'none' })).lockAbility())).code).toBe('STORAGE_NOT_FOUND');
+    const wrongSecret = createS3Store(options({ credentials: { accessKeyId: 'full', secretAccessKey: 'x' } }));
+    expect((await failure(wrongSecret.lockAbility())).message).toContain('secret of the access key is wrong');
+  });
+
+  test.each([
+    [501, '<Error><Code>NotImplemented</Code><Message>no</Message></Error>'],
+    [405, '<Error><Code>MethodNotAllowed</Code><Message>no</Message></Error>'],
+    [400, '<Error><Code>InvalidArgument</Code><Message>no</Message></Error>'],
+    [404, ''],
+    [200, '<ListBucketResult><Name>one</Name><IsTruncated>false</IsTruncated></ListBucketResult>'],
+  ])('a service that never heard of object lock and answers %i cannot lock', async (status, body) => {
+    const server = createServer((request, response) => {
+      const isQuestion = request.url?.includes('object-lock') === true;
+      response.writeHead(isQuestion ? status : 500, { 'content-type': 'application/xml' }).end(isQuestion ? body : '');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const store = createS3Store(options({ endpoint }));
+    expect(await store.lockAbility()).toEqual({ canLock: false, reason: expect.stringMatching(/does not know/) });
+    await store.close();
+    server.close();
   });
 
   test('the buckets that the credentials see are listed for the form', async () => {

@@ -15,6 +15,7 @@ import type {
   GetOptions,
   HiddenObject,
   ListOptions,
+  LockAbility,
   ObjectLock,
   PurgeOptions,
   PurgeOutcome,
@@ -43,7 +44,7 @@ import { withRetries } from '../with-retries.ts';
 import { createS3Client, type S3Connection } from './client.ts';
 import { removeObjects } from './delete.ts';
 import { s3Error, statusOf } from './errors.ts';
-import { extendLocks } from './locks.ts';
+import { extendLocks, lockAbility } from './locks.ts';
 import { putInParts } from './multipart.ts';
 import { listHidden, purgeHidden } from './versions.ts';
 
@@ -215,6 +216,10 @@ export class S3Attempts implements AttemptStore {
 
   extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
     return extendLocks(this, keys, lock, options?.signal);
+  }
+
+  lockAbility(options?: CallOptions): Promise<LockAbility> {
+    return lockAbility(this, options?.signal);
   }
 
   async holds(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo | undefined> {

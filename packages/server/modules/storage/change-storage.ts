@@ -112,17 +112,19 @@ export async function updateStorage(
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
-  const before = await database.tenant(organizationId, (transaction) =>
-    storageStore.get(transaction, organizationId, id),
-  );
+  const { before, held } = await database.tenant(organizationId, async (transaction) => ({
+    before: await storageStore.get(transaction, organizationId, id),
+    held: await context.dependents.held(transaction, organizationId, id),
+  }));
   const change = changeOf(context, before, request);
   const reaches =
     request.credentials !== undefined ||
     request.endpoint !== undefined ||
     request.region !== undefined ||
-    request.forcePathStyle !== undefined;
+    request.forcePathStyle !== undefined ||
+    request.objectLock !== undefined;
   const changed = { ...before, ...change } as DestinationRow;
-  const check = reaches ? await checkStorage(context.stores, changed, clock) : undefined;
+  const check = reaches ? await checkStorage(context.stores, changed, clock, held) : undefined;
   const placeId = check?.test.ok ? await identifyPlace(context, changed) : before.placeId;
   return database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.lock(transaction, organizationId, id);

@@ -26,7 +26,8 @@ let guarded: Server;
 const dayMs = 86_400_000;
 
 beforeAll(async () => {
-  s3 = await startS3Sandbox();
+  const blind = { accessKeyId: 'blind', secretAccessKey: 'b', deny: ['GetObjectLockConfiguration'] };
+  s3 = await startS3Sandbox({ buckets: ['plain'], credentials: [sandboxS3Credential, blind] });
   const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Enabled' as const, objectLock: true };
   await s3.objects.saveBucket({ ...settings, name: 'locking' });
   google = await startGoogleSandbox();
@@ -108,6 +109,64 @@ test('under object lock every object of a backup is locked for its days, whoever
   const refused = await call('DELETE', `/backups/${id}`);
   expect([refused.status, refused.body.error.code]).toEqual([409, 'INVALID_STATE']);
   expect((await bench.get(`/backups/${id}/documents`)).length).toBe(1);
+});
+
+const lock = { mode: 'governance' as const, days: 10 };
+const amazon = {
+  type: 's3',
+  bucket: 'plain',
+  forcePathStyle: true,
+  objectLock: lock,
+  credentials: sandboxS3Credential,
+};
+
+test('a destination with object lock in a bucket without it is an error at once, until the one or the other changes', async () => {
+  const body = { ...amazon, name: 'Plain', endpoint: s3.endpoint, isDefault: true };
+  const { data } = (await call('POST', '/storage-destinations', body)).body;
+  expect(data).toMatchObject({ status: 'error', isDefault: false });
+  expect(data.error).toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+    message: expect.stringMatching(/^Object lock is not enabled on the bucket of s3:\/\/plain\/\. Enable it/),
+    advice: expect.stringContaining('--no-object-lock'),
+    retryable: false,
+    details: { step: 'objectLock' },
+  });
+  const path = `/storage-destinations/${data.id}`;
+  const tested = async () => (await call('POST', `${path}/test`)).body.data;
+  const failing = await tested();
+  expect(failing.ok).toBe(false);
+  expect(failing.steps.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual([
+    ...['write', 'read', 'range', 'list', 'delete'].map((name) => [name, true]),
+    ['objectLock', false],
+  ]);
+  expect((await call('PATCH', path, { objectLock: null })).body.data).toMatchObject({ status: 'connected' });
+  expect((await tested()).steps.map(({ name }: { name: string }) => name)).not.toContain('objectLock');
+  expect((await call('PATCH', path, { objectLock: lock })).body.data).toMatchObject({ status: 'error' });
+  await s3.objects.saveBucket({ ...s3.objects.bucket('plain').settings, versioning: 'Enabled', objectLock: true });
+  expect((await tested()).steps.at(-1)).toMatchObject({ name: 'objectLock', ok: true, error: null });
+  expect((await call('GET', path)).body.data).toMatchObject({ status: 'connected', error: null });
+});
+
+test('credentials that may not ask for the object lock are told which permission they lack', async () => {
+  const credentials = { accessKeyId: 'blind', secretAccessKey: 'b' };
+  const body = { ...amazon, name: 'Blind', bucket: 'locking', endpoint: s3.endpoint, credentials };
+  const { error } = (await call('POST', '/storage-destinations', body)).body.data;
+  expect(error).toMatchObject({
+    code: 'STORAGE_PERMISSION_DENIED',
+    message: expect.not.stringContaining('not enabled'),
+    advice: expect.stringMatching(/^Grant s3:GetBucketObjectLockConfiguration on the bucket/),
+    details: { step: 'objectLock' },
+  });
+});
+
+test('a bucket of Google’s without retention of single objects cannot have an object lock', async () => {
+  const serviceAccountKey = google.control.createServiceAccount('sandbox');
+  const body = { name: 'Free', type: 'gcs', bucket: 'backups', objectLock: lock, credentials: { serviceAccountKey } };
+  const { error } = (await call('POST', '/storage-destinations', body)).body.data;
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/^Object retention is not enabled on the bucket of gs:\/\/backups\//),
+    details: { step: 'objectLock' },
+  });
 });
 
 test('what is wrong with a bucket of Google’s is told so that a person can mend it', async () => {

@@ -178,10 +178,14 @@ export const storage = {
   testGood: 'This place can hold backups',
   testBad: 'This place cannot hold backups yet',
   inAll: (time: string) => `${time} in all`,
-  steps: { write: 'Write', read: 'Read back', range: 'Read a range', list: 'List', delete: 'Delete' } as Record<
-    string,
-    string
-  >,
+  steps: {
+    write: 'Write',
+    read: 'Read back',
+    range: 'Read a range',
+    list: 'List',
+    delete: 'Delete',
+    objectLock: 'Object lock',
+  } as Record<string, string>,
   useAsDefault: 'Backups go here unless they say otherwise',
   credentials: 'Credentials',
   newCredentials: 'New credentials',

@@ -4,6 +4,7 @@ import type {
   DeleteOptions,
   GetOptions,
   ListOptions,
+  LockAbility,
   ObjectLock,
   PutOptions,
   Removal,
@@ -61,6 +62,10 @@ export class PrefixedStore implements BlobStore {
       lock,
       options,
     );
+  }
+
+  lockAbility(options?: CallOptions): Promise<LockAbility> {
+    return this.#store.lockAbility(options);
   }
 
   async close(): Promise<void> {}

@@ -7,6 +7,7 @@ import {
   type GetOptions,
   isEngineError,
   type ListOptions,
+  type LockAbility,
   type ObjectLock,
   type PutOptions,
   type Removal,
@@ -112,6 +113,15 @@ export class CopiesStore implements BlobStore {
 
   async extendLock(keys: readonly string[], lock: ObjectLock, options?: CallOptions): Promise<void> {
     for (const { store } of this.#copies) await store.extendLock(keys, lock, options);
+  }
+
+  /** What is put with a lock goes to each, so each has to take it. */
+  async lockAbility(options?: CallOptions): Promise<LockAbility> {
+    for (const { store } of this.#copies) {
+      const ability = await store.lockAbility(options);
+      if (!ability.canLock) return ability;
+    }
+    return { canLock: true };
   }
 
   async close(): Promise<void> {

@@ -57,7 +57,7 @@ export function isWithoutCredentials({
 }
 
 /** Calls of a store that are told as spans. */
-const tracedCalls = ['put', 'get', 'getRange', 'head', 'list', 'delete', 'extendLock'] as const;
+const tracedCalls = ['put', 'get', 'getRange', 'head', 'list', 'delete', 'extendLock', 'lockAbility'] as const;
 
 /** Opens destinations with their sealed credentials. Every address is checked when it is dialled. */
 export class StoreOpener {

@@ -13,6 +13,8 @@ import { type DestinationRow, type NewDestination, type OpenableDestination, sto
 export type StorageTest = DataOf<Operations['testStorageDestination']>;
 export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'lastCheckedAt'>> & { test: StorageTest };
 
+type CheckableDestination = OpenableDestination & Pick<DestinationRow, 'objectLock'>;
+
 /** Somebody waits for the answer. */
 const checkTimeoutMs = 8000;
 const checkAttemptsMax = 4;
@@ -23,7 +25,7 @@ const checkAttemptsMax = 4;
  */
 export async function checkStorage(
   stores: StoreOpener,
-  destination: OpenableDestination,
+  destination: CheckableDestination,
   clock: Clock,
   held: readonly HeldBackup[] = [],
 ): Promise<StorageCheck> {
@@ -37,14 +39,15 @@ export async function checkStorage(
 
 async function probe(
   stores: StoreOpener,
-  destination: OpenableDestination,
+  destination: CheckableDestination,
   held: readonly HeldBackup[],
 ): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
   let store: BlobStore | undefined;
   try {
     store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: held.length === 0 });
     const late = AbortSignal.timeout(checkTimeoutMs);
-    const probed = await listingHeld(store, held, late, await probeStore(store, { signal: late }));
+    const locks = destination.objectLock !== null;
+    const probed = await listingHeld(store, held, late, await probeStore(store, { signal: late, locks }));
     const steps = probed.map((step) => (step.ok || !late.aborted ? step : { ...step, error: notInTime() }));
     const failed = steps.find((step) => !step.ok);
     return {
