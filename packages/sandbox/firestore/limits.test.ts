@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { oddIds } from '../sample-data/edge-cases.ts';
 import { documentFields, value } from '../sample-data/value-builder.ts';
-import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 import { database, documentBytes, fields, query, root, set, setWrite } from './testing/fixtures.ts';
-import { RawClient } from './testing/raw-client.ts';
+import { startWithClient } from './testing/start-with-client.ts';
 import { WireWriter } from './values/wire.ts';
 
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeAll(async () => {
-  sandbox = await startFirestoreSandbox();
-  client = new RawClient(sandbox.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await sandbox.stop();
-});
+const { sandbox, client, stop } = await startWithClient();
+afterAll(stop);
 
 /** Size of a document `l/d` with one string field `s` of `length` letters, by the documented formula. */
 function sizeOf(length: number): number {

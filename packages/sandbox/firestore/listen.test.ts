@@ -1,26 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
+import { expect, test } from 'vitest';
+import { startFirestoreSandbox } from './server.ts';
 import { collection, Ear } from './testing/ear.ts';
-import { database, fields, ManualClock, name, remove, root, set, timeOf } from './testing/fixtures.ts';
+import { database, fields, name, remove, root, set, timeOf } from './testing/fixtures.ts';
 import { RawClient } from './testing/raw-client.ts';
+import { startForTest } from './testing/start-with-client.ts';
 import { hour, secondMicros, timestampFrom } from './values/timestamp.ts';
 
-let clock: ManualClock;
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeEach(async () => {
-  clock = new ManualClock();
-  sandbox = await startFirestoreSandbox({ clock });
-  client = new RawClient(sandbox.port);
-});
-
-afterEach(async () => {
-  client.close();
-  await sandbox.stop();
-});
-
 test('a listener gets what is there, then every change', async () => {
+  const { client } = await startForTest();
   await set(client, 'a/1', fields({ n: 1 }));
   const ear = new Ear(client).add(1, collection('a'));
   expect(await ear.snapshot()).toEqual(['ADD 1', 'change a/1 1', 'CURRENT 1']);
@@ -32,6 +19,7 @@ test('a listener gets what is there, then every change', async () => {
 });
 
 test('a document that stops matching is removed, and one document tells all its targets at once', async () => {
+  const { client } = await startForTest();
   const even = { where: { fieldFilter: { field: { fieldPath: 'even' }, op: 5, value: Buffer.from([0x10, 1]) } } };
   const ear = new Ear(client).add(1, collection('a')).add(2, collection('a', even));
   await ear.snapshot();
@@ -49,6 +37,7 @@ test('a document that stops matching is removed, and one document tells all its 
 });
 
 test('documents are listened to by name, whether they exist or not', async () => {
+  const { client } = await startForTest();
   const ear = new Ear(client).add(7, { documents: { documents: [`${root}/a/1`] } });
   expect(await ear.snapshot()).toEqual(['ADD 7', 'delete a/1', 'CURRENT 7']);
   await set(client, 'a/1', fields({ n: 1 }));
@@ -57,6 +46,7 @@ test('documents are listened to by name, whether they exist or not', async () =>
 });
 
 test('a limited query lets the next document in when one leaves', async () => {
+  const { client } = await startForTest();
   for (const id of ['1', '2', '3']) await set(client, `a/${id}`, fields({ n: 1 }));
   const ear = new Ear(client).add(1, collection('a', { limit: { value: 2 } }));
   expect(await ear.snapshot()).toEqual(['ADD 1', 'change a/1 1', 'change a/2 1', 'CURRENT 1']);
@@ -66,6 +56,7 @@ test('a limited query lets the next document in when one leaves', async () => {
 });
 
 test('a resume token brings exactly what happened in between', async () => {
+  const { client, clock } = await startForTest();
   await set(client, 'a/1', fields({ n: 1 }));
   await set(client, 'a/2', fields({ n: 1 }));
   const first = new Ear(client).add(1, collection('a'));
@@ -80,6 +71,7 @@ test('a resume token brings exactly what happened in between', async () => {
 });
 
 test('listening can start at a read time', async () => {
+  const { client } = await startForTest();
   const time = await set(client, 'a/1', fields({ n: 1 }));
   await set(client, 'a/2', fields({ n: 1 }));
   const ear = new Ear(client).add(1, { ...collection('a'), readTime: timestampFrom(time) });
@@ -88,6 +80,7 @@ test('listening can start at a read time', async () => {
 });
 
 test('a token that is too old resets the target and sends everything again', async () => {
+  const { client, clock } = await startForTest();
   await set(client, 'a/1', fields({ n: 1 }));
   const first = new Ear(client).add(1, collection('a'));
   await first.snapshot();
@@ -99,6 +92,7 @@ test('a token that is too old resets the target and sends everything again', asy
 });
 
 test('an existence filter says so when the listener’s count does not fit', async () => {
+  const { client } = await startForTest();
   const time = await set(client, 'a/1', fields({ n: 1 }));
   const resume = { ...collection('a'), readTime: timestampFrom(time) };
   const right = new Ear(client).add(1, { ...resume, expectedCount: { value: 1 } });
@@ -110,6 +104,7 @@ test('an existence filter says so when the listener’s count does not fit', asy
 });
 
 test('a kindless query is refused, and the stream’s other targets live on', async () => {
+  const { client } = await startForTest();
   const ear = new Ear(client).add(1, collection('a'));
   await ear.snapshot();
   ear.add(2, { query: { parent: root, structuredQuery: { from: [{ allDescendants: true }] } } });
@@ -120,6 +115,7 @@ test('a kindless query is refused, and the stream’s other targets live on', as
 });
 
 test('on command every listener is reset', async () => {
+  const { sandbox, client } = await startForTest();
   await set(client, 'a/1', fields({ n: 1 }));
   const ear = new Ear(client).add(1, collection('a'));
   await ear.snapshot();
@@ -129,6 +125,7 @@ test('on command every listener is reset', async () => {
 });
 
 test('a collection group is listened to across its parents', async () => {
+  const { client } = await startForTest();
   const group = {
     query: { parent: root, structuredQuery: { from: [{ collectionId: 'orders', allDescendants: true }] } },
   };
@@ -140,6 +137,7 @@ test('a collection group is listened to across its parents', async () => {
 });
 
 test('a quiet stream hears from time to time that nothing has happened up to now', async () => {
+  const { clock } = await startForTest();
   const quick = await startFirestoreSandbox({ clock, listenHeartbeatMs: 50 });
   const times: number[] = [];
   const caller = new RawClient(quick.port);
@@ -155,6 +153,7 @@ test('a quiet stream hears from time to time that nothing has happened up to now
 });
 
 test('a stream broken after n documents ends there', async () => {
+  const { sandbox, client } = await startForTest();
   for (let id = 0; id < 5; id++) await set(client, `a/${id}`, fields({ n: 1 }));
   sandbox.control.addFault({ method: 'Listen', breakAfterDocuments: 3, times: 1 });
   const ear = new Ear(client).add(1, collection('a'));

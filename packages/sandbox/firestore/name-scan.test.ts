@@ -1,22 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { value } from '../sample-data/value-builder.ts';
-import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 import { database, fields, name, query, root, setWrite } from './testing/fixtures.ts';
-import { RawClient } from './testing/raw-client.ts';
+import { startWithClient } from './testing/start-with-client.ts';
 
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeAll(async () => {
-  sandbox = await startFirestoreSandbox();
-  client = new RawClient(sandbox.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await sandbox.stop();
-});
+const { sandbox, client, stop } = await startWithClient();
+afterAll(stop);
 
 /** Few ids, so that documents share parents, lack them, and nest a collection in itself. */
 const id = fc.constantFrom('a', 'b', 'a!', '__id2__', '__id10__', 'é', '🔥', '\uffee');

@@ -1,24 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fillFast } from '../sample-data/fill-fast.ts';
-import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
-import { database, fields, ManualClock, name, query, remove, root, set, timeOf } from './testing/fixtures.ts';
-import { RawClient } from './testing/raw-client.ts';
+import { database, fields, name, query, remove, root, set, timeOf } from './testing/fixtures.ts';
+import { startForTest } from './testing/start-with-client.ts';
 import { day, hour, type Micros, minuteMicros, secondMicros, timestampFrom } from './values/timestamp.ts';
-
-let clock: ManualClock;
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeEach(async () => {
-  clock = new ManualClock();
-  sandbox = await startFirestoreSandbox({ clock });
-  client = new RawClient(sandbox.port);
-});
-
-afterEach(async () => {
-  client.close();
-  await sandbox.stop();
-});
 
 const everything = { from: [{ allDescendants: true }] };
 
@@ -27,6 +11,7 @@ function at(time: Micros): { readTime: object } {
 }
 
 test('commit times grow even while the clock stands still, and reads in between see exactly the commits before', async () => {
+  const { client } = await startForTest();
   const first = await set(client, 'a/1', fields({ n: 1 }));
   const second = await set(client, 'a/2', fields({ n: 1 }));
   expect(second).toBeGreaterThan(first);
@@ -36,6 +21,7 @@ test('commit times grow even while the clock stands still, and reads in between 
 });
 
 test('every read takes a read time', async () => {
+  const { client, clock } = await startForTest();
   const time = await set(client, 'a/1', fields({ n: 1 }));
   clock.micros += secondMicros;
   await remove(client, 'a/1');
@@ -59,6 +45,7 @@ test('every read takes a read time', async () => {
 });
 
 test('without recovery a read reaches one hour back and no further', async () => {
+  const { client, clock } = await startForTest();
   const time = await set(client, 'a/1', fields({ n: 1 }));
   clock.micros += hour - secondMicros;
   expect(await query(client, everything, at(time))).toEqual(['a/1']);
@@ -69,6 +56,7 @@ test('without recovery a read reaches one hour back and no further', async () =>
 });
 
 test('a read time in the future, or finer than a microsecond, is refused', async () => {
+  const { client, clock } = await startForTest();
   await set(client, 'a/1', fields({ n: 1 }));
   await expect(query(client, everything, at(clock.micros + minuteMicros))).rejects.toThrow(/INVALID_ARGUMENT.*future/);
   const fine = { readTime: { ...timestampFrom(clock.micros - secondMicros), nanos: 1 } };
@@ -76,6 +64,7 @@ test('a read time in the future, or finer than a microsecond, is refused', async
 });
 
 test('with recovery on, whole minutes of seven days can be read, and nothing else older than an hour', async () => {
+  const { sandbox, client, clock } = await startForTest();
   sandbox.control.setPointInTimeRecovery(name, true);
   await set(client, 'a/1', fields({ n: 1 }));
   const minute = Math.ceil(clock.micros / minuteMicros) * minuteMicros;
@@ -89,6 +78,7 @@ test('with recovery on, whole minutes of seven days can be read, and nothing els
 });
 
 test('recovery reaches no further back than an hour before it was switched on', async () => {
+  const { sandbox, client, clock } = await startForTest();
   const early = await set(client, 'a/1', fields({ n: 1 }));
   clock.micros += 3 * hour;
   sandbox.control.setPointInTimeRecovery(name, true);
@@ -97,6 +87,7 @@ test('recovery reaches no further back than an hour before it was switched on', 
 });
 
 test('versions nobody can read any more are dropped, deleted documents with them', async () => {
+  const { sandbox, client, clock } = await startForTest();
   for (let n = 0; n < 10; n++) await set(client, 'a/1', fields({ n }));
   await set(client, 'a/2', fields({ n: 1 }));
   await remove(client, 'a/2');
@@ -109,6 +100,7 @@ test('versions nobody can read any more are dropped, deleted documents with them
 });
 
 test('moving a database’s clock ages its snapshots', async () => {
+  const { sandbox, client } = await startForTest();
   const time = await set(client, 'a/1', fields({ n: 1 }));
   sandbox.control.moveClock(name, 2 * 3_600_000);
   await expect(query(client, everything, at(time))).rejects.toThrow('FAILED_PRECONDITION');
@@ -116,6 +108,7 @@ test('moving a database’s clock ages its snapshots', async () => {
 });
 
 test('a write that changes nothing keeps the update time', async () => {
+  const { client, clock } = await startForTest();
   const first = await set(client, 'a/1', fields({ n: 1 }));
   clock.micros += secondMicros;
   await set(client, 'a/1', fields({ n: 1 }));
@@ -124,6 +117,7 @@ test('a write that changes nothing keeps the update time', async () => {
 });
 
 test('a scan that outlives the hour fails in its middle instead of pretending', async () => {
+  const { sandbox, client, clock } = await startForTest();
   fillFast(sandbox.control.database(name), { collection: 'plain', documents: 20_000 });
   let received = 0;
   const stream = client.converse('RunQuery', () => {
@@ -140,6 +134,7 @@ test('a scan that outlives the hour fails in its middle instead of pretending', 
 });
 
 test('counts stay right when documents and their history have gone, several versions of one at a time', async () => {
+  const { client, clock } = await startForTest();
   const counted = async () => {
     const [answer] = await client.stream('RunAggregationQuery', {
       parent: root,

@@ -1,24 +1,13 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { documentFields, value } from '../sample-data/value-builder.ts';
-import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 import { anyFields } from './testing/arbitraries.ts';
 import { database, documentBytes, fields, root, set } from './testing/fixtures.ts';
-import { RawClient } from './testing/raw-client.ts';
+import { startWithClient } from './testing/start-with-client.ts';
 import { splitDocument } from './values/fields.ts';
 
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeAll(async () => {
-  sandbox = await startFirestoreSandbox();
-  client = new RawClient(sandbox.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await sandbox.stop();
-});
+const { client, stop } = await startWithClient();
+afterAll(stop);
 
 async function readFields(path: string): Promise<Buffer> {
   const [response] = await client.stream('BatchGetDocuments', { database: database, documents: [`${root}/${path}`] });

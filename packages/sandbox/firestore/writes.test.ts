@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { documentFields, value } from '../sample-data/value-builder.ts';
-import { type FirestoreSandbox, startFirestoreSandbox } from './server.ts';
 import { database, documentBytes, fields, pathOf, root, set, setWrite, timeOf } from './testing/fixtures.ts';
 import { RawClient, type Response } from './testing/raw-client.ts';
+import { startWithClient } from './testing/start-with-client.ts';
 import { type FieldPath, formatFieldPath } from './values/field-path.ts';
 import { findField, splitDocument } from './values/fields.ts';
 import { timestampFrom } from './values/timestamp.ts';
 
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeAll(async () => {
-  sandbox = await startFirestoreSandbox();
-  client = new RawClient(sandbox.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await sandbox.stop();
-});
+const { sandbox, client, stop } = await startWithClient();
+afterAll(stop);
 
 async function fieldOf(path: string, field: FieldPath): Promise<Buffer | null> {
   const [response] = await client.stream('BatchGetDocuments', { database: database, documents: [`${root}/${path}`] });

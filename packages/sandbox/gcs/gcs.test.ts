@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { type ApiError, type Bucket, type FileMetadata, Storage } from '@google-cloud/storage';
 import { OAuth2Client } from 'google-auth-library';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startProcess } from '../objects/testing.ts';
 import { type GcsSandbox, startGcsSandbox } from './server.ts';
 
 const mib = 1024 * 1024;
@@ -363,19 +362,8 @@ test('what was acknowledged in disk mode is there after a restart, and nothing i
 });
 
 test('it runs as a process of its own', async () => {
-  const child = spawn(process.execPath, [
-    new URL('main.ts', import.meta.url).pathname,
-    '--port',
-    '0',
-    '--bucket',
-    'mine',
-    '--token',
-    'secret',
-  ]);
-  const [output] = (await once(child.stdout, 'data')) as [Buffer];
-  const endpoint = /http:\S+/.exec(String(output))![0];
+  const { endpoint, stop } = await startProcess(new URL('main.ts', import.meta.url), '--token', 'secret');
   const [buckets] = await clientOf({ endpoint } as GcsSandbox, 'secret').getBuckets();
   expect(buckets.map((bucket) => bucket.name)).toEqual(['mine']);
-  child.kill('SIGTERM');
-  expect((await once(child, 'exit'))[0]).toBe(0);
+  expect(await stop()).toBe(0);
 });

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diskCatalogue, memoryCatalogue } from '../objects/catalogue.ts';
 import { diskContents, memoryContents, readPieces } from '../objects/contents.ts';
 import { controlPath, handleControl } from '../objects/control.ts';
 import { type FaultPlan, type FaultProfile, Faults } from '../objects/faults.ts';
+import { listen, stopServer } from '../objects/listen.ts';
 import { sendBytes } from '../objects/send.ts';
 import { type Call, checkUnderstood, type Reply } from './call.ts';
 import { errorBody, GcsError } from './errors.ts';
@@ -46,9 +46,6 @@ export interface GcsSandbox {
   stop(): Promise<void>;
 }
 
-/** Longer than clients keep idle connections, so that none is reused at the moment it is closed. */
-const keepAliveMs = 120_000;
-
 export const sandboxGcsToken = 'sandbox-token';
 
 export async function startGcsSandbox(options: GcsSandboxOptions = {}): Promise<GcsSandbox> {
@@ -61,13 +58,7 @@ export async function startGcsSandbox(options: GcsSandboxOptions = {}): Promise<
     if (!state.buckets.get(name)) await state.saveBucket(newBucket(name, project, now()));
   const faults = new Faults();
   faults.set(options.faults ?? {});
-  const server = createServer({ keepAlive: true, keepAliveTimeout: keepAliveMs, requestTimeout: 0 });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  const endpoint = `http://${host}:${port}`;
+  const { server, port, endpoint } = await listen(host, options.port ?? 0);
   const handler = new Handler(state, faults, endpoint, options);
   server.on('request', (request, response) => void handler.handle(request, response));
   return { endpoint, port, project, faults, objects: state, stop: () => stopServer(server, state) };
@@ -83,13 +74,6 @@ function newBucket(name: string, project: string, nowMs: number) {
     metageneration: 1,
     objectRetention: false,
   };
-}
-
-async function stopServer(server: Server, state: GcsState): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
-  await state.close();
 }
 
 class Handler {

@@ -120,8 +120,8 @@ async function handle(context: Context, request: IncomingMessage, response: Serv
       response.writeHead(302, { location: authorize(context, url.searchParams) }).end();
       return;
     }
-    const answer = openCall(context, request, path, url.searchParams, body);
-    sendJson(response, 200, answer ?? callApi(context, request, path, url.searchParams, body));
+    const call = { request, path, query: url.searchParams, body };
+    sendJson(response, 200, openCall(context, call) ?? callApi(context, call));
   } catch (error) {
     answerError(response, error);
   }
@@ -133,14 +133,15 @@ function answerError(response: ServerResponse, error: unknown): void {
   else sendJson(response, 500, new GoogleError(500, 'INTERNAL', String(error)).body());
 }
 
+interface Call {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
+}
+
 /** Calls that need no bearer token; undefined when the path is none of them. */
-function openCall(
-  context: Context,
-  request: IncomingMessage,
-  path: string,
-  query: URLSearchParams,
-  body: string,
-): unknown {
+function openCall(context: Context, { request, path, query, body }: Call): unknown {
   if (path === '/.well-known/openid-configuration') return context.issuer.discovery();
   if (path === '/oauth2/v3/certs') return context.issuer.keys();
   const form = new URLSearchParams(body);
@@ -154,13 +155,7 @@ function openCall(
   return undefined;
 }
 
-function callApi(
-  context: Context,
-  request: IncomingMessage,
-  path: string,
-  query: URLSearchParams,
-  body: string,
-): unknown {
+function callApi(context: Context, { request, path, query, body }: Call): unknown {
   const { state } = context;
   const caller = authenticate(context, request);
   const method = request.method ?? 'GET';

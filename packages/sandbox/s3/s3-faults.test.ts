@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import {
   GetObjectCommand,
   HeadObjectCommand,
@@ -9,6 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { startProcess } from '../objects/testing.ts';
 import { type S3Sandbox, startS3Sandbox } from './server.ts';
 import { bodyOf, clientOf, failure } from './testing.ts';
 
@@ -100,17 +99,8 @@ describe('faults on command', () => {
 });
 
 test('it runs as a process of its own', async () => {
-  const child = spawn(process.execPath, [
-    new URL('main.ts', import.meta.url).pathname,
-    '--port',
-    '0',
-    '--bucket',
-    'mine',
-  ]);
-  const [output] = (await once(child.stdout, 'data')) as [Buffer];
-  const endpoint = /http:\S+/.exec(String(output))![0];
+  const { endpoint, stop } = await startProcess(new URL('main.ts', import.meta.url));
   const listed = await clientOf({ endpoint } as S3Sandbox).send(new ListBucketsCommand({}));
   expect(listed.Buckets?.map((bucket) => bucket.Name)).toEqual(['mine']);
-  child.kill('SIGTERM');
-  expect((await once(child, 'exit'))[0]).toBe(0);
+  expect(await stop()).toBe(0);
 });

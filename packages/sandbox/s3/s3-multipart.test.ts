@@ -12,32 +12,21 @@ import {
   ListMultipartUploadsCommand,
   ListPartsCommand,
   PutObjectCommand,
-  type S3Client,
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type S3Sandbox, startS3Sandbox } from './server.ts';
-import { bodyOf, clientOf, failure, mib } from './testing.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startS3Sandbox } from './server.ts';
+import { bodyOf, clientOf, failure, mib, startBothKinds } from './testing.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-s3-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const Bucket = 'things';
+const { kinds, stop } = await startBothKinds(Bucket);
+afterAll(stop);
 
-describe.each(['memory', 'disk'])('multipart uploads in the %s sandbox', (mode) => {
-  let sandbox: S3Sandbox;
-  let s3: S3Client;
-  const Bucket = 'things';
-
-  beforeAll(async () => {
-    sandbox = await startS3Sandbox({ buckets: [Bucket], ...(mode === 'disk' && { folder: join(folder, 'sdk') }) });
-    s3 = clientOf(sandbox);
-  });
-  afterAll(async () => {
-    s3.destroy();
-    await sandbox.stop();
-  });
-
+describe.each(kinds)('multipart uploads in the $kind sandbox', ({ s3 }) => {
   test('lib-storage uploads a large stream in parts, checksums and all', async () => {
     const bytes = randomBytes(12 * mib + 17);
     const Body = Readable.from([bytes.subarray(0, 7 * mib), bytes.subarray(7 * mib)]);

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
   CopyObjectCommand,
@@ -19,29 +16,15 @@ import {
   PutBucketVersioningCommand,
   PutObjectCommand,
   paginateListObjectsV2,
-  type S3Client,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type S3Sandbox, startS3Sandbox } from './server.ts';
-import { bodyOf, clientOf, failure } from './testing.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bodyOf, failure, startBothKinds } from './testing.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sandbox-s3-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const Bucket = 'things';
+const { kinds, stop } = await startBothKinds(Bucket);
+afterAll(stop);
 
-describe.each(['memory', 'disk'])('the official SDK against the %s sandbox', (mode) => {
-  let sandbox: S3Sandbox;
-  let s3: S3Client;
-  const Bucket = 'things';
-
-  beforeAll(async () => {
-    sandbox = await startS3Sandbox({ buckets: [Bucket], ...(mode === 'disk' && { folder: join(folder, 'sdk') }) });
-    s3 = clientOf(sandbox);
-  });
-  afterAll(async () => {
-    s3.destroy();
-    await sandbox.stop();
-  });
-
+describe.each(kinds)('the official SDK against the $kind sandbox', ({ s3 }) => {
   test('objects come back byte for byte with what was said about them', async () => {
     const Body = randomBytes(300_000);
     const put = await s3.send(

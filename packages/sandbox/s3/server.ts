@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diskCatalogue, memoryCatalogue } from '../objects/catalogue.ts';
 import { diskContents, memoryContents, readPieces } from '../objects/contents.ts';
 import { controlPath, handleControl } from '../objects/control.ts';
 import { type FaultPlan, type FaultProfile, Faults } from '../objects/faults.ts';
+import { listen, stopServer } from '../objects/listen.ts';
 import { sendBytes } from '../objects/send.ts';
 import { type Call, checkUnderstood, type Reply } from './call.ts';
 import { httpDate } from './conditions.ts';
@@ -41,9 +41,6 @@ export interface S3Sandbox {
   stop(): Promise<void>;
 }
 
-/** Longer than clients keep idle connections, so that none is reused at the moment it is closed. */
-const keepAliveMs = 120_000;
-
 export const sandboxS3Credential: S3Credential = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox-secret' };
 
 export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3Sandbox> {
@@ -57,25 +54,12 @@ export async function startS3Sandbox(options: S3SandboxOptions = {}): Promise<S3
       await state.saveBucket({ name, region, createdAtMs: now(), versioning: 'Off', objectLock: false });
   const faults = new Faults();
   faults.set(options.faults ?? {});
-  const server = createServer({ keepAlive: true, keepAliveTimeout: keepAliveMs, requestTimeout: 0 });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  const endpoint = `http://${host}:${port}`;
+  const { server, port, endpoint } = await listen(host, options.port ?? 0);
   const credentials = options.credentials ?? [sandboxS3Credential];
   const hostSuffixes = options.hostSuffixes ?? ['s3.localhost', 'localhost'];
   const handler = new Handler({ state, faults, credentials, region, now, endpoint, hostSuffixes });
   server.on('request', (request, response) => void handler.handle(request, response));
   return { endpoint, port, region, faults, objects: state, stop: () => stopServer(server, state) };
-}
-
-async function stopServer(server: Server, state: S3State): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
-  await state.close();
 }
 
 interface HandlerOptions {

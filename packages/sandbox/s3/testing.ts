@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import type { S3Sandbox } from './server.ts';
+import { type S3Sandbox, startS3Sandbox } from './server.ts';
 
 export const mib = 1024 * 1024;
 
@@ -13,6 +16,22 @@ export function clientOf(sandbox: S3Sandbox, config: S3ClientConfig = {}): S3Cli
     maxAttempts: 1,
     ...config,
   });
+}
+
+/** A sandbox in memory and one in a folder that goes with it, each with a bucket and a client. */
+export async function startBothKinds(bucket: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'sandbox-s3-'));
+  const sandboxes = [
+    { kind: 'memory', sandbox: await startS3Sandbox({ buckets: [bucket] }) },
+    { kind: 'disk', sandbox: await startS3Sandbox({ buckets: [bucket], folder }) },
+  ];
+  const kinds = sandboxes.map(({ kind, sandbox }) => ({ kind, s3: clientOf(sandbox) }));
+  const stop = async (): Promise<void> => {
+    for (const { s3 } of kinds) s3.destroy();
+    await Promise.all(sandboxes.map(({ sandbox }) => sandbox.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { kinds, stop };
 }
 
 /** What the client threw, or `no error`. */

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FirestoreSandbox, startFirestoreSandbox } from '../firestore/server.ts';
+import { afterAll, expect, test } from 'vitest';
 import { database, documentBytes, name, root } from '../firestore/testing/fixtures.ts';
-import { RawClient } from '../firestore/testing/raw-client.ts';
+import { startWithClient } from '../firestore/testing/start-with-client.ts';
 import { splitDocument } from '../firestore/values/fields.ts';
 import { fillFast } from './fill-fast.ts';
 import { loadSample, sampleDocuments } from './generate.ts';
 
-let sandbox: FirestoreSandbox;
-let client: RawClient;
-
-beforeAll(async () => {
-  sandbox = await startFirestoreSandbox();
-  client = new RawClient(sandbox.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await sandbox.stop();
-});
+const { sandbox, client, stop } = await startWithClient();
+afterAll(stop);
 
 test('the same seed gives the same database, another seed another one', () => {
   const take = (seed: number): string[] =>

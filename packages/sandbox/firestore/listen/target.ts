@@ -48,27 +48,31 @@ export function planTarget(database: Database, message: TargetMessage): ListenTa
   return plan.limit === null ? new QueryTarget(plan, message.targetId) : new LimitTarget(plan, message.targetId);
 }
 
-/** An unlimited query: whether a document belongs depends on that document alone, so old versions answer for the past. */
-class QueryTarget implements ListenTarget {
+abstract class PlannedTarget implements ListenTarget {
   readonly id: number;
   readTime: Micros | null = null;
   current = false;
-  readonly #plan: QueryPlan;
+  readonly plan: QueryPlan;
 
   constructor(plan: QueryPlan, id: number) {
-    this.#plan = plan;
+    this.plan = plan;
     this.id = id;
   }
 
   members(time: Micros): DocumentView[] {
-    return runWhole(this.#plan, time).views;
+    return runWhole(this.plan, time).views;
   }
 
   missing(): readonly string[] {
     return [];
   }
 
-  events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
+  abstract events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'>;
+}
+
+/** An unlimited query: whether a document belongs depends on that document alone, so old versions answer for the past. */
+class QueryTarget extends PlannedTarget {
+  override events(entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
     const events = new Map<DocumentEntry, 'changed' | 'removed'>();
     for (const entry of entries) {
       const before = this.#memberAt(entry, this.readTime ?? 0);
@@ -81,31 +85,13 @@ class QueryTarget implements ListenTarget {
 
   #memberAt(entry: DocumentEntry, time: Micros): Version | null {
     const version = versionAt(entry, time);
-    return version !== null && belongs(this.#plan, { entry, version }) ? version : null;
+    return version !== null && belongs(this.plan, { entry, version }) ? version : null;
   }
 }
 
 /** A limited query: one document leaving lets another in, so the whole answer is compared. */
-class LimitTarget implements ListenTarget {
-  readonly id: number;
-  readTime: Micros | null = null;
-  current = false;
-  readonly #plan: QueryPlan;
-
-  constructor(plan: QueryPlan, id: number) {
-    this.#plan = plan;
-    this.id = id;
-  }
-
-  members(time: Micros): DocumentView[] {
-    return runWhole(this.#plan, time).views;
-  }
-
-  missing(): readonly string[] {
-    return [];
-  }
-
-  events(_entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
+class LimitTarget extends PlannedTarget {
+  override events(_entries: Iterable<DocumentEntry>, time: Micros): Map<DocumentEntry, 'changed' | 'removed'> {
     const before = new Map(this.members(this.readTime ?? 0).map(({ entry, version }) => [entry, version]));
     const events = new Map<DocumentEntry, 'changed' | 'removed'>();
     for (const { entry, version } of this.members(time)) {

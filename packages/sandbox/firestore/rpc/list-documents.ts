@@ -33,6 +33,19 @@ interface Listed {
   readonly version: Version | null;
 }
 
+interface PageRequest {
+  readonly database: Database;
+  readonly parent: ResourceName;
+  readonly request: ListDocumentsRequest;
+  readonly time: Micros;
+  readonly pageSize: number;
+}
+
+interface Page {
+  readonly page: readonly Listed[];
+  readonly nextPageToken: string;
+}
+
 const requestType = firestoreType('ListDocumentsRequest');
 const responseType = firestoreType('ListDocumentsResponse');
 const pageSizeDefault = 300;
@@ -49,10 +62,8 @@ export function listDocumentsMethod(sandbox: Sandbox): UnaryMethod {
       if (request.showMissing && request.orderBy !== '') throw invalid('show_missing may not be used with order_by.');
       const snapshot = openSnapshot(database, request);
       const pageSize = request.pageSize > 0 ? Math.min(request.pageSize, pageSizeMax) : pageSizeDefault;
-      const { page, nextPageToken } =
-        request.orderBy === ''
-          ? pageByName(database, parent, request, snapshot.time, pageSize)
-          : pageByOrder(database, parent, request, snapshot.time, pageSize);
+      const asked = { database, parent, request, time: snapshot.time, pageSize };
+      const { page, nextPageToken } = request.orderBy === '' ? pageByName(asked) : pageByOrder(asked);
       noteReads(snapshot, page);
       sandbox.counters.billReads(Math.max(1, page.length));
       sandbox.counters.method(call.method).documents += page.length;
@@ -72,13 +83,7 @@ function render(database: Database, listed: Listed, mask: readonly FieldPath[] |
   return new WireWriter().string(1, `${database.documentsRoot}/${pathFromKey(listed.key)}`).finish();
 }
 
-function pageByName(
-  database: Database,
-  parent: ResourceName,
-  request: ListDocumentsRequest,
-  time: Micros,
-  pageSize: number,
-): { page: Listed[]; nextPageToken: string } {
+function pageByName({ database, parent, request, time, pageSize }: PageRequest): Page {
   const after = decodePageToken(request.pageToken);
   const found = children(database, parent.key, request.collectionId, time, request.showMissing, after, pageSize + 1);
   const page = found.slice(0, pageSize);
@@ -119,13 +124,7 @@ function childKey(key: string, baseLength: number): string {
   return end === -1 ? key : key.slice(0, end);
 }
 
-function pageByOrder(
-  database: Database,
-  parent: ResourceName,
-  request: ListDocumentsRequest,
-  time: Micros,
-  pageSize: number,
-): { page: Listed[]; nextPageToken: string } {
+function pageByOrder({ database, parent, request, time, pageSize }: PageRequest): Page {
   const offset = Number(decodePageToken(request.pageToken) ?? 0);
   const query: StructuredQueryMessage = {
     select: null,
