@@ -13,6 +13,9 @@ import {
 import { startEmbeddedPostgres } from '@holdfast/server/platform/database/embedded-postgres';
 import { createLogger } from '@holdfast/server/platform/log';
 import { type Client, Cluster, type Session } from '@holdfast/server/testing/cluster';
+import { Repetition } from '@holdfast/server/testing/repetition';
+
+export { pause } from '@holdfast/server/testing/repetition';
 
 export const database = { project: 'chaos', database: '(default)' };
 
@@ -97,42 +100,34 @@ export function projectAt({ address }: FirestoreSandbox, name: string) {
   return { name, sourceProjectId: database.project, connection: { type: 'emulator' as const, host: address } };
 }
 
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
 /** Kills a random worker at a random moment and starts another in its place, until told to stop. */
 export class Killer {
   readonly #cluster: Cluster;
-  readonly #everyMs: { least: number; most: number };
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
+  readonly #repetition: Repetition;
   kills = 0;
 
   constructor(cluster: Cluster, everyMs: { least: number; most: number }) {
     this.#cluster = cluster;
-    this.#everyMs = everyMs;
+    this.#repetition = new Repetition(
+      () => everyMs.least + Math.random() * (everyMs.most - everyMs.least),
+      () => this.#killOne(),
+    );
   }
 
   start(): void {
-    this.#stopped = false;
-    this.#running = this.#run();
+    this.#repetition.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#repetition.stop();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      await pause(this.#everyMs.least + Math.random() * (this.#everyMs.most - this.#everyMs.least));
-      const { workers } = this.#cluster;
-      const victim = workers[Math.floor(Math.random() * workers.length)];
-      if (this.#stopped || !victim) continue;
-      victim.kill('SIGKILL');
-      this.kills++;
-      await this.#cluster.startWorker();
-    }
+  async #killOne(): Promise<void> {
+    const { workers } = this.#cluster;
+    const victim = workers[Math.floor(Math.random() * workers.length)];
+    if (!victim) return;
+    victim.kill('SIGKILL');
+    this.kills++;
+    await this.#cluster.startWorker();
   }
 }

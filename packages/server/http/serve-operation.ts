@@ -73,6 +73,16 @@ export function serveOperation(
   });
 }
 
+/** What `work` fails with is told, and thrown on. */
+async function tellingOfFailure<T>(work: () => Promise<T>, tell: (error: unknown) => Promise<void>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await tell(error);
+    throw error;
+  }
+}
+
 /** Whoever tries credentials soon learns nothing more, not even that they are wrong. */
 async function limitingRefusals<T>(
   request: FastifyRequest,
@@ -80,13 +90,10 @@ async function limitingRefusals<T>(
   options: ServeOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+  return tellingOfFailure(work, async (error) => {
     if (isRefusedCredential(error))
       await limitRate(options.limiter, [`refused:${request.ip}`], options.refusedRateLimitPerMinute, 'refused', reply);
-    throw error;
-  }
+  });
 }
 
 /** None, a wrong or a foreign one. A role or a scope that does not reach tells of a known caller. */
@@ -102,12 +109,9 @@ async function reportingDenials<T>(
   options: ServeOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+  return tellingOfFailure(work, async (error) => {
     if (error instanceof Problem && denials.has(error.code)) await reportDenial(operation, request, error, options);
-    throw error;
-  }
+  });
 }
 
 async function reportDenial(

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { type BackupCluster, startBackupCluster } from './backup-cluster.ts';
-import { pause, RoleKiller } from './role-killer.ts';
+import { pause } from './repetition.ts';
+import { RoleKiller } from './role-killer.ts';
 
 export interface ScheduleChaos {
   schedules: number;

@@ -7,28 +7,32 @@ import { backupIdOf, notFound } from '../references.ts';
 import { withService } from '../session.ts';
 import { backupArgument } from './show.ts';
 
-interface BrowseOptions extends ListOptions {
+export interface BrowseOptions extends ListOptions {
   readonly prefix?: string;
   readonly search?: string;
 }
 
-export function browseCommand(): Command {
-  return serviceCommand('browse', 'look inside a backup: its collections, or the documents of one')
-    .argument(...backupArgument)
+/** What to look at: everything, a collection, or those of its documents that fit. */
+export function withBrowseOptions(command: Command): Command {
+  return command
     .argument('[collection]', 'such as users or users/ada/orders')
     .option('--prefix <id>', 'only document ids that begin so')
     .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
-    .option('--limit <count>', 'at most so many documents', positiveInteger, 50)
-    .action(
-      async (reference: string, collection: string | undefined, options: BrowseOptions) =>
-        await withService(options, async ({ client }) => {
-          const backupId = await backupIdOf(client, reference);
-          if (collection === undefined && options.prefix === undefined && options.search === undefined) {
-            const query = { limit: 200 };
-            await printCollections(client.paginate('listBackupCollections', { params: { backupId }, query }), options);
-          } else await printDocuments(client, backupId, collection, options);
-        }),
-    );
+    .option('--limit <count>', 'at most so many documents', positiveInteger, 50);
+}
+
+export function browseCommand(): Command {
+  const command = serviceCommand('browse', 'look inside a backup: its collections, or the documents of one');
+  return withBrowseOptions(command.argument(...backupArgument)).action(
+    async (reference: string, collection: string | undefined, options: BrowseOptions) =>
+      await withService(options, async ({ client }) => {
+        const backupId = await backupIdOf(client, reference);
+        if (collection === undefined && options.prefix === undefined && options.search === undefined) {
+          const query = { limit: 200 };
+          await printCollections(client.paginate('listBackupCollections', { params: { backupId }, query }), options);
+        } else await printDocuments(client, backupId, collection, options);
+      }),
+  );
 }
 
 async function printDocuments(

@@ -1,13 +1,13 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { printLine } from '../../output.ts';
-import { listDocuments } from '../backup/browse.ts';
+import { type BrowseOptions as BrowseBackupOptions, listDocuments, withBrowseOptions } from '../backup/browse.ts';
 import { printDiff } from '../backup/diff.ts';
 import { writeExport } from '../backup/export.ts';
 import { printCollections } from '../collections.ts';
 import { pageSize } from '../lists.ts';
 import { isMoment, parseMoment } from '../moment.ts';
-import { type ListOptions, positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
+import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
 import { backupIdOf, notFound, projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -25,28 +25,21 @@ export function momentCommand(name: string, about: string): Command {
     );
 }
 
-interface BrowseOptions extends AtMoment, ListOptions {
-  readonly prefix?: string;
-  readonly search?: string;
-}
+type BrowseOptions = AtMoment & BrowseBackupOptions;
 
 export function browseCommand(): Command {
-  return momentCommand('browse', 'look at a moment: its collections, or the documents of one')
-    .argument('[collection]', 'such as users or users/ada/orders')
-    .option('--prefix <id>', 'only document ids that begin so')
-    .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
-    .option('--limit <count>', 'at most so many documents', positiveInteger, 50)
-    .action(
-      async (reference: string, collection: string | undefined, options: BrowseOptions) =>
-        await withService(options, async ({ client }) => {
-          const params = { projectId: await projectIdOf(client, reference) };
-          const { at, prefix, search } = options;
-          if (collection === undefined && prefix === undefined && search === undefined) {
-            const nodes = client.paginate('viewPitrCollections', { params, query: { at, limit: 200 } });
-            await printCollections(nodes, options);
-          } else await browseDocuments(client, params, collection, options);
-        }),
-    );
+  const command = momentCommand('browse', 'look at a moment: its collections, or the documents of one');
+  return withBrowseOptions(command).action(
+    async (reference: string, collection: string | undefined, options: BrowseOptions) =>
+      await withService(options, async ({ client }) => {
+        const params = { projectId: await projectIdOf(client, reference) };
+        const { at, prefix, search } = options;
+        if (collection === undefined && prefix === undefined && search === undefined) {
+          const nodes = client.paginate('viewPitrCollections', { params, query: { at, limit: 200 } });
+          await printCollections(nodes, options);
+        } else await browseDocuments(client, params, collection, options);
+      }),
+  );
 }
 
 async function browseDocuments(

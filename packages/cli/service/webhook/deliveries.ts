@@ -47,48 +47,51 @@ async function* allDeliveries(client: Client, input: Parameters<Client['listDeli
   for await (const { data } of client.pages('listDeliveries', input)) yield* data.deliveries;
 }
 
-const deliveryArgument = ['<delivery>', 'id'] as const;
+type OnDelivery = (
+  client: Client,
+  params: { webhookId: string; deliveryId: string },
+  options: ServiceOptions,
+) => Promise<void>;
 
-export function requestCommand(): Command {
-  return serviceCommand('request', 'what a delivery sent, and what came back on every attempt')
+function deliveryCommand(name: string, about: string, act: OnDelivery): Command {
+  return serviceCommand(name, about)
     .argument(...webhookArgument)
-    .argument(...deliveryArgument)
+    .argument('<delivery>', 'id')
     .action(
       async (reference: string, deliveryId: string, options: ServiceOptions) =>
         await withService(options, async ({ client }) => {
-          const params = { webhookId: await webhookIdOf(client, reference), deliveryId };
-          const request = await client.getDeliveryRequest({ params });
-          if (options.json) return printJson(request);
-          printLine(`${request.method} ${request.url}`);
-          for (const [name, value] of Object.entries(request.headers)) printLine(`${name}: ${value}`);
-          printLine(`\n${request.body}\n`);
-          printTable([
-            ['ATTEMPT', 'TIME', 'ANSWER', 'TOOK', 'ERROR'],
-            ...request.attempts.map(({ attempt, timestamp, statusCode, duration, error }) => [
-              String(attempt),
-              timestamp,
-              String(statusCode ?? ''),
-              `${duration} ms`,
-              error ?? '',
-            ]),
-          ]);
+          await act(client, { webhookId: await webhookIdOf(client, reference), deliveryId }, options);
         }),
     );
 }
 
+export function requestCommand(): Command {
+  const about = 'what a delivery sent, and what came back on every attempt';
+  return deliveryCommand('request', about, async (client, params, options) => {
+    const request = await client.getDeliveryRequest({ params });
+    if (options.json) return printJson(request);
+    printLine(`${request.method} ${request.url}`);
+    for (const [name, value] of Object.entries(request.headers)) printLine(`${name}: ${value}`);
+    printLine(`\n${request.body}\n`);
+    printTable([
+      ['ATTEMPT', 'TIME', 'ANSWER', 'TOOK', 'ERROR'],
+      ...request.attempts.map(({ attempt, timestamp, statusCode, duration, error }) => [
+        String(attempt),
+        timestamp,
+        String(statusCode ?? ''),
+        `${duration} ms`,
+        error ?? '',
+      ]),
+    ]);
+  });
+}
+
 export function retryCommand(): Command {
-  return serviceCommand('retry', 'send a delivery again, under the same id')
-    .argument(...webhookArgument)
-    .argument(...deliveryArgument)
-    .action(
-      async (reference: string, deliveryId: string, options: ServiceOptions) =>
-        await withService(options, async ({ client }) => {
-          const params = { webhookId: await webhookIdOf(client, reference), deliveryId };
-          const delivery = await client.retryDelivery({ params });
-          if (options.json) printJson(delivery);
-          else printLine(`${delivery.id} ${delivery.status}, ${formatCount(delivery.attempts)} attempts so far`);
-        }),
-    );
+  return deliveryCommand('retry', 'send a delivery again, under the same id', async (client, params, options) => {
+    const delivery = await client.retryDelivery({ params });
+    if (options.json) printJson(delivery);
+    else printLine(`${delivery.id} ${delivery.status}, ${formatCount(delivery.attempts)} attempts so far`);
+  });
 }
 
 export function recoverCommand(): Command {

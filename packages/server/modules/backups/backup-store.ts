@@ -59,6 +59,16 @@ const inSnakeCase = (row: object) =>
     Object.entries(row).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
   );
 
+/** One copy in each destination, in their order. */
+const pendingCopies = (row: Pick<NewBackup, 'id' | 'organizationId'>, destinationIds: readonly string[]) =>
+  destinationIds.map((storageDestinationId, position) => ({
+    organizationId: row.organizationId,
+    backupId: row.id,
+    storageDestinationId,
+    position,
+    status: 'pending' as const,
+  }));
+
 /** A completed backup by the state of the database that it holds. */
 export type BackupInTime = Pick<
   BackupRow,
@@ -69,15 +79,7 @@ export type BackupInTime = Pick<
 export const backupStore = {
   async insert({ orm }: Transaction, row: NewBackup, destinationIds: readonly string[]): Promise<BackupRow> {
     const [inserted] = await orm.insert(backups).values(row).returning();
-    await orm.insert(backupCopies).values(
-      destinationIds.map((storageDestinationId, position) => ({
-        organizationId: row.organizationId,
-        backupId: row.id,
-        storageDestinationId,
-        position,
-        status: 'pending' as const,
-      })),
-    );
+    await orm.insert(backupCopies).values(pendingCopies(row, destinationIds));
     return found(inserted);
   },
 
@@ -95,15 +97,7 @@ export const backupStore = {
       `insert into backups (${columns}) select ${columns} from jsonb_populate_recordset(null::backups, $1)`,
       [JSON.stringify(rows.map(({ row }) => inSnakeCase(row)))],
     );
-    const copies = rows.flatMap(({ row, destinationIds }) =>
-      destinationIds.map((storageDestinationId, position) => ({
-        organizationId: row.organizationId,
-        backupId: row.id,
-        storageDestinationId,
-        position,
-        status: 'pending' as const,
-      })),
-    );
+    const copies = rows.flatMap(({ row, destinationIds }) => pendingCopies(row, destinationIds));
     await orm.insert(backupCopies).values(copies);
   },
 

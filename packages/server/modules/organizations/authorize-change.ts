@@ -1,7 +1,7 @@
 import { type Role, roleAtLeast } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { Problem } from '../../platform/problem.ts';
-import type { Caller } from './context.ts';
+import type { Caller, OrganizationsContext } from './context.ts';
 import { findMember } from './members/member-store.ts';
 import { lockOrganization, type OrganizationRow } from './organization-store.ts';
 import { findServiceAccount } from './service-account/service-account-store.ts';
@@ -27,6 +27,19 @@ export async function authorizeChange(
   const role = await currentRole(transaction, organizationId, caller);
   if (role !== null) requireRole(role, required);
   return { organization, role };
+}
+
+/** A change in one transaction of the organization, begun by `authorizeChange`. */
+export function changeWithRole<T>(
+  context: OrganizationsContext,
+  organizationId: string,
+  caller: Caller,
+  required: Role,
+  change: (transaction: Transaction, authorized: AuthorizedChange) => Promise<T>,
+): Promise<T> {
+  return context.database.tenant(organizationId, async (transaction) =>
+    change(transaction, await authorizeChange(transaction, organizationId, caller, required)),
+  );
 }
 
 async function currentRole(transaction: Transaction, organizationId: string, caller: Caller): Promise<Role | null> {

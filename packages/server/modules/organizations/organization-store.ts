@@ -11,14 +11,14 @@ export async function insertOrganization(transaction: Transaction, row: Organiza
   await transaction.orm.insert(organizations).values(row);
 }
 
+const undeleted = (organizationId: string) =>
+  and(eq(organizations.id, organizationId), isNull(organizations.deletedAt));
+
 export async function findOrganization(
   { orm }: Transaction,
   organizationId: string,
 ): Promise<OrganizationRow | undefined> {
-  const [row] = await orm
-    .select()
-    .from(organizations)
-    .where(and(eq(organizations.id, organizationId), isNull(organizations.deletedAt)));
+  const [row] = await orm.select().from(organizations).where(undeleted(organizationId));
   return row;
 }
 
@@ -27,11 +27,7 @@ export async function lockOrganization(
   { orm }: Transaction,
   organizationId: string,
 ): Promise<OrganizationRow | undefined> {
-  const [row] = await orm
-    .select()
-    .from(organizations)
-    .where(and(eq(organizations.id, organizationId), isNull(organizations.deletedAt)))
-    .for('no key update');
+  const [row] = await orm.select().from(organizations).where(undeleted(organizationId)).for('no key update');
   return row;
 }
 

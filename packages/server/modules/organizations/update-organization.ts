@@ -1,7 +1,7 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { invalid } from '../../platform/problem.ts';
-import { authorizeChange } from './authorize-change.ts';
+import { changeWithRole } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
 import { audit, emit } from './events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from './organization-store.ts';
@@ -16,8 +16,7 @@ export async function updateOrganization(
   caller: ConditionalCaller,
   wanted: NonNullable<BodyOf<Operations['updateOrganization']>>,
 ): Promise<OrganizationRow> {
-  return context.database.tenant(organizationId, async (transaction) => {
-    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction, { organization }) => {
     caller.requireMatch(organizationEtag(organization));
     const change = differences(organization, {
       name: wanted.name,

@@ -1,6 +1,6 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import { Problem } from '../../platform/problem.ts';
-import { authorizeChange } from './authorize-change.ts';
+import { changeWithRole } from './authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from './context.ts';
 import { audit, emit } from './events-and-audit.ts';
 import { changeOrganization, type OrganizationRow } from './organization-store.ts';
@@ -15,8 +15,7 @@ export async function updateSubscription(
   caller: ConditionalCaller,
   wanted: NonNullable<BodyOf<Operations['updateSubscription']>>,
 ): Promise<OrganizationRow> {
-  return context.database.tenant(organizationId, async (transaction) => {
-    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction, { organization }) => {
     caller.requireMatch(organizationEtag(organization));
     const change = differences(organization, { plan: wanted.plan, billingCycle: wanted.billingCycle });
     if (Object.keys(change).length === 0) return organization;

@@ -2,6 +2,7 @@ import type { LogGap, LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
+import type { UsedBy } from '../storage/index.ts';
 import { pitrLogs, pitrSegments, type SpentReads } from './tables.ts';
 
 export type LogRow = typeof pitrLogs.$inferSelect;
@@ -281,11 +282,7 @@ export const pitrStore = {
     return rows;
   },
 
-  async usersOfDestination(
-    { client }: Transaction,
-    organizationId: string,
-    destinationId: string,
-  ): Promise<{ type: string; id: string }[]> {
+  async usersOfDestination({ client }: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]> {
     const { rows } = await client.query<{ project_id: string }>(
       'select project_id from pitr_logs where organization_id = $1 and storage_destination_id = $2',
       [organizationId, destinationId],

@@ -3,6 +3,7 @@ import { and, desc, eq, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
+import type { UsedBy } from '../storage/index.ts';
 import { type LastRun, schedules } from './tables.ts';
 
 export type ScheduleRow = typeof schedules.$inferSelect;
@@ -113,11 +114,7 @@ export const scheduleStore = {
     return rows;
   },
 
-  async usersOfDestination(
-    { client }: Transaction,
-    organizationId: string,
-    destinationId: string,
-  ): Promise<{ type: string; id: string }[]> {
+  async usersOfDestination({ client }: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]> {
     const { rows } = await client.query<{ id: string }>(
       `select id from schedules where organization_id = $1 and storage_destination_ids ? $2 order by id limit 100`,
       [organizationId, destinationId],

@@ -29,6 +29,12 @@ export interface HeldBackup {
   isLeaving: boolean;
 }
 
+/** Something that needs a thing, or works on it. */
+export interface UsedBy {
+  type: string;
+  id: string;
+}
+
 /** What the backups module knows about a destination, put in by the composition. */
 export interface StorageDependents {
   usage(
@@ -37,19 +43,11 @@ export interface StorageDependents {
     destinationIds: readonly string[],
   ): Promise<Map<string, StorageUsage>>;
   /** Backups, schedules and the like that need it. */
-  users(
-    transaction: Transaction,
-    organizationId: string,
-    destinationId: string,
-  ): Promise<{ type: string; id: string }[]>;
+  users(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** A few of the newest backups that are said to lie in it; none only when nothing does. */
   held(transaction: Transaction, organizationId: string, destinationId: string): Promise<HeldBackup[]>;
   /** What writes to it or reads from it now. */
-  workOn(
-    transaction: Transaction,
-    organizationId: string,
-    destinationId: string,
-  ): Promise<{ type: string; id: string }[]>;
+  workOn(transaction: Transaction, organizationId: string, destinationId: string): Promise<UsedBy[]>;
   /** Objects of ours that no backup owns, ascending by key. */
   orphans(
     organizationId: string,

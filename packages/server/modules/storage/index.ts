@@ -10,7 +10,7 @@ import { requeueTask } from './tasks/task-admission.ts';
 export { isWithoutCredentials, StoreOpener } from './access/open-store.ts';
 export { recordUse } from './checks/check-storage.ts';
 export { defaultsWork } from './checks/recheck-storage.ts';
-export type { HeldBackup, OrphanObject, StorageDependents, TaskRun } from './context.ts';
+export type { HeldBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } from './context.ts';
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';

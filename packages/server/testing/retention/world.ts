@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FirestoreSandbox } from '@holdfast/sandbox';
 import type pg from 'pg';
 import { LiveDatabase } from '../model/live-database.ts';
-import { pause } from '../role-killer.ts';
+import { pause } from '../repetition.ts';
 import type { TestResponse } from '../test-app.ts';
 import type { Fact, Rules } from './facts.ts';
 

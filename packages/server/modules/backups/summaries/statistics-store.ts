@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { ProjectStatistics } from '../../projects/index.ts';
-import { type StorageUsage, storageStore } from '../../storage/index.ts';
+import { type StorageUsage, storageStore, type UsedBy } from '../../storage/index.ts';
 import { backupCopies, backups, type JobStatus } from '../tables.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
@@ -134,7 +134,7 @@ export async function usersOfDestination(
   { client }: Transaction,
   organizationId: string,
   destinationId: string,
-): Promise<{ type: string; id: string }[]> {
+): Promise<UsedBy[]> {
   const { rows } = await client.query<{ id: string }>(
     `select b.id from backup_copies c join backups b on b.id = c.backup_id
       where c.organization_id = $1 and c.storage_destination_id = $2 and (b.deleted_at is null or b.status in ('pending', 'running')) and b.status in ('pending', 'running', 'completed')

@@ -61,7 +61,7 @@ async function join(
   const joinedAt = context.clock.now();
   await changeInvitation(transaction, organization.id, invitation.id, { status: 'accepted' });
   await context.mails.withdraw(transaction, organization.id, invitation.id);
-  await insertMember(transaction, organization.id, principal.userId, role, joinedAt);
+  await insertMember(transaction, { organizationId: organization.id, userId: principal.userId, role }, joinedAt);
   const member = memberInEvent({ ...principal, role });
   await emit(context, transaction, caller, organization, 'invitation.accepted', {
     invitation: invitationInEvent(invitation),

@@ -1,7 +1,7 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { authorizeChange, requireRole } from '../authorize-change.ts';
+import { changeWithRole, requireRole } from '../authorize-change.ts';
 import type { Caller, InvitationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { changeInvitation, type InvitationRow, lockInvitation } from './invitation-store.ts';
@@ -14,8 +14,7 @@ export async function cancelInvitation(
   caller: Caller,
   invitationId: string,
 ): Promise<void> {
-  await context.database.tenant(organizationId, async (transaction) => {
-    const { role } = await authorizeChange(transaction, organizationId, caller, least);
+  await changeWithRole(context, organizationId, caller, least, async (transaction, { role }) => {
     const invitation = await requirePending(transaction, organizationId, invitationId);
     requireRole(role ?? least, invitation.role);
     await changeInvitation(transaction, organizationId, invitationId, { status: 'cancelled' });

@@ -2,7 +2,7 @@ import { operations, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { authorizeChange, requireRole } from '../authorize-change.ts';
+import { changeWithRole, requireRole } from '../authorize-change.ts';
 import type { Caller, InvitationsContext } from '../context.ts';
 import { audit, emit, invitationInEvent } from '../events-and-audit.ts';
 import { isMemberByEmail } from '../members/member-store.ts';
@@ -24,8 +24,7 @@ export async function createInvitation(
   const { principal } = caller;
   if (principal.kind !== 'person') throw new Error('only people invite people');
   const token = createInvitationToken();
-  return context.database.tenant(organizationId, async (transaction) => {
-    const { organization, role } = await authorizeChange(transaction, organizationId, caller, least);
+  return changeWithRole(context, organizationId, caller, least, async (transaction, { organization, role }) => {
     requireRole(role ?? least, wanted.role);
     if (await isMemberByEmail(transaction, organizationId, wanted.email))
       throw new Problem('ALREADY_MEMBER', `${wanted.email} is a member already.`);

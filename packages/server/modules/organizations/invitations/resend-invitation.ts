@@ -1,5 +1,5 @@
 import { operations } from '@holdfast/contract';
-import { authorizeChange, requireRole } from '../authorize-change.ts';
+import { changeWithRole, requireRole } from '../authorize-change.ts';
 import type { Caller, InvitationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { requirePending } from './cancel-invitation.ts';
@@ -19,8 +19,7 @@ export async function resendInvitation(
   invitationId: string,
 ): Promise<InvitationRow & { resentAt: Date }> {
   const token = createInvitationToken();
-  return context.database.tenant(organizationId, async (transaction) => {
-    const { organization, role } = await authorizeChange(transaction, organizationId, caller, least);
+  return changeWithRole(context, organizationId, caller, least, async (transaction, { organization, role }) => {
     const invitation = await requirePending(transaction, organizationId, invitationId);
     requireRole(role ?? least, invitation.role);
     const resentAt = context.clock.now();

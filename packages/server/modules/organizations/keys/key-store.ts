@@ -7,8 +7,9 @@ export type Derivation = NonNullable<KeyRow['derivation']>;
 
 /** Statements on the keys of organizations. */
 
-export async function insertKey({ orm }: Transaction, row: KeyRow): Promise<void> {
+export async function insertKey({ orm }: Transaction, row: KeyRow): Promise<KeyRow> {
   await orm.insert(organizationKeys).values(row);
+  return row;
 }
 
 export async function findCurrentKey({ orm }: Transaction, organizationId: string): Promise<KeyRow | undefined> {

@@ -125,7 +125,7 @@ export async function createServiceKey(
   const key = randomBytes(32);
   const id = ids.next('key');
   const now = clock.now();
-  const row: KeyRow = {
+  return insertKey(transaction, {
     id,
     organizationId,
     kind: 'service',
@@ -137,7 +137,5 @@ export async function createServiceKey(
     createdAt: now,
     activatedAt: now,
     retiredAt: null,
-  };
-  await insertKey(transaction, row);
-  return row;
+  });
 }

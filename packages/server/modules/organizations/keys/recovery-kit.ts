@@ -1,6 +1,6 @@
 import { operations } from '@holdfast/contract';
 import type { KeptKey } from '@holdfast/engine';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { changeOrganization, findOrganization } from '../organization-store.ts';
@@ -15,8 +15,7 @@ export async function takeRecoveryKit(
   caller: Caller,
 ): Promise<string> {
   const now = context.clock.now();
-  return context.database.tenant(organizationId, async (transaction) => {
-    await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const organization = await findOrganization(transaction, organizationId);
     const keys = await new OrganizationKeys(context).kept(transaction, organizationId);
     const destinations = await context.later.destinations(transaction, organizationId);

@@ -1,6 +1,6 @@
 import { operations } from '@holdfast/contract';
 import { Problem } from '../../../platform/problem.ts';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { changeKey, listKeys } from './key-store.ts';
@@ -15,8 +15,7 @@ export async function removeEncryptionKey(
   organizationId: string,
   caller: ConditionalCaller,
 ): Promise<void> {
-  await context.database.tenant(organizationId, async (transaction) => {
-    await authorizeChange(transaction, organizationId, caller, role);
+  await changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const current = await currentKey(context, transaction, organizationId);
     caller.requireMatch(encryptionKeyEtag(current));
     if (current.kind === 'service') {

@@ -1,6 +1,6 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { changeKey, type KeyRow, listKeys } from './key-store.ts';
@@ -18,8 +18,7 @@ export async function rotateEncryptionKey(
   organizationId: string,
   caller: Caller,
 ): Promise<{ row: KeyRow; rewrapped: number }> {
-  return context.database.tenant(organizationId, async (transaction) => {
-    await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const before = await currentKey(context, transaction, organizationId);
     const row = await renew(context, transaction, organizationId, before);
     const rewrapped = await rewrapAll(context, transaction, organizationId, row);

@@ -1,6 +1,6 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { changeKey, type Derivation, insertKey, type KeyRow, listKeys } from './key-store.ts';
@@ -32,8 +32,7 @@ export async function setEncryptionKey(
     given.passphrase === undefined
       ? fromKey(Buffer.from(given.key ?? '', 'base64'))
       : await fromPassphrase(context, organizationId, given.passphrase);
-  return context.database.tenant(organizationId, async (transaction) => {
-    await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const current = await currentKey(context, transaction, organizationId);
     caller.requireMatch(encryptionKeyEtag(current));
     if (current.fingerprint === supplied.fingerprint) return keepPassphrase(context, transaction, current, supplied);
@@ -94,7 +93,7 @@ async function activate(
   }
   const id = ids.next('key');
   const { key, ...facts } = supplied;
-  const row: KeyRow = {
+  return insertKey(transaction, {
     id,
     organizationId,
     ...facts,
@@ -104,9 +103,7 @@ async function activate(
     createdAt: now,
     activatedAt: now,
     retiredAt: null,
-  };
-  await insertKey(transaction, row);
-  return row;
+  });
 }
 
 function sealPassphrase({ keyring }: OrganizationsContext, keyId: string, passphrase: string | null): string | null {

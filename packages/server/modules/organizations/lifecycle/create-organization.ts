@@ -64,7 +64,7 @@ async function found(
     if (owned >= config.ORGANIZATIONS_PER_USER_MAX)
       throw new Problem('LIMIT_REACHED', `You own ${owned} organizations; more are not allowed here.`);
     await insertOrganization(transaction, row);
-    await insertMember(transaction, row.id, principal.userId, 'owner', now);
+    await insertMember(transaction, { organizationId: row.id, userId: principal.userId, role: 'owner' }, now);
     await createServiceKey(context, transaction, row.id, 1);
     await emit(context, transaction, founder, row, 'organization.created', {});
     await emit(context, transaction, founder, row, 'member.joined', {

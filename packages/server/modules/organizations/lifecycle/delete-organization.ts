@@ -17,35 +17,33 @@ export function deleteOrganization(
   context: OrganizationsContext,
   organizationId: string,
   caller: Caller,
-  wanted: { force: boolean; confirmName: string },
+  { force, confirmName }: { force: boolean; confirmName: string },
 ): Promise<Deleted> {
-  return wanted.force
-    ? context.database.system((transaction) => remove(context, transaction, organizationId, caller, wanted.confirmName))
-    : context.database.tenant(organizationId, (transaction) =>
-        hide(context, transaction, organizationId, caller, wanted.confirmName),
-      );
+  const change = async (transaction: Transaction) => {
+    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
+    requireName(organization, confirmName);
+    return (force ? remove : hide)(context, transaction, organization, caller);
+  };
+  return force ? context.database.system(change) : context.database.tenant(organizationId, change);
 }
 
 async function hide(
   context: OrganizationsContext,
   transaction: Transaction,
-  organizationId: string,
+  organization: OrganizationRow,
   caller: Caller,
-  confirmName: string,
 ): Promise<Deleted> {
-  const { organization } = await authorizeChange(transaction, organizationId, caller, role);
-  requireName(organization, confirmName);
   const deletedAt = context.clock.now();
   const recoveryDeadline = new Date(deletedAt.getTime() + recoveryMs);
-  await changeOrganization(transaction, organizationId, deletedAt, { deletedAt, recoveryDeadline });
+  await changeOrganization(transaction, organization.id, deletedAt, { deletedAt, recoveryDeadline });
   await emit(context, transaction, caller, organization, 'organization.deleted', { deletionType: 'soft' });
-  await audit(context, transaction, caller, organizationId, {
+  await audit(context, transaction, caller, organization.id, {
     action: 'organization.deleted',
-    resource: { type: 'organization', id: organizationId },
+    resource: { type: 'organization', id: organization.id },
     details: { deletionType: 'soft', recoveryDeadline: recoveryDeadline.toISOString() },
   });
   return {
-    id: organizationId,
+    id: organization.id,
     deleted: true,
     deletionType: 'soft',
     recoveryDeadline: recoveryDeadline.toISOString(),
@@ -56,15 +54,12 @@ async function hide(
 async function remove(
   context: OrganizationsContext,
   transaction: Transaction,
-  organizationId: string,
+  organization: OrganizationRow,
   caller: Caller,
-  confirmName: string,
 ): Promise<Deleted> {
-  const { organization } = await authorizeChange(transaction, organizationId, caller, role);
-  requireName(organization, confirmName);
   await emit(context, transaction, caller, organization, 'organization.deleted', { deletionType: 'permanent' });
-  await purgeOrganization(context, transaction, organizationId, 'deleted by its owner');
-  return { id: organizationId, deleted: true, deletionType: 'permanent', recoveryDeadline: null };
+  await purgeOrganization(context, transaction, organization.id, 'deleted by its owner');
+  return { id: organization.id, deleted: true, deletionType: 'permanent', recoveryDeadline: null };
 }
 
 function requireName(organization: OrganizationRow, confirmName: string): void {

@@ -28,16 +28,15 @@ const columns = {
   updatedAt: memberships.updatedAt,
 };
 
-export async function insertMember(
-  { orm }: Transaction,
-  organizationId: string,
-  userId: string,
-  role: Role,
-  now: Date,
-): Promise<void> {
-  await orm
-    .insert(memberships)
-    .values({ organizationId, userId, role, joinedAt: now, lastActiveAt: now, updatedAt: now });
+/** What somebody is in an organization. */
+interface Membership {
+  organizationId: string;
+  userId: string;
+  role: Role;
+}
+
+export async function insertMember({ orm }: Transaction, membership: Membership, now: Date): Promise<void> {
+  await orm.insert(memberships).values({ ...membership, joinedAt: now, lastActiveAt: now, updatedAt: now });
 }
 
 export async function findMember(
@@ -108,13 +107,8 @@ export async function listMembers(
     .limit(limit);
 }
 
-export async function setRole(
-  { orm }: Transaction,
-  organizationId: string,
-  userId: string,
-  role: Role,
-  now: Date,
-): Promise<void> {
+export async function setRole({ orm }: Transaction, membership: Membership, now: Date): Promise<void> {
+  const { organizationId, userId, role } = membership;
   await orm
     .update(memberships)
     .set({ role, updatedAt: now })

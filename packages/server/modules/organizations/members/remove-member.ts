@@ -1,5 +1,5 @@
 import { operations } from '@holdfast/contract';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit, emit, memberInEvent } from '../events-and-audit.ts';
 import { deleteMember, findMember } from './member-store.ts';
@@ -15,8 +15,8 @@ export async function removeMember(
   userId: string,
 ): Promise<void> {
   const leaves = caller.principal.kind === 'person' && caller.principal.userId === userId;
-  await context.database.tenant(organizationId, async (transaction) => {
-    const { organization } = await authorizeChange(transaction, organizationId, caller, leaves ? 'viewer' : least);
+  const required = leaves ? 'viewer' : least;
+  await changeWithRole(context, organizationId, caller, required, async (transaction, { organization }) => {
     const member = await findMember(transaction, organizationId, userId);
     if (!member) throw memberNotFound();
     if (member.role === 'owner') throw cannotRemoveOwner();

@@ -72,7 +72,7 @@ async function changeRole(
 ): Promise<MemberRow> {
   const updatedAt = context.clock.now();
   const changed = { ...member, role, updatedAt };
-  await setRole(transaction, organization.id, member.userId, role, updatedAt);
+  await setRole(transaction, { organizationId: organization.id, userId: member.userId, role }, updatedAt);
   await emit(context, transaction, caller, organization, 'member.role_changed', {
     member: { ...memberInEvent(changed), previousRole: member.role },
   });

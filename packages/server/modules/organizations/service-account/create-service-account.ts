@@ -1,7 +1,7 @@
 import { defaultScopes, operations, type Scope } from '@holdfast/contract';
 import { Problem } from '../../../platform/problem.ts';
 import { createApiKey, hashApiKey } from '../../auth/index.ts';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { slugOf } from '../lifecycle/slug.ts';
@@ -18,8 +18,7 @@ export async function createServiceAccount(
 ): Promise<{ account: ServiceAccountRow; apiKey: string }> {
   const apiKey = createApiKey();
   const now = context.clock.now();
-  return context.database.tenant(organizationId, async (transaction) => {
-    const { organization } = await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction, { organization }) => {
     if (await findServiceAccount(transaction, organizationId)) {
       throw new Problem('SERVICE_ACCOUNT_EXISTS', 'The organization has its service account already.');
     }

@@ -1,7 +1,7 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { serviceAccountEtag } from '../members/present-team.ts';
@@ -15,8 +15,7 @@ export async function deleteServiceAccount(
   organizationId: string,
   caller: ConditionalCaller,
 ): Promise<void> {
-  await context.database.tenant(organizationId, async (transaction) => {
-    await authorizeChange(transaction, organizationId, caller, role);
+  await changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const account = await requireServiceAccount(transaction, organizationId);
     caller.requireMatch(serviceAccountEtag(account));
     await removeServiceAccount(transaction, organizationId);

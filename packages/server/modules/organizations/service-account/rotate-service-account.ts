@@ -1,6 +1,6 @@
 import { operations } from '@holdfast/contract';
 import { createApiKey, hashApiKey } from '../../auth/index.ts';
-import { authorizeChange } from '../authorize-change.ts';
+import { changeWithRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { requireServiceAccount } from './delete-service-account.ts';
@@ -24,8 +24,7 @@ export async function rotateServiceAccount(
   const apiKey = createApiKey();
   const now = context.clock.now();
   const previousKeyValidUntil = new Date(now.getTime() + graceSeconds * 1000);
-  return context.database.tenant(organizationId, async (transaction) => {
-    await authorizeChange(transaction, organizationId, caller, role);
+  return changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const account = await requireServiceAccount(transaction, organizationId);
     await changeServiceAccount(transaction, organizationId, now, {
       keyHash: hashApiKey(apiKey),

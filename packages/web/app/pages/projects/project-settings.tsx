@@ -1,9 +1,8 @@
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
-import { Button } from '../../components/button.tsx';
 import { Checkbox, Field, TextInput } from '../../components/field.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { FormProblem } from '../../components/states.tsx';
+import { SaveRow } from '../../components/save-row.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import type { Project } from './connect-form.tsx';
@@ -71,12 +70,7 @@ export function ProjectSettings({ project }: { project: Project }) {
           onChange={(event) => setRampUp(event.target.checked)}
         />
         <Checkbox label={t.projects.authUsers} checked={users} onChange={(event) => setUsers(event.target.checked)} />
-        {save.error && Object.keys(faults).length === 0 && <FormProblem error={save.error} />}
-        <div>
-          <Button kind="primary" type="submit" busy={save.isPending}>
-            {t.common.save}
-          </Button>
-        </div>
+        <SaveRow save={save} faults={faults} />
       </form>
     </Panel>
   );

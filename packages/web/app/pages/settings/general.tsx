@@ -2,11 +2,10 @@ import type { DataOf, Operations } from '@holdfast/contract';
 import { type FormEvent, useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
-import { Button } from '../../components/button.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Field, SelectInput, TextInput } from '../../components/field.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { FormProblem } from '../../components/states.tsx';
+import { SaveRow } from '../../components/save-row.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -99,17 +98,13 @@ function Form({ organization }: { organization: OrganizationDetail }) {
             ))}
           </SelectInput>
         </Field>
-        {save.error && Object.keys(faults).length === 0 && <FormProblem error={save.error} />}
-        <div className="flex items-center gap-3">
-          <Button kind="primary" type="submit" busy={save.isPending}>
-            {t.common.save}
-          </Button>
+        <SaveRow save={save} faults={faults}>
           {save.isSuccess && (
             <span role="status" className="text-table text-held">
               {t.common.saved}
             </span>
           )}
-        </div>
+        </SaveRow>
       </form>
     </Panel>
   );

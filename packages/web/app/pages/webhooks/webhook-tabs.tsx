@@ -4,6 +4,7 @@ import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, Field, TextArea, TextInput } from '../../components/field.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { SaveRow } from '../../components/save-row.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -119,12 +120,7 @@ export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
         >
           <TextArea rows={3} value={headers} onChange={(event) => setHeaders(event.target.value)} />
         </Field>
-        {save.error && Object.keys(faults).length === 0 && <FormProblem error={save.error} />}
-        <div>
-          <Button kind="primary" type="submit" busy={save.isPending}>
-            {t.common.save}
-          </Button>
-        </div>
+        <SaveRow save={save} faults={faults} />
       </form>
     </Panel>
   );
