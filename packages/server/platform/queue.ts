@@ -6,6 +6,7 @@ import { queueRole } from './database/queue-grants.ts';
 import { daySeconds } from './durations.ts';
 import { JobLog } from './job-log.ts';
 import type { Logger } from './log.ts';
+import { StandingBack } from './standing-back.ts';
 import { inSpan } from './tracing.ts';
 
 /** How the queue treats a kind of job. */
@@ -54,6 +55,9 @@ export interface RunningJob<Data> {
   /** Whether work of the same kind of another organization waits for a place. */
   othersWait?(): Promise<boolean>;
 }
+
+/** Thrown by a job that waits for something that does not answer while others wait for its place: it goes on later, and nothing has failed. */
+export class PutOff extends Error {}
 
 export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 
@@ -119,6 +123,7 @@ export class Queue {
   readonly #boss: PgBoss;
   readonly #log: Logger;
   readonly #jobLog: JobLog;
+  readonly #standingBack = new StandingBack();
   readonly #worked = new Set<string>();
   readonly #stopping = new AbortController();
   #supervising = false;
@@ -216,28 +221,32 @@ export class Queue {
     claimed: JobWithMetadata<Data>,
     handler: JobHandler<Data>,
   ): Promise<void> {
-    const { id, retryCount, data, output } = claimed;
+    const { id, retryCount, data, output, groupId = null } = claimed;
     const attempt = retryCount + 1;
     const lastAttempt = retryCount >= job.retryLimit;
+    const othersWait = () => this.#othersWait(job.name, groupId);
+    if (!lastAttempt && this.#standingBack.has(job.name, groupId) && (await othersWait()))
+      throw new PutOff('Work of this organization waited in vain a moment ago, and others wait.');
     this.#jobLog.began({ id, name: job.name, attempt, data, before: output });
     try {
       const signal = AbortSignal.any([claimed.signal, this.#stopping.signal]);
-      const othersWait = () => this.#othersWait(job.name, claimed.groupId ?? null);
       const running = { id, data: job.schema.parse(data), attempt, lastAttempt, signal, othersWait };
       const attributes = { 'holdfast.job.id': id, 'holdfast.job.attempt': attempt };
       await inSpan(`job ${job.name}`, attributes, () => handler(running), SpanKind.CONSUMER);
       this.#jobLog.ended(id);
     } catch (error) {
+      if (error instanceof PutOff) this.#standingBack.add(job.name, groupId);
       this.#jobLog.failed(id, lastAttempt);
       throw error;
     }
   }
 
+  /** Those that stand back themselves do not count. */
   async #othersWait(name: string, organizationId: string | null): Promise<boolean> {
     const { rows } = await this.#boss.getDb().executeSql(
       `select 1 from ${schema}.job where name = $1 and state in ('created', 'retry') and start_after <= now()
-          and group_id is distinct from $2 limit 1`,
-      [name, organizationId],
+          and group_id is distinct from $2 and coalesce(group_id, '') <> all($3) limit 1`,
+      [name, organizationId, this.#standingBack.of(name)],
     );
     return rows.length > 0;
   }

@@ -14,7 +14,7 @@ import type {
   Removal,
   VersionedBlobStore,
 } from '../../ports/index.ts';
-import { EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
+import { asRequest, EngineError, isEngineError, throwIfCancelled } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
@@ -30,6 +30,7 @@ import {
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
 import { crc32c } from '../crc32c.ts';
+import { forEach } from '../for-each.ts';
 import { hiddenAmong, PurgeCount } from '../hidden.ts';
 import { bytesMaxDefault, folderPrefix } from '../keys.ts';
 import { PageCount } from '../pages.ts';
@@ -50,7 +51,6 @@ export interface GcsStoreOptions extends GcsConnection {
 }
 
 const callTimeoutMsDefault = 2 * minuteMs;
-const callsInFlight = 16;
 const pageObjectsMax = 1000;
 /** Of one object; ours are written once and seldom again. */
 const versionsMax = 100_000;
@@ -79,12 +79,13 @@ export class GcsAttempts implements AttemptStore {
   }
 
   async put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<BlobInfo> {
-    return this.#attempt(key, options?.signal, async (signal) => {
+    const upload = async (signal: AbortSignal) => {
       const metadata = { contentType: 'application/octet-stream', md5Hash: md5Of(bytes), ...retentionOf(options) };
       const query = { name: this.#prefix + key, ...conditionsOf(options), fields: objectFields };
       const stored = await this.#client.upload(`${this.#bucketPath}/o`, metadata, bytes, { query, signal });
       return this.#info(key, readObject(stored));
-    });
+    };
+    return this.#attempt(key, options?.signal, upload, bytes.length);
   }
 
   async get(key: string, options?: GetOptions): Promise<Uint8Array> {
@@ -342,11 +343,12 @@ export class GcsAttempts implements AttemptStore {
     key: string,
     signal: AbortSignal | undefined,
     run: (signal: AbortSignal) => Promise<Result>,
+    bytesToSend = 0,
   ): Promise<Result> {
     throwIfCancelled(signal);
     const late = AbortSignal.timeout(this.#callTimeoutMs);
     try {
-      return await run(signal ? AbortSignal.any([signal, late]) : late);
+      return await asRequest(bytesToSend, () => run(signal ? AbortSignal.any([signal, late]) : late));
     } catch (error) {
       throwIfCancelled(signal);
       throw late.aborted ? notInTime(this.location, this.#callTimeoutMs) : gcsError(error, this.location, key);
@@ -388,12 +390,4 @@ function retentionOf(options: PutOptions | undefined): object {
   if (!options?.lock) return {};
   const mode = options.lock.mode === 'compliance' ? 'Locked' : 'Unlocked';
   return { retention: { mode, retainUntilTime: options.lock.retainUntil.toISOString() } };
-}
-
-async function forEach<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
-  const queue = new Set(items).values();
-  const work = async () => {
-    for (const item of queue) await run(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(callsInFlight, items.length) }, work));
 }

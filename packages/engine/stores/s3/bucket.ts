@@ -20,5 +20,6 @@ export interface S3Bucket {
     key: string,
     signal: AbortSignal | undefined,
     run: (call: { abortSignal?: AbortSignal }) => Promise<Result>,
+    bytesToSend?: number,
   ): Promise<Result>;
 }

@@ -1,10 +1,10 @@
 import { GetObjectLockConfigurationCommand, HeadObjectCommand, PutObjectRetentionCommand } from '@aws-sdk/client-s3';
 import { isEngineError, type LockAbility, type ObjectLock } from '../../ports/index.ts';
 import { AttemptError, locked, mayNotAskForLocks } from '../attempt.ts';
+import { forEach } from '../for-each.ts';
 import type { S3Bucket } from './bucket.ts';
 import { wrongRegion } from './errors.ts';
 
-const callsInFlight = 16;
 const askingPermission = 's3:GetBucketObjectLockConfiguration';
 
 /** Those of the keys whose current version nobody may remove yet. Only buckets that can lock are asked, key by key. */
@@ -114,12 +114,4 @@ export async function extendLocks(
     }
   });
   if (refused.length > 0) throw locked(store.location, refused.sort());
-}
-
-export async function forEach<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
-  const queue = new Set(items).values();
-  const work = async () => {
-    for (const item of queue) await run(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(callsInFlight, items.length) }, work));
 }

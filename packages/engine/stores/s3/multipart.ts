@@ -19,6 +19,7 @@ interface PartsPlan {
   signal: AbortSignal | undefined;
 }
 
+const abandonTimeoutMs = 5000;
 const partsInFlight = 4;
 const partsMax = 10_000;
 
@@ -40,7 +41,8 @@ export async function putInParts(store: S3Bucket, key: string, bytes: Uint8Array
     const parts = await uploadParts(store, key, bytes, { ...plan, upload });
     return await complete(store, key, upload, parts, plan);
   } catch (error) {
-    await abandon(store, key, upload);
+    // Whoever was told to stop does not wait for a service that never answers.
+    await abandon(store, key, upload, plan.signal?.aborted ? AbortSignal.timeout(abandonTimeoutMs) : undefined);
     throw error;
   }
 }
@@ -85,8 +87,11 @@ async function uploadPart(
 ): Promise<CompletedPart> {
   const checksum = store.checksumOf(bytes, createHash('sha256').update(bytes).digest());
   const output = await retrying({ policy: store.retryPolicy, signal }, () =>
-    store.attempt(key, signal, (call) =>
-      store.client.send(new UploadPartCommand({ ...upload, PartNumber, Body: bytes, ...checksum }), call),
+    store.attempt(
+      key,
+      signal,
+      (call) => store.client.send(new UploadPartCommand({ ...upload, PartNumber, Body: bytes, ...checksum }), call),
+      bytes.length,
     ),
   );
   return { PartNumber, ETag: output.ETag, ...('ChecksumSHA256' in checksum && checksum) };
@@ -124,9 +129,14 @@ async function complete(
 }
 
 /** Parts that belong to no object cost money until they are removed; a rule of the bucket should catch what is missed. */
-async function abandon(store: S3Bucket, key: string, upload: UploadAddress): Promise<void> {
+async function abandon(
+  store: S3Bucket,
+  key: string,
+  upload: UploadAddress,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const policy = { ...store.retryPolicy, attemptsMax: 4 };
-  await retrying({ policy, signal: undefined }, () =>
-    store.attempt(key, undefined, (call) => store.client.send(new AbortMultipartUploadCommand(upload), call)),
+  await retrying({ policy, signal }, () =>
+    store.attempt(key, signal, (call) => store.client.send(new AbortMultipartUploadCommand(upload), call)),
   ).catch(() => {});
 }

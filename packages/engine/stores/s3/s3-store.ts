@@ -23,7 +23,7 @@ import type {
   Removal,
   VersionedBlobStore,
 } from '../../ports/index.ts';
-import { throwIfCancelled } from '../../ports/index.ts';
+import { asRequest, throwIfCancelled } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
@@ -129,7 +129,8 @@ export class S3Attempts implements AttemptStore {
       },
       { step: 'build', name: 'knownPayloadHash' },
     );
-    const output = await this.attempt(key, options?.signal, (call) => this.client.send(command, call));
+    const send = (call: { abortSignal: AbortSignal }) => this.client.send(command, call);
+    const output = await this.attempt(key, options?.signal, send, bytes.length);
     return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.now() };
   }
 
@@ -257,11 +258,13 @@ export class S3Attempts implements AttemptStore {
     key: string,
     signal: AbortSignal | undefined,
     run: (call: { abortSignal: AbortSignal }) => Promise<Result>,
+    bytesToSend = 0,
   ): Promise<Result> {
     throwIfCancelled(signal);
     const late = AbortSignal.timeout(this.#callTimeoutMs);
     try {
-      return await run({ abortSignal: signal ? AbortSignal.any([signal, late]) : late });
+      const abortSignal = signal ? AbortSignal.any([signal, late]) : late;
+      return await asRequest(bytesToSend, () => run({ abortSignal }));
     } catch (error) {
       throwIfCancelled(signal);
       throw late.aborted ? notInTime(this.location, this.#callTimeoutMs) : s3Error(error, this.location, key);

@@ -1,11 +1,12 @@
 import { DeleteObjectsCommand, ListObjectVersionsCommand, type ObjectIdentifier } from '@aws-sdk/client-s3';
 import type { HiddenObject, ListOptions, PurgeOptions, PurgeOutcome } from '../../ports/index.ts';
 import { AttemptError, notAskedFor, standsStill } from '../attempt.ts';
+import { forEach } from '../for-each.ts';
 import { hiddenAmong, PurgeCount, type VersionEntry } from '../hidden.ts';
 import { PageCount } from '../pages.ts';
 import { retrying } from '../retry.ts';
 import type { S3Bucket } from './bucket.ts';
-import { bucketMayLock, forEach, isLockedVersion } from './locks.ts';
+import { bucketMayLock, isLockedVersion } from './locks.ts';
 
 const batchKeysMax = 1000;
 

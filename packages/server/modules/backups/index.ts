@@ -1,4 +1,6 @@
 import { hourMs, secondMs } from '../../platform/durations.ts';
+import type { JobDefinition, JobHandler } from '../../platform/queue.ts';
+import { sideWork } from '../jobs/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { type OpenChainOptions, type OpenedChain, openChainOf } from './contents/open-chain.ts';
@@ -89,7 +91,10 @@ export interface BackupsModule extends Module {
 }
 
 export function createBackupsModule(context: BackupsContext): BackupsModule {
-  const atOnce = context.platform.config.WORKER_CONCURRENCY;
+  const { config, log } = context.platform;
+  const atOnce = config.WORKER_CONCURRENCY;
+  const aside = <Data extends object>(job: JobDefinition<Data>, places: number, handler: JobHandler<Data>) =>
+    worker(job, places, sideWork(log, handler));
   return {
     handlers: backupHandlers(context),
     answer: (organizationId, backupId) => answerBackup(context, organizationId, backupId),
@@ -100,13 +105,13 @@ export function createBackupsModule(context: BackupsContext): BackupsModule {
       worker(planBackupJob, 2, (job) => runPlan(context, job)),
       worker(runRangeJob, atOnce, (job) => runRangeWork(context, job)),
       worker(finishBackupJob, 2, (job) => runFinish(context, job)),
-      worker(removeObjectsJob, sideWorkAtOnce, (job) => removeObjects(context, job)),
-      worker(keyCopyJob, sideWorkAtOnce, (job) => copyKeys(context, job)),
-      worker(purgeObjectsJob, 2, (job) => purgeObjects(context, job)),
+      aside(removeObjectsJob, sideWorkAtOnce, (job) => removeObjects(context, job)),
+      aside(keyCopyJob, sideWorkAtOnce, (job) => copyKeys(context, job)),
+      aside(purgeObjectsJob, 2, (job) => purgeObjects(context, job)),
       worker(verifyBackupJob, readersAtOnce, (job) => runVerification(context, job)),
       worker(mergeBackupJob, readersAtOnce, (job) => runMerge(context, job)),
       worker(importBackupJob, readersAtOnce, (job) => runImport(context, job)),
-      worker(rewrapManifestJob, sideWorkAtOnce, (job) => rewrapManifest(context, job)),
+      aside(rewrapManifestJob, sideWorkAtOnce, (job) => rewrapManifest(context, job)),
     ],
     tasks: [
       { name: 'requeue lost backups', everyMs: requeueEveryMs, run: () => requeueLostBackups(context) },

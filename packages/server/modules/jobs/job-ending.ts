@@ -4,9 +4,6 @@ import { Problem } from '../../platform/problem.ts';
 /** Another worker holds the work now, or its record has ended: stop without a word. */
 export class Superseded extends Error {}
 
-/** It waits for something that does not answer, and others wait for its place: it goes on later, and nothing has failed. */
-export class PutOff extends Error {}
-
 /** Whether the same work may succeed when another worker, or a later moment, tries it. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof EngineError) return error.retryable;

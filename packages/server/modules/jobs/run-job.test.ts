@@ -1,9 +1,10 @@
-import { EngineError, noteGoingOn, noteWaiting } from '@holdfast/engine';
+import { asRequest, EngineError, noteArrived, noteGoingOn, noteWaiting } from '@holdfast/engine';
 import { afterEach, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../config.ts';
 import { createLogger } from '../../platform/log.ts';
 import { Problem } from '../../platform/problem.ts';
-import { type JobRun, runJob, Superseded } from './index.ts';
+import { PutOff } from '../../platform/queue.ts';
+import { type JobRun, runJob, Superseded, sideWork } from './index.ts';
 
 const platform = {
   config: loadConfig({ JOB_ATTEMPTS: '3', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),
@@ -116,4 +117,54 @@ test('work that only waits gives its place to others, and nothing has failed; wi
   expect(await run(false, 1)).toEqual({ ended: 'done', failures: 0 });
   expect(await run(true, 1, true)).toEqual({ ended: 'done', failures: 0 });
   expect(await run(true, 21)).toEqual({ ended: 'done', failures: 0 });
+});
+
+/** Asks for something for twelve seconds, and hears in the end whether it has to leave. */
+async function asking(run: { attempt?: number; bytesToSend?: number; perSecond?: (second: number) => void }) {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  const countFailure = vi.fn(async () => 1);
+  const job = { signal: new AbortController().signal, attempt: run.attempt ?? 1, othersWait: async () => true };
+  const work = (signal: AbortSignal) =>
+    asRequest(run.bytesToSend ?? 0, async () => {
+      for (let second = 0; second < 12; second++) {
+        run.perSecond?.(second);
+        await vi.advanceTimersByTimeAsync(1000);
+      }
+      signal.throwIfAborted();
+    });
+  const { ended } = await attempt({ work, job, countFailure });
+  return {
+    ended: ended === 'done' ? ended : (ended as { thrown: Error }).thrown,
+    failures: countFailure.mock.calls.length,
+  };
+}
+
+test('a request that is never answered counts as waiting; after many tries it is a failure, and holds no place either', async () => {
+  expect(await asking({})).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  expect(await asking({ attempt: 21 })).toEqual({ ended: expect.any(EngineError), failures: 1 });
+});
+
+test('bytes that come or go at a decent rate are no silence, a trickle is', async () => {
+  expect(await asking({ perSecond: () => noteArrived(300_000) })).toEqual({ ended: 'done', failures: 0 });
+  expect(await asking({ perSecond: () => noteArrived(10) })).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  expect(await asking({ bytesToSend: 2_500_000 })).toEqual({ ended: 'done', failures: 0 });
+  expect(await asking({ bytesToSend: 250_000 })).toEqual({ ended: expect.any(PutOff), failures: 0 });
+  const answered = () => void asRequest(0, async () => 'an answer');
+  expect(await asking({ perSecond: answered })).toEqual({ ended: 'done', failures: 0 });
+});
+
+test('work without a record gives way too, but not with its last attempt', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  const run = (lastAttempt: boolean) => {
+    const job = { id: 'x', data: {}, attempt: 30, lastAttempt, signal: new AbortController().signal };
+    const work = sideWork(platform.log, ({ signal }) =>
+      asRequest(0, async () => {
+        await vi.advanceTimersByTimeAsync(8000);
+        signal.throwIfAborted();
+      }),
+    );
+    return work({ ...job, othersWait: async () => true });
+  };
+  await expect(run(false)).rejects.toBeInstanceOf(PutOff);
+  await run(true);
 });

@@ -1,9 +1,9 @@
 import { withWaitListener } from '@holdfast/engine';
 import { defined } from '../../platform/defined.ts';
-import { secondMs } from '../../platform/durations.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { RunningJob } from '../../platform/queue.ts';
-import { isTransient, PutOff, reasonOf, Superseded } from './job-ending.ts';
+import { PutOff, type RunningJob } from '../../platform/queue.ts';
+import { reasonToGiveWay } from './giving-way.ts';
+import { isTransient, reasonOf, Superseded } from './job-ending.ts';
 import { sentenceOf, Waits } from './waits.ts';
 import { JobWatch } from './watch-job.ts';
 
@@ -41,14 +41,12 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
   const { platform, job, record } = run;
   const { look, stallAfterMs } = run;
   const waits = new Waits();
-  const lookAfter = async () => (await look?.(waits.take())) ?? (await reasonToGiveWay(run, waits));
+  const lookAfter = async () =>
+    (await look?.(waits.take())) ?? (run.countFailure && (await reasonToGiveWay(job, waits)));
   const watch = new JobWatch({ log: platform.log, record, look: lookAfter, ...defined({ stallAfterMs }) });
   try {
     const signal = AbortSignal.any([job.signal, watch.signal]);
-    await withWaitListener(
-      (reason) => waits.hear(reason),
-      () => run.work(signal, watch),
-    );
+    await withWaitListener(waits, () => run.work(signal, watch));
     return 'done';
   } catch (error) {
     const reason = watch.signal.aborted ? watch.signal.reason : reasonOf(error);
@@ -67,16 +65,4 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
   } finally {
     await watch.end();
   }
-}
-
-/** So long work waits for something that does not answer before it leaves its place to others. */
-const waitWhileOthersDoMs = 5 * secondMs;
-/** Work that gives way for ever would never be told as failed. */
-const givingWayMax = 20;
-
-/** Only where failures are counted by the record: an attempt that gave way is none. */
-async function reasonToGiveWay({ job, countFailure }: JobRun, waits: Waits): Promise<PutOff | undefined> {
-  if (!countFailure || job.attempt > givingWayMax) return undefined;
-  if (waits.lastedMs < waitWhileOthersDoMs || !(await job.othersWait?.())) return undefined;
-  return new PutOff('It waits for something that does not answer, and leaves its place to others meanwhile.');
 }

@@ -1,5 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { hourMs, minuteMs, secondMs } from '../../platform/durations.ts';
+import type { JobDefinition, JobHandler } from '../../platform/queue.ts';
+import { sideWork } from '../jobs/index.ts';
 import { type Module, worker } from '../module.ts';
 import { CaptureLeases } from './capture/leases.ts';
 import type { PitrContext } from './context.ts';
@@ -28,12 +30,14 @@ export { purgeLogsHook } from './storage/purge-logs.ts';
 /** Point-in-time recovery: capture under leases, the log in the customer's storage, and every view of the past on top. */
 export function createPitrModule(context: PitrContext): Module {
   const leases = new CaptureLeases(context);
+  const aside = <Data extends object>(job: JobDefinition<Data>, places: number, handler: JobHandler<Data>) =>
+    worker(job, places, sideWork(context.backups.platform.log, handler));
   return {
     handlers: pitrHandlers(context, () => leases.lookNow()),
     workers: [
-      worker(removeLogJob, 2, (job) => removeLog(context, job)),
-      worker(purgeLogsJob, 2, (job) => purgeLogs(context, job)),
-      worker(reconcileJob, 2, (job) => runReconciliation(context, job)),
+      aside(removeLogJob, 2, (job) => removeLog(context, job)),
+      aside(purgeLogsJob, 2, (job) => purgeLogs(context, job)),
+      aside(reconcileJob, 2, (job) => runReconciliation(context, job)),
     ],
     tasks: [
       { name: 'pitr upkeep', everyMs: 20 * secondMs, run: () => startUpkeep(context) },

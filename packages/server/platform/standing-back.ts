@@ -1,0 +1,29 @@
+import { minuteMs } from './durations.ts';
+
+const standsBackForMs = minuteMs;
+
+/**
+ * Organizations whose work of a kind was put off a moment ago, because what it asks does not answer. What else they have
+ * waiting would most likely wait in vain too, so it lets others go first.
+ */
+export class StandingBack {
+  /** By kind, then by organization: until when. */
+  readonly #until = new Map<string, Map<string, number>>();
+
+  add(kind: string, organizationId: string | null): void {
+    if (organizationId === null) return;
+    const ofKind = this.#until.get(kind) ?? new Map<string, number>();
+    this.#until.set(kind, ofKind.set(organizationId, performance.now() + standsBackForMs));
+  }
+
+  has(kind: string, organizationId: string | null): boolean {
+    return organizationId !== null && this.of(kind).includes(organizationId);
+  }
+
+  of(kind: string): string[] {
+    const ofKind = this.#until.get(kind);
+    if (!ofKind) return [];
+    for (const [organizationId, untilMs] of ofKind) if (untilMs <= performance.now()) ofKind.delete(organizationId);
+    return [...ofKind.keys()];
+  }
+}
