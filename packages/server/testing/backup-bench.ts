@@ -1,5 +1,5 @@
 import { Firestore } from '@google-cloud/firestore';
-import { type FirestoreSandbox, startFirestoreSandbox } from '@holdfast/sandbox';
+import { type FirestoreSandbox, type S3Sandbox, sandboxS3Credential, startFirestoreSandbox } from '@holdfast/sandbox';
 import { type ProtectedProject, protectProject, untilEnded } from './protected-project.ts';
 import { freshToken } from './sessions.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
@@ -20,6 +20,10 @@ export interface BackupBench {
   backUp(body?: object): Promise<string>;
   get(path: string): Promise<Record>;
   clear(): void;
+  /** Clears the database and writes one document. */
+  startOver(): Promise<void>;
+  /** A bucket of the sandbox as another destination; its id. */
+  addBucket(s3: S3Sandbox): Promise<string>;
   /** Does something as if days had passed. Jobs that are put off by the clock of the service wait until it is back. */
   inDays<Result>(days: number, work: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
@@ -43,6 +47,7 @@ export async function startBackupBench(
   const as = { token: shop.owner.token, organizationId: shop.organizationId };
   process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
   const firestore = new Firestore({ projectId: 'shop' });
+  const clear = () => shop.firestore.control.clear({ project: 'shop', database: '(default)' });
   const run = async (body: object = {}) => {
     const request = { ...as, body: { projectId: shop.projectId, ...body } };
     const started = await app.request('POST', '/api/v1/backups', request);
@@ -77,7 +82,18 @@ export async function startBackupBench(
         as.token = token;
       }
     },
-    clear: () => shop.firestore.control.clear({ project: 'shop', database: '(default)' }),
+    clear,
+    startOver: async () => {
+      clear();
+      await firestore.doc('users/ada').set({ n: 1 });
+    },
+    addBucket: async ({ endpoint }) => {
+      const place = { bucket: 'backups', endpoint, forcePathStyle: true, credentials: sandboxS3Credential };
+      const body = { name: 'Bucket', type: 's3', ...place };
+      const created = await app.request('POST', '/api/v1/storage-destinations', { ...as, body });
+      if (created.status !== 201) throw new Error(created.text);
+      return created.body.data.id;
+    },
     close: async () => {
       delete process.env.FIRESTORE_EMULATOR_HOST;
       await firestore.terminate();

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
 import { AccessTokens } from '../modules/auth/tokens/access-tokens.ts';
 import { KeptKeyPairs, SharedSecretKeys } from '../modules/auth/tokens/signing-keys.ts';
+import { connected as asOwner } from './connected.ts';
 import type { TestApp } from './test-app.ts';
+
+export { asOwner };
 
 export interface TestPerson {
   id: string;
@@ -39,16 +41,6 @@ export async function signUp(
     );
   });
   return { id, email, token: await issueToken(app, id, sessionId, email) };
-}
-
-export async function asOwner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 /** An organization with this owner, made straight in the database, for tests that are not about making one. */

@@ -1,23 +1,6 @@
 import type { ErrorCode, Operation } from '@holdfast/contract';
 import { z } from 'zod';
-
-interface JsonSchema {
-  type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: JsonSchema[];
-  oneOf?: JsonSchema[];
-  allOf?: JsonSchema[];
-  properties?: Record<string, JsonSchema>;
-  required?: string[];
-  items?: JsonSchema;
-  minItems?: number;
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  pattern?: string;
-  format?: string;
-}
+import type { JsonSchema } from './json-schema.ts';
 
 const words = [
   'sample',

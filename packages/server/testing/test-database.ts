@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { inject } from 'vitest';
+import { connected } from './connected.ts';
 
 /** A database of its own for one test file, copied from the migrated template: that of the test run, unless another is named. */
 export async function createTestDatabase(
@@ -21,11 +22,5 @@ export async function createTestDatabase(
 async function asOwner(template: URL, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const url = new URL(template);
   url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
+  await connected(url.href, work);
 }

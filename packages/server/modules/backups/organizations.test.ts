@@ -11,10 +11,7 @@ beforeAll(async () => {
   bench = await startBackupBench();
 });
 afterAll(() => bench.close());
-beforeEach(async () => {
-  bench.clear();
-  await bench.firestore.doc('users/ada').set({ n: 1 });
-});
+beforeEach(() => bench.startOver());
 
 const folder = () => join(bench.app.folder, 'storage', bench.as.organizationId);
 const keyOfCustomer = Buffer.alloc(32, 9);

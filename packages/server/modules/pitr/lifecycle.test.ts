@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type App, startApp } from '../../app.ts';
-import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import type { BackupBench } from '../../testing/backup-bench.ts';
+import { startPitrBench } from '../../testing/pitr-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 /** What becomes of a log when workers die, keys change, storage is looked after, and projects and organizations go. */
@@ -12,10 +13,7 @@ let bench: BackupBench;
 let owner: pg.Client;
 let second: App | undefined;
 beforeAll(async () => {
-  const environment = { PITR_SEGMENT_SECONDS: '0.1', ACCESS_TOKEN_TTL: '86400' };
-  bench = await startBackupBench(environment, { listenMode: 'as-production', listenHeartbeatMs: 50 });
-  owner = new pg.Client(bench.app.databaseUrl);
-  await owner.connect();
+  ({ bench, owner } = await startPitrBench());
   for (let n = 0; n < 5; n++) await doc(`users/${n}`).set({ n });
   await call('POST', pitrPath('/enable'), {});
   await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 40_000, interval: 100 });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Firestore, type WriteResult } from '@google-cloud/firestore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import { contentsOf } from '../../testing/firestore-contents.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 const source = { project: 'shop', database: '(default)' };
@@ -47,20 +48,6 @@ const restore = async (body: object) => {
   expect(started.status, started.text).toBe(202);
   return untilEnded(bench.app, `/api/v1/backups/restore/${started.body.data.id}`, bench.as);
 };
-
-async function contents(firestore: Firestore): Promise<Record<string, unknown>> {
-  const found: Record<string, unknown> = {};
-  const visit = async (collections: Awaited<ReturnType<Firestore['listCollections']>>): Promise<void> => {
-    for (const collection of collections)
-      for (const reference of await collection.listDocuments()) {
-        const document = await reference.get();
-        if (document.exists) found[reference.path] = document.data();
-        await visit(await reference.listCollections());
-      }
-  };
-  await visit(await firestore.listCollections());
-  return found;
-}
 
 let first: WriteResult;
 let second: WriteResult;
@@ -136,8 +123,8 @@ describe('a restore at an instant', () => {
     const done = await restore({ pointInTime: then, targetProjectId: mirrorId });
     expect(done).toMatchObject({ status: 'completed', documentsRestored: 4 });
     expect(new Date(done.pointInTime).getTime()).toBe(Date.parse(then));
-    expect(await contents(mirror)).toEqual(state);
-    expect(await contents(bench.firestore)).toEqual(wrong);
+    expect(await contentsOf(mirror)).toEqual(state);
+    expect(await contentsOf(bench.firestore)).toEqual(wrong);
   });
 
   test('without subcollections takes the collections at the root', async () => {
@@ -151,15 +138,15 @@ describe('a restore at an instant', () => {
     const options = { deleteExtra: true };
     const dry = await restore({ pointInTime: then, options: { ...options, dryRun: true } });
     expect(dry.preview).toMatchObject({ create: 2, delete: 1 });
-    expect(await contents(bench.firestore)).toEqual(wrong);
+    expect(await contentsOf(bench.firestore)).toEqual(wrong);
     const done = await restore({ pointInTime: then, options });
     expect(done.error).toBeNull();
-    expect(await contents(bench.firestore)).toEqual(state);
+    expect(await contentsOf(bench.firestore)).toEqual(state);
     const undo = await ask('POST', `/backups/restore/${done.id}/undo`, {});
     expect(undo.status, undo.text).toBe(202);
     const undone = await untilEnded(bench.app, `/api/v1/backups/restore/${undo.body.data.id}`, bench.as);
     expect(undone.error).toBeNull();
-    expect(await contents(bench.firestore)).toEqual(wrong);
+    expect(await contentsOf(bench.firestore)).toEqual(wrong);
   });
 
   test.each([
@@ -168,7 +155,7 @@ describe('a restore at an instant', () => {
   ])('in mode %s', async (mergeMode, expected) => {
     const done = await restore({ pointInTime: then, options: { mergeMode, safetyBackup: false } });
     expect(done.status, JSON.stringify(done.error)).toBe('completed');
-    expect(await contents(bench.firestore)).toEqual(expected);
+    expect(await contentsOf(bench.firestore)).toEqual(expected);
     await goWrong();
   });
 

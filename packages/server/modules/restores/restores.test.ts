@@ -2,59 +2,38 @@ import { Firestore } from '@google-cloud/firestore';
 import { loadSample } from '@holdfast/sandbox';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
-import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import { untilEnded } from '../../testing/protected-project.ts';
 
-let app: TestApp;
-let shop: ProtectedProject;
-let as: { token: string; organizationId: string };
-let firestore: Firestore;
-
+let bench: BackupBench;
 beforeAll(async () => {
-  app = await startTestApp();
-  shop = await protectProject(app);
-  as = { token: shop.owner.token, organizationId: shop.organizationId };
-  process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
-  firestore = new Firestore({ projectId: 'shop' });
+  bench = await startBackupBench();
 });
-afterAll(async () => {
-  delete process.env.FIRESTORE_EMULATOR_HOST;
-  await firestore.terminate();
-  await app.close();
-  await shop.close();
-});
-beforeEach(() => shop.firestore.control.clear({ project: 'shop', database: '(default)' }));
-
-async function backUp(body: object = {}): Promise<string> {
-  const started = await app.request('POST', '/api/v1/backups', { ...as, body: { projectId: shop.projectId, ...body } });
-  expect(started.status, started.text).toBe(202);
-  const backup = await untilEnded(app, `/api/v1/backups/${started.body.data.id}`, as);
-  expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
-  return backup.id;
-}
+afterAll(() => bench.close());
+beforeEach(() => bench.clear());
 
 async function restore(body: object) {
-  const started = await app.request('POST', '/api/v1/backups/restore', { ...as, body });
+  const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
   expect(started.status, started.text).toBe(202);
   expect(started.headers.get('location')).toBe(`/api/v1/backups/restore/${started.body.data.id}`);
-  return untilEnded(app, `/api/v1/backups/restore/${started.body.data.id}`, as);
+  return untilEnded(bench.app, `/api/v1/backups/restore/${started.body.data.id}`, bench.as);
 }
 
 async function contents(): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
-  for (const collection of await firestore.listCollections())
+  for (const collection of await bench.firestore.listCollections())
     for (const document of (await collection.get()).docs) found[document.ref.path] = document.data();
   return found;
 }
 
 describe('a restore', () => {
   test('brings a wiped database back, byte for byte, and says so phase by phase', async () => {
-    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), {
+    loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), {
       seed: 3,
       documents: 1500,
     });
-    const backupId = await backUp();
-    shop.firestore.control.clear({ project: 'shop', database: '(default)' });
+    const backupId = await bench.backUp();
+    bench.clear();
     const done = await restore({ backupId, options: { safetyBackup: false } });
     expect(done).toMatchObject({
       status: 'completed',
@@ -65,21 +44,21 @@ describe('a restore', () => {
       errors: { count: 0, sample: [] },
       error: null,
     });
-    const compared = await backUp();
+    const compared = await bench.backUp();
     const [before, after] = await Promise.all(
-      [backupId, compared].map((id) => app.request('GET', `/api/v1/backups/${id}`, as)),
+      [backupId, compared].map((id) => bench.app.request('GET', `/api/v1/backups/${id}`, bench.as)),
     );
     expect(after?.body.data.documentCount).toBe(before?.body.data.documentCount);
-    const drill = await app.request('POST', `/api/v1/backups/${compared}/drill`, { ...as, body: {} });
+    const drill = await bench.app.request('POST', `/api/v1/backups/${compared}/drill`, { ...bench.as, body: {} });
     expect(drill.status, drill.text).toBe(202);
   });
 
   test('of one document leaves the others alone', async () => {
-    await firestore.doc('users/ada').set({ name: 'Ada', deep: { kept: true } });
-    await firestore.doc('users/bob').set({ name: 'Bob' });
-    const backupId = await backUp();
-    await firestore.doc('users/ada').set({ name: 'Mallory' });
-    await firestore.doc('users/bob').set({ name: 'Robert' });
+    await bench.firestore.doc('users/ada').set({ name: 'Ada', deep: { kept: true } });
+    await bench.firestore.doc('users/bob').set({ name: 'Bob' });
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/ada').set({ name: 'Mallory' });
+    await bench.firestore.doc('users/bob').set({ name: 'Robert' });
     const done = await restore({ backupId, documentIds: ['users/ada'] });
     expect(done).toMatchObject({ status: 'completed', documentsRestored: 1, collectionsRestored: 1 });
     expect(await contents()).toEqual({
@@ -89,14 +68,14 @@ describe('a restore', () => {
   });
 
   test('can be undone with the safety backup it took first', async () => {
-    await firestore.doc('users/ada').set({ name: 'Ada' });
-    const backupId = await backUp();
-    await firestore.doc('users/ada').set({ name: 'Ada Lovelace' });
-    await firestore.doc('users/new').set({ name: 'Newcomer' });
+    await bench.firestore.doc('users/ada').set({ name: 'Ada' });
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/ada').set({ name: 'Ada Lovelace' });
+    await bench.firestore.doc('users/new').set({ name: 'Newcomer' });
     const done = await restore({ backupId, options: { deleteExtra: true } });
     expect(done.status, JSON.stringify(done.error)).toBe('completed');
     expect(await contents()).toEqual({ 'users/ada': { name: 'Ada' } });
-    const safety = await app.request('GET', `/api/v1/backups/${done.safetyBackupId}`, as);
+    const safety = await bench.app.request('GET', `/api/v1/backups/${done.safetyBackupId}`, bench.as);
     expect(safety.body.data).toMatchObject({ trigger: 'pre_restore', status: 'completed', documentCount: 2 });
     await restore({ backupId: done.safetyBackupId, options: { safetyBackup: false } });
     expect(await contents()).toEqual({ 'users/ada': { name: 'Ada Lovelace' }, 'users/new': { name: 'Newcomer' } });
@@ -107,11 +86,11 @@ describe('a restore', () => {
     ['skip_existing', { a: { y: 2 }, list: [2], mine: true }],
     ['merge', { a: { x: 1, y: 2 }, list: [1], mine: true }],
   ])('in mode %s does what its name says', async (mergeMode, expected) => {
-    await firestore.doc('users/ada').set({ a: { x: 1 }, list: [1] });
-    await firestore.doc('users/gone').set({ back: true });
-    const backupId = await backUp();
-    await firestore.doc('users/gone').delete();
-    await firestore.doc('users/ada').set({ a: { y: 2 }, list: [2], mine: true });
+    await bench.firestore.doc('users/ada').set({ a: { x: 1 }, list: [1] });
+    await bench.firestore.doc('users/gone').set({ back: true });
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/gone').delete();
+    await bench.firestore.doc('users/ada').set({ a: { y: 2 }, list: [2], mine: true });
     const preview = await restore({ backupId, options: { mergeMode, dryRun: true } });
     expect(preview).toMatchObject({ status: 'completed', dryRun: true, documentsRestored: 0 });
     const existing = { overwrite: 'replace', skip_existing: 'skip', merge: 'merge' }[mergeMode] as string;
@@ -122,11 +101,11 @@ describe('a restore', () => {
   });
 
   test('into another project takes its references along', async () => {
-    await firestore.doc('users/ada').set({ friend: firestore.doc('users/bob') });
-    const backupId = await backUp();
-    const host = `${shop.firestore.host}:${shop.firestore.port}`;
-    const created = await app.request('POST', '/api/v1/projects', {
-      ...as,
+    await bench.firestore.doc('users/ada').set({ friend: bench.firestore.doc('users/bob') });
+    const backupId = await bench.backUp();
+    const host = `${bench.sandbox.host}:${bench.sandbox.port}`;
+    const created = await bench.app.request('POST', '/api/v1/projects', {
+      ...bench.as,
       body: { name: 'Staging', sourceProjectId: 'staging', connection: { type: 'emulator', host } },
     });
     const done = await restore({ backupId, targetProjectId: created.body.data.id });
@@ -139,12 +118,12 @@ describe('a restore', () => {
   });
 
   test('whose every write is refused ends failed and says how to go on', async () => {
-    loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), {
+    loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), {
       seed: 9,
       documents: 3000,
     });
-    const backupId = await backUp();
-    shop.firestore.control.deny({ project: 'shop', access: 'write' });
+    const backupId = await bench.backUp();
+    bench.sandbox.control.deny({ project: 'shop', access: 'write' });
     const done = await restore({ backupId, options: { safetyBackup: false } });
     expect(done).toMatchObject({
       status: 'failed',
@@ -152,15 +131,15 @@ describe('a restore', () => {
       error: { code: 'RESTORE_PERMISSION_DENIED', retryable: false },
     });
     expect(done.error.advice).toMatch(/resume/);
-    shop.firestore.control.clearAccess();
-    const resumed = await app.request('POST', `/api/v1/backups/restore/${done.id}/resume`, as);
+    bench.sandbox.control.clearAccess();
+    const resumed = await bench.app.request('POST', `/api/v1/backups/restore/${done.id}/resume`, bench.as);
     expect(resumed.status, resumed.text).toBe(202);
-    expect((await untilEnded(app, `/api/v1/backups/restore/${done.id}`, as)).status).toBe('completed');
+    expect((await untilEnded(bench.app, `/api/v1/backups/restore/${done.id}`, bench.as)).status).toBe('completed');
   });
 
   test('of a document the backup does not hold fails before anything is written', async () => {
-    await firestore.doc('users/ada').set({ name: 'Ada' });
-    const backupId = await backUp();
+    await bench.firestore.doc('users/ada').set({ name: 'Ada' });
+    const backupId = await bench.backUp();
     const done = await restore({ backupId, documentIds: ['users/ada', 'users/nobody'] });
     expect(done.status).toBe('failed');
     expect(done.error.message).toContain('users/nobody');
@@ -169,9 +148,9 @@ describe('a restore', () => {
 });
 
 test('a drill proves a backup in a scratch database and signs what it found', async () => {
-  loadSample(shop.firestore.control.database({ project: 'shop', database: '(default)' }), { seed: 5, documents: 600 });
-  const backupId = await backUp();
-  const started = await app.request('POST', `/api/v1/backups/${backupId}/drill`, { ...as, body: {} });
+  loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { seed: 5, documents: 600 });
+  const backupId = await bench.backUp();
+  const started = await bench.app.request('POST', `/api/v1/backups/${backupId}/drill`, { ...bench.as, body: {} });
   expect(started.status, started.text).toBe(202);
   const drill = await untilDrilled(backupId);
   expect(drill).toMatchObject({
@@ -181,14 +160,14 @@ test('a drill proves a backup in a scratch database and signs what it found', as
     report: { documentsExpected: 600, documentsRestored: 600, documentsMatched: 600, mismatches: [] },
   });
   expect(drill.report.sha256Restored).toBe(drill.report.sha256Expected);
-  const keys = createLocalJWKSet((await app.request('GET', '/.well-known/jwks.json')).body);
+  const keys = createLocalJWKSet((await bench.app.request('GET', '/.well-known/jwks.json')).body);
   const { payload } = await compactVerify(drill.signedReport, keys);
   expect(JSON.parse(new TextDecoder().decode(payload))).toMatchObject({ backupId, documentsMatched: 600 });
 });
 
 async function untilDrilled(backupId: string) {
   for (;;) {
-    const { body } = await app.request('GET', `/api/v1/backups/${backupId}/drills`, as);
+    const { body } = await bench.app.request('GET', `/api/v1/backups/${backupId}/drills`, bench.as);
     const [drill] = body.data;
     if (drill && drill.status !== 'pending' && drill.status !== 'running') return drill;
     await new Promise((resolve) => setTimeout(resolve, 200));

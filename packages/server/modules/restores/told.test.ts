@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { restorePhases } from '@holdfast/contract';
-import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 import { asOwner } from '../../testing/people.ts';
@@ -117,16 +117,7 @@ describe('a restore', () => {
 });
 
 test('while its storage is away a job says what it waits for, and no time that is left', async () => {
-  const body = {
-    name: 'Bucket',
-    type: 's3',
-    bucket: 'backups',
-    endpoint: s3.endpoint,
-    forcePathStyle: true,
-    credentials: sandboxS3Credential,
-  };
-  const created = await bench.app.request('POST', '/api/v1/storage-destinations', { ...bench.as, body });
-  const storageDestinationId = created.body.data.id;
+  const storageDestinationId = await bench.addBucket(s3);
   s3.faults.set({ errorRate: 1 });
   const request = { ...bench.as, body: { projectId: bench.shop.projectId, storageDestinationId } };
   const started = await bench.app.request('POST', '/api/v1/backups', request);

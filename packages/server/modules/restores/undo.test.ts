@@ -1,76 +1,43 @@
-import { Firestore } from '@google-cloud/firestore';
 import { fillFast } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
+import { contentsOf } from '../../testing/firestore-contents.ts';
 import { foundOrganization } from '../../testing/people.ts';
-import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
-import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+import { protectProject, untilEnded } from '../../testing/protected-project.ts';
 
-let app: TestApp;
-let shop: ProtectedProject;
-let as: { token: string; organizationId: string };
-let firestore: Firestore;
+let bench: BackupBench;
 const database = { project: 'shop', database: '(default)' };
 
 beforeAll(async () => {
-  app = await startTestApp({ JOB_ATTEMPTS: '1', SOURCE_RETRY_ATTEMPTS: '2' });
-  shop = await protectProject(app);
-  as = { token: shop.owner.token, organizationId: shop.organizationId };
-  process.env.FIRESTORE_EMULATOR_HOST = shop.firestore.address;
-  firestore = new Firestore({ projectId: 'shop' });
+  bench = await startBackupBench({ JOB_ATTEMPTS: '1', SOURCE_RETRY_ATTEMPTS: '2' });
 });
-afterAll(async () => {
-  delete process.env.FIRESTORE_EMULATOR_HOST;
-  await firestore.terminate();
-  await app.close();
-  await shop.close();
-});
+afterAll(() => bench.close());
 beforeEach(() => {
-  shop.firestore.control.clearFaults();
-  shop.firestore.control.clear(database);
+  bench.sandbox.control.clearFaults();
+  bench.clear();
 });
 
 async function fill(documents: Record<string, object>): Promise<void> {
-  for (const [path, data] of Object.entries(documents)) await firestore.doc(path).set(data);
-}
-
-async function backUp(body: object = {}): Promise<string> {
-  const started = await app.request('POST', '/api/v1/backups', { ...as, body: { projectId: shop.projectId, ...body } });
-  expect(started.status, started.text).toBe(202);
-  const backup = await untilEnded(app, `/api/v1/backups/${started.body.data.id}`, as);
-  expect(backup.status, JSON.stringify(backup.error)).toBe('completed');
-  return backup.id;
+  for (const [path, data] of Object.entries(documents)) await bench.firestore.doc(path).set(data);
 }
 
 const post = (path: string, body: object = {}) =>
-  app.request('POST', `/api/v1/backups/restore${path}`, { ...as, body });
+  bench.app.request('POST', `/api/v1/backups/restore${path}`, { ...bench.as, body });
 
 async function run(path: string, body: object = {}) {
   const started = await post(path, body);
   expect(started.status, started.text).toBe(202);
-  return untilEnded(app, `/api/v1/backups/restore/${started.body.data.id}`, as);
+  return untilEnded(bench.app, `/api/v1/backups/restore/${started.body.data.id}`, bench.as);
 }
 
-async function contents(): Promise<Record<string, unknown>> {
-  const found: Record<string, unknown> = {};
-  const visit = async (collections: Awaited<ReturnType<Firestore['listCollections']>>) => {
-    for (const collection of collections)
-      for (const reference of await collection.listDocuments()) {
-        const document = await reference.get();
-        if (document.exists) found[reference.path] = document.data();
-        await visit(await reference.listCollections());
-      }
-  };
-  await visit(await firestore.listCollections());
-  return found;
-}
-
+const contents = () => contentsOf(bench.firestore);
 const before = { 'users/ada': { name: 'Ada' }, 'users/bob': { name: 'Bob' }, 'users/ada/orders/1': { total: 1 } };
 
 describe('an undo', () => {
   test('of a basket that overwrote nothing, and so saved nothing, finds a place for what it writes over', async () => {
     await fill(before);
-    const backupId = await backUp();
-    await firestore.doc('users/bob').delete();
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/bob').delete();
     const items = [{ backupId, path: 'users/bob' }];
     const restored = await run('', { items, options: { mergeMode: 'skip_existing' } });
     expect(restored).toMatchObject({ status: 'completed', documentsRestored: 1 });
@@ -82,8 +49,8 @@ describe('an undo', () => {
     'returns replaced and deleted documents and removes created ones, after mode %s',
     async (mergeMode) => {
       await fill(before);
-      const backupId = await backUp();
-      shop.firestore.control.clear(database);
+      const backupId = await bench.backUp();
+      bench.clear();
       const changed = {
         'users/ada': { name: 'Countess', born: 1815 },
         'users/new': { name: 'New' },
@@ -100,7 +67,7 @@ describe('an undo', () => {
         conflicts: 0,
       });
       expect(await contents()).toEqual(changed);
-      const original = await app.request('GET', `/api/v1/backups/restore/${done.id}`, as);
+      const original = await bench.app.request('GET', `/api/v1/backups/restore/${done.id}`, bench.as);
       expect(original.body.data.undoneBy).toBe(undone.id);
       expect((await post(`/${done.id}/undo`)).body.error.code).toBe('INVALID_STATE');
       // An undo is a restore, and can be taken back as one.
@@ -112,12 +79,12 @@ describe('an undo', () => {
 
   test('leaves what somebody changed, deleted or made again since, and says so; force takes it too', async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'users/c': { v: 1 } });
-    const backupId = await backUp();
+    const backupId = await bench.backUp();
     await fill({ 'users/a': { v: 2 }, 'users/b': { v: 2 }, 'users/c': { v: 2 }, 'users/extra': { v: 2 } });
     const done = await run('', { backupId, options: { deleteExtra: true } });
-    await firestore.doc('users/a').set({ v: 3 });
-    await firestore.doc('users/b').delete();
-    await firestore.doc('users/extra').set({ v: 3 });
+    await bench.firestore.doc('users/a').set({ v: 3 });
+    await bench.firestore.doc('users/b').delete();
+    await bench.firestore.doc('users/extra').set({ v: 3 });
     const undone = await run(`/${done.id}/undo`);
     expect(undone).toMatchObject({ status: 'completed', conflicts: 3 });
     expect(undone.conflictSample.toSorted()).toEqual(['users/a', 'users/b', 'users/extra']);
@@ -134,8 +101,8 @@ describe('an undo', () => {
 
   test('counts before it writes, as a dry run, and changes nothing', async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
-    const backupId = await backUp();
-    await firestore.doc('users/b').delete();
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/b').delete();
     await fill({ 'users/c': { v: 1 } });
     const done = await run('', { backupId, options: { deleteExtra: true } });
     const planned = await run(`/${done.id}/undo`, { dryRun: true });
@@ -145,13 +112,13 @@ describe('an undo', () => {
 
   test('is refused where nothing was saved, for a dry run, and for another organization', async () => {
     await fill({ 'users/a': { v: 1 } });
-    const backupId = await backUp();
+    const backupId = await bench.backUp();
     const unsafe = await run('', { backupId, options: { safetyBackup: false } });
     expect((await post(`/${unsafe.id}/undo`)).body.error.code).toBe('INVALID_STATE');
     const dry = await run('', { backupId, options: { dryRun: true } });
     expect((await post(`/${dry.id}/undo`)).body.error.code).toBe('INVALID_STATE');
-    const other = await protectProject(app, { sourceProjectId: 'other', firestore: shop.firestore });
-    const foreign = await app.request('POST', `/api/v1/backups/restore/${dry.id}/undo`, {
+    const other = await protectProject(bench.app, { sourceProjectId: 'other', firestore: bench.sandbox });
+    const foreign = await bench.app.request('POST', `/api/v1/backups/restore/${dry.id}/undo`, {
       token: other.owner.token,
       organizationId: other.organizationId,
       body: {},
@@ -163,15 +130,15 @@ describe('an undo', () => {
     'takes back what a restore wrote in its last moments and never heard of, after mode %s',
     async (mergeMode) => {
       await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1, only: 'backup' } });
-      const backupId = await backUp();
-      shop.firestore.control.clear(database);
+      const backupId = await bench.backUp();
+      bench.clear();
       const changed = { 'users/b': { v: 2 }, 'users/other': { v: 2 }, 'users/same': { v: 1 } };
       await fill(changed);
       // The writes take effect; their answers are lost until nobody tries any more.
-      shop.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
+      bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
       const failed = await run('', { backupId, options: { mergeMode, deleteExtra: true } });
       expect(failed.status).toBe('failed');
-      shop.firestore.control.clearFaults();
+      bench.sandbox.control.clearFaults();
       expect(await contents()).toMatchObject({ 'users/a': { v: 1 } });
       const undone = await run(`/${failed.id}/undo`);
       expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
@@ -181,14 +148,14 @@ describe('an undo', () => {
 
   test('that was only tried changes nothing: the restore is resumed, and its undo is as exact as if nobody had asked', async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
-    const backupId = await backUp();
-    shop.firestore.control.clear(database);
+    const backupId = await bench.backUp();
+    bench.clear();
     const changed = { 'users/b': { v: 2 }, 'users/other': { v: 2 } };
     await fill(changed);
-    shop.firestore.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
+    bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE', afterEffect: true });
     const failed = await run('', { backupId, options: { deleteExtra: true } });
     expect(failed.status).toBe('failed');
-    shop.firestore.control.clearFaults();
+    bench.sandbox.control.clearFaults();
     const tried = await run(`/${failed.id}/undo`, { dryRun: true });
     expect(tried).toMatchObject({ status: 'completed', preview: { delete: 1, replace: 1 } });
     const resumed = await run(`/${failed.id}/resume`);
@@ -202,11 +169,11 @@ describe('an undo', () => {
 
   test('works after a change of the encryption key', async () => {
     await fill({ 'users/a': { v: 1 } });
-    const backupId = await backUp();
+    const backupId = await bench.backUp();
     await fill({ 'users/a': { v: 2 } });
     const done = await run('', { backupId });
-    const rotated = await app.request('POST', '/api/v1/organizations/current/encryption-key/rotate', {
-      ...as,
+    const rotated = await bench.app.request('POST', '/api/v1/organizations/current/encryption-key/rotate', {
+      ...bench.as,
       body: {},
     });
     expect(rotated.status, rotated.text).toBe(200);
@@ -218,7 +185,7 @@ describe('an undo', () => {
 describe('deleteExtra', () => {
   test('with a backup of some collections deletes nothing outside them', async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'orders/1': { v: 1 } });
-    const backupId = await backUp({ collections: ['users'] });
+    const backupId = await bench.backUp({ collections: ['users'] });
     await fill({ 'users/new': { v: 2 }, 'orders/2': { v: 2 } });
     const done = await run('', { backupId, options: { deleteExtra: true } });
     expect(done).toMatchObject({ status: 'completed' });
@@ -227,7 +194,7 @@ describe('deleteExtra', () => {
 
   test('wider than the backup, or from single documents, is refused at once', async () => {
     await fill({ 'users/a': { v: 1 }, 'orders/1': { v: 1 } });
-    const backupId = await backUp({ collections: ['users'] });
+    const backupId = await bench.backUp({ collections: ['users'] });
     const wider = await post('', { backupId, collections: ['orders'], options: { deleteExtra: true } });
     expect(wider.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { field: 'collections' } });
     const single = await post('', { backupId, documentIds: ['users/a'], options: { deleteExtra: true } });
@@ -236,7 +203,7 @@ describe('deleteExtra', () => {
       { field: 'options.deleteExtra', reason: 'single documents are restored: nothing else is deleted' },
     ]);
     const one = await run('', { backupId, documentIds: ['users/a'] });
-    const safety = await app.request('GET', `/api/v1/backups/${one.safetyBackupId}`, as);
+    const safety = await bench.app.request('GET', `/api/v1/backups/${one.safetyBackupId}`, bench.as);
     expect(safety.body.data.scope.documents).toEqual({ count: 1, paths: ['users/a'] });
     const wipe = await post('', { backupId: one.safetyBackupId, options: { deleteExtra: true } });
     expect(wipe.body.error).toMatchObject({ code: 'VALIDATION_ERROR' });
@@ -246,7 +213,7 @@ describe('deleteExtra', () => {
 
 test('documents may be named in any order, and those that are not there are told', async () => {
   await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 }, 'users/c': { v: 1 } });
-  const backupId = await backUp();
+  const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'users/b': { v: 2 }, 'users/c': { v: 2 } });
   const done = await run('', { backupId, documentIds: ['users/c', 'users/a', 'users/b'] });
   expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 3 });
@@ -256,13 +223,13 @@ test('documents may be named in any order, and those that are not there are told
 
 test('what a backup covers and did not hold does not stand in the way of a restore', async () => {
   await fill({ 'users/a': { v: 1 } });
-  const partly = await backUp({ collections: ['users', 'none'], includeSubcollections: false });
+  const partly = await bench.backUp({ collections: ['users', 'none'], includeSubcollections: false });
   await fill({ 'users/a': { v: 2 } });
   const done = await run('', { backupId: partly });
   expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', documentsRestored: 1 });
   expect(await run('', { backupId: partly, documentIds: ['users/a'] })).toMatchObject({ status: 'completed' });
   // A safety backup of documents that were not there.
-  await firestore.doc('users/a').delete();
+  await bench.firestore.doc('users/a').delete();
   const again = await run('', { backupId: partly });
   const empty = await run('', { backupId: again.safetyBackupId });
   expect(empty, JSON.stringify(empty.error)).toMatchObject({ status: 'completed', documentsRestored: 0 });
@@ -271,9 +238,9 @@ test('what a backup covers and did not hold does not stand in the way of a resto
 
 test('a basket brings documents from several backups back in one restore, with one undo', async () => {
   await fill({ 'users/a': { v: 1 }, 'orders/1': { v: 1 } });
-  const first = await backUp();
+  const first = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'orders/1': { v: 2 } });
-  const second = await backUp();
+  const second = await bench.backUp();
   await fill({ 'users/a': { v: 3 }, 'orders/1': { v: 3 } });
   const items = [
     { backupId: first, path: 'users/a' },
@@ -288,40 +255,40 @@ test('a basket brings documents from several backups back in one restore, with o
 
 test('an undo needs the journal and what was saved, not the backup that was restored: that one may be gone', async () => {
   await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
-  const backupId = await backUp();
+  const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 }, 'users/c': { v: 2 } });
   const done = await run('', { backupId, options: { deleteExtra: true } });
   expect(await contents()).toEqual({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
-  const removed = await app.request('DELETE', `/api/v1/backups/${backupId}`, as);
+  const removed = await bench.app.request('DELETE', `/api/v1/backups/${backupId}`, bench.as);
   expect(removed.status, removed.text).toBe(200);
-  const gone = async () => (await app.request('GET', `/api/v1/backups/${backupId}`, as)).status;
+  const gone = async () => (await bench.app.request('GET', `/api/v1/backups/${backupId}`, bench.as)).status;
   await expect.poll(gone, { timeout: 20_000 }).toBe(404);
   expect(await run(`/${done.id}/undo`)).toMatchObject({ status: 'completed', conflicts: 0 });
   expect(await contents()).toEqual({ 'users/a': { v: 2 }, 'users/b': { v: 1 }, 'users/c': { v: 2 } });
 });
 
 test('a cancelled restore writes nothing more, runs when it is resumed at once, and can be undone', async () => {
-  fillFast(shop.firestore.control.database(database), { collection: 'c', documents: 3000 });
-  const backupId = await backUp();
-  shop.firestore.control.clear(database);
+  fillFast(bench.sandbox.control.database(database), { collection: 'c', documents: 3000 });
+  const backupId = await bench.backUp();
+  bench.clear();
   await fill({ 'c/d000000001': { v: 2 } });
   // The ramp-up of a cold database makes it slow enough to be stopped in the middle.
   const started = await post('', { backupId });
   const path = `/api/v1/backups/restore/${started.body.data.id}`;
   await expect
-    .poll(async () => (await app.request('GET', path, as)).body.data.documentsRestored, { timeout: 30_000 })
+    .poll(async () => (await bench.app.request('GET', path, bench.as)).body.data.documentsRestored, { timeout: 30_000 })
     .toBeGreaterThan(0);
-  const cancelled = await app.request('POST', `${path}/cancel`, { ...as, body: {} });
+  const cancelled = await bench.app.request('POST', `${path}/cancel`, { ...bench.as, body: {} });
   expect(cancelled.body.data.status).toBe('cancelled');
-  const count = async () => (await firestore.collection('c').count().get()).data().count;
+  const count = async () => (await bench.firestore.collection('c').count().get()).data().count;
   const atCancel = await count();
   expect(atCancel).toBe(cancelled.body.data.documentsRestored);
-  const resumed = await app.request('POST', `${path}/resume`, { ...as, body: {} });
+  const resumed = await bench.app.request('POST', `${path}/resume`, { ...bench.as, body: {} });
   expect(resumed.status, resumed.text).toBe(202);
   await expect
-    .poll(async () => (await app.request('GET', path, as)).body.data.documentsRestored, { timeout: 30_000 })
+    .poll(async () => (await bench.app.request('GET', path, bench.as)).body.data.documentsRestored, { timeout: 30_000 })
     .toBeGreaterThan(atCancel);
-  await app.request('POST', `${path}/cancel`, { ...as, body: {} });
+  await bench.app.request('POST', `${path}/cancel`, { ...bench.as, body: {} });
   const undone = await run(`/${started.body.data.id}/undo`);
   expect(undone, JSON.stringify(undone.error)).toMatchObject({ status: 'completed', conflicts: 0 });
   expect(await contents()).toEqual({ 'c/d000000001': { v: 2 } });
@@ -329,17 +296,17 @@ test('a cancelled restore writes nothing more, runs when it is resumed at once, 
 
 test('an undo works in the organization that the project moved to, and where it comes back to', async () => {
   await fill({ 'users/a': { v: 1 } });
-  const backupId = await backUp();
+  const backupId = await bench.backUp();
   await fill({ 'users/a': { v: 2 } });
   const done = await run('', { backupId });
   const again = await run('', { backupId });
-  const home = as;
-  const away = { token: as.token, organizationId: await foundOrganization(app, shop.owner) };
-  const move = async (to: typeof as) => {
+  const home = bench.as;
+  const away = { token: home.token, organizationId: await foundOrganization(bench.app, bench.shop.owner) };
+  const move = async (to: typeof home) => {
     const body = { organizationId: to.organizationId };
-    const moved = await app.request('PATCH', `/api/v1/projects/${shop.projectId}`, { ...as, body });
+    const moved = await bench.app.request('PATCH', `/api/v1/projects/${bench.shop.projectId}`, { ...bench.as, body });
     expect(moved.status, moved.text).toBe(200);
-    as = to;
+    bench.as = to;
   };
   try {
     await move(away);
@@ -349,6 +316,6 @@ test('an undo works in the organization that the project moved to, and where it 
     expect(await run(`/${done.id}/undo`, { force: true })).toMatchObject({ status: 'completed' });
     expect(await contents()).toEqual({ 'users/a': { v: 2 } });
   } finally {
-    as = home;
+    bench.as = home;
   }
 });

@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { organizations } from '../../modules/organizations/tables.ts';
+import { connected } from '../../testing/connected.ts';
 import { asOwner } from '../../testing/people.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 import { sql } from './orm.ts';
@@ -137,13 +138,7 @@ async function asLogin(work: (client: pg.Client) => Promise<void>): Promise<void
   const url = new URL(app.databaseUrl);
   url.username = `holdfast_login_${url.pathname.slice(1)}`;
   url.password = app.platform.keyring.derive('database login').toString('base64url');
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
+  await connected(url.href, work);
 }
 
 test('every table has row-level security with a policy, and the login neither owns nor bypasses anything', async () => {

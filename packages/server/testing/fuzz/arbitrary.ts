@@ -1,29 +1,6 @@
 import fc from 'fast-check';
 import { z } from 'zod';
-
-/** As much of JSON Schema as the contract's schemas come to. */
-interface JsonSchema {
-  $ref?: string;
-  $defs?: Record<string, JsonSchema>;
-  type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: JsonSchema[];
-  oneOf?: JsonSchema[];
-  allOf?: JsonSchema[];
-  properties?: Record<string, JsonSchema>;
-  additionalProperties?: JsonSchema | boolean;
-  required?: string[];
-  items?: JsonSchema;
-  minItems?: number;
-  maxItems?: number;
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  maximum?: number;
-  pattern?: string;
-  format?: string;
-}
+import type { JsonSchema } from '../json-schema.ts';
 
 /** What a field of this name usually holds: ids of things that exist, hosts that may be dialled. */
 export type Named = (field: string) => fc.Arbitrary<unknown> | undefined;

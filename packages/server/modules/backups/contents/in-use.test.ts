@@ -63,8 +63,7 @@ test('a backup that is being exported is neither deleted, nor expires, nor goes 
 }, 120_000);
 
 test('a backup that a restore was told to need stays until the restore has ended: its source, its basket, what it saved', async () => {
-  bench.clear();
-  await bench.firestore.doc('users/ada').set({ n: 1 });
+  await bench.startOver();
   const [source, picked] = [await bench.backUp(), await bench.backUp()];
   const gate = Promise.withResolvers<void>();
   bench.sandbox.control.addFault({ method: 'BatchWrite', until: gate.promise });

@@ -19,10 +19,7 @@ afterAll(async () => {
   await bench.close();
   await s3.stop();
 });
-beforeEach(async () => {
-  bench.clear();
-  await bench.firestore.doc('users/ada').set({ n: 1 });
-});
+beforeEach(() => bench.startOver());
 afterEach(() => {
   bench.sandbox.control.clearFaults();
   bench.sandbox.control.clearAccess();

@@ -55,16 +55,6 @@ async function destination(body: object): Promise<string> {
   return created.body.data.id;
 }
 
-const bucket = () =>
-  destination({
-    name: 'Bucket',
-    type: 's3',
-    bucket: 'backups',
-    endpoint: s3.endpoint,
-    forcePathStyle: true,
-    credentials: sandboxS3Credential,
-  });
-
 test('a bucket of Google’s that locks is a good second destination: nothing that is locked is put twice', async () => {
   const locking = await destination({
     name: 'Locking',
@@ -79,7 +69,7 @@ test('a bucket of Google’s that locks is a good second destination: nothing th
 });
 
 test('a destination that fails at the very end loses its copy, not the backup, and that is told', async () => {
-  const failing = await bucket();
+  const failing = await bench.addBucket(s3);
   s3.faults.set({ errorRate: 1, operations: ['GetObject'] });
   const backup = await bench.run({ storageDestinationIds: [failing, bench.shop.destinationId] });
   s3.faults.clear();

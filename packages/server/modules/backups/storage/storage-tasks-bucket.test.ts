@@ -17,18 +17,7 @@ beforeAll(async () => {
   bucket = await createS3Store({ kind: 's3', bucket: 'backups', credentials: sandboxS3Credential, ...connection });
   bench = await startBackupBench({ ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
   folderId = bench.shop.destinationId;
-  const credentials = sandboxS3Credential;
-  const body = {
-    name: 'Bucket',
-    type: 's3',
-    bucket: 'backups',
-    endpoint: s3.endpoint,
-    forcePathStyle: true,
-    credentials,
-  };
-  const created = await bench.app.request('POST', '/api/v1/storage-destinations', { ...bench.as, body });
-  expect(created.status, created.text).toBe(201);
-  bucketId = created.body.data.id;
+  bucketId = await bench.addBucket(s3);
   await bench.firestore.doc('users/ada').set({ n: 1 });
   backups = [await bench.backUp()];
   for (const name of ['bob', 'cat', 'dan']) {

@@ -10,10 +10,7 @@ beforeAll(async () => {
   bench = await startBackupBench(hasty);
 });
 afterAll(() => bench.close());
-beforeEach(async () => {
-  bench.clear();
-  await bench.firestore.doc('users/ada').set({ n: 1 });
-});
+beforeEach(() => bench.startOver());
 
 const folder = (...path: string[]) => join(bench.app.folder, 'storage', bench.as.organizationId, ...path);
 const exists = (path: string) =>

@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
+import type { BackupBench } from '../../../testing/backup-bench.ts';
+import { startPitrBench } from '../../../testing/pitr-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 /** What keeps a log true and small: comparisons, repairs, new bases, compaction, removal of what is old. */
 let bench: BackupBench;
 let owner: pg.Client;
 beforeAll(async () => {
-  const environment = { PITR_SEGMENT_SECONDS: '0.1', ACCESS_TOKEN_TTL: '86400' };
-  bench = await startBackupBench(environment, { listenMode: 'as-production', listenHeartbeatMs: 50 });
-  owner = new pg.Client(bench.app.databaseUrl);
-  await owner.connect();
+  ({ bench, owner } = await startPitrBench());
   for (let n = 0; n < 5; n++) await doc(`users/${n}`).set({ n });
   await doc('users/0/orders/0').set({ n: 0 });
   await ask('POST', '/enable', { retentionDays: 3 });

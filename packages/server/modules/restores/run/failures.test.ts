@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorDefinition, type JobErrorCode } from '@holdfast/contract';
-import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
@@ -135,18 +135,7 @@ describe('a backup', () => {
   });
 
   test('whose storage is away or refuses us names the storage', async () => {
-    const created = await bench.app.request('POST', '/api/v1/storage-destinations', {
-      ...bench.as,
-      body: {
-        name: 'Bucket',
-        type: 's3',
-        bucket: 'backups',
-        endpoint: s3.endpoint,
-        forcePathStyle: true,
-        credentials: sandboxS3Credential,
-      },
-    });
-    const storageDestinationId = created.body.data.id;
+    const storageDestinationId = await bench.addBucket(s3);
     const backupId = await bench.backUp({ storageDestinationId });
     bench.clear();
     s3.faults.set({ errorRate: 1 });

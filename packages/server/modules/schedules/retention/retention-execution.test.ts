@@ -170,8 +170,7 @@ describe('a backup that shrank suddenly', () => {
 });
 
 test('a backup taken by hand goes when its own term is over, and stays without one', async () => {
-  bench.clear();
-  await bench.firestore.doc('users/ada').set({ n: 1 });
+  await bench.startOver();
   const termed = await bench.backUp({ retention: 1 });
   const kept = await bench.backUp();
   const newest = await bench.backUp();
