@@ -40,7 +40,8 @@ export const enablePitr = operation({
   path: api('/projects/{projectId}/pitr/enable'),
   tag,
   summary: 'Switch point-in-time recovery on',
-  description: 'Takes a base backup and captures every change from then on.',
+  description:
+    'Takes a base backup and captures every change from then on. A log that was kept goes on; to keep it for fewer days than before needs the right to delete backups as well: the role admin, or the scope `backups:delete`.',
   access: switches,
   params,
   body: enablePitrRequest,
@@ -56,7 +57,7 @@ export const disablePitr = operation({
   tag,
   summary: 'Switch point-in-time recovery off',
   description:
-    'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true, which is refused while a restore brings back a moment of it.',
+    'Capture stops; what was captured stays until its retention ends, unless `deleteLog` is true, which needs the right to delete backups as well (the role admin, or the scope `backups:delete`) and is refused while a restore brings back a moment of it.',
   access: switches,
   params,
   body: disablePitrRequest,

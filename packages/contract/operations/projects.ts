@@ -99,7 +99,8 @@ export const deleteProject = operation({
   path: api('/projects/{projectId}'),
   tag,
   summary: 'Disconnect a project',
-  description: 'Its backups stay until their retention ends, unless `deleteBackups` is true.',
+  description:
+    'Its backups stay until their retention ends, unless `deleteBackups` is true; what was captured of it goes. With `deleteBackups`, or when something was captured, an API key needs the scope `backups:delete` as well.',
   access: member('admin', 'projects:write'),
   params,
   query: deleteProjectQuery,

@@ -95,7 +95,8 @@ export const deleteSchedule = operation({
   path: api('/schedules/{scheduleId}'),
   tag,
   summary: 'Delete a schedule',
-  description: 'Its backups stay, unless `deleteBackups` is true.',
+  description:
+    'Its backups stay, unless `deleteBackups` is true, which needs the right to delete backups as well: the role admin, or the scope `backups:delete`.',
   access: manages,
   params,
   query: deleteScheduleQuery,

@@ -20,11 +20,20 @@ const retentionDays = () => integer({ min: 1, max: 35 });
 
 export const enablePitrRequest = z.strictObject({
   storageDestinationId: reference().optional().describe("Absent: the organization's default."),
-  retentionDays: retentionDays().default(7),
+  retentionDays: retentionDays()
+    .optional()
+    .describe(
+      'Absent: 7, or as before for a log that was kept. Fewer than before delete what is older, which needs the right to delete backups.',
+    ),
 });
 
 export const disablePitrRequest = z.strictObject({
-  deleteLog: z.boolean().default(false).describe('Also delete what was captured; otherwise it stays for its days.'),
+  deleteLog: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Also delete what was captured, which needs the right to delete backups; otherwise it stays for its days.',
+    ),
 });
 
 export const pitrWindow = projectPitr

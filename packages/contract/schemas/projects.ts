@@ -180,5 +180,9 @@ export const reconnectProjectRequest = z.strictObject({
 });
 
 export const deleteProjectQuery = z.object({
-  deleteBackups: flag().optional().describe('Also delete its backups; otherwise they stay until their retention ends.'),
+  deleteBackups: flag()
+    .optional()
+    .describe(
+      'Also delete its backups, which needs the right to delete backups; otherwise they stay until their retention ends.',
+    ),
 });

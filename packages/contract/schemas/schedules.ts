@@ -215,5 +215,7 @@ export const listSchedulesQuery = pageQuery.extend({
 });
 
 export const deleteScheduleQuery = z.object({
-  deleteBackups: flag().optional().describe('Also delete its backups; otherwise they stay.'),
+  deleteBackups: flag()
+    .optional()
+    .describe('Also delete its backups, which needs the right to delete backups; otherwise they stay.'),
 });

@@ -1,7 +1,8 @@
-import { type Operation, planAtLeast, roleAtLeast, scopesCover } from '@holdfast/contract';
+import { type Operation, planAtLeast } from '@holdfast/contract';
 import type { FastifyRequest } from 'fastify';
 import { anonymous, type OrganizationAccess, type Principal } from '../platform/principal.ts';
 import { invalid, Problem } from '../platform/problem.ts';
+import { requireRight } from '../platform/rights.ts';
 
 /** Cookies of a browser session. */
 export const accessCookie = 'holdfast_access';
@@ -126,8 +127,7 @@ function admitToOrganization(
     throw new Problem('FORBIDDEN', 'You are not a member of this organization.');
   }
   request.organization = organization;
-  if (principal.kind === 'key') requireScope(operation.access.scope, principal.scopes);
-  else if (!concernsSelf(operation, principal, request)) requireRole(operation.access.role, organization.role);
+  if (!concernsSelf(operation, principal, request)) requireRight(operation.access, { principal, organization });
   if (operation.plan && !planAtLeast(organization.plan, operation.plan)) {
     const details = { requiredPlan: operation.plan, currentPlan: organization.plan };
     throw new Problem('FORBIDDEN', `This call needs the ${operation.plan} plan.`, { details });
@@ -138,19 +138,4 @@ function admitToOrganization(
 function concernsSelf(operation: Operation, principal: Principal, request: FastifyRequest): boolean {
   if (principal.kind !== 'person' || operation.selfParameter === undefined) return false;
   return (request.params as Record<string, string>)[operation.selfParameter] === principal.userId;
-}
-
-function requireScope(
-  required: (Operation['access'] & { kind: 'organization' })['scope'],
-  granted: readonly string[],
-): void {
-  if (required === null) throw new Problem('FORBIDDEN', 'An API key may never make this call.');
-  if (scopesCover(granted, required)) return;
-  throw new Problem('FORBIDDEN', `The API key lacks the scope ${required}.`, { details: { requiredScope: required } });
-}
-
-function requireRole(required: OrganizationAccess['role'] & string, current: OrganizationAccess['role']): void {
-  if (current && roleAtLeast(current, required)) return;
-  const details = { requiredRole: required, currentRole: current };
-  throw new Problem('PERMISSION_DENIED', `This needs the role ${required}; yours is ${current}.`, { details });
 }

@@ -140,6 +140,8 @@ export function composeModules(platform: Platform): Composition {
         ...(await openWorkOf(transaction, organizationId, projectId)),
       ],
       pitr: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
+      isCaptured: async (transaction, { organizationId, id }) =>
+        (await pitrStore.find(transaction, organizationId, id)) !== undefined,
       bytesPerDocument,
       deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
       reconnected: (transaction, { organizationId, id }) => pitrStore.retryNow(transaction, organizationId, id),

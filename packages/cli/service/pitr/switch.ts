@@ -8,21 +8,21 @@ import { showPitr } from './show.ts';
 
 interface EnableOptions extends ServiceOptions {
   readonly storage?: string;
-  readonly retentionDays: number;
+  readonly retentionDays?: number;
 }
 
 export function enableCommand(): Command {
   return serviceCommand('enable', 'capture every change from now on')
     .argument(...projectArgument)
     .option('--storage <storage>', 'the destination of the log, by id or name; absent: the default')
-    .option('--retention-days <days>', 'how long it is kept', positiveInteger, 7)
+    .option('--retention-days <days>', 'how long it is kept; absent: 7, or as before', positiveInteger)
     .action(
       async (reference: string, options: EnableOptions) =>
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
           const { storage, retentionDays } = options;
           const body = {
-            retentionDays,
+            ...(retentionDays === undefined ? {} : { retentionDays }),
             ...(storage === undefined ? {} : { storageDestinationId: await storageIdOf(client, storage) }),
           };
           showPitr(await client.enablePitr({ params: { projectId }, body }), options);
@@ -33,7 +33,7 @@ export function enableCommand(): Command {
 export function disableCommand(): Command {
   return withYes(serviceCommand('disable', 'stop capturing; what was captured stays for its days'))
     .argument(...projectArgument)
-    .option('--delete-log', 'remove what was captured too')
+    .option('--delete-log', 'remove what was captured too; needs the right to delete backups')
     .action(
       async (reference: string, options: ServiceOptions & ConfirmOptions & { readonly deleteLog?: boolean }) =>
         await withService(options, async ({ client }) => {

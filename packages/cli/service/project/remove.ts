@@ -13,7 +13,7 @@ interface RemoveOptions extends ServiceOptions, ConfirmOptions {
 export function removeCommand(): Command {
   return withYes(serviceCommand('remove', 'disconnect a project; its backups stay until their retention ends'))
     .argument(...projectArgument)
-    .option('--delete-backups', 'delete its backups as well')
+    .option('--delete-backups', 'delete its backups as well; needs the right to delete backups')
     .action(
       async (reference: string, options: RemoveOptions) =>
         await withService(options, async ({ client }) => {

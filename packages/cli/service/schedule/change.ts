@@ -76,7 +76,7 @@ export function runCommand(): Command {
 export function deleteCommand(): Command {
   return withYes(serviceCommand('delete', 'delete a schedule; its backups stay'))
     .argument(...scheduleArgument)
-    .option('--delete-backups', 'its backups too, all or none')
+    .option('--delete-backups', 'its backups too, all or none; needs the right to delete backups')
     .action(
       async (reference: string, options: ServiceOptions & ConfirmOptions & { deleteBackups?: boolean }) =>
         await withService(options, async ({ client }) => {

@@ -2,6 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs } from '../../platform/durations.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
+import { requireMayDeleteBackups } from '../../platform/rights.ts';
 import { baseStore } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { PitrContext } from './context.ts';
@@ -18,6 +19,7 @@ export async function disablePitr(
 ): Promise<void> {
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
+  if (deleteLog) requireMayDeleteBackups(caller, 'Deleting what was captured');
   await platform.database.tenant(organizationId, async (transaction) => {
     const project = await projectStore.get(transaction, organizationId, projectId);
     const row = await pitrStore.lock(transaction, organizationId, projectId);

@@ -4,6 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { dayMs } from '../../platform/durations.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
+import { requireMayDeleteBackups } from '../../platform/rights.ts';
 import { admitBackups, backupStore, destinationsOf } from '../backups/index.ts';
 import { toProblem } from '../job-error.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
@@ -15,6 +16,7 @@ import { type LogRow, pitrStore } from './pitr-store.ts';
 type Request = NonNullable<BodyOf<Operations['enablePitr']>>;
 
 const nightMs = dayMs;
+const retentionDaysOfNew = 7;
 
 /** Capture begins with now; a base backup is made beside it, and from its snapshot on every instant can be reached. */
 export async function enablePitr(
@@ -39,18 +41,16 @@ export async function enablePitr(
     const known = await pitrStore.lock(transaction, organizationId, projectId);
     if (known?.enabled) throw alreadyOn();
     const storageDestinationId = await destinationOf(context, transaction, organizationId, request, known);
-    const begun = await beginLog(context, transaction, row, known, {
-      ...start,
-      storageDestinationId,
-      retentionDays: request.retentionDays,
-    });
+    const retentionDays = request.retentionDays ?? known?.retentionDays ?? retentionDaysOfNew;
+    if (known) requireMayShorten(caller, known, { ...start, retentionDays });
+    const begun = await beginLog(context, transaction, row, known, { ...start, storageDestinationId, retentionDays });
     await requestBase(context, transaction, row, begun);
     const told = { enabled: true, status: 'starting', coveredFrom: null, coveredTo: null };
     await platform.outbox.emit(transaction, pitrSwitched('pitr.enabled', row, told));
     await context.backups.audit.noteCaller(transaction, caller, {
       action: 'pitr.enabled',
       resource: { type: 'project', id: projectId },
-      details: { storageDestinationId, retentionDays: request.retentionDays },
+      details: { storageDestinationId, retentionDays },
     });
   });
   await admitBackups(platform);
@@ -58,6 +58,15 @@ export async function enablePitr(
 
 function alreadyOn(): Problem {
   return new Problem('INVALID_STATE', 'Point-in-time recovery is switched on already.', { details: {} });
+}
+
+/** Fewer days than before, and another database, delete what was captured. */
+function requireMayShorten(caller: Caller, known: LogRow, next: { database: string; retentionDays: number }): void {
+  const { retentionDays } = next;
+  if (known.database !== next.database) requireMayDeleteBackups(caller, 'Deleting what was captured');
+  if (retentionDays >= known.retentionDays) return;
+  const days = `${retentionDays} instead of ${known.retentionDays} days`;
+  requireMayDeleteBackups(caller, `Keeping what was captured for ${days} deletes some of it, which`);
 }
 
 /** What was captured before stays where it is: leaving it behind would make the past unreachable without a word. */

@@ -55,7 +55,7 @@ export function pitrHandlers(context: PitrContext, onEnabled: () => void): Handl
     }),
 
     enablePitr: async (call) => {
-      await enablePitr(context, call, call.params.projectId, call.body ?? { retentionDays: 7 }, call.signal);
+      await enablePitr(context, call, call.params.projectId, call.body ?? {}, call.signal);
       onEnabled();
       return { data: await show(call.organization.id, call.params.projectId) };
     },

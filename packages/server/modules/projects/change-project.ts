@@ -2,6 +2,7 @@ import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
+import { requireMayDeleteBackups } from '../../platform/rights.ts';
 import type { AuditNote } from '../audit/index.ts';
 import { withoutConsent } from './connection/drop-consent.ts';
 import type { ProjectsContext } from './context.ts';
@@ -86,7 +87,7 @@ async function requireAdminInBoth(
   requireAdmin(there);
 }
 
-/** Says how many backups went along. */
+/** What was captured goes along, its backups when that is wanted. Says how many of those went. */
 export async function deleteProject(
   context: ProjectsContext,
   caller: VersionedCaller,
@@ -95,9 +96,12 @@ export async function deleteProject(
 ): Promise<number> {
   const { organization } = caller;
   const { database, clock, outbox } = context.platform;
+  if (deleteBackups) requireMayDeleteBackups(caller);
   return database.tenant(organization.id, async (transaction) => {
     const row = await projectStore.lock(transaction, organization.id, projectId);
     caller.requireMatch(projectEtag(row));
+    if (await context.dependents.isCaptured(transaction, row))
+      requireMayDeleteBackups(caller, 'Disconnecting a project deletes what was captured of it, which');
     await requireIdle(context, transaction, row);
     const backups = deleteBackups ? await context.dependents.deleteBackups(transaction, row) : 0;
     await context.dependents.removed(transaction, row);

@@ -18,6 +18,8 @@ export interface ProjectDependents {
     organizationId: string,
     projectIds: readonly string[],
   ): Promise<ReadonlyMap<string, ProjectView['pitr']>>;
+  /** Whether there is a log of captured changes, which ends with the project. */
+  isCaptured(transaction: Transaction, project: ProjectRow): Promise<boolean>;
   /** Jobs that work on the project now. */
   runningJobs(
     transaction: Transaction,

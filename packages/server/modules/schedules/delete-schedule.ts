@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Caller } from '../../platform/principal.ts';
-import { Problem } from '../../platform/problem.ts';
+import { requireMayDeleteBackups } from '../../platform/rights.ts';
 import { deleteBackupsOfSchedule } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
@@ -61,18 +61,4 @@ async function remove(
   await checkRetention(transaction, row.organizationId, row.projectId, now);
   const gone = { ...row, enabled: false, nextRunAt: null };
   if (project) await outbox.emit(transaction, scheduleChanged('schedule.deleted', { row: gone, project, now }));
-}
-
-/** Whoever manages schedules may not therefore delete backups. */
-function requireMayDeleteBackups({ organization, principal }: Caller): void {
-  if (principal.kind === 'key') {
-    if (principal.scopes.some((scope) => scope === 'backups:write' || (scope as string) === 'backups:delete')) return;
-    throw new Problem('FORBIDDEN', 'Deleting backups needs the scope backups:write.', {
-      details: { requiredScope: 'backups:write' },
-    });
-  }
-  if (organization.role === 'owner' || organization.role === 'admin') return;
-  throw new Problem('PERMISSION_DENIED', 'Deleting backups needs the role admin.', {
-    details: { requiredRole: 'admin', currentRole: organization.role ?? 'viewer' },
-  });
 }

@@ -116,7 +116,8 @@ export const projects = {
     `${reads} reads, ${writes} writes · about ${money} · about ${time}`,
   disconnect: 'Disconnect',
   disconnectTitle: (name: string) => `Disconnect ${name}?`,
-  disconnectText: 'Nothing in the database changes. Its backups stay until their retention ends.',
+  disconnectText:
+    'Nothing in the database changes. Its backups stay until their retention ends; what point-in-time recovery captured goes.',
   disconnectBackups: 'Delete its backups too. They cannot be brought back.',
   danger: 'Danger zone',
   facts: {

@@ -98,6 +98,7 @@ export const schedules = {
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteText: 'Its backups stay until you delete them.',
   deleteBackups: 'Delete its backups too. They cannot be brought back.',
+  deleteBackupsNeedsAdmin: 'Only admins and the owner delete backups.',
   turnOff: 'Turn off',
   turnOn: 'Turn on',
   retention: 'What is kept, and why',

@@ -73,6 +73,7 @@ function Actions({ schedule, onSave, isSaving }: { schedule: Schedule; onSave: (
   const paths = usePaths();
   const run = useAct('runSchedule', { onDone: (backup) => go(paths.backup(backup.id)) });
   const toggle = useAct('updateSchedule');
+  const canDeleteBackups = useCan('admin');
   const remove = useAct('deleteSchedule', { onDone: () => go(paths.schedules) });
   return (
     <>
@@ -109,6 +110,7 @@ function Actions({ schedule, onSave, isSaving }: { schedule: Schedule; onSave: (
           <p>{t.schedules.deleteText}</p>
           <Checkbox
             label={t.schedules.deleteBackups}
+            {...(canDeleteBackups ? {} : { disabled: true, hint: t.schedules.deleteBackupsNeedsAdmin })}
             checked={withBackups}
             onChange={(event) => setWithBackups(event.target.checked)}
           />

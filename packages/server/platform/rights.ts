@@ -1,0 +1,27 @@
+import { type Access, operations, roleAtLeast, scopesCover } from '@holdfast/contract';
+import type { Caller } from './principal.ts';
+import { Problem } from './problem.ts';
+
+type OrganizationRight = Access & { kind: 'organization' };
+
+/** The role of a person or the scope of a key, whichever the caller is. */
+export function requireRight(
+  { role, scope }: OrganizationRight,
+  { principal, organization }: Pick<Caller, 'principal' | 'organization'>,
+  what = 'This',
+): void {
+  if (principal.kind === 'key') {
+    if (scope === null) throw new Problem('FORBIDDEN', 'An API key may never make this call.');
+    if (scopesCover(principal.scopes, scope)) return;
+    const details = { requiredScope: scope };
+    throw new Problem('FORBIDDEN', `${what} needs the scope ${scope}; the API key lacks it.`, { details });
+  }
+  if (organization.role && roleAtLeast(organization.role, role)) return;
+  const details = { requiredRole: role, currentRole: organization.role };
+  throw new Problem('PERMISSION_DENIED', `${what} needs the role ${role}; yours is ${organization.role}.`, { details });
+}
+
+/** For every call that can take stored data along: nobody deletes by another door what they may not delete by the front one. */
+export function requireMayDeleteBackups(caller: Caller, what = 'Deleting backups'): void {
+  requireRight(operations.deleteBackup.access, caller, what);
+}
