@@ -5,7 +5,7 @@ import { createTestDatabase } from '../testing/test-database.ts';
 import { connectDatabase, type Database } from './database/database.ts';
 import { prepareDatabase } from './database/migrate.ts';
 import { createLogger } from './log.ts';
-import { defineJob, prepareQueue, Queue } from './queue.ts';
+import { defineJob, PutOff, prepareQueue, Queue } from './queue.ts';
 
 const log = createLogger('silent');
 
@@ -49,7 +49,8 @@ const sharedJob = defineJob({
   perOrganizationMax: 2,
 });
 const placedJob = defineJob({ ...countJob, name: 'placed', schema: z.object({ organizationId: z.string() }) });
-const jobs = [countJob, onceJob, namedJob, sharedJob, placedJob];
+const asideJob = defineJob({ ...sharedJob, name: 'aside', retryDelaySeconds: 10 });
+const jobs = [countJob, onceJob, namedJob, sharedJob, placedJob, asideJob];
 
 let drop: () => Promise<void>;
 let database: Database;
@@ -131,6 +132,24 @@ test('many jobs of one organization that do not end leave a place to the single 
   expect(begun).toEqual(['many', 'many', 'single']);
   end();
   await until(() => begun.length > 50);
+  await queue.close(1000);
+});
+
+test('organizations whose work was put off stand back with all that they have waiting, while others wait', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  const begun: string[] = [];
+  await database.system(async (transaction) => {
+    const waiting = [...Array(30).fill('one'), ...Array(30).fill('two'), 'third'];
+    for (const organizationId of waiting) await queue.enqueue(transaction, asideJob, { organizationId });
+  });
+  await queue.work(asideJob, 4, async ({ data }) => {
+    begun.push(data.organizationId);
+    if (data.organizationId !== 'third') throw new PutOff('nothing answers');
+  });
+  await until(() => begun.includes('third'));
+  // Two of each, and what was claimed before the first of them was put off.
+  expect(begun.indexOf('third')).toBeLessThanOrEqual(8);
   await queue.close(1000);
 });
 
