@@ -53,6 +53,7 @@ import {
   pitrOfProjects,
   pitrStore,
   purgeLogsHook,
+  requireOtherBases,
   rewrapLogs,
   withLogs,
 } from './pitr/index.ts';
@@ -174,6 +175,7 @@ export function composeModules(platform: Platform): Composition {
       const bases = backup && (await basesRead(pitrContext, transaction, organizationId, backup.projectId));
       return [...readers, ...(bases?.get(backupId) ?? []).map((id) => ({ type: 'restore', id }))];
     },
+    requireOtherBases: (transaction, project, ids) => requireOtherBases(pitrContext, transaction, project, ids),
     captured: (row, signal) => capturedState(pitrContext, row, signal),
     capturedSince: (row, chain, signal) => capturedSince(pitrContext, row, chain, signal),
     capturedDatabase: (row) => capturedDatabase(pitrContext, row),

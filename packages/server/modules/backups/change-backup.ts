@@ -37,7 +37,7 @@ export async function deleteBackup(
   return context.platform.database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
     requireMatch(backupEtag(row));
-    const going = await requireRemovable(context, transaction, row);
+    const going = await requireDeletable(context, transaction, row);
     for (const { row: removable, replacedBy } of going) {
       await removeRow(context, transaction, removable, replacedBy);
       const details = removable.id === backupId ? {} : { mergedWith: backupId };
@@ -52,6 +52,18 @@ export interface Removable {
   row: BackupRow;
   /** The synthetic backup that holds the same; null when nothing does and somebody wants it gone all the same. */
   replacedBy: string | null;
+}
+
+/** The same as below for a deletion that somebody asks for: it leaves point-in-time recovery what it can reach. */
+export async function requireDeletable(
+  context: BackupsContext,
+  transaction: Transaction,
+  row: BackupRow,
+): Promise<Removable[]> {
+  const going = await requireRemovable(context, transaction, row);
+  const ids = going.map(({ row: { id } }) => id);
+  await context.requireOtherBases(transaction, row, ids);
+  return going;
 }
 
 /** The backup and the merged increments that go with it, newest first. Throws when one of them must stay. */

@@ -75,6 +75,12 @@ export interface BackupsContext {
     backup: BackupInEvent,
     reason: 'verification_failed' | 'drill_failed',
   ): Promise<void>;
+  /** Throws when captured time could be reached from none of the others any more. Asked before people delete, not by retention. */
+  requireOtherBases(
+    transaction: Transaction,
+    project: { organizationId: string; projectId: string },
+    backupIds: readonly string[],
+  ): Promise<void>;
   /** Restores and drills that read a backup now. */
   readers(transaction: Transaction, organizationId: string, backupId: string): Promise<{ type: string; id: string }[]>;
 }

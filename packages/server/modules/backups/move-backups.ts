@@ -6,7 +6,7 @@ import { toProblem } from '../job-error.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { copyDestination, storageStore, taskStore } from '../storage/index.ts';
 import { type BackupRow, backupStore } from './backup-store.ts';
-import { removeRow, requireFree, requireRemovable } from './change-backup.ts';
+import { removeRow, requireDeletable, requireFree } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
 import { enqueueRewrap } from './keys/backup-keys.ts';
 import { cancelBackup } from './run/end-backup.ts';
@@ -58,7 +58,7 @@ export async function deleteBackupsOfSchedule(
       await cancelBackup(context, transaction, row);
       await removeRow(context, transaction, { ...row, status: 'cancelled' });
     } else {
-      for (const removable of await requireRemovable(context, transaction, row)) {
+      for (const removable of await requireDeletable(context, transaction, row)) {
         await removeRow(context, transaction, removable.row, removable.replacedBy);
         gone.add(removable.row.id);
       }

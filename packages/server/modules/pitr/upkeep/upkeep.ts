@@ -1,4 +1,3 @@
-import { instantFromDate } from '@holdfast/engine';
 import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
@@ -19,6 +18,7 @@ import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
 import { openLog } from '../log-access.ts';
 import { type LogKey, type LogRow, pitrStore } from '../pitr-store.ts';
+import { retainedFrom } from './retained-from.ts';
 
 const dueAtOnce = 20;
 const segmentsAtOnce = 500;
@@ -167,12 +167,6 @@ async function removeWhole(context: PitrContext, { organizationId, projectId }: 
     const row = await pitrStore.lock(transaction, organizationId, projectId);
     if (row && !row.enabled && row.coveredThrough < cut) await deleteLogOf(context, transaction, row);
   });
-}
-
-/** By the database's time while capture runs: a clock of ours that runs ahead, or a capture that stands still, takes nothing. */
-function retainedFrom({ retentionDays, enabled, coveredThrough }: LogRow, now: Date): string {
-  const endMs = enabled ? Math.min(now.getTime(), Date.parse(coveredThrough)) : now.getTime();
-  return instantFromDate(new Date(endMs - retentionDays * dayMs));
 }
 
 /** Increments that build on a base keep it: then it stays until they go. */
