@@ -38,7 +38,8 @@ describe('backups', () => {
     expect((await holdfast('backup', 'get', id, path)).json).toEqual(page.documents[0]);
 
     const file = join(folder, 'export.ndjson');
-    expect((await holdfast('backup', 'export', id, '--output', file)).code).toBe(0);
+    const exported = await holdfast('backup', 'export', id, '--output', file);
+    expect([exported.code, exported.out]).toEqual([0, expect.stringMatching(/^Wrote \d+ documents \(.*\) to .*\.\n$/)]);
     expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toHaveLength(documents);
 
     expect(await holdfast('backup', 'diff', id, '--json')).toMatchObject({

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { writeOut } from '../../output.ts';
+import { countOf, formatBytes, printJson, printLine, writeOut } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -30,10 +30,28 @@ export function exportCommand(): Command {
 
 export async function writeExport(
   stream: { text(): AsyncIterable<string> },
-  { output }: { readonly output?: string },
+  { output, json }: { readonly output?: string; readonly json?: boolean },
 ): Promise<void> {
-  if (output !== undefined) return await writeFile(stream.text(), output);
-  for await (const text of stream.text()) await writeOut(process.stdout, text);
+  if (output === undefined) {
+    for await (const text of stream.text()) await writeOut(process.stdout, text);
+    return;
+  }
+  const written = { file: output, documents: 0, bytes: 0 };
+  await writeFile(counted(stream.text(), written), output);
+  if (json) printJson(written);
+  else printLine(`Wrote ${countOf(written.documents, 'document')} (${formatBytes(written.bytes)}) to ${output}.`);
+}
+
+/** One document a line. */
+async function* counted(
+  texts: AsyncIterable<string>,
+  count: { documents: number; bytes: number },
+): AsyncGenerator<string> {
+  for await (const text of texts) {
+    count.bytes += Buffer.byteLength(text);
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count.documents += 1;
+    yield text;
+  }
 }
 
 /** The file gets its name when it is whole: half an export is never taken for one. */
