@@ -183,6 +183,14 @@ describe('the table of permissions', () => {
     for (const { id, access } of team) expect(access, id).toMatchObject({ scope: null });
   });
 
+  test('whatever shows what stands in documents asks for the right to look into backups', () => {
+    const showing = allOperations.filter(
+      ({ method, path }) => method === 'GET' && /\/(documents|history|browse|view)(\/|$)|backups.*\/export$/.test(path),
+    );
+    expect(showing.length).toBeGreaterThan(6);
+    for (const { id, access } of showing) expect(access, id).toMatchObject({ scope: 'backups:read' });
+  });
+
   test('a higher role includes the lower ones, a write scope its read scope, and not the other way', () => {
     expect(roleAtLeast('owner', 'viewer')).toBe(true);
     expect(roleAtLeast('member', 'admin')).toBe(false);

@@ -21,7 +21,7 @@ import { Lifecycle } from './platform/lifecycle.ts';
 import { createProcessLogger, type Logger } from './platform/log.ts';
 import { createOutbound, type OutboundOptions } from './platform/outbound/outbound.ts';
 import { Outbox } from './platform/outbox.ts';
-import { lateTasks, PeriodicTasks } from './platform/periodic.ts';
+import { lateTasks, type PeriodicTask, PeriodicTasks } from './platform/periodic.ts';
 import type { Platform } from './platform/platform.ts';
 import { prepareQueue, Queue, queueFingerprint } from './platform/queue.ts';
 import { MemoryRateLimiter } from './platform/rate-limit.ts';
@@ -175,7 +175,7 @@ async function start(config: Config, overrides: AppOverrides, log: Logger, lifec
     }
   }
   const tasks = new PeriodicTasks(
-    modules.flatMap((module) => module.tasks ?? []),
+    [hurryLostJobs(queue), ...modules.flatMap((module) => module.tasks ?? [])],
     database,
     log,
   );
@@ -218,7 +218,7 @@ export async function openDatabase(
   return prepareDatabase({
     ownerUrl,
     appUrl: config.DATABASE_APP_URL,
-    appPassword: keyring.derive('database login').toString('base64url'),
+    keyring,
     log,
     functions: databaseFunctions,
     afterTables: (url) => prepareQueue(url, jobDefinitions),
@@ -239,4 +239,8 @@ async function listen(http: FastifyInstance, config: Config, lifecycle: Lifecycl
   const { port } = http.server.address() as { port: number };
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
   return `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`;
+}
+
+function hurryLostJobs(queue: Queue): PeriodicTask {
+  return { name: 'hurry lost jobs', everyMs: 5 * secondMs, run: () => queue.hurryLost() };
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -13,6 +14,7 @@ import { describeStartFailure } from './start-failure.ts';
 import { readStartOptions, usage } from './start-options.ts';
 import { ended, startBackupCluster } from './testing/backup-cluster.ts';
 import { Cluster } from './testing/cluster.ts';
+import { asOwner } from './testing/people.ts';
 import { startTestApp, testMasterKey } from './testing/test-app.ts';
 import { createTestDatabase } from './testing/test-database.ts';
 
@@ -206,6 +208,23 @@ describe('a start', () => {
       1,
       expect.stringMatching(/^The database at \S+ refused \w+: check the user and the password in DATABASE_URL\.\n$/),
     ]);
+  });
+
+  test('with another master key is refused before it touches anything; beside the former one it shuts nobody out', async () => {
+    const app = await startTestApp();
+    const another = { ...usual, DATABASE_URL: app.databaseUrl, MASTER_KEY: randomBytes(32).toString('base64') };
+    expect(await failureOf(another)).toMatch(
+      /^MASTER_KEY: what this database holds was sealed under another master key\. Start with that one/,
+    );
+    expect(await failureOf({ ...another, MASTER_KEYS_PREVIOUS: testMasterKey })).toBe('it started');
+    await asOwner(app.databaseUrl, (owner) =>
+      owner.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      ),
+    );
+    const ask = () => app.platform.database.system(({ client }) => client.query('select 1')).then(() => true, String);
+    await expect.poll(ask).toBe(true);
+    await app.close();
   });
 
   test('of a service that people use already goes on without its provider, and says so', async () => {

@@ -88,7 +88,7 @@ export const listDocumentHistory = operation({
   tag,
   summary: 'List the versions of a document',
   description: 'Every captured version, newest first.',
-  access: reads,
+  access: views,
   params,
   query: documentHistoryQuery,
   success: list(documentVersion),

@@ -33,8 +33,10 @@ export interface CaptureOptions extends SourceCallOptions {
   /** A batch is closed after this long even when small, so that the covered time moves on. */
   readonly batchIntervalMs?: number;
   readonly batchBytesMax?: number;
-  /** An interruption longer than this, in which something changed, is a gap. */
+  /** An interruption longer than this is a gap. */
   readonly exactWithinMs?: number;
+  /** Asks for the end: what was heard until then is handed over, and nothing more follows. */
+  readonly ending?: AbortSignal;
   /** Documents that scans and repeated listening may read within an hour; then capture waits, and the gap grows. */
   readonly readsPerHourMax?: number;
   /** What earlier captures of the database have read of that budget; and where it is told when more of it is. */
@@ -73,4 +75,6 @@ export interface CaptureGap {
   readonly through: Instant;
   readonly reason: string;
   readonly deletionsUnknown?: true;
+  /** At both ends the database is the same: only what came and went in between is not known. */
+  readonly isQuiet?: true;
 }

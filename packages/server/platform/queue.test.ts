@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createTestDatabase } from '../testing/test-database.ts';
@@ -55,13 +56,14 @@ const jobs = [countJob, onceJob, namedJob, sharedJob, placedJob, asideJob];
 let drop: () => Promise<void>;
 let database: Database;
 let url: string;
+let ownerUrl: string;
 
 beforeAll(async () => {
   const created = await createTestDatabase();
   drop = created.drop;
+  ownerUrl = created.url;
   url = await prepareDatabase({
     ownerUrl: created.url,
-    appPassword: 'queue-test',
     log,
     functions: [],
     afterTables: (owner) => prepareQueue(owner, jobs),
@@ -241,4 +243,29 @@ test('a job that does not stop in time is handed back too, and one that fails is
     'a job was given up 4',
   ]);
   expect(failing.lines[0]?.before).toMatch(/shut down/);
+});
+
+test('what a dead worker left waits for some seconds only, however often its workers died', async () => {
+  const queue = new Queue({ url, jobs, log }, false);
+  await queue.start();
+  const id = await database.system((transaction) => queue.enqueue(transaction, countJob, { n: 7 }));
+  const owner = new pg.Client(ownerUrl);
+  await owner.connect();
+  const waitsAfter = async (message: string) => {
+    await owner.query(
+      `update pgboss.job set state = 'retry', start_after = now() + interval '300 seconds', output = $2 where id = $1`,
+      [id, { value: { message } }],
+    );
+    await queue.hurryLost();
+    const { rows } = await owner.query(
+      'select extract(epoch from start_after - now())::float8 as seconds from pgboss.job where id = $1',
+      [id],
+    );
+    return rows[0].seconds;
+  };
+  expect(await waitsAfter('The storage destination does not answer.')).toBeGreaterThan(250);
+  expect(await waitsAfter('job heartbeat timeout')).toBeLessThanOrEqual(10);
+  await owner.query('delete from pgboss.job where id = $1', [id]);
+  await owner.end();
+  await queue.close(0);
 });

@@ -63,6 +63,8 @@ export type JobHandler<Data> = (job: RunningJob<Data>) => Promise<void>;
 
 /** A worker that has not been heard of for this long is taken for dead, and its job runs elsewhere. The queue's least. */
 const heartbeatSeconds = 10;
+/** At most, before what a dead worker left is taken up again. */
+const lostDelaySeconds = 10;
 const schema = 'pgboss';
 
 /** The role of the queue's own connections, and the same limits as everywhere, in the form in which they are handed on. */
@@ -187,6 +189,19 @@ export class Queue {
          from ${schema}.job where state in ('created', 'retry', 'active') group by 1, 2`,
     );
     return rows;
+  }
+
+  /**
+   * Jobs whose worker died did not fail, so they need not wait ever longer for their next try. They wait a little all the
+   * same, for one that ends whoever takes it.
+   */
+  async hurryLost(): Promise<void> {
+    await this.#boss.getDb().executeSql(
+      `update ${schema}.job set start_after = now() + make_interval(secs => $1)
+        where state = 'retry' and start_after > now() + make_interval(secs => $1)
+          and output->'value'->>'message' = 'job heartbeat timeout'`,
+      [lostDelaySeconds],
+    );
   }
 
   async work<Data extends object>(

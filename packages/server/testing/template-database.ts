@@ -22,7 +22,6 @@ export async function startTemplateDatabase(): Promise<TemplateDatabase> {
   const server = await startEmbeddedPostgres({ folder, log, unsafeFast: true });
   await prepareDatabase({
     ownerUrl: server.url,
-    appPassword: 'template',
     log,
     functions: databaseFunctions,
     afterTables: (url) => prepareQueue(url, jobDefinitions),

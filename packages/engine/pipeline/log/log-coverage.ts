@@ -6,6 +6,8 @@ export interface LogGap {
   readonly through: Instant;
   readonly reason: string;
   readonly deletionsUnknown?: true;
+  /** At both ends the database is the same: only what came and went in between is not known. */
+  readonly isQuiet?: true;
 }
 
 /** What one log segment covers: everything that changed after `coveredFrom` up to and including `coveredThrough`. */

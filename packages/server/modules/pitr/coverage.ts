@@ -25,6 +25,8 @@ export interface Coverage {
   readonly bases: readonly Base[];
   readonly gaps: readonly LogGap[];
   readonly log: LogCoverage;
+  /** Why nothing follows; null while somebody captures. */
+  readonly endedBecause: string | null;
 }
 
 /** One stretch from the beginning of the log to its end: what lies in between is joined by the transactions that wrote it. */
@@ -34,7 +36,12 @@ export async function coverageOfLog(transaction: Transaction, row: LogRow): Prom
   const told = gaps.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
   const bases = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
-  return { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]) };
+  return { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]), endedBecause: endOf(row) };
+}
+
+function endOf({ enabled, error }: LogRow): string | null {
+  if (!enabled) return 'Capture is switched off.';
+  return error === null ? null : `Capture stands still: ${error.message}`;
 }
 
 function asBase({ snapshots, ...base }: WholeBackup): Base {
@@ -65,10 +72,10 @@ export function findBase(instant: string, { bases, log }: Coverage): Base | unde
   return bases.findLast((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
 }
 
-/** Whether everything between two instants was captured as it happened, with no gap of any kind. */
+/** Whether everything between two instants was captured, so that what is there at the second follows from the first. */
 export function isUnbroken(from: string, through: string, { gaps, log }: Coverage): boolean {
   const isCovered = log.stretches.some((one) => one.coveredFrom <= from && through <= one.coveredThrough);
-  return isCovered && gaps.every((gap) => gap.through <= from || gap.from >= through);
+  return isCovered && gaps.every((gap) => gap.isQuiet || gap.through <= from || gap.from >= through);
 }
 
 function reaches(instant: string, stretches: readonly ReachableStretch[]): boolean {
@@ -98,7 +105,7 @@ function unavailable(instant: string, coverage: Coverage, now: Date, minutes: Ne
 function whyNot(
   instant: string,
   { before, after }: { before: string | null; after: string | null },
-  { gaps }: Coverage,
+  { gaps, endedBecause }: Coverage,
   now: Date,
 ): string {
   if (before === null && after === null)
@@ -109,9 +116,10 @@ function whyNot(
     after === null ? `The last moment before it is ${before}.` : `The nearest are ${before} and ${after}.`;
   if (gap) return `lies in a gap: ${gap.reason} ${neighbours}`;
   if (after !== null) return `cannot be reached. ${neighbours}`;
-  return instant > instantFromDate(now)
-    ? `lies in the future. The newest moment that can be reached is ${before}.`
-    : `is not captured yet: the newest moment that can be reached is ${before}. Try again in some seconds.`;
+  const newest = `The newest moment that can be reached is ${before}.`;
+  if (instant > instantFromDate(now)) return `lies in the future. ${newest}`;
+  if (endedBecause !== null) return `lies behind what was captured. ${endedBecause} ${newest}`;
+  return `is not captured yet. ${newest} Try again in some seconds.`;
 }
 
 export function notEnabled(): Problem {

@@ -10,7 +10,7 @@ import { removeLogJob } from './jobs.ts';
 import { pitrSwitched } from './pitr-events.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 
-/** Capture stops at once; what was captured stays for its days unless it is to go. */
+/** Capture ends within seconds; what was captured stays for its days unless it is to go. */
 export async function disablePitr(
   context: PitrContext,
   caller: Caller,
@@ -46,7 +46,7 @@ async function requireUnread(context: PitrContext, transaction: Transaction, row
   });
 }
 
-/** A new epoch: whoever captures now can no longer append. */
+/** Whoever captures now writes down what was heard and ends; nobody begins. */
 async function stopCapture(
   context: PitrContext,
   transaction: Transaction,
@@ -56,8 +56,6 @@ async function stopCapture(
   const { clock, outbox } = context.backups.platform;
   await pitrStore.update(transaction, row.organizationId, row.projectId, {
     enabled: false,
-    holder: null,
-    epoch: row.epoch + 1,
     error: null,
     updatedAt: clock.now(),
   });

@@ -130,8 +130,7 @@ async function beginLog(
     compactDueAt: new Date(now.getTime() + nightMs),
   };
   const fresh = { enabled: true, retentionDays: start.retentionDays, error: null, failures: 0, retryAt: null, ...due };
-  if (known?.database === start.database)
-    return pitrStore.save(transaction, { ...known, ...fresh, holder: null, updatedAt: now });
+  if (known?.database === start.database) return pitrStore.save(transaction, { ...known, ...fresh, updatedAt: now });
   if (known) await deleteLogOf(context, transaction, known);
   const logId = platform.ids.next('bkp').replace(/^bkp_/, 'log_');
   const dataKey = newDataKey();

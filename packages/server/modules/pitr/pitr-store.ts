@@ -65,7 +65,7 @@ export const pitrStore = {
     const [row] = await orm
       .select()
       .from(pitrLogs)
-      .where(and(is(organizationId, lease.projectId), eq(pitrLogs.epoch, lease.epoch), eq(pitrLogs.enabled, true)))
+      .where(and(is(organizationId, lease.projectId), eq(pitrLogs.epoch, lease.epoch)))
       .for('update');
     return row;
   },

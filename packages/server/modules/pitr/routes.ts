@@ -34,7 +34,7 @@ const figuresDays = 7;
 const minutesAround = (transaction: Transaction, logId: string, at: Date) =>
   pitrStore.minutesBetween(transaction, logId, later(at, -dayMs / 2), later(at, dayMs / 2));
 
-export function pitrHandlers(context: PitrContext, onEnabled: () => void): Handlers {
+export function pitrHandlers(context: PitrContext, onSwitched: () => void): Handlers {
   const { database, clock, cursors } = context.backups.platform;
 
   const show = (organizationId: string, projectId: string, around?: string): Promise<PitrView> =>
@@ -56,12 +56,13 @@ export function pitrHandlers(context: PitrContext, onEnabled: () => void): Handl
 
     enablePitr: async (call) => {
       await enablePitr(context, call, call.params.projectId, call.body ?? {}, call.signal);
-      onEnabled();
+      onSwitched();
       return { data: await show(call.organization.id, call.params.projectId) };
     },
 
     disablePitr: async (call) => {
       await disablePitr(context, call, call.params.projectId, call.body?.deleteLog ?? false);
+      onSwitched();
       return { data: await show(call.organization.id, call.params.projectId) };
     },
 

@@ -138,6 +138,31 @@ test('while a restore brings back a moment neither its log nor its base can go, 
   await running();
 });
 
+test('switched off, what was heard is written down first; the time without capture is a gap, also when both its ends are the same', async () => {
+  await doc('users/heard').set({ n: 1 });
+  await sleep(150);
+  const heardAt = new Date().toISOString();
+  await sleep(500);
+  await call('POST', pitrPath('/disable'));
+  await until(async () => (await owner.query('select holder from pitr_logs')).rows[0].holder === null);
+  expect(await usersAt(heardAt)).toContain('users/heard');
+  const behind = await ask('GET', pitrPath(`/view/documents?at=${new Date().toISOString()}&collection=users`));
+  expect(behind.body.error.message).toContain('Capture is switched off.');
+  expect(behind.body.error.message).not.toContain('Try again');
+  await doc('users/ghost').set({ n: 1 });
+  bench.sandbox.control.moveClock({ project: 'shop', database: '(default)' }, 60_000);
+  await doc('users/ghost').delete();
+  await call('POST', pitrPath('/enable'), {});
+  await until(async () => (await shown()).gaps.length > 0);
+  const [gap] = (await shown()).gaps.slice(-1);
+  const inside = new Date((Date.parse(gap.from) + Date.parse(gap.to)) / 2).toISOString();
+  const refused = await ask('GET', pitrPath(`/view/documents?at=${inside}&collection=users`));
+  expect(refused.body.error).toMatchObject({
+    code: 'POINT_IN_TIME_UNAVAILABLE',
+    message: expect.stringContaining('lies in a gap: Capture was interrupted'),
+  });
+});
+
 test('a project that moves leaves its log behind, which goes; switched on there, its past begins anew', async () => {
   const at = await captured();
   expect([...s3.objects.buckets.get('logs')!.keys.entriesFrom('logs/')].length).toBeGreaterThan(0);

@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Logger } from '../log.ts';
+import { installationSecretPurpose, openInstallationSecret } from '../secrets/installation-secret.ts';
+import type { Keyring } from '../secrets/keyring.ts';
 import { drizzle, migrate } from './orm.ts';
 import { queueGrants, queueRole } from './queue-grants.ts';
 
@@ -15,13 +17,15 @@ const oldestVersion = 140_000;
 const groupRoles = ['holdfast_tenant', 'holdfast_system', queueRole];
 /** Stands for the name of a database where a fingerprint goes for its copies too; no database has it. */
 const everyCopy = '';
+const loginSecret = 'database login';
 const migrationLimits = { lock: '60s', statement: '30min' };
 
 export interface MigrationOptions {
   /** Connection as the owner. */
   ownerUrl: string;
-  /** Password of the login role that this function makes, unless `appUrl` names a login the operator made. */
-  appPassword: string;
+  /** Seals the password of the login role that this function makes; without it nobody else logs in as that role. */
+  keyring?: Keyring;
+  /** A login that the operator made. */
   appUrl?: string | undefined;
   log: Logger;
   /** Functions of the modules, replaced at every start. */
@@ -44,12 +48,14 @@ export async function prepareDatabase(options: MigrationOptions): Promise<string
       `set lock_timeout = '${migrationLimits.lock}'; set statement_timeout = '${migrationLimits.statement}'`,
     );
     await requireVersion(client);
-    const wanted = await fingerprintsOf(options);
+    const login = await knownLogin(client, options);
+    const wanted = await fingerprintsOf(options, login);
     const found = await readFingerprints(client);
-    if (found.whole === wanted.whole) return options.appUrl ?? (await loginUrl(client, options));
+    if (found.whole === wanted.whole) return options.appUrl ?? (await loginUrl(client, options, login));
     await ensureGroupRoles(client);
     if (found.structure !== wanted.structure) await ensureStructure(client, options);
-    const appUrl = options.appUrl ?? (await ensureLoginRole(client, options));
+    if (options.keyring && !options.appUrl) await keepLogin(client, options.keyring, login);
+    const appUrl = options.appUrl ?? (await ensureLoginRole(client, options, login));
     await grant(client, decodeURIComponent(new URL(appUrl).username));
     await writeFingerprints(client, wanted);
     return appUrl;
@@ -74,10 +80,10 @@ interface Fingerprints {
  * Everything this start would bring about, in one hash. When the last start brought about the same, there is nothing to do, and
  * other processes that are working are not disturbed by grants and changes of roles.
  */
-async function fingerprintsOf(options: MigrationOptions): Promise<Fingerprints> {
+async function fingerprintsOf(options: MigrationOptions, password: string): Promise<Fingerprints> {
   const journal = await readFile(join(migrationsFolder, 'meta', '_journal.json'), 'utf8');
   const structure = hashOf([journal, ...options.functions, options.fingerprint ?? '']);
-  const login = [options.appUrl ?? '', options.appPassword];
+  const login = [options.appUrl ?? '', password];
   return { structure, whole: hashOf([structure, grant.toString(), queueGrants.toString(), ...login]) };
 }
 
@@ -139,13 +145,37 @@ async function ensureRole(client: pg.Client, role: string, attributes: string): 
 }
 
 /** A login that owns nothing, inherits nothing and cannot bypass row-level security. */
-async function ensureLoginRole(client: pg.Client, options: MigrationOptions): Promise<string> {
+async function ensureLoginRole(client: pg.Client, options: MigrationOptions, password: string): Promise<string> {
   const role = await loginRole(client);
   await ensureRole(client, role, 'login noinherit nobypassrls');
-  const password = pg.escapeLiteral(options.appPassword);
-  await client.query(`alter role ${pg.escapeIdentifier(role)} login noinherit password ${password}`);
+  await client.query(`alter role ${pg.escapeIdentifier(role)} login noinherit password ${pg.escapeLiteral(password)}`);
   await client.query(`grant ${groupRoles.join(', ')} to ${pg.escapeIdentifier(role)}`);
-  return loginUrl(client, options);
+  return loginUrl(client, options, password);
+}
+
+/**
+ * The password of the login, the same for every process and every master key: a new one would shut out all that run. Whoever
+ * cannot open what the installation has sealed is refused here, before anything is touched.
+ */
+async function knownLogin(client: pg.Client, { keyring }: MigrationOptions): Promise<string> {
+  if (!keyring) return randomBytes(32).toString('base64url');
+  const { rows: tables } = await client.query(
+    "select to_regclass('public.installation_secrets') is not null as exists",
+  );
+  const sealed = tables[0].exists
+    ? await client.query<{ name: string; sealed: string }>('select name, sealed from installation_secrets')
+    : { rows: [] };
+  const opened = new Map(
+    sealed.rows.map((row) => [row.name, openInstallationSecret(keyring, row.name, row.sealed).toString('utf8')]),
+  );
+  return opened.get(loginSecret) ?? keyring.derive(loginSecret).toString('base64url');
+}
+
+async function keepLogin(client: pg.Client, keyring: Keyring, password: string): Promise<void> {
+  await client.query(
+    'insert into installation_secrets (name, sealed, created_at) values ($1, $2, now()) on conflict do nothing',
+    [loginSecret, keyring.seal(password, installationSecretPurpose(loginSecret))],
+  );
 }
 
 async function loginRole(client: pg.Client): Promise<string> {
@@ -153,10 +183,10 @@ async function loginRole(client: pg.Client): Promise<string> {
   return `holdfast_login_${rows[0].name}`.slice(0, 63);
 }
 
-async function loginUrl(client: pg.Client, options: MigrationOptions): Promise<string> {
+async function loginUrl(client: pg.Client, options: MigrationOptions, password: string): Promise<string> {
   const url = new URL(options.ownerUrl);
   url.username = encodeURIComponent(await loginRole(client));
-  url.password = encodeURIComponent(options.appPassword);
+  url.password = encodeURIComponent(password);
   return url.href;
 }
 

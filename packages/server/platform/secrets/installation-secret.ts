@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Database } from '../database/database.ts';
 import { eq } from '../database/orm.ts';
 import { installationSecrets } from '../database/tables.ts';
+import { StartFailure } from '../start-failure.ts';
 import type { Keyring } from './keyring.ts';
 
 export interface InstallationSecretOptions {
@@ -22,8 +23,20 @@ export function readInstallationSecret(
     await orm.insert(installationSecrets).values({ name, sealed, createdAt: clock.now() }).onConflictDoNothing();
     const [kept] = await orm.select().from(installationSecrets).where(eq(installationSecrets.name, name));
     if (!kept) throw new Error(`the secret of ${name} could not be read`);
-    return keyring.open(kept.sealed, purpose);
+    return openInstallationSecret(keyring, name, kept.sealed);
   });
+}
+
+/** Every installation has some, so whoever cannot open them has another installation's key. */
+export function openInstallationSecret(keyring: Keyring, name: string, sealed: string): Buffer {
+  try {
+    return keyring.open(sealed, installationSecretPurpose(name));
+  } catch (error) {
+    throw new StartFailure(
+      'MASTER_KEY: what this database holds was sealed under another master key. Start with that one (in MASTER_KEY, or as master.key in the data folder), or, to change it, add it to MASTER_KEYS_PREVIOUS.',
+      { cause: error },
+    );
+  }
 }
 
 export function installationSecretPurpose(name: string): string {

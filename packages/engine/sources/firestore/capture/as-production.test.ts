@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { everything, type Instant, type RecordBatch, wholeDatabase } from '../../../ports/index.ts';
@@ -25,7 +27,8 @@ afterEach(() => {
 });
 
 const patient = { attemptsMax: 100, delayBaseMs: 2, delayMaxMs: 20 };
-const fresh = (): ConnectedFirestore => bench.connect({ projectId: `strict-${++projects}`, retry: patient });
+const fresh = (more: Partial<Parameters<FirestoreHarness['connect']>[0]> = {}): ConnectedFirestore =>
+  bench.connect({ projectId: `strict-${++projects}`, retry: patient, ...more });
 const name = () => ({ project: `strict-${projects}`, database: '(default)' });
 
 /** What the log would say, from the database's own history. */
@@ -50,6 +53,29 @@ async function interrupted(
   await meanwhile();
   const { coveredThrough, position } = first.batches.at(-1)!;
   return new Recorder(connected, coveredThrough, { position, knownNames: namesOf(connected), ...more });
+}
+
+/** A way to the sandbox that can be cut. */
+async function startWay() {
+  const sockets = new Set<Socket>();
+  const [host, port] = bench.sandbox.address.split(':');
+  const server = createServer((near) => {
+    const far = createConnection(Number(port), host);
+    for (const socket of [near, far]) {
+      sockets.add(socket.on('error', () => undefined).on('close', () => near.destroy() && far.destroy()));
+    }
+    near.pipe(far).pipe(near);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  const stop = async () => {
+    server.close();
+    cut();
+  };
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, cut, stop };
 }
 
 describe('what was deleted while nobody listened', () => {
@@ -90,21 +116,63 @@ describe('what was deleted while nobody listened', () => {
     await recorder.stop();
   });
 
-  test('an interruption in which nothing changed is no gap, one in which something did is, when it was long', async () => {
+  test('a long interruption is a gap, also when both its ends are the same: what came and went was not heard', async () => {
     const connected = fresh();
     await write(connected, [{ path: 'c/1', fields: fields(0) }]);
     const from = await connected.source.snapshotTime();
     bench.sandbox.control.moveClock(name(), 60_000);
     const quiet = new Recorder(connected, from, { knownNames: namesOf(connected) });
     await quiet.until(() => quiet.batches.length > 0);
-    expect(quiet.gaps).toEqual([]);
+    expect(quiet.gaps).toMatchObject([{ from, isQuiet: true, reason: expect.stringContaining('came and went') }]);
+    expect(quiet.gaps[0]).not.toHaveProperty('deletionsUnknown');
     await quiet.stop();
     await write(connected, [{ path: 'c/1', fields: fields(1) }]);
     const loud = new Recorder(connected, from, { knownNames: namesOf(connected) });
     await loud.until(() => loud.gaps.length > 0);
     expect(loud.gaps[0]).toMatchObject({ from, reason: expect.stringContaining('interrupted') });
     expect(loud.gaps[0]).not.toHaveProperty('deletionsUnknown');
+    expect(loud.gaps[0]).not.toHaveProperty('isQuiet');
     await loud.stop();
+  });
+
+  test('streams that are cut for a moment make no gap of a quiet time, however long the last snapshot is ago', async () => {
+    const way = await startWay();
+    const connected = fresh({ connection: { type: 'emulator', host: way.address } });
+    await write(connected, [{ path: 'c/1', fields: fields(0) }]);
+    const from = await connected.source.snapshotTime();
+    const recorder = new Recorder(connected, from, { batchIntervalMs: 60_000 });
+    await recorder.until(() => recorder.batches.length > 0);
+    bench.sandbox.control.moveClock(name(), 60_000);
+    way.cut();
+    const later = await connected.source.snapshotTime();
+    await recorder.until(() => recorder.covers(later));
+    expect(recorder.gaps).toEqual([]);
+    await recorder.stop();
+    await way.stop();
+  });
+
+  test('what was heard before the streams broke, or before the end was asked for, is handed over', async () => {
+    const way = await startWay();
+    const connected = fresh({ connection: { type: 'emulator', host: way.address } });
+    await write(connected, [{ path: 'c/1', fields: fields(0) }]);
+    const from = await connected.source.snapshotTime();
+    const ending = new AbortController();
+    const options = { batchIntervalMs: 60_000, exactWithinMs: 1, ending: ending.signal };
+    const recorder = new Recorder(connected, from, options);
+    await recorder.until(() => recorder.batches.length > 0);
+    await write(connected, [{ path: 'c/2', fields: fields(0) }]);
+    const heard = await connected.source.snapshotTime();
+    await sleep(500);
+    way.cut();
+    await recorder.until(() => recorder.covers(heard));
+    expect(recorder.gaps.slice(1).filter((gap) => gap.from < heard)).toEqual([]);
+    await write(connected, [{ path: 'c/3', fields: fields(0) }]);
+    await sleep(500);
+    ending.abort();
+    await recorder.ended();
+    expect(recorder.changes()).toEqual(['put c/2', 'put c/3']);
+    expect(recorder.error).toBeUndefined();
+    await way.stop();
   });
 });
 
@@ -156,7 +224,7 @@ describe('a server that does not let one catch up', () => {
     expect(recorder.gaps[0]!.reason).toContain('Listening could not go on');
     // It goes on trying to listen, with growing pauses, and does not scan again at once.
     await sleep(500);
-    expect(recorder.gaps.length).toBe(1);
+    expect(recorder.gaps.filter(({ isQuiet }) => !isQuiet)).toHaveLength(1);
     expect(bench.sandbox.control.counters().methods.RunQuery!.documents).toBeLessThan(200);
     bench.sandbox.control.clearFaults();
     await write(connected, [{ path: 'c/later', fields: fields(1) }]);

@@ -53,6 +53,8 @@ class CaptureRun {
   #catchUpsInARow = 0;
   /** Attempts in a row that listened and handed over nothing. */
   #cutsInARow = 0;
+  /** When the last streams were lost; undefined when nobody listened yet, or when they may have been dead for longer. */
+  #blindSinceMs: number | undefined;
   #progressedMs = performance.now();
   #scanPauseMs = 0;
   #scanAgainMs = 0;
@@ -74,6 +76,7 @@ class CaptureRun {
     for (;;) {
       try {
         throwIfAborted(signal);
+        if (options.ending?.aborted) return;
         if (!ready) await groups.initialise(options, this.#reads(await source.snapshotTime(this.#call)));
         ready = true;
         for await (const batch of groups.ids.length === 0 ? this.#wait() : this.#listen()) {
@@ -137,7 +140,7 @@ class CaptureRun {
   /** Nothing to listen to: time passes, and the first collection is waited for. */
   async *#wait(): AsyncGenerator<ChangeBatch, void> {
     const { source, options, groups, covered } = this.#parts;
-    while (groups.ids.length === 0) {
+    while (groups.ids.length === 0 && !options.ending?.aborted) {
       await pause(options.batchIntervalMs, options.signal);
       const now = await source.snapshotTime(this.#call);
       const found = await groups.findNew([], covered.through, this.#reads(now));
@@ -150,11 +153,17 @@ class CaptureRun {
     const run = new ListeningRun(this.#parts, {
       targetsPerStream: this.#targetsPerStream,
       dropped: this.#dropped,
+      blindSinceMs: this.#blindSinceMs,
     });
+    let hasHeard = false;
     try {
-      yield* run.batches();
+      for await (const batch of run.batches()) {
+        hasHeard = true;
+        yield batch;
+      }
     } catch (error) {
       if (run.isListening) this.#cutsInARow += 1;
+      if (hasHeard) this.#blindSinceMs = isOpenlyCut(error) ? performance.now() : undefined;
       throw error;
     } finally {
       run.close();
@@ -166,6 +175,12 @@ class CaptureRun {
     const isBufferFull = error instanceof GrpcError && error.code === grpcCode.RESOURCE_EXHAUSTED;
     if (isBufferFull) this.#targetsPerStream = Math.max(1, Math.ceil(this.#targetsPerStream / 2));
   }
+}
+
+/** The other side said so, or its connection ended: until that moment it was listened to. One that fell silent may have been gone before. */
+function isOpenlyCut(error: unknown): boolean {
+  if (!(error instanceof GrpcError) || error.code === grpcCode.DEADLINE_EXCEEDED) return false;
+  return !/silent|ETIMEDOUT|UNREACH/.test(error.message);
 }
 
 function reasonOf(error: unknown): string {

@@ -5,11 +5,12 @@ import { minuteMs } from '../../../time/durations.ts';
 import { mapLimited } from '../map-limited.ts';
 import { countGroup } from '../scan/count.ts';
 import { isInScope } from '../scan/scope.ts';
+import { GrpcError } from '../transport/status.ts';
 import type { CaptureParts } from './capture-parts.ts';
 import { type Change, piecesOf } from './changes.ts';
 import { changesOf, differenceOfGroup } from './group-scan.ts';
 import type { NewGroup } from './groups.ts';
-import { CatchUpNeeded, Listening } from './listening.ts';
+import { CatchUpNeeded, Listening, needsCatchUp } from './listening.ts';
 import { changesKeptBack, type ResumedGroup } from './resume-check.ts';
 
 /** So many full batches may wait for a snapshot; a scan copes better with more than that. */
@@ -26,6 +27,8 @@ const busyIntervalMs = 2_000;
 export interface RunLimits {
   readonly targetsPerStream: number;
   readonly dropped: Set<string>;
+  /** When the streams before these were lost, by the clock of the process; undefined when nobody knows since when none listens. */
+  readonly blindSinceMs: number | undefined;
 }
 
 export class ListeningRun {
@@ -38,6 +41,8 @@ export class ListeningRun {
   #unchecked: ResumedGroup[] = [];
   /** The stretch since this instant began with an interruption. */
   #interruptedSince: Instant | undefined;
+  /** How long nobody listened before it. */
+  #blindMs = Number.POSITIVE_INFINITY;
   #closedMs = performance.now();
   #wasFull = false;
   /** What comes meanwhile waits for whoever stores what came before. */
@@ -55,9 +60,10 @@ export class ListeningRun {
       targetsPerStream: limits.targetsPerStream,
       isHandingOver: () => this.#isHandingOver,
     });
+    parts.options.ending?.addEventListener('abort', this.#wake);
   }
 
-  /** Runs until a stream breaks, which it throws. */
+  /** Runs until a stream breaks, which it throws, or the end is asked for. */
   async *batches(): AsyncGenerator<ChangeBatch, void> {
     const { options, covered, budget, source } = this.#parts;
     await budget.wait(options.signal);
@@ -66,24 +72,58 @@ export class ListeningRun {
       await this.#resume();
       this.isListening = true;
       await this.#firstSnapshot();
+      if (this.#limits.blindSinceMs !== undefined) this.#blindMs = performance.now() - this.#limits.blindSinceMs;
     } finally {
       budget.note(source.usage.documentsRead - readsBefore);
     }
     for (;;) {
       const through = this.#listening.snapshotTime;
-      if (through !== undefined && through > covered.through && this.#isDue()) {
+      if (through !== undefined && through > covered.through && (this.#isDue() || this.#isEnding)) {
         this.#isHandingOver = true;
         yield* this.#handOver(through);
         continue;
       }
+      if (this.#isEnding) return;
       this.#isHandingOver = false;
       this.#listening.resume();
-      await this.#news();
+      const broken = await this.#brokenNews();
+      if (broken === undefined) continue;
+      yield* this.#handOverRest();
+      throw broken.error;
     }
   }
 
   close(): void {
+    this.#parts.options.ending?.removeEventListener('abort', this.#wake);
     this.#listening.close();
+  }
+
+  readonly #wake = () => this.#listening.wake();
+
+  get #isEnding(): boolean {
+    return this.#parts.options.ending?.aborted === true;
+  }
+
+  async #brokenNews(): Promise<{ error: unknown } | undefined> {
+    try {
+      await this.#news();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof GrpcError) || needsCatchUp(error)) throw error;
+      return { error };
+    }
+  }
+
+  /** What was heard before the streams broke is complete up to their last snapshot. */
+  async *#handOverRest(): AsyncGenerator<ChangeBatch, void> {
+    const through = this.#listening.snapshotTime;
+    const isChecked = this.#unchecked.length === 0 && this.#interruptedSince === undefined;
+    if (through === undefined || through <= this.#parts.covered.through || !isChecked) return;
+    try {
+      yield* this.#handOver(through);
+    } catch {
+      // Whatever broke the streams is in the way of this too. It is heard again when they are back.
+    }
   }
 
   get #call(): { signal?: AbortSignal } {
@@ -96,7 +136,7 @@ export class ListeningRun {
   }
 
   async #firstSnapshot(): Promise<void> {
-    while ((this.#listening.snapshotTime ?? '') <= this.#parts.covered.through) await this.#news();
+    while ((this.#listening.snapshotTime ?? '') <= this.#parts.covered.through && !this.#isEnding) await this.#news();
   }
 
   async #news(): Promise<void> {
@@ -287,12 +327,17 @@ export class ListeningRun {
     return await this.#listenToNew(unique);
   }
 
-  /** What changed while nobody listened is known as of its end alone. */
+  /** What changed while nobody listened is known as of its end alone, and what came and went is not known at all. */
   #gapOfInterruption(changes: readonly Change[], through: Instant): CaptureGap | undefined {
-    const since = this.#interruptedSince;
-    if (since === undefined || changes.length === 0) return undefined;
-    if (Date.parse(through) - Date.parse(since) <= this.#parts.options.exactWithinMs) return undefined;
-    const reason = 'Capture was interrupted: what changed meanwhile is known only as of the end.';
-    return { from: since, through, reason };
+    const from = this.#interruptedSince;
+    const { exactWithinMs } = this.#parts.options;
+    if (from === undefined || Date.parse(through) - Date.parse(from) <= exactWithinMs) return undefined;
+    const interrupted = 'Capture was interrupted:';
+    if (changes.length > 0)
+      return { from, through, reason: `${interrupted} what changed meanwhile is known only as of the end.` };
+    // A quiet database sends few snapshots, but whoever listens hears at once what changes: that time was not missed.
+    if (this.#blindMs <= exactWithinMs) return undefined;
+    const reason = `${interrupted} nothing is different behind it, but what came and went meanwhile is not known.`;
+    return { from, through, reason, isQuiet: true };
   }
 }

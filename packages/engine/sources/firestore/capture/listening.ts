@@ -85,6 +85,11 @@ export class Listening {
     if (this.#error !== undefined) throw this.#error;
   }
 
+  /** Whoever waits looks around. */
+  wake(): void {
+    this.#wake.wake();
+  }
+
   /** What came before is stored. */
   resume(): void {
     for (const stream of this.#streams) stream.resume();

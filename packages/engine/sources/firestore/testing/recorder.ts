@@ -48,6 +48,11 @@ export class Recorder {
     await this.#done;
   }
 
+  /** When it has come to an end by itself. */
+  async ended(): Promise<void> {
+    await this.#done;
+  }
+
   /** Every stretch begins where the one before it ended. */
   expectJoined(from: Instant): void {
     let end = from;

@@ -226,3 +226,38 @@ test('a purge takes the sealed keys first, and what a bucket keeps under lock is
     .poll(() => bench.app.logged())
     .toContain('a bucket kept objects of a purged organization; they are unreadable');
 }, 60_000);
+
+test('a bucket that locks whatever is put into it keeps the sealed keys of a purged organization: that is said, and they go when the lock has ended', async () => {
+  const person = await signUp(bench.app, 'keeper@example.com');
+  const organizationId = await foundOrganization(bench.app, person);
+  const as = { token: person.token, organizationId };
+  const added = await bench.app.request('POST', '/api/v1/storage-destinations', {
+    ...as,
+    body: { ...bucketOf('vault'), prefix: 'kept' },
+  });
+  expect([added.status, added.body.data?.status], added.text).toEqual([201, 'connected']);
+  const prefix = `kept/keys/${organizationId}/`;
+  const copies = () =>
+    [...s3.objects.bucket('vault').keys.entriesFrom(prefix)].flatMap(([key, versions]) =>
+      key.startsWith(prefix) ? versions : [],
+    );
+  const kept = () => copies().filter(({ isDeleteMarker }) => !isDeleteMarker);
+  const copied = new RegExp(`organization-keys-copy.*${added.body.data.id}.*a job ended`);
+  await expect.poll(() => bench.app.logged()).toMatch(copied);
+  expect(kept().length).toBeGreaterThan(0);
+  const retention = { mode: 'COMPLIANCE' as const, untilMs: Date.now() + 86_400_000 };
+  for (const version of copies()) Object.assign(version, { retention });
+  const body = { confirmName: `Organization ${organizationId}`, force: true };
+  const gone = await bench.app.request('POST', '/api/v1/organizations/current/delete', { ...as, body });
+  expect(gone.status, gone.text).toBe(200);
+  const said =
+    'keeps the sealed keys of a purged organization: with the master key its backups can be read until they go';
+  await expect.poll(() => bench.app.logged()).toContain(said);
+  expect(kept().length).toBeGreaterThan(0);
+  for (const version of copies()) Object.assign(version, { retention: { ...retention, untilMs: 0 } });
+  const itsTime = `update pgboss.job set start_after = now() where name = 'organization-objects-remove' and start_after > now() + interval '20 hours'`;
+  await expect
+    .poll(() => asOwner(bench.app.databaseUrl, async (owner) => (await owner.query(itsTime)).rowCount))
+    .toBe(1);
+  await expect.poll(() => kept().length, { timeout: 30_000 }).toBe(0);
+}, 60_000);

@@ -1,6 +1,6 @@
 import { deleteBackup, isEngineError, removeKeyCopies } from '@holdfast/engine';
 import { z } from 'zod';
-import { daySeconds } from '../../../platform/durations.ts';
+import { dayMs, daySeconds, later } from '../../../platform/durations.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
 import type { PurgeHook } from '../../organizations/index.ts';
 import { isWithoutCredentials, type StoreOpener, storageStore } from '../../storage/index.ts';
@@ -8,6 +8,9 @@ import type { BackupsContext } from '../context.ts';
 import { copyStore } from './copy-store.ts';
 
 const backupsPerJob = 500;
+/** Two years in all: 1, 2, 4, 8, 16 days, then every month. */
+const keptMax = 28;
+const pauseDaysMax = 30;
 
 /**
  * Removes the objects of an organization that no longer exists. The job carries all it needs, because no row is left to
@@ -21,6 +24,8 @@ export const purgeObjectsJob = defineJob({
     backupIds: z.array(z.string()),
     /** It was no destination any more: nobody waits until it can be reached. */
     isRemoved: z.boolean().default(false),
+    /** How often a bucket has kept something already. */
+    kept: z.number().default(0),
   }),
   retryLimit: 1000,
   retryDelaySeconds: 10,
@@ -42,14 +47,17 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
       for (let start = 0; start === 0 || start < backupIds.length; start += backupsPerJob) {
         const ofJob = backupIds.slice(start, start + backupsPerJob);
         const isRemoved = removedIds.has(destination.id);
-        const data = { purgedOrganizationId: organizationId, destination, backupIds: ofJob, isRemoved };
+        const data = { purgedOrganizationId: organizationId, destination, backupIds: ofJob, isRemoved, kept: 0 };
         await queue.enqueue(transaction, purgeObjectsJob, data, { organizationId });
       }
     }
   };
 }
 
-/** A locked object stays until its lock ends; without its key nobody can read it. */
+/**
+ * What a bucket keeps under a lock is tried again, ever more rarely, until the lock has ended. Without its key nobody can
+ * read a backup; but a bucket that locks everything that is put into it keeps the sealed keys as well.
+ */
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
   const { purgedOrganizationId, destination, backupIds, isRemoved } = job.data;
   const { log } = context.platform;
@@ -67,12 +75,14 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
   });
   if (!store) return;
   const refused: string[] = [];
+  let keepsKeys = false;
   try {
     await removeKeyCopies(store, purgedOrganizationId, { signal: job.signal }).catch((error: unknown) => {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+      keepsKeys = true;
       log.error(
-        { err: error, organizationId: purgedOrganizationId },
-        'a bucket kept sealed keys of a purged organization',
+        { err: error, organizationId: purgedOrganizationId, storageDestinationId: destination.id },
+        'a bucket keeps the sealed keys of a purged organization: with the master key its backups can be read until they go',
       );
     });
     for (const backupId of backupIds) {
@@ -90,7 +100,23 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
     storageDestinationId: destination.id,
     backups: backupIds.length,
   };
-  if (refused.length > 0)
-    log.warn({ ...about, refused }, 'a bucket kept objects of a purged organization; they are unreadable');
-  else log.info(about, 'the objects of a purged organization were removed');
+  if (refused.length > 0) {
+    const readable = keepsKeys ? '' : '; they are unreadable';
+    log.warn({ ...about, refused }, `a bucket kept objects of a purged organization${readable}`);
+  } else if (!keepsKeys) log.info(about, 'the objects of a purged organization were removed');
+  if (refused.length > 0 || keepsKeys) await tryAgainLater(context, { ...job.data, backupIds: refused });
+}
+
+async function tryAgainLater({ platform }: BackupsContext, left: PurgeObjects): Promise<void> {
+  const { queue, clock, database } = platform;
+  if (left.kept >= keptMax) return;
+  const startAfter = later(clock.now(), Math.min(2 ** left.kept, pauseDaysMax) * dayMs);
+  await database.system((transaction) =>
+    queue.enqueue(
+      transaction,
+      purgeObjectsJob,
+      { ...left, kept: left.kept + 1 },
+      { organizationId: left.purgedOrganizationId, startAfter },
+    ),
+  );
 }

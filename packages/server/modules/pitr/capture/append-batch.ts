@@ -51,7 +51,9 @@ export async function appendBatch(
       readsUsed: row.readsUsed + reads,
       untold: isTold ? null : untold,
       ...(isTold ? { toldAt: now } : {}),
-      ...(batch.gap ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) } : {}),
+      ...(batch.gap && !batch.gap.isQuiet
+        ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) }
+        : {}),
       error: null,
       failures: 0,
       updatedAt: now,

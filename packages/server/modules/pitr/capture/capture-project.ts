@@ -14,7 +14,7 @@ import {
 import { dayMs, hourMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { Superseded } from '../../jobs/index.ts';
-import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type OpenedLog, openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
@@ -25,12 +25,18 @@ import { NothingToCapture } from './nothing-to-capture.ts';
 
 const namesPerBatch = 2_000;
 
-/** Follows one project under one lease until it is told to stop or cannot go on; every batch is durable before the next. */
+export interface CaptureSignals {
+  /** Asks for the end, when what was heard is written down. */
+  readonly ending: AbortSignal;
+  readonly signal: AbortSignal;
+}
+
+/** Follows one project under one lease until it is told to end or cannot go on; every batch is durable before the next. */
 export async function captureProject(
   context: PitrContext,
   organizationId: string,
   lease: Lease,
-  signal: AbortSignal,
+  { ending, signal }: CaptureSignals,
 ): Promise<void> {
   const { platform, sources } = context.backups;
   const found = await platform.database.tenant(organizationId, async (transaction) => {
@@ -41,7 +47,7 @@ export async function captureProject(
     if (row && (!organization || !project)) throw new NothingToCapture('the organization or the project is deleted');
     return row && project ? { row, project, last } : undefined;
   });
-  if (!found) throw new Superseded('the lease is gone');
+  if (!found?.row.enabled) throw new Superseded('the lease is gone');
   const { row, project, last } = found;
   const log = await openLog(context, row);
   const firestore = await sources.open(project);
@@ -60,7 +66,7 @@ export async function captureProject(
       ...(quietFrom < row.coveredThrough ? { quiet: { from: quietFrom, through: row.coveredThrough } } : {}),
       ...(log.lock ? { lock: lockOf(context, log.lock) } : {}),
     });
-    for await (const batch of batchesOf(context, { row, project, firestore, lease, signal })) {
+    for await (const batch of batchesOf(context, { row, firestore, ending, signal })) {
       const segment = await writer.append(batch);
       const reads = firestore.source.usage.documentsRead;
       await appendBatch(context, { organizationId, lease, project }, batch, segment, reads - readsBefore);
@@ -99,17 +105,17 @@ async function noteSourceKeeps(
 
 interface Followed {
   readonly row: LogRow;
-  readonly project: ProjectRow;
   readonly firestore: ConnectedFirestore;
-  readonly lease: Lease;
+  readonly ending: AbortSignal;
   readonly signal: AbortSignal;
 }
 
-function batchesOf(context: PitrContext, { row, firestore, signal }: Followed): AsyncIterable<ChangeBatch> {
+function batchesOf(context: PitrContext, { row, firestore, ending, signal }: Followed): AsyncIterable<ChangeBatch> {
   const { config } = context.backups.platform;
   return firestore.capture.capture({
     from: row.coveredThrough,
     scope: wholeDatabase,
+    ending,
     signal,
     batchIntervalMs: config.PITR_SEGMENT_SECONDS * 1000,
     exactWithinMs: Math.max(10_000, config.PITR_SEGMENT_SECONDS * 1000),

@@ -46,13 +46,13 @@ export const leaseStore = {
   },
 
   /** Keeps the leases of a holder; those that are not among the answer are lost. */
-  async heartbeat({ client }: Transaction, holder: string): Promise<Map<string, number>> {
-    const { rows } = await client.query<{ project_id: string; epoch: number }>(
+  async heartbeat({ client }: Transaction, holder: string): Promise<Map<string, { epoch: number; enabled: boolean }>> {
+    const { rows } = await client.query<{ project_id: string; epoch: number; enabled: boolean }>(
       `update pitr_logs set heartbeat_at = now()
-        where holder = $1 and enabled returning project_id, epoch`,
+        where holder = $1 returning project_id, epoch, enabled`,
       [holder],
     );
-    return new Map(rows.map((row) => [row.project_id, row.epoch]));
+    return new Map(rows.map(({ project_id, epoch, enabled }) => [project_id, { epoch, enabled }]));
   },
 
   async release({ client }: Transaction, holder: string, projectId: string, epoch: number): Promise<void> {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { secondMs } from '../../../platform/durations.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
 import { Superseded } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { pitrStore } from '../pitr-store.ts';
-import { captureProject } from './capture-project.ts';
+import { type CaptureSignals, captureProject } from './capture-project.ts';
 import { leaseStore } from './lease-store.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 
@@ -20,11 +21,17 @@ const lookAgainSeconds = 60;
 /** Failures in a row after which people are told. */
 const failuresTold = 3;
 
-/** Another process has room for it. */
-class HandedOver extends Superseded {}
+/** For what was heard to be written down before a capture ends. */
+const endingMs = 5 * secondMs;
+
+/** This process ends a capture that is its own. */
+class Ending extends Superseded {}
 
 interface Running {
   readonly epoch: number;
+  /** Asks for the end: what was heard is written down first. */
+  readonly ending: AbortController;
+  /** At once. */
   readonly stop: AbortController;
   readonly done: Promise<void>;
 }
@@ -49,7 +56,7 @@ export class CaptureLeases {
     this.#loop = this.#run();
   }
 
-  /** Somebody has just switched it on here: nobody waits for the next look. */
+  /** Somebody has just switched it on or off here: nobody waits for the next look. */
   lookNow(): void {
     this.#asleep.abort();
   }
@@ -57,7 +64,7 @@ export class CaptureLeases {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
-    for (const { stop } of this.#running.values()) stop.abort(new Superseded('the service is shutting down'));
+    for (const running of this.#running.values()) end(running, 'the service is shutting down');
     await Promise.allSettled([...this.#running.values()].map(({ done }) => done));
     const { database, log } = this.#context.backups.platform;
     await database
@@ -83,8 +90,11 @@ export class CaptureLeases {
       share: await leaseStore.shareOf(transaction, this.#holder),
       held: await leaseStore.heartbeat(transaction, this.#holder),
     }));
-    for (const [projectId, { epoch, stop }] of this.#running)
-      if (held.get(projectId) !== epoch) stop.abort(new Superseded('the lease was lost'));
+    for (const [projectId, running] of this.#running) {
+      const lease = held.get(projectId);
+      if (lease?.epoch !== running.epoch) running.stop.abort(new Superseded('the lease was lost'));
+      else if (!lease.enabled) end(running, 'it was switched off');
+    }
     await this.#dropIdle(held);
     this.#handOver(share);
     const room = Math.min(claimedAtOnce, share - this.#running.size);
@@ -94,9 +104,9 @@ export class CaptureLeases {
   }
 
   /** A lease that is kept while nobody captures would stand in everybody's way. */
-  async #dropIdle(held: ReadonlyMap<string, number>): Promise<void> {
+  async #dropIdle(held: ReadonlyMap<string, { epoch: number }>): Promise<void> {
     const idle = [...held].filter(([projectId]) => !this.#running.has(projectId));
-    for (const [projectId, epoch] of idle)
+    for (const [projectId, { epoch }] of idle)
       await this.#context.backups.platform.database.system((transaction) =>
         leaseStore.release(transaction, this.#holder, projectId, epoch),
       );
@@ -104,33 +114,41 @@ export class CaptureLeases {
 
   /** One more than the share is not worth a move. */
   #handOver(share: number): void {
-    const active = [...this.#running.values()].filter(({ stop }) => !stop.signal.aborted);
+    const active = [...this.#running.values()].filter(
+      ({ ending, stop }) => !ending.signal.aborted && !stop.signal.aborted,
+    );
     if (active.length <= share + 1) return;
     const surplus = Math.min(handedOverAtOnce, active.length - share);
-    for (const { stop } of active.slice(-surplus)) stop.abort(new HandedOver('another process has room for it'));
+    for (const running of active.slice(-surplus)) end(running, 'another process has room for it');
   }
 
   #begin(organizationId: string, projectId: string, epoch: number): void {
     this.#running.get(projectId)?.stop.abort(new Superseded('a newer epoch began'));
-    const stop = new AbortController();
+    const [ending, stop] = [new AbortController(), new AbortController()];
     // By its own token: a log that was deleted and begun anew counts its epochs from the start.
-    const done = this.#capture(organizationId, projectId, epoch, stop.signal).finally(() => {
+    const signals = { ending: ending.signal, signal: stop.signal };
+    const done = this.#capture(organizationId, projectId, epoch, signals).finally(() => {
       if (this.#running.get(projectId)?.stop === stop) this.#running.delete(projectId);
     });
-    this.#running.set(projectId, { epoch, stop, done });
+    this.#running.set(projectId, { epoch, ending, stop, done });
   }
 
-  async #capture(organizationId: string, projectId: string, epoch: number, signal: AbortSignal): Promise<void> {
+  async #capture(
+    organizationId: string,
+    projectId: string,
+    epoch: number,
+    { ending, signal }: CaptureSignals,
+  ): Promise<void> {
     const { log } = this.#context.backups.platform;
     let error: unknown;
     try {
       log.info({ projectId, epoch }, 'capture begins');
-      await captureProject(this.#context, organizationId, { projectId, epoch }, signal);
+      await captureProject(this.#context, organizationId, { projectId, epoch }, { ending, signal });
+      error = ending.reason;
     } catch (thrown) {
       error = signal.aborted ? signal.reason : thrown;
     }
-    const isTaken = error instanceof Superseded && !(error instanceof HandedOver);
-    if (isTaken && !this.#stopping.signal.aborted) return;
+    if (error instanceof Superseded && !(error instanceof Ending)) return;
     await this.#letGo(organizationId, projectId, epoch, error).catch((failure: unknown) =>
       log.warn({ err: failure, projectId }, 'a capture lease could not be let go; it will lapse'),
     );
@@ -182,6 +200,15 @@ export class CaptureLeases {
       page: `/projects/${projectId}`,
     });
   }
+}
+
+/** Whoever does not come to an end in time is stopped. */
+function end({ ending, stop, done }: Running, why: string): void {
+  if (ending.signal.aborted) return;
+  const reason = new Ending(why);
+  ending.abort(reason);
+  const timer = setTimeout(() => stop.abort(reason), endingMs);
+  done.finally(() => clearTimeout(timer));
 }
 
 function retryAfter(error: unknown, failures: number): number {
