@@ -1,5 +1,23 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import {
+  address,
+  faultOf,
+  flag,
+  headers,
+  hostName,
+  isDomain,
+  isSubnet,
+  json,
+  key32,
+  list,
+  listOf,
+  postgres,
+  proxies,
+  sender,
+  web,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 /** Variables whose values are never printed. */
 const secretNames = new Set([
@@ -15,38 +33,14 @@ const secretNames = new Set([
   'OTEL_EXPORTER_OTLP_HEADERS',
 ]);
 
-const flag = z.stringbool({ truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] });
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
-const seconds = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
-const attempts = (usual: number) => z.coerce.number().int().min(1).max(100).default(usual);
-const url = z.url();
-const key32 = z.string().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
+const seconds = wholeNumber;
+const attempts = (usual: number) => wholeNumber(1, 100).default(usual);
 const roleNames = ['api', 'worker', 'scheduler'] as const;
 
-const json = z.string().transform((text, context) => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    context.addIssue({ code: 'custom', message: 'must be JSON' });
-    return z.NEVER;
-  }
-});
-
 const variables = z.object({
-  PORT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8787)
-    .describe('Port the service listens on; 0 picks a free one.'),
-  HOST: z.string().min(1).default('127.0.0.1').describe('Address the service listens on.'),
-  BASE_URL: url
+  PORT: wholeNumber(0, 65_535).default(8787).describe('Port the service listens on; 0 picks a free one.'),
+  HOST: hostName.default('127.0.0.1').describe('Address the service listens on.'),
+  BASE_URL: web
     .optional()
     .describe(
       'Address that people, links in e-mails and the identity provider use. Default: derived from HOST and PORT.',
@@ -60,24 +54,22 @@ const variables = z.object({
     .pipe(z.array(z.enum(roleNames)).min(1))
     .default([...roleNames])
     .describe('Roles of this process, comma-separated: api, worker, scheduler.'),
-  DATABASE_URL: url
+  DATABASE_URL: postgres
     .optional()
     .describe(
       'PostgreSQL 14 or newer, as a role that may create roles and owns the database. Default: an embedded PostgreSQL in the data folder.',
     ),
-  DATABASE_APP_URL: url
+  DATABASE_APP_URL: postgres
     .optional()
     .describe(
       'Login the running service uses, when the one in DATABASE_URL may not create roles. It must be a member of holdfast_tenant, holdfast_system and holdfast_queue, without inheriting them.',
     ),
-  DATABASE_POOL_SIZE: z.coerce
-    .number()
-    .int()
-    .min(2)
-    .max(200)
+  DATABASE_POOL_SIZE: wholeNumber(2, 200)
     .default(16)
     .describe('Database connections this process may hold for requests and jobs.'),
-  REDIS_URL: url.optional().describe('Optional Redis that shares rate limits between API processes.'),
+  REDIS_URL: address('redis', 'rediss')
+    .optional()
+    .describe('Optional Redis that shares rate limits between API processes.'),
   MASTER_KEY: key32
     .optional()
     .describe(
@@ -87,13 +79,12 @@ const variables = z.object({
     .pipe(z.array(key32))
     .default([])
     .describe('Earlier master keys, comma-separated, still able to open what they sealed until it is sealed again.'),
-  OIDC_ISSUER: url
+  OIDC_ISSUER: web
     .optional()
     .describe("OpenID Connect issuer. Default: Google's, once OIDC_CLIENT_ID is set. http:// only on loopback."),
   OIDC_CLIENT_ID: z.string().min(1).optional().describe('Client id at the identity provider.'),
   OIDC_CLIENT_SECRET: z.string().min(1).optional().describe('Client secret at the identity provider.'),
-  ALLOWED_REDIRECT_URIS: list
-    .pipe(z.array(url))
+  ALLOWED_REDIRECT_URIS: listOf((item) => URL.canParse(item), 'a whole address')
     .default([])
     .describe('Addresses that `redirect_uri` of the sign-in may name, comma-separated.'),
   LOCAL_SIGN_IN: flag
@@ -105,26 +96,14 @@ const variables = z.object({
     .describe(
       'Who may sign up: with invited the first person, and afterwards people with an invitation or an address of SIGN_UP_DOMAINS; with open anyone the identity provider knows.',
     ),
-  SIGN_UP_DOMAINS: list
+  SIGN_UP_DOMAINS: listOf(isDomain, 'a domain such as example.com')
     .transform((domains) => domains.map((domain) => domain.toLowerCase().replace(/^@/, '')))
     .default([])
     .describe(
       'Domains whose people may sign up without an invitation, by their verified e-mail address, comma-separated.',
     ),
-  ORGANIZATIONS_PER_USER_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(10_000)
-    .default(20)
-    .describe('Organizations one person may own.'),
-  WEBHOOKS_PER_ORGANIZATION_MAX: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(10_000)
-    .default(50)
-    .describe('Webhooks an organization may have.'),
+  ORGANIZATIONS_PER_USER_MAX: wholeNumber(1, 10_000).default(20).describe('Organizations one person may own.'),
+  WEBHOOKS_PER_ORGANIZATION_MAX: wholeNumber(1, 10_000).default(50).describe('Webhooks an organization may have.'),
   PLAN_CHANGES: z
     .enum(['self', 'operator'])
     .default('self')
@@ -136,17 +115,15 @@ const variables = z.object({
   JWT_SECRET: z.string().min(32).optional().describe('Secret for HS256, at least 32 characters, used as UTF-8 bytes.'),
   ACCESS_TOKEN_TTL: seconds(1, 86_400).default(3600).describe('Lifetime of an access token, in seconds.'),
   REFRESH_TOKEN_TTL: seconds(1, 31_536_000).default(604_800).describe('Lifetime of a refresh token, in seconds.'),
-  SMTP_URL: url.optional().describe('Mail server, smtp:// or smtps://. Default: mails are written to the log.'),
-  MAIL_FROM: z.string().min(3).default('Holdfast <holdfast@localhost>').describe('Sender of e-mails.'),
+  SMTP_URL: address('smtp', 'smtps')
+    .optional()
+    .describe('Mail server, smtp:// or smtps://. Default: mails are written to the log.'),
+  MAIL_FROM: sender.default('Holdfast <holdfast@localhost>').describe('Sender of e-mails.'),
   DEFAULT_PLAN: z
     .enum(['starter', 'professional', 'enterprise'])
     .default('enterprise')
     .describe('Plan of a new organization.'),
-  AUDIT_RETENTION_DAYS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(3650)
+  AUDIT_RETENTION_DAYS: wholeNumber(1, 3650)
     .optional()
     .describe('Days audit rows are kept. Default: by plan, 30, 90 or 365.'),
   GEOIP_FILE: z
@@ -167,36 +144,25 @@ const variables = z.object({
     .pipe(
       z.partialRecord(
         z.enum(['oauth2', 'firestore', 'firebase', 'cloudresourcemanager', 'identitytoolkit', 'storage']),
-        z.string(),
+        web,
       ),
     )
     .default({})
     .describe('JSON that points single Google APIs elsewhere.'),
-  OUTBOUND_ALLOWED_SUBNETS: list
-    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()])))
+  OUTBOUND_ALLOWED_SUBNETS: listOf(isSubnet, 'a subnet such as 10.0.0.0/8')
     .default([])
     .describe('Private subnets that webhooks and custom storage endpoints may reach, comma-separated.'),
-  RATE_LIMIT_PER_MINUTE: z.coerce
-    .number()
-    .int()
-    .min(1)
+  RATE_LIMIT_PER_MINUTE: wholeNumber(1)
     .default(600)
     .describe('Requests per minute for each credential and each organization.'),
-  AUTH_RATE_LIMIT_PER_MINUTE: z.coerce
-    .number()
-    .int()
-    .min(1)
+  AUTH_RATE_LIMIT_PER_MINUTE: wholeNumber(1)
     .default(30)
     .describe('Sign-in, token and refresh calls per minute for each address.'),
-  REFUSED_RATE_LIMIT_PER_MINUTE: z.coerce
-    .number()
-    .int()
-    .min(1)
+  REFUSED_RATE_LIMIT_PER_MINUTE: wholeNumber(1)
     .default(120)
     .describe('Calls per minute and address that may be refused for want of a good credential.'),
-  TRUST_PROXY: z
-    .string()
-    .default('false')
+  TRUST_PROXY: proxies
+    .default(false)
     .describe(
       'Proxies whose X-Forwarded-* headers count: true, false, a number of hops, or comma-separated addresses.',
     ),
@@ -213,40 +179,25 @@ const variables = z.object({
     .min(8)
     .optional()
     .describe('Bearer token that /metrics asks for. Without it, /metrics answers only to loopback.'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url
+  OTEL_EXPORTER_OTLP_ENDPOINT: web
     .optional()
     .describe(
       'Receiver of OpenTelemetry traces, OTLP over HTTP with JSON, such as http://127.0.0.1:4318. Default: none.',
     ),
-  OTEL_EXPORTER_OTLP_HEADERS: z
-    .string()
+  OTEL_EXPORTER_OTLP_HEADERS: headers
     .optional()
     .describe('Headers that the receiver of traces asks for: name=value, comma-separated.'),
   OTEL_SERVICE_NAME: z.string().min(1).default('holdfast').describe('Name of this service in traces.'),
   SHUTDOWN_GRACE_SECONDS: seconds(0, 600)
     .default(20)
     .describe('How long running jobs and requests may finish on shutdown before they are handed back.'),
-  WORKER_CONCURRENCY: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(64)
-    .default(4)
-    .describe('Jobs of one kind that this process runs at once.'),
-  RESTORE_RANGE_DOCUMENTS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100_000_000)
+  WORKER_CONCURRENCY: wholeNumber(1, 64).default(4).describe('Jobs of one kind that this process runs at once.'),
+  RESTORE_RANGE_DOCUMENTS: wholeNumber(1, 100_000_000)
     .default(50_000)
     .describe(
       'A restore of more documents than this is cut into ranges that several workers write at once; at most 32, then of more documents each.',
     ),
-  ANOMALY_SHRINK_PERCENT: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
+  ANOMALY_SHRINK_PERCENT: wholeNumber(1, 100)
     .default(50)
     .describe('A backup that lost this share of its documents, or of a large collection, freezes retention.'),
   PITR_SEGMENT_SECONDS: z.coerce
@@ -255,10 +206,7 @@ const variables = z.object({
     .max(300)
     .default(10)
     .describe('How often captured changes are sealed as a segment of the log, when there are some.'),
-  PITR_READS_PER_HOUR: z.coerce
-    .number()
-    .int()
-    .min(1000)
+  PITR_READS_PER_HOUR: wholeNumber(1000)
     .default(2_000_000)
     .describe('Documents that catching up may read within an hour, per project; then capture waits and the gap grows.'),
   JOB_ATTEMPTS: attempts(5).describe('How often a piece of a job is tried before a fault that may pass ends the job.'),
@@ -269,16 +217,12 @@ const variables = z.object({
 export type Variables = z.infer<typeof variables>;
 
 export interface Config
-  extends Omit<
-    Variables,
-    'BASE_URL' | 'ALLOW_EMULATOR_SOURCES' | 'ALLOW_LOCAL_STORAGE' | 'HOLDFAST_DATA' | 'TRUST_PROXY'
-  > {
+  extends Omit<Variables, 'BASE_URL' | 'ALLOW_EMULATOR_SOURCES' | 'ALLOW_LOCAL_STORAGE' | 'HOLDFAST_DATA'> {
   /** Set when the operator fixed it; otherwise the listening address decides, known only once the socket is open. */
   BASE_URL: string | undefined;
   HOLDFAST_DATA: string;
   ALLOW_EMULATOR_SOURCES: boolean;
   ALLOW_LOCAL_STORAGE: boolean;
-  TRUST_PROXY: boolean | number | string[];
 }
 
 /** All faults of a configuration at once, one line each. */
@@ -301,7 +245,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const parsed = variables.safeParse(given);
   const faults = parsed.success
     ? []
-    : parsed.error.issues.map((issue) => `${issue.path[0] as string}: ${issue.message}`);
+    : parsed.error.issues.map((issue) => `${issue.path[0] as string}: ${faultOf(issue)}`);
   faults.push(...contradictions(given));
   if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults);
   return derive(parsed.data);
@@ -330,19 +274,12 @@ function derive(values: Variables): Config {
     OIDC_ISSUER: values.OIDC_ISSUER ?? (values.OIDC_CLIENT_ID ? 'https://accounts.google.com' : undefined),
     ALLOW_EMULATOR_SOURCES: values.ALLOW_EMULATOR_SOURCES ?? isPersonal,
     ALLOW_LOCAL_STORAGE: values.ALLOW_LOCAL_STORAGE ?? isPersonal,
-    TRUST_PROXY: parseTrustProxy(values.TRUST_PROXY),
   };
 }
 
 /** The sample lives in one process: where the roles are spread over several, each would have its own. */
 export function offersSample({ ALLOW_EMULATOR_SOURCES, HOLDFAST_ROLES }: Config): boolean {
   return ALLOW_EMULATOR_SOURCES && roleNames.every((role) => HOLDFAST_ROLES.includes(role));
-}
-
-function parseTrustProxy(text: string): boolean | number | string[] {
-  if (['true', 'yes', 'on'].includes(text)) return true;
-  if (['false', 'no', 'off'].includes(text)) return false;
-  return /^\d+$/.test(text) ? Number(text) : text.split(',').map((item) => item.trim());
 }
 
 function hostOf(address: string): string {

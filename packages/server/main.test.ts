@@ -179,6 +179,16 @@ describe('a start', () => {
         /^The data folder \S+ cannot be used: a part of the path is no folder/,
       ],
       [
+        'a file of places that is not there',
+        { GEOIP_FILE: join(folder, 'nowhere.mmdb') },
+        /^GEOIP_FILE: \S+nowhere\.mmdb cannot be used \(ENOENT\)\.$/,
+      ],
+      [
+        'a file of places that is something else',
+        { GEOIP_FILE: file },
+        /^GEOIP_FILE: \S+file cannot be used \(it is no MaxMind database\)\.$/,
+      ],
+      [
         'an issuer that is away',
         provider,
         /^The identity provider http:\S+ cannot be used \(ECONNREFUSED\): check OIDC_ISSUER/,

@@ -2,6 +2,7 @@ import { tuneCollector } from '@holdfast/engine';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
 import { type Config, describeConfig, loadConfig } from './config.ts';
+import { createLocator } from './modules/audit/index.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
 import { readStartOptions, type StartOptions, usage } from './start-options.ts';
@@ -11,6 +12,8 @@ const closingMs = 10_000;
 
 /** Starts the service, or with `--print-config` shows how it would start. */
 async function main(config: Config, { printConfig, requireDatabase }: StartOptions): Promise<void> {
+  // Before anything is started: a file that cannot be read is told in a sentence, here and by `--print-config`.
+  createLocator(config.GEOIP_FILE);
   if (printConfig) {
     process.stdout.write(`${describeConfig(config)}\n`);
     return;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type CityResponse, Reader, type Response, validate } from 'maxmind';
+import { StartFailure } from '../../platform/start-failure.ts';
 
 /** Where an address lies, by the operator's GeoIP file: `Zurich, Switzerland`. Read once, at the start. */
 export function createLocator(file: string | undefined): (ip: string | null) => string | null {
@@ -15,7 +16,8 @@ function openFile(file: string): Reader<Response> {
   try {
     return new Reader<Response>(readFileSync(file));
   } catch (error) {
-    throw new Error(`GEOIP_FILE: ${file} could not be read as a MaxMind database`, { cause: error });
+    const reason = (error as NodeJS.ErrnoException).code ?? 'it is no MaxMind database';
+    throw new StartFailure(`GEOIP_FILE: ${file} cannot be used (${reason}).`, { cause: error });
   }
 }
 
