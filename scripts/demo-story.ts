@@ -5,7 +5,7 @@ import { dayMs } from '@holdfast/server/platform/durations';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { accident, database, fingerprint, work } from './demo-database.ts';
 import { drill, furnish, liveThrough, openHouse } from './demo-house.ts';
-import { backUp, type Client, pause, signIn, until } from './demo-service.ts';
+import { backUp, type Client, pause, signIn, stageOf, until } from './demo-service.ts';
 
 /**
  * The whole story on one machine: a Firestore in a box, an encrypted full backup, an accident, an increment, the diff,
@@ -75,9 +75,12 @@ async function main(): Promise<void> {
   console.log(
     `\nHoldfast is running at ${app.platform.baseUrl()}, with a sandbox Firestore at ${firestore.address}. Stop it with Ctrl+C.`,
   );
+  await tellOfFormer(app, config.HOLDFAST_DATA);
+  // A new link ends the one before it: the printed one is the last.
+  const client = await signIn(app, await app.newSignInLink());
   const link = await app.newSignInLink();
   if (link) console.log(`Sign in: ${link}`);
-  if (days === 0) void furnishLater(app, firestore);
+  if (days === 0) void furnishLater(client, firestore);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(
       signal,
@@ -89,10 +92,19 @@ async function main(): Promise<void> {
     );
 }
 
+/** What a second start on the same folder finds there. */
+async function tellOfFormer(app: App, folder: string): Promise<void> {
+  const { slug, former } = await stageOf(app);
+  if (former.length === 0) return;
+  console.log(
+    `This demo is at ${app.platform.baseUrl()}/o/${slug}. ${folder} holds ${former.length === 1 ? 'one' : former.length} of before as well (${former.join(', ')}): ` +
+      'backups can be looked into, but the databases were in memory and are gone. Delete the folder to begin afresh.',
+  );
+}
+
 /** The other projects of the house, which need nobody to wait for them. */
-async function furnishLater(app: App, firestore: FirestoreSandbox): Promise<void> {
+async function furnishLater(client: Client, firestore: FirestoreSandbox): Promise<void> {
   try {
-    const client = await signIn(app, await app.newSignInLink());
     await drillNewest(client);
     await furnish(client, firestore, await openHouse(client, firestore));
     console.log('Three more projects, a drill with its report and a failure with its reason are there as well.');
