@@ -24,6 +24,8 @@ export const pathsOf = (slug: string) => {
   const at = (rest: string) => `/o/${slug}${rest}`;
   return {
     overview: at(''),
+    /** An address that lacks the organization. */
+    inside: (href: string) => at(href.replace(/^\/(?=[?#]|$)/, '')),
     start: at('/start'),
     projects: at('/projects'),
     newProject: at('/projects?new=1'),

@@ -7,10 +7,9 @@ import {
   parseSearchWith,
   stringifySearchWith,
 } from '@tanstack/react-router';
-import { NotFound } from './pages/not-found.tsx';
 import { PageProblem } from './pages/page-problem.tsx';
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: PageProblem });
+const root = createRootRoute({ component: Outlet, errorComponent: PageProblem });
 
 type Loader = () => Promise<{ Page: () => React.ReactNode }>;
 const lazy = (load: Loader) => lazyRouteComponent(load, 'Page');
@@ -23,6 +22,7 @@ const outside = {
   '/invitations/accept': () => import('./pages/sign-in/accept-invitation.tsx'),
   '/account': () => import('./pages/account/account.tsx'),
   '/organizations/new': () => import('./pages/sign-in/new-organization.tsx'),
+  '/$': () => import('./pages/home.tsx'),
 } satisfies Record<string, Loader>;
 
 /** Below `/o/$slug`, without the shell around them. */
@@ -58,6 +58,7 @@ const inside = {
   '/settings': () => import('./pages/settings/settings.tsx'),
   '/find': () => import('./pages/find/find.tsx'),
   '/projects/$projectId/documents/$': () => import('./pages/find/document.tsx'),
+  '/$': () => import('./pages/not-found.tsx'),
 } satisfies Record<string, Loader>;
 
 const organization = createRoute({

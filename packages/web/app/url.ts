@@ -32,7 +32,19 @@ export function useSearch(): [
   return [search, change];
 }
 
-export function useGo(): (to: string, options?: { replace?: boolean }) => void {
+interface GoOptions {
+  replace?: boolean;
+  /** What the service said of the deed that led there. */
+  notice?: string;
+}
+
+export function useGo(): (to: string, options?: GoOptions) => void {
   const navigate = useNavigate();
-  return (to, options = {}) => void navigate({ to, ...options });
+  return (to, { replace = false, notice } = {}) =>
+    void navigate({ to, replace, ...(notice === undefined ? {} : { state: { notice } as never }) });
+}
+
+/** What the way here brought along, until one goes on. */
+export function useNotice(): string | undefined {
+  return (useLocation().state as { notice?: string }).notice;
 }

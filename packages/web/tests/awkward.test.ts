@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner, join, signUp } from '../../server/testing/people.ts';
-import { hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { findings } from '../testing/accessibility.ts';
+import { desktop, hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
 const others = 205;
@@ -84,6 +85,30 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
     }
   });
 
+  test('a list that cannot be read says what happened, what to do, and by which id it is found in the log', {
+    timeout: 180_000,
+  }, async () => {
+    const { page, context } = owner;
+    await page.setViewportSize(desktop);
+    const isList = (url: URL) => /\/api\/v1\/(?!auth|organizations$|organizations\/current$)/.test(url.pathname);
+    const error = { code: 'SERVICE_UNAVAILABLE', message: 'It stops.', requestId: 'req_01M7HR8E78YDNWRVSQ7C2XSH14' };
+    await context.route(isList, (route) =>
+      route.fulfill({ status: 503, contentType: 'application/json', body: JSON.stringify({ success: false, error }) }),
+    );
+    const lists = ['', 'projects', 'backups', 'schedules', 'storage', 'find', 'time', 'restores', 'webhooks', 'team'];
+    for (const path of [...lists, 'restores?tab=drills', 'audit', 'schedules/new']) {
+      await page.goto(`/o/${shop.slug}/${path}`);
+      const alert = page.getByRole('alert').first();
+      await alert.getByText(`SERVICE_UNAVAILABLE · ${error.requestId}`).waitFor();
+      await alert.getByText('Try again in a moment.').waitFor();
+      await alert.getByRole('button', { name: 'Try again' }).waitFor();
+      expect(await findings(page), path).toEqual([]);
+    }
+    await context.unroute(isList);
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByRole('button', { name: 'Save schedule' }).waitFor();
+  });
+
   test('who may only read is told so where a form would be, and is shown what is set', async () => {
     const { page } = viewer;
     for (const path of ['/schedules/new', '/restores/new']) {
@@ -91,6 +116,9 @@ describe.skipIf(!hasChromium)('with hundreds of projects and names as long as th
       await page.getByRole('heading', { name: 'Your role reads, and changes nothing' }).waitFor();
       expect(await page.getByRole('button', { name: /Save|Continue|Restore/ }).count()).toBe(0);
     }
+    await page.goto(`/o/${shop.slug}/schedules`);
+    await page.getByRole('link', { name: longName }).click();
+    await page.getByText('every day at 02:00, UTC').waitFor();
     await page.goto(`/o/${shop.slug}/settings?tab=danger`);
     await page.getByText('Default storage').waitFor();
     expect(await page.getByText('Danger zone').count()).toBe(0);

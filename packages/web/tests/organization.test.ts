@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findings } from '../testing/accessibility.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -64,6 +65,69 @@ describe.skipIf(!hasChromium)('an organization', () => {
         emails: ['ops@example.com', 'boss@example.com'],
         events: ['backup.failed', 'backup.anomaly', 'pitr.stopped', 'storage.error'],
       });
+  });
+
+  test('that has nothing yet names the next step on every page', { timeout: 180_000 }, async () => {
+    const { page } = owner;
+    const made = await dashboard.app.request('POST', '/api/v1/organizations', {
+      token: shop.as.token,
+      body: { name: 'Empty' },
+    });
+    const { slug } = made.body.data;
+    const steps = {
+      projects: 'Connect a project',
+      backups: 'Connect a project',
+      find: 'Connect a project',
+      time: 'Connect a project',
+      'schedules/new': 'Connect a project',
+      'restores/new': 'Connect a project',
+      schedules: 'Add a schedule',
+      storage: 'Add storage',
+      webhooks: 'Add a webhook',
+      restores: 'Find a document',
+      'restores?tab=drills': 'Choose a backup',
+    };
+    for (const [path, step] of Object.entries(steps)) {
+      await page.goto(`/o/${slug}/${path}`);
+      await page.locator('main h2').first().waitFor();
+      await page.locator('main').locator('a, button').filter({ hasText: step }).last().waitFor();
+      expect(await findings(page), path).toEqual([]);
+    }
+    await page.goto(`/o/${slug}`);
+    await page.waitForURL(`**/o/${slug}/start`);
+  });
+
+  test('stays in sight at an address that does not exist, and finds one that names no organization', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups`);
+    await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
+    for (const path of ['/nothing/at/all', `/o/${shop.slug}/nothing`]) {
+      await page.goto(path);
+      await page
+        .getByRole('heading', { name: 'There is nothing at this address' })
+        .first()
+        .waitFor({ state: 'attached' });
+      await page.getByRole('navigation').getByRole('link', { name: 'Backups' }).first().waitFor();
+      expect(await findings(page), path).toEqual([]);
+    }
+    await page.goto('/storage?new=1');
+    await page.waitForURL(`**/o/${shop.slug}/storage?new=1`);
+  });
+
+  test('is told by the service what became of its keys in a storage that is removed', async () => {
+    const { page } = owner;
+    const made = await dashboard.app.request('POST', '/api/v1/storage-destinations', {
+      ...shop.as,
+      body: { name: 'Spare', type: 'local', path: 'spare' },
+    });
+    await page.goto(`/o/${shop.slug}/storage/${made.body.data.id}`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.waitForURL('**/storage');
+    await page.getByText("The copies of the organization's keys in it are removed too").waitFor();
+    await expect.poll(() => page.getByRole('link', { name: 'Spare' }).count()).toBe(0);
+    expect(await findings(page)).toEqual([]);
   });
 
   test('that was deleted by mistake is brought back by its owner', async () => {

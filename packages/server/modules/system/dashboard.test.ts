@@ -53,8 +53,16 @@ test('every page of the dashboard is the same file under a policy that lets in n
   }
 });
 
+test('an address that does not exist shows a person the way from there, and is told to a program', async () => {
+  const page = await visit('/nothing/at?all=1.5');
+  expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  const told = await visit('/nothing', { accept: 'application/json' });
+  expect([told.status, told.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
+});
+
 test('what is no page stays an answer of the API', async () => {
-  for (const path of ['/api/v1/nothing', '/nothing', '/index.html', '/.built-from', '/..%2f..%2fetc%2fpasswd']) {
+  for (const path of ['/api/v1/nothing', '/index.html', '/.built-from', '/..%2f..%2fetc%2fpasswd']) {
     const answer = await visit(path);
     expect([answer.status, answer.headers.get('content-type')], path).toEqual([404, 'application/json; charset=utf-8']);
   }

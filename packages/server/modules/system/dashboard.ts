@@ -54,13 +54,15 @@ export function serveDashboard(app: FastifyInstance, folder: string): boolean {
   for (const [path, asset] of assets) {
     if (path !== '/index.html') app.get(path, async (request, reply) => sendAsset(request, reply, asset));
   }
-  // The printed link is one address with two readers: a person gets a page with a button, a program signs in at once.
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'GET' && request.routeOptions.url === '/auth/local' && !isProgram(request)) {
-      await sendPage(request, reply);
-      return reply;
-    }
-    return undefined;
+    if (request.method !== 'GET') return undefined;
+    // The printed link is one address with two readers: a person gets a page with a button, a program signs in at once.
+    const isLink = request.routeOptions.url === '/auth/local' && !isProgram(request);
+    // So is an address that does not exist: a person is shown the way from there, a program is told in JSON.
+    const isLost = request.is404 && isPerson(request) && !/^\/api\/|\./.test(pathOf(request));
+    if (!isLink && !isLost) return undefined;
+    await sendPage(request, isLost ? reply.code(404) : reply);
+    return reply;
   });
   return true;
 }
@@ -69,6 +71,12 @@ export function serveDashboard(app: FastifyInstance, folder: string): boolean {
 function isProgram(request: FastifyRequest): boolean {
   const { accept = '', 'sec-fetch-mode': mode } = request.headers;
   return !accept.includes('text/html') && (accept.includes('application/json') || mode === 'cors');
+}
+
+const pathOf = ({ url }: FastifyRequest) => url.split('?', 1)[0] ?? '';
+
+function isPerson({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return accept.includes('text/html');
 }
 
 function readAssets(folder: string): Map<string, Asset> {

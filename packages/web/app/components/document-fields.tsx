@@ -15,7 +15,10 @@ export function DocumentFields({ fields, label }: { fields: Fields; label: strin
       <tbody>
         {rowsOf(fields, open).map((row) => (
           <tr key={row.id} className="border-line border-b last:border-b-0">
-            <th scope="row" className="w-1/4 min-w-32 px-4 py-2 text-left align-top font-normal text-ink2">
+            <th
+              scope="row"
+              className="w-1/4 px-4 py-2 text-left align-top font-normal text-ink2 max-sm:w-[34%] max-sm:pr-1"
+            >
               <span className="break-words" style={{ paddingLeft: row.depth * 16 }}>
                 {row.name}
               </span>
@@ -23,7 +26,7 @@ export function DocumentFields({ fields, label }: { fields: Fields; label: strin
             <td className="px-2 py-2 align-top">
               <Value value={row.value} isOpen={open.has(row.id)} onToggle={() => toggle(row.id)} />
             </td>
-            <td className="w-32 px-4 py-2 text-right align-top">
+            <td className="w-32 px-4 py-2 text-right align-top max-sm:w-24 max-sm:pl-1">
               <TypeName value={row.value} />
             </td>
           </tr>

@@ -32,7 +32,7 @@ export function List<Row>({ list, empty, filteredEmpty, forbidden, children }: L
         <Skeleton />
       </Box>
     );
-  if (rows.length === 0) return <Box>{filteredEmpty ?? empty}</Box>;
+  if (rows.length === 0) return <Box>{filteredEmpty || empty}</Box>;
   return children(rows);
 }
 

@@ -77,6 +77,8 @@ export function Problem({ error, onRetry, action }: ProblemProps) {
   const code = 'code' in error ? String(error.code) : 'UNEXPECTED_ANSWER';
   const requestId = error instanceof HoldfastError ? error.requestId : undefined;
   const { title, advice } = explainError(error);
+  // What a job met is told by whoever refused it, more exactly than any general sentence.
+  const told = error instanceof HoldfastError || error.message === title ? null : error.message;
   const mono = [code, requestId].filter(Boolean).join(' · ');
   return (
     <div role="alert" className="flex gap-3 px-5 py-5">
@@ -84,6 +86,7 @@ export function Problem({ error, onRetry, action }: ProblemProps) {
       <div className="min-w-0">
         <p className="text-body font-semibold">{title}</p>
         {advice && <p className="mt-0.5 max-w-2xl text-table text-ink2">{advice}</p>}
+        {told && told !== advice && <p className="mt-0.5 max-w-2xl break-words text-meta text-ink3">{told}</p>}
         <div className="mt-3 flex flex-wrap gap-2 empty:hidden">
           {onRetry && isRetryable(error) && (
             <Button kind="primary" icon={RotateCw} onClick={onRetry}>

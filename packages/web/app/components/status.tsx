@@ -39,13 +39,13 @@ const marks: Record<Tone, LucideIcon> = {
 };
 
 /** A state as a pill: colour, mark and word together. */
-export function Badge({ tone, icon, children }: { tone: Tone; icon?: LucideIcon; children: ReactNode }) {
-  const Icon = icon ?? marks[tone];
+export function Badge({ tone, icon, children }: { tone: Tone; icon?: LucideIcon | null; children: ReactNode }) {
+  const Icon = icon === undefined ? marks[tone] : icon;
   return (
     <span
       className={`inline-flex items-center gap-1.5 rounded-full px-2.5 py-0.5 text-meta font-medium whitespace-nowrap ${pill[tone]}`}
     >
-      <Icon size={13} aria-hidden className={tone === 'move' ? 'turning' : ''} />
+      {Icon && <Icon size={13} aria-hidden className={tone === 'move' ? 'turning' : ''} />}
       {children}
     </span>
   );

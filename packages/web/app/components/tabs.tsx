@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 
 interface TabsProps {
   label: string;
@@ -8,8 +9,14 @@ interface TabsProps {
 
 /** Tabs are links: what is chosen stands in the address. */
 export function Tabs({ label, tabs, current }: TabsProps) {
+  const bar = useRef<HTMLElement>(null);
+  // On a phone they are wider than the screen: the chosen one is in sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is another place
+  useEffect(() => {
+    bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   return (
-    <nav aria-label={label} className="-mb-px flex gap-5 overflow-x-auto border-line border-b">
+    <nav ref={bar} aria-label={label} className="-mb-px flex gap-5 overflow-x-auto border-line border-b">
       {tabs.map((tab, index) => (
         <Link
           key={tab.id}

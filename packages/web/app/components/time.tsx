@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { useZone } from '../api/organization.tsx';
-import { formatAge, formatClock, formatDateTime, formatNearDay } from '../format/times.ts';
+import { formatAge, formatClock, formatDateTime, formatDay, formatNearDay } from '../format/times.ts';
 import { Tooltip } from './tooltip.tsx';
 
 const listeners = new Set<() => void>();
@@ -23,8 +23,8 @@ export function useNow(): number {
 
 interface TimeProps {
   at: string | number | null | undefined;
-  /** `full`: 18 Nov 2025 02:46:59 · `near`: Today 02:46:59 · `age`: 7 h ago · `clock`: 02:46:59 */
-  as?: 'full' | 'near' | 'age' | 'clock';
+  /** `full`: 18 Nov 2025 02:46:59 · `near`: Today 02:46:59 · `age`: 7 h ago · `clock`: 02:46:59 · `day`: 18 Nov */
+  as?: 'full' | 'near' | 'age' | 'clock' | 'day';
   className?: string;
 }
 
@@ -58,6 +58,7 @@ function Details({ instant, zone }: { instant: Date; zone: string }) {
 function shown(instant: Date, as: TimeProps['as'], zone: string, now: number) {
   if (as === 'age') return formatAge(instant, zone, now);
   if (as === 'clock') return formatClock(instant, zone);
+  if (as === 'day') return formatDay(instant, zone, now);
   if (as === 'full') return formatDateTime(instant, zone);
   return (
     <>

@@ -23,7 +23,7 @@ export function Value({ value, isOpen, onToggle }: ValueProps): ReactNode {
   if (value.timestampValue !== undefined) return <Timestamp text={value.timestampValue} zone={zone} />;
   if (value.referenceValue !== undefined)
     return (
-      <span className="inline-flex min-w-0 items-center gap-1.5 text-held">
+      <span className="inline-flex min-w-0 items-center gap-1.5 align-top text-held">
         <CornerDownRight size={14} aria-hidden className="shrink-0" />
         <code className="min-w-0 break-all font-mono underline decoration-1 underline-offset-2">
           {pathOfReference(value.referenceValue)}
@@ -32,7 +32,7 @@ export function Value({ value, isOpen, onToggle }: ValueProps): ReactNode {
     );
   if (value.geoPointValue !== undefined)
     return (
-      <span className="inline-flex items-center gap-1.5">
+      <span className="inline-flex items-center gap-1.5 align-top">
         <MapPin size={14} aria-hidden className="shrink-0 text-ink3" />
         {degrees(value.geoPointValue.latitude, 'N', 'S')}, {degrees(value.geoPointValue.longitude, 'E', 'W')}
       </span>
@@ -54,7 +54,7 @@ function Folded({ value, isOpen, onToggle }: ValueProps) {
       <span className="truncate text-ink2">{hintOf(value)}</span>
     </>
   );
-  const look = 'inline-flex min-w-0 max-w-full items-center gap-1.5';
+  const look = 'inline-flex min-w-0 max-w-full items-center gap-1.5 align-top';
   if (!onToggle || size === 0) return <span className={look}>{content}</span>;
   return (
     <button type="button" aria-expanded={isOpen ?? false} onClick={onToggle} className={`${look} rounded-tag`}>
@@ -81,7 +81,7 @@ function Text({ text }: { text: string }) {
 function Timestamp({ text, zone }: { text: string; zone: string }) {
   const rest = /\.\d+/.exec(text)?.[0] ?? '';
   return (
-    <span className="inline-flex items-center gap-1.5" title={text}>
+    <span className="inline-flex items-center gap-1.5 align-top" title={text}>
       <Clock size={14} aria-hidden className="shrink-0 text-ink3" />
       <span>
         {formatDateTime(text, zone)}

@@ -22,16 +22,21 @@ export function formatBytes(value: number): string {
   return `${size >= 100 ? Math.round(size) : size.toFixed(1)} ${byteUnits[unit]}`;
 }
 
-export function formatMoney(value: number): string {
+function formatMoney(value: number): string {
   if (value > 0 && value < 0.01) return 'under $0.01';
   return money.format(value);
+}
+
+/** What is reckoned, not billed. */
+export function formatAboutMoney(value: number): string {
+  return value > 0 && value < 0.01 ? formatMoney(value) : `about ${formatMoney(value)}`;
 }
 
 /** 1 min 48 s; under a second in milliseconds. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 60) return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${seconds} s`;
+  if (seconds < 60) return ms < 9950 ? `${oneDigit.format(ms / 1000)} s` : `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return seconds % 60 ? `${minutes} min ${seconds % 60} s` : `${minutes} min`;
   const hours = Math.floor(minutes / 60);

@@ -1,15 +1,18 @@
 import { minuteMs } from '@holdfast/contract';
 import { Outlet } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { useAll, useRead } from '../api/calls.ts';
 import { useOrganizationChanges } from '../api/changes.ts';
 import { useWorkplace, WorkplaceProvider } from '../api/organization.tsx';
 import { Problem, Skeleton } from '../components/states.tsx';
 import { formatClock } from '../format/times.ts';
-import { NotFound } from '../pages/not-found.tsx';
 import { t } from '../texts/index.ts';
 import { useParam } from '../url.ts';
 import { rememberSlug } from './last-organization.ts';
+
+const NothingHereAlone = lazy(async () => ({
+  default: (await import('../components/nothing-here.tsx')).NothingHereAlone,
+}));
 
 /** Everything below knows which organization it works in and who the person is there. */
 export function OrganizationGate() {
@@ -26,7 +29,12 @@ export function OrganizationGate() {
     return error.status === 401 ? null : <Problem error={error} onRetry={retry} />;
   }
   if (!me.data || !organizations.rows) return <Skeleton />;
-  if (!organization) return <NotFound />;
+  if (!organization)
+    return (
+      <Suspense fallback={<Skeleton />}>
+        <NothingHereAlone />
+      </Suspense>
+    );
   return (
     <WorkplaceProvider value={{ organization, me: me.data, timezone: 'UTC' }}>
       <ZoneGate>

@@ -1,4 +1,4 @@
-import { plural } from '../format/numbers.ts';
+import { formatExact, plural } from '../format/numbers.ts';
 
 export const webhooks = {
   title: 'Webhooks',
@@ -15,7 +15,6 @@ export const webhooks = {
   url: 'Address',
   urlHint: 'HTTPS only.',
   events: 'Events',
-  eventsHint: 'Names such as backup.failed, groups such as backup.*, or *.',
   allEvents: 'Everything',
   format: 'Format',
   formats: { standard: 'Standard: retried, with all details', simple: 'Simple: sent once, flat' },
@@ -130,7 +129,8 @@ export const audit = {
   export: 'Export',
   exportAs: { csv: 'CSV, for spreadsheets', json: 'JSON', ndjson: 'NDJSON, line by line' },
   whole: 'The chain is whole',
-  wholeText: (entries: string, from: string) => `${entries} entries from ${from} to now fit together.`,
+  wholeText: (entries: number, from: string) =>
+    entries === 1 ? `One entry, of ${from}.` : `${formatExact(entries)} entries from ${from} to now fit together.`,
   broken: 'The chain is broken',
   brokenText: (id: string) =>
     `Entry ${id} does not fit to the one before it. Somebody changed the log outside of Holdfast.`,
@@ -138,7 +138,6 @@ export const audit = {
   keepElsewhere: 'Keep it elsewhere, and nobody can rewrite the log unnoticed',
   checkAgain: 'Check again',
   check: 'Check the chain',
-  checking: 'Checking',
   columns: { time: 'Time', action: 'Action', on: 'On', who: 'Who', from: 'From', open: '' },
   filters: { days: 'Time', action: 'Action', who: 'Who', on: 'On' },
   days: { '1': 'Last 24 hours', '7': 'Last 7 days', '30': 'Last 30 days', all: 'All' },

@@ -13,6 +13,7 @@ export const find = {
   openPath: (path: string) => `Look for ${path} in all backups`,
   hint: 'Type a path with a slash, such as users/ada.',
   noBackup: 'There is no completed backup of this project yet.',
+  noProjectText: 'Once a project is backed up, every document in it can be found here, also those that are gone.',
 };
 
 export const document = {
@@ -24,9 +25,15 @@ export const document = {
   then: 'Then',
   now: 'Now',
   live: 'Live',
-  liveRead: (time: string) => `read ${time}`,
   notThere: 'not there',
   gone: 'It was not there',
+  whichFields: 'Which fields are shown',
+  restoring: ({ changed, added, removed }: { changed: number; added: number; removed: number }) => {
+    const back = changed + removed > 0 && `puts back ${plural(changed + removed, 'field', 'fields')}`;
+    const away = added > 0 && `takes ${plural(added, 'field', 'fields')} away`;
+    const both = [back, away].filter(Boolean).join(' and ');
+    return both ? `Restoring ${both}.` : 'Restoring changes no field: both versions are the same.';
+  },
   allFields: 'All fields',
   changedOnly: 'Changed only',
   changedCount: (count: number) => `± ${count} changed`,
@@ -96,7 +103,7 @@ export const newRestore = {
   whatHint: 'A moment to go back to.',
   chooseProject: 'Project',
   chooseBackup: 'Backup',
-  noBackups: 'This project has no completed backup.',
+  noBackups: 'There is no completed backup to restore yet.',
   all: 'Everything in it',
   some: 'Some collections',
   docs: 'Single documents',
@@ -139,7 +146,7 @@ export const newRestore = {
     removed: 'removed',
     compareAll: 'Compare all, field by field',
   },
-  costs: 'Costs at Google about',
+  costs: 'Costs at Google',
   spent: (reads: number, writes: number, deletes: number) =>
     [
       plural(reads, 'read', 'reads'),
@@ -165,7 +172,6 @@ export const newRestore = {
   compareAll: 'Compare all, field by field',
   irreversible: 'Cannot be undone',
   takes: 'Takes about',
-  takesHint: 'starts at 500 writes per second',
   canUndo: 'Can be undone',
   canUndoYes: 'Yes',
   canUndoHint: 'as long as the safety backup is kept',
@@ -178,7 +184,6 @@ export const newRestore = {
   go: (count: number) => `Restore ${plural(count, 'document', 'documents')}`,
   back: 'Back',
   basket: (count: number) => `${plural(count, 'picked document', 'picked documents')}`,
-  apiTitle: 'This restore as an API call',
 };
 
 export const restore = {
@@ -222,7 +227,6 @@ export const restore = {
   undoTitle: 'You can undo this',
   undoText: (count: string) => `What stood there before is kept in a safety backup: ${count} documents.`,
   undoTextPlain: 'What stood there before is kept in a safety backup.',
-  undoNone: 'Nothing was overwritten, so there is nothing to undo.',
   undo: 'Undo…',
   undoAsk: 'Undo this restore?',
   undoAskText:

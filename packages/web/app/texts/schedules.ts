@@ -22,7 +22,6 @@ export const schedules = {
   newTitle: 'New schedule',
   usualName: 'Nightly',
   save: 'Save schedule',
-  startsWith: (when: string) => `It starts with the run of ${when}.`,
   sentence: {
     backUp: 'Back up',
     at: 'at',
@@ -67,7 +66,6 @@ export const schedules = {
   },
   every: (count: number) =>
     count === 1 ? 'every run' : `every ${count}${count === 2 ? 'nd' : count === 3 ? 'rd' : 'th'} run`,
-  onlyFull: 'every run',
   allCollections: 'all collections',
   defaultStorage: 'the default storage',
   catchUp: { latest: 'run the latest missed one', skip: 'wait for the next one' },

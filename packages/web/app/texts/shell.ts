@@ -105,7 +105,6 @@ export const signIn = {
   noProvider: 'Open the link the server printed when it started, on the line that begins with “Sign in:”.',
   terminal: 'On a terminal the same link signs you in with',
   signedInAs: (email: string) => `Signed in as ${email}`,
-  useAnother: 'Sign in as somebody else',
 };
 
 export const invitation = {
@@ -126,7 +125,6 @@ export const newOrganization = {
   slugHint: 'Part of links. Made from the name when left empty.',
   create: 'Create organization',
   none: 'You belong to no organization yet',
-  noneText: 'Ask for an invitation, or create one of your own.',
   recover: 'Recover a deleted one',
   recoverHint: 'Within 30 days, as its former owner. Its id stands in the mail and in the audit log.',
 };

@@ -50,7 +50,6 @@ export const time = {
   gapOn: (day: string, from: string, to: string) => `Gap on ${day}, ${from} to ${to}`,
   gapBefore: (clock: string) => `${clock} before`,
   gapAfter: (clock: string) => `${clock} after`,
-  gapReason: 'Why',
   hoursLabel: (peak: string) => `Changes per hour, ${peak} at most`,
   goBack: 'Go back to',
   date: 'Date',

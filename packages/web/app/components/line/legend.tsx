@@ -12,13 +12,8 @@ export function LineLegend() {
       <Entry text={legend.increment}>
         <path d="M9 1v14" className="stroke-held" strokeWidth="2" />
       </Entry>
-      <Entry text={legend.any}>
-        <rect x="0" y="4" width="18" height="8" className="fill-band stroke-held-mark" />
-      </Entry>
-      <Entry text={legend.gap}>
-        <rect x="5" y="2" width="8" height="12" rx="2" className="fill-surface stroke-risk-mark" strokeWidth="1.4" />
-        <path d="M6 13l6 -10" className="stroke-risk-mark" strokeWidth="1.4" />
-      </Entry>
+      <AnySecond />
+      <Gap />
       <Entry text={legend.failed}>
         <path d="M6 5l6 6m0-6l-6 6" className="stroke-fail-mark" strokeWidth="1.8" />
       </Entry>
@@ -30,6 +25,33 @@ export function LineLegend() {
         <path d="M6.8 8l1.6 1.6 3-3.2" fill="none" className="stroke-surface" strokeWidth="1.4" />
       </Entry>
     </Legend>
+  );
+}
+
+/** What of the line tells whether a moment can be reached. */
+export function ReachLegend() {
+  return (
+    <Legend>
+      <AnySecond />
+      <Gap />
+    </Legend>
+  );
+}
+
+function AnySecond() {
+  return (
+    <Entry text={t.overview.legend.any}>
+      <rect x="0" y="4" width="18" height="8" className="fill-band stroke-held-mark" />
+    </Entry>
+  );
+}
+
+function Gap() {
+  return (
+    <Entry text={t.overview.legend.gap}>
+      <rect x="5" y="2" width="8" height="12" rx="2" className="fill-surface stroke-risk-mark" strokeWidth="1.4" />
+      <path d="M6 13l6 -10" className="stroke-risk-mark" strokeWidth="1.4" />
+    </Entry>
   );
 }
 

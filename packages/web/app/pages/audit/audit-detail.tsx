@@ -1,10 +1,14 @@
 import type { AuditEntry } from '@holdfast/contract';
 import { Link2 } from 'lucide-react';
+import { TextLink } from '../../components/button.tsx';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { Facts } from '../../components/panel.tsx';
 import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { pathOf } from './subject.ts';
 
 export function AuditDetail({ entry }: { entry: AuditEntry }) {
+  const to = pathOf(entry.resource, usePaths());
   const details = Object.entries(entry.details).map(
     ([name, value]) =>
       [
@@ -19,7 +23,16 @@ export function AuditDetail({ entry }: { entry: AuditEntry }) {
       <Facts
         rows={[
           ...details,
-          entry.resource.id !== null && [t.audit.facts.resource, <Id key="r" id={entry.resource.id} keep={30} />],
+          entry.resource.id !== null && [
+            t.audit.facts.resource,
+            to ? (
+              <TextLink key="r" to={to} className="font-mono text-meta">
+                {entry.resource.id}
+              </TextLink>
+            ) : (
+              <Id key="r" id={entry.resource.id} keep={30} />
+            ),
+          ],
           entry.context.userAgent !== null && [t.audit.facts.client, entry.context.userAgent],
           entry.requestId !== null && [t.audit.facts.request, <Id key="q" id={entry.requestId} keep={30} />],
           [t.audit.facts.id, <Id key="i" id={entry.id} keep={30} />],

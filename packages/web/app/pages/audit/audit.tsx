@@ -5,6 +5,7 @@ import { useAct, useAll, useList } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Avatar } from '../../components/avatar.tsx';
 import { Button } from '../../components/button.tsx';
+import { Cut } from '../../components/cut.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Box, List } from '../../components/list.tsx';
 import { Menu } from '../../components/menu.tsx';
@@ -17,6 +18,7 @@ import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
 import { AuditDetail } from './audit-detail.tsx';
 import { ChainVerdict } from './chain-verdict.tsx';
+import { subjectOf, wordsOf } from './subject.ts';
 
 export function Page() {
   const canSee = useCan('admin');
@@ -94,6 +96,8 @@ function Log() {
   const { search, setSearch, days, query } = useFilters();
   const list = useList('listAuditLogs', { query: { ...query, limit: 100 } });
   const members = useAll('listMembers', {}).rows ?? [];
+  const projects = useAll('listProjects', {}).rows;
+  const projectName = (id: string) => projects?.find((project) => project.id === id)?.name;
   const [open, setOpen] = useState<string | null>(null);
   const zone = useZone();
   const { filters } = t.audit;
@@ -127,7 +131,7 @@ function Log() {
           label={filters.on}
           value={search.on}
           onChange={(on) => setSearch({ on })}
-          options={resourceTypes.map((type) => [type, type.replaceAll('_', ' ')])}
+          options={resourceTypes.map((type) => [type, wordsOf(type)])}
         />
       </FilterBar>
       <List
@@ -145,7 +149,7 @@ function Log() {
         {(rows) => (
           <DataTable
             label={t.audit.title}
-            columns={columnsOf(open, (id) => setOpen(id === open ? null : id))}
+            columns={columnsOf(open, (id) => setOpen(id === open ? null : id), projectName)}
             rows={rows}
             rowKey={({ id }) => id}
             hasMore={list.hasMore}
@@ -176,7 +180,11 @@ function Log() {
   );
 }
 
-function columnsOf(open: string | null, toggle: (id: string) => void): Column<AuditEntry>[] {
+function columnsOf(
+  open: string | null,
+  toggle: (id: string) => void,
+  projectName: (id: string) => string | undefined,
+): Column<AuditEntry>[] {
   const { columns } = t.audit;
   return [
     { id: 'time', header: columns.time, cell: ({ timestamp }) => <Time at={timestamp} as="near" /> },
@@ -185,7 +193,7 @@ function columnsOf(open: string | null, toggle: (id: string) => void): Column<Au
       id: 'on',
       header: columns.on,
       from: 'md',
-      cell: ({ resource }) => <span className="text-ink2">{resource.type.replaceAll('_', ' ')}</span>,
+      cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-72 text-ink2" />,
     },
     { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} /> },
     {

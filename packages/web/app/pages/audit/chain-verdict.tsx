@@ -3,8 +3,8 @@ import { useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
+import { Box } from '../../components/list.tsx';
 import { Problem } from '../../components/states.tsx';
-import { formatExact } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
@@ -12,7 +12,12 @@ import { t } from '../../texts/index.ts';
 export function ChainVerdict({ newestHash }: { newestHash: string | undefined }) {
   const chain = useRead('verifyAuditLogs', {}, { everyMs: false });
   const zone = useZone();
-  if (chain.error) return <Problem error={chain.error} onRetry={() => void chain.refetch()} />;
+  if (chain.error)
+    return (
+      <Box>
+        <Problem error={chain.error} onRetry={() => void chain.refetch()} />
+      </Box>
+    );
   if (!chain.data) return null;
   const { valid, entries, from, brokenAt } = chain.data;
   const Icon = valid ? Link2 : Link2Off;
@@ -24,9 +29,7 @@ export function ChainVerdict({ newestHash }: { newestHash: string | undefined })
       <div className="min-w-0 flex-1">
         <h2 className="text-table font-semibold">{valid ? t.audit.whole : t.audit.broken}</h2>
         <p className="text-table text-ink2">
-          {valid
-            ? from && t.audit.wholeText(formatExact(entries), formatDateTime(from, zone))
-            : t.audit.brokenText(brokenAt ?? '')}
+          {valid ? from && t.audit.wholeText(entries, formatDateTime(from, zone)) : t.audit.brokenText(brokenAt ?? '')}
         </p>
       </div>
       {newestHash && (

@@ -1,12 +1,14 @@
 import type { Backup } from '@holdfast/contract';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
+import { explainError } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
-import { ChainMark, chainLinks } from './chain-mark.tsx';
+import { chainLinks } from './chain-links.ts';
+import { ChainMark } from './chain-mark.tsx';
 import { BackupState, Kept, momentOf, Proof, typeName } from './shared.tsx';
 
 interface BackupTableProps {
@@ -19,17 +21,17 @@ interface BackupTableProps {
 /** Ten thousand of them are scrolled: what a row is made from stays the same until the row itself changes. */
 export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
   const paths = usePaths();
-  const columns = useColumns(rows, nameOf, showProject);
-  const to = useCallback(({ id }: Backup) => paths.backup(id), [paths]);
+  const columns = useMemo(() => columnsOf(nameOf, showProject), [nameOf, showProject]);
+  const to = useCallback(({ backup }: LinkedBackup) => paths.backup(backup.id), [paths]);
   return (
     <DataTable
+      {...list}
       label={t.backups.title}
       columns={columns}
-      rows={rows}
-      rowKey={({ id }) => id}
+      rows={useLinked(rows)}
+      rowKey={({ backup }) => backup.id}
       to={to}
-      {...list}
-      phone={(backup) => (
+      phone={({ backup }) => (
         <>
           <span className="flex justify-between gap-2">
             <span className="min-w-0 truncate font-medium" dir="auto">
@@ -47,43 +49,51 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
   );
 }
 
-function useColumns(
-  rows: readonly Backup[],
-  nameOf: (projectId: string) => string,
-  showProject: boolean,
-): readonly Column<Backup>[] {
-  const links = useMemo(() => chainLinks(rows), [rows]);
-  return useMemo(() => columnsOf(links, nameOf, showProject), [links, nameOf, showProject]);
+interface LinkedBackup {
+  readonly backup: Backup;
+  readonly up: boolean;
+  readonly down: boolean;
 }
 
-function columnsOf(
-  links: ReturnType<typeof chainLinks>,
-  nameOf: (projectId: string) => string,
-  showProject: boolean,
-): readonly Column<Backup>[] {
+/** A row whose lines stayed as they were stays the same object: when more rows come, those that are drawn are not drawn again. */
+function useLinked(rows: readonly Backup[]): readonly LinkedBackup[] {
+  const former = useRef<readonly LinkedBackup[]>([]);
+  return useMemo(() => {
+    const links = chainLinks(rows);
+    const linked = rows.map((backup, index) => {
+      const { up, down } = links[index] ?? { up: false, down: false };
+      const last = former.current[index];
+      return last?.backup === backup && last.up === up && last.down === down ? last : { backup, up, down };
+    });
+    former.current = linked;
+    return linked;
+  }, [rows]);
+}
+
+function columnsOf(nameOf: (projectId: string) => string, showProject: boolean): readonly Column<LinkedBackup>[] {
   const { columns: headers } = t.backups;
   return [
     {
       id: 'chain',
       header: <span className="sr-only">{t.backups.chain}</span>,
       className: 'w-8 p-0!  pl-3!',
-      cell: (backup, index) => <ChainMark backup={backup} {...(links[index] ?? { up: false, down: false })} />,
+      cell: (row) => <ChainMark {...row} />,
     },
-    { id: 'status', header: headers.status, cell: (backup) => <BackupState backup={backup} /> },
-    { id: 'type', header: headers.type, cell: (backup) => <span className="font-medium">{typeName(backup)}</span> },
+    { id: 'status', header: headers.status, cell: ({ backup }) => <BackupState backup={backup} /> },
+    { id: 'type', header: headers.type, cell: ({ backup }) => <span className="font-medium">{typeName(backup)}</span> },
     {
       id: 'snapshot',
       header: headers.snapshot,
       isLink: true,
       className: 'whitespace-nowrap',
-      cell: (backup) => <MomentText backup={backup} />,
+      cell: ({ backup }) => <MomentText backup={backup} />,
     },
     ...(showProject
       ? [
           {
             id: 'project',
             header: headers.project,
-            cell: (backup: Backup) => <Cut text={nameOf(backup.projectId)} className="max-w-40" />,
+            cell: ({ backup }: LinkedBackup) => <Cut text={nameOf(backup.projectId)} className="max-w-40" />,
           },
         ]
       : []),
@@ -92,30 +102,37 @@ function columnsOf(
       header: headers.trigger,
       from: 'lg',
       className: 'whitespace-nowrap',
-      cell: (backup) => <span className="text-ink2">{t.backups.triggers[backup.trigger]}</span>,
+      cell: ({ backup }) => <span className="text-ink2">{t.backups.triggers[backup.trigger]}</span>,
     },
-    { id: 'documents', header: headers.documents, align: 'right', cell: (backup) => <Outcome backup={backup} /> },
+    {
+      id: 'documents',
+      header: headers.documents,
+      align: 'right',
+      cell: ({ backup }) => <Outcome backup={backup} />,
+    },
     {
       id: 'stored',
       header: headers.stored,
       align: 'right',
       from: 'md',
-      cell: ({ compressedSize }) => (compressedSize === null ? '' : formatBytes(compressedSize)),
+      cell: ({ backup }) => (backup.compressedSize === null ? '' : formatBytes(backup.compressedSize)),
     },
     {
       id: 'took',
       header: headers.took,
       align: 'right',
       from: 'xl',
-      cell: ({ duration }) => <span className="text-ink2">{duration === null ? '' : formatDuration(duration)}</span>,
+      cell: ({ backup: { duration, error } }) => (
+        <span className="text-ink2">{duration === null || error ? '' : formatDuration(duration)}</span>
+      ),
     },
-    { id: 'proof', header: headers.proof, from: 'lg', cell: (backup) => <Proof backup={backup} /> },
+    { id: 'proof', header: headers.proof, from: 'lg', cell: ({ backup }) => <Proof backup={backup} /> },
     {
       id: 'kept',
       header: headers.kept,
       from: 'lg',
       className: 'whitespace-nowrap',
-      cell: (backup) => backup.status === 'completed' && <Kept backup={backup} />,
+      cell: ({ backup }) => backup.status === 'completed' && <Kept backup={backup} />,
     },
   ];
 }
@@ -124,12 +141,15 @@ function MomentText({ backup }: { backup: Backup }) {
   return <Time at={momentOf(backup)} as="near" />;
 }
 
+/** What failed left the cells beside it empty: why it failed is told across them, and the row stays one line. */
 function Outcome({ backup }: { backup: Backup }) {
   if (backup.error)
     return (
-      <span className="block text-left" title={backup.error.message}>
-        <code className="font-mono text-meta text-fail">{backup.error.code}</code>
-        <span className="block max-w-44 truncate text-meta text-ink2 max-lg:hidden">{backup.error.message}</span>
+      <span className="block w-0 text-left" title={backup.error.message}>
+        <span className="block w-40 truncate lg:w-72 xl:w-[440px]">
+          <code className="font-mono text-meta text-fail">{backup.error.code}</code>{' '}
+          <span className="text-ink2">{explainError(backup.error).title}</span>
+        </span>
       </span>
     );
   return backup.documentCount === null ? null : formatCount(backup.documentCount);

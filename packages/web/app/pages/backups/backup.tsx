@@ -3,7 +3,7 @@ import { FolderSearch, GitCompare, Lock, RotateCcw, ShieldCheck, Trash2, Unlock 
 import { useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
@@ -127,7 +127,10 @@ function FactsPanel({ backup, projectName }: { backup: Backup; projectName: stri
           [facts.reads, formatCount(backup.readsUsed)],
           backup.duration !== null && [facts.took, formatDuration(backup.duration)],
           backup.startedAt !== null && [facts.started, <Time key="st" at={backup.startedAt} />],
-          backup.completedAt !== null && [facts.completed, <Time key="co" at={backup.completedAt} />],
+          backup.completedAt !== null && [
+            backup.status === 'completed' ? facts.completed : facts.ended,
+            <Time key="co" at={backup.completedAt} />,
+          ],
           backup.status === 'completed' && [facts.expires, <Kept key="k" backup={backup} />],
           backup.sha256 !== null && [facts.hash, <Hash key="h" hash={backup.sha256} />],
           [facts.id, <Id key="i" id={backup.id} />],
@@ -158,9 +161,31 @@ function Hash({ hash }: { hash: string }) {
 
 function VerificationPanel({ backup }: { backup: Backup }) {
   const { verification } = backup;
+  const canRun = useCan('member');
+  const verify = useAct('verifyBackup');
   return (
-    <Panel title={t.backups.verification} aside={backup.verifiedAt && <Time at={backup.verifiedAt} as="age" />}>
-      <div className="flex flex-col gap-2 text-table">
+    <Panel
+      title={t.backups.verification}
+      flush
+      aside={
+        backup.verifiedAt ? (
+          <Time at={backup.verifiedAt} as="age" />
+        ) : (
+          canRun &&
+          verification?.status !== 'running' && (
+            <Button
+              icon={ShieldCheck}
+              busy={verify.isPending}
+              onClick={() => verify.mutate({ params: { backupId: backup.id } })}
+            >
+              {t.backups.verify}
+            </Button>
+          )
+        )
+      }
+    >
+      <div className="flex flex-col gap-2 px-4 py-3 text-table">
+        <FormProblem error={verify.error} />
         <Proof backup={backup} />
         {verification?.status === 'passed' && (
           <p className="text-ink2">

@@ -11,6 +11,7 @@ import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
+import { NoProject } from '../projects/no-project.tsx';
 import { BackupTable } from './backup-table.tsx';
 import { ImportDialog } from './import-dialog.tsx';
 import { BackupLegend } from './legend.tsx';
@@ -23,7 +24,9 @@ const none: Named = [];
 
 export function Page() {
   const [search, setSearch] = useSearch();
-  const projects = useAll('listProjects', {}).rows ?? none;
+  const listed = useAll('listProjects', {}).rows;
+  const projects = listed ?? none;
+  const hasNoProject = listed?.length === 0;
   const filters = pick(search);
   const list = useList('listBackups', { query: { ...filters, limit: 100 } as never });
   const canRun = useCan('member');
@@ -33,7 +36,7 @@ export function Page() {
   const running = useMemo(() => (list.rows ?? []).filter((backup) => !isOver(backup)), [list.rows]);
   const over = useMemo(() => list.rows?.filter(isOver), [list.rows]);
   const isFiltered = Object.keys(filters).length > 0;
-  const backUp = canRun && (
+  const backUp = canRun && !hasNoProject && (
     <Button kind="primary" icon={Archive} onClick={() => setSearch({ new: search.project ?? '1' })}>
       {t.backups.backUpNow}
     </Button>
@@ -66,9 +69,13 @@ export function Page() {
       <List
         list={{ ...list, rows: over }}
         empty={
-          <Empty icon={Archive} title={t.backups.empty} action={backUp}>
-            {t.backups.emptyText}
-          </Empty>
+          hasNoProject ? (
+            <NoProject icon={Archive}>{t.backups.emptyText}</NoProject>
+          ) : (
+            <Empty icon={Archive} title={t.backups.empty} action={backUp}>
+              {t.backups.emptyText}
+            </Empty>
+          )
         }
         filteredEmpty={isFiltered && <FilteredEmpty onClear={() => setSearch(cleared)} />}
       >
@@ -83,7 +90,9 @@ export function Page() {
           </span>
         </p>
       </div>
-      {search.new && canRun && <NewBackupDialog projectId={search.new} onClose={() => setSearch({ new: undefined })} />}
+      {search.new && canRun && !hasNoProject && (
+        <NewBackupDialog projectId={search.new} onClose={() => setSearch({ new: undefined })} />
+      )}
       {search.import && canRun && <ImportDialog onClose={() => setSearch({ import: undefined })} />}
     </PageFrame>
   );

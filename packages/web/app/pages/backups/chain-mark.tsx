@@ -10,11 +10,15 @@ interface ChainMarkProps {
 
 /** Block = full, ring = increment on the line of those below it, framed block = synthetic, diamond = safety, cross = failed. */
 export function ChainMark({ backup, up, down }: ChainMarkProps) {
+  // What failed is no part of the chain: its line goes by.
+  const isBeside = up && down && (backup.status === 'failed' || backup.status === 'cancelled');
   return (
     <svg width="20" height="37" viewBox="0 0 20 37" aria-hidden="true" className="-my-1 block">
-      {up && <path d="M10 0V14" className="stroke-held-mark" strokeWidth="2" />}
-      {down && <path d="M10 23V37" className="stroke-held-mark" strokeWidth="2" />}
-      <Shape backup={backup} />
+      {up && <path d={isBeside ? 'M10 0V37' : 'M10 0V14'} className="stroke-held-mark" strokeWidth="2" />}
+      {down && !isBeside && <path d="M10 23V37" className="stroke-held-mark" strokeWidth="2" />}
+      <g transform={isBeside ? 'translate(6 0)' : undefined}>
+        <Shape backup={backup} />
+      </g>
     </svg>
   );
 }
@@ -48,20 +52,4 @@ function Shape({ backup }: { backup: Backup }) {
       </>
     );
   return <rect x="6.5" y="12" width="7" height="13" rx="2" className="fill-held" />;
-}
-
-/** Which neighbours in the shown order belong to one chain: an increment is tied to its parent below. */
-export function chainLinks(rows: readonly Backup[]): { up: boolean; down: boolean }[] {
-  const at = new Map(rows.map((backup, index) => [backup.id, index]));
-  const links = rows.map(() => ({ up: false, down: false }));
-  rows.forEach((backup, index) => {
-    const parent = backup.parentId === null ? undefined : at.get(backup.parentId);
-    if (parent === undefined || parent <= index || backup.status !== 'completed') return;
-    // The line passes over the rows between them; a chain is short, and so is the way.
-    for (let row = index; row < parent; row++) {
-      links[row] = { up: links[row]?.up ?? false, down: true };
-      links[row + 1] = { up: true, down: links[row + 1]?.down ?? false };
-    }
-  });
-  return links;
 }

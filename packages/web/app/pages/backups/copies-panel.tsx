@@ -14,22 +14,29 @@ export function CopiesPanel({ backup }: { backup: Backup }) {
   return (
     <Panel title={t.backups.copies} flush>
       <ul>
-        {backup.copies.map((copy) => (
-          <li
-            key={copy.storageDestinationId}
-            className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table last:border-b-0"
-          >
-            <TextLink to={paths.destination(copy.storageDestinationId)}>
-              {destinations.find(({ id }) => id === copy.storageDestinationId)?.name ?? copy.storageDestinationId}
-            </TextLink>
-            <State tone={tones[copy.status]}>{t.backups.copyStates[copy.status]}</State>
-            {copy.error && (
-              <span className="text-ink2">
-                <code className="font-mono text-meta text-fail">{copy.error.code}</code> {copy.error.message}
-              </span>
-            )}
-          </li>
-        ))}
+        {backup.copies.map((copy) => {
+          const isOfBackup = copy.error !== null && copy.error.message === backup.error?.message;
+          return (
+            <li
+              key={copy.storageDestinationId}
+              className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-2 text-table last:border-b-0"
+            >
+              <TextLink to={paths.destination(copy.storageDestinationId)}>
+                {destinations.find(({ id }) => id === copy.storageDestinationId)?.name ?? copy.storageDestinationId}
+              </TextLink>
+              {isOfBackup ? (
+                <State tone="off">{t.backups.copyNone}</State>
+              ) : (
+                <State tone={tones[copy.status]}>{t.backups.copyStates[copy.status]}</State>
+              )}
+              {copy.error && !isOfBackup && (
+                <span className="text-ink2">
+                  <code className="font-mono text-meta text-fail">{copy.error.code}</code> {copy.error.message}
+                </span>
+              )}
+            </li>
+          );
+        })}
       </ul>
     </Panel>
   );

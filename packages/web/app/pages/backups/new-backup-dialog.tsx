@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
-import { formatCount, formatDuration, formatMoney } from '../../format/numbers.ts';
+import { formatAboutMoney, formatCount, formatDuration } from '../../format/numbers.ts';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
@@ -105,7 +105,7 @@ function Estimate({ projectId, collections }: { projectId: string; collections: 
       {found
         ? t.backups.estimate(
             formatCount(found.estimatedReads),
-            formatMoney(found.estimatedCost),
+            formatAboutMoney(found.estimatedCost),
             formatDuration(found.estimatedDurationSeconds * 1000),
           )
         : t.backups.estimating}

@@ -25,13 +25,13 @@ export function Proof({ backup }: { backup: Backup }) {
   if (backup.verification?.status === 'running') return <span className="text-move">{t.backups.verifying}</span>;
   if (backup.verification?.status === 'failed')
     return (
-      <span className="inline-flex items-center gap-1.5 text-fail">
+      <span className="inline-flex items-center gap-1.5 align-middle text-fail">
         <X size={15} aria-hidden /> {t.backups.verifyFailed}
       </span>
     );
   if (!backup.verifiedAt) return <span className="text-ink3">{t.backups.notYet}</span>;
   return (
-    <span className="inline-flex items-center gap-1.5 text-ink2">
+    <span className="inline-flex items-center gap-1.5 align-middle text-ink2">
       <Check size={15} aria-hidden className="text-held" /> {t.backups.verified}
     </span>
   );
@@ -40,10 +40,10 @@ export function Proof({ backup }: { backup: Backup }) {
 export function Kept({ backup }: { backup: Backup }) {
   if (backup.legalHold)
     return (
-      <span className="inline-flex items-center gap-1.5 font-medium">
+      <span className="inline-flex items-center gap-1.5 align-middle font-medium">
         <Lock size={14} aria-hidden /> {t.backups.legalHold}
       </span>
     );
-  if (backup.expiresAt) return <Time at={backup.expiresAt} as="age" />;
+  if (backup.expiresAt) return <Time at={backup.expiresAt} as="day" />;
   return <span className="text-ink2">{t.backups.untilDeleted}</span>;
 }

@@ -34,8 +34,8 @@ export function DocumentView({ backup, path, moment }: DocumentViewProps) {
   );
   return (
     <section aria-label={path} className="flex flex-col">
-      <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
-        <div className="min-w-64 flex-1">
+      <header className="flex flex-col gap-3 border-line border-b px-5 py-4">
+        <div className="min-w-0">
           <h2 className="flex items-center gap-1 break-all font-mono text-section font-medium">
             {path} <CopyButton text={path} />
           </h2>
@@ -46,17 +46,19 @@ export function DocumentView({ backup, path, moment }: DocumentViewProps) {
             </p>
           )}
         </div>
-        {versions}
-        {document.data && canRestore && (
-          <>
-            <Button icon={ShoppingBasket} aria-pressed={has(item)} onClick={() => toggle(backup.projectId, item)}>
-              {has(item) ? t.browse.unpick : t.browse.pick}
-            </Button>
+        <div className="flex flex-wrap items-center gap-2">
+          {document.data && canRestore && (
             <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, documents: path })}>
               {t.browse.restoreDocument}
             </LinkButton>
-          </>
-        )}
+          )}
+          {versions}
+          {document.data && canRestore && (
+            <Button icon={ShoppingBasket} aria-pressed={has(item)} onClick={() => toggle(backup.projectId, item)}>
+              {has(item) ? t.browse.unpick : t.browse.pick}
+            </Button>
+          )}
+        </div>
       </header>
       {document.isLoading && <Skeleton />}
       {document.error && <Problem error={document.error} onRetry={() => void document.refetch()} />}

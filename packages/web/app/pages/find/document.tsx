@@ -157,7 +157,9 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
         <section className="flex min-w-0 flex-col">
           <div className="flex flex-wrap items-center gap-2 px-4 py-3 text-meta">
             <h2 className="mr-2 text-table font-semibold">{t.document.whatChanged}</h2>
-            <span className="rounded-tag bg-sunken px-2 py-0.5">{t.document.changedCount(changes.changed)}</span>
+            {(changes.changed > 0 || changes.added + changes.removed === 0) && (
+              <span className="rounded-tag bg-sunken px-2 py-0.5">{t.document.changedCount(changes.changed)}</span>
+            )}
             {changes.added > 0 && (
               <span className="rounded-tag bg-risk-weak px-2 py-0.5 text-risk">
                 {t.document.addedCount(changes.added)}
@@ -168,14 +170,20 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
                 {t.document.removedCount(changes.removed)}
               </span>
             )}
-            <button
-              type="button"
-              aria-pressed={onlyChanged}
-              onClick={() => setOnlyChanged(!onlyChanged)}
-              className="ml-auto rounded-control border border-control px-2.5 py-1 font-medium aria-pressed:bg-ink aria-pressed:text-on-ink"
-            >
-              {t.document.changedOnly}
-            </button>
+            <fieldset className="ml-auto flex overflow-hidden rounded-control border border-control">
+              <legend className="sr-only">{t.document.whichFields}</legend>
+              {[false, true].map((only) => (
+                <button
+                  key={String(only)}
+                  type="button"
+                  aria-pressed={onlyChanged === only}
+                  onClick={() => setOnlyChanged(only)}
+                  className="px-2.5 py-1 font-medium -outline-offset-2 aria-pressed:bg-ink aria-pressed:text-on-ink max-sm:py-2.5"
+                >
+                  {only ? t.document.changedOnly : t.document.allFields}
+                </button>
+              ))}
+            </fieldset>
           </div>
           {problem && (
             <Problem error={problem} onRetry={() => void Promise.all([thenFields.refetch(), nowFields.refetch()])} />
@@ -191,9 +199,13 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
             />
           )}
           {restoreTo && canRestore && (
-            <p className="mt-auto flex items-center gap-2 border-line border-t bg-bg px-4 py-3 text-table text-ink2">
-              <Undo2 size={15} aria-hidden className="text-held" /> {t.document.safe}
-            </p>
+            <div className="mt-auto flex gap-2 border-line border-t bg-bg px-4 py-3 text-table">
+              <Undo2 size={15} aria-hidden className="mt-0.5 shrink-0 text-held" />
+              <p>
+                {isRead && <b className="block font-medium">{t.document.restoring(changes)}</b>}
+                <span className="text-ink2">{t.document.safe}</span>
+              </p>
+            </div>
           )}
         </section>
       </div>

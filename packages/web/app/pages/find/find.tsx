@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { FileSearch, FileText } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useAll, useRead } from '../../api/calls.ts';
-import { useZone } from '../../api/organization.tsx';
+import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Field, SelectInput, TextInput } from '../../components/field.tsx';
 import { Box } from '../../components/list.tsx';
@@ -11,6 +11,7 @@ import { formatDateTime } from '../../format/times.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
+import { NoProject } from '../projects/no-project.tsx';
 
 /** A path, or its beginning: looked up in the newest backup; a whole path opens all its versions. */
 export function Page() {
@@ -26,30 +27,41 @@ export function Page() {
   };
   return (
     <PageFrame title={t.find.title} crumbs={[{ label: t.find.title }]} subtitle={t.find.subtitle}>
-      <form onSubmit={submit} className="grid items-end gap-3 md:grid-cols-[220px_1fr_auto]">
-        <Field label={t.find.project}>
-          <SelectInput value={project?.id ?? ''} onChange={(event) => setSearch({ project: event.target.value })}>
-            {projects.rows?.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </SelectInput>
-        </Field>
-        <Field label={t.find.path}>
-          <TextInput
-            mono
-            data-filter=""
-            value={text}
-            placeholder={t.find.placeholder}
-            onChange={(event) => setText(event.target.value)}
-          />
-        </Field>
-        <Button kind="primary" type="submit" icon={FileSearch}>
-          {t.find.submit}
-        </Button>
-      </form>
-      {projects.error && <Problem error={projects.error} onRetry={() => void projects.refetch()} />}
+      {projects.rows?.length !== 0 && (
+        <form onSubmit={submit} className="grid items-end gap-3 md:grid-cols-[220px_1fr_auto]">
+          <Field label={t.find.project}>
+            <SelectInput value={project?.id ?? ''} onChange={(event) => setSearch({ project: event.target.value })}>
+              {projects.rows?.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </SelectInput>
+          </Field>
+          <Field label={t.find.path}>
+            <TextInput
+              mono
+              data-filter=""
+              value={text}
+              placeholder={t.find.placeholder}
+              onChange={(event) => setText(event.target.value)}
+            />
+          </Field>
+          <Button kind="primary" type="submit" icon={FileSearch}>
+            {t.find.submit}
+          </Button>
+        </form>
+      )}
+      {projects.error && (
+        <Box>
+          <Problem error={projects.error} onRetry={() => void projects.refetch()} />
+        </Box>
+      )}
+      {projects.rows?.length === 0 && (
+        <Box>
+          <NoProject icon={FileSearch}>{t.find.noProjectText}</NoProject>
+        </Box>
+      )}
       {project && (
         <Found
           key={`${project.id} ${search.q}`}
@@ -74,6 +86,7 @@ interface FoundProps {
 function Found({ projectId, text, at, onOpen }: FoundProps) {
   const zone = useZone();
   const paths = usePaths();
+  const canRun = useCan('member');
   const newest = useRead('listBackups', { query: { projectId, status: 'completed', limit: 1 } }, { everyMs: false });
   const backup = newest.data?.data[0];
   const segments = text.split('/');
@@ -91,11 +104,26 @@ function Found({ projectId, text, at, onOpen }: FoundProps) {
     { enabled: text !== '' && at !== undefined, everyMs: false },
   );
   const found = at === undefined ? inBackup : asOfThen;
-  if (newest.error) return <Problem error={newest.error} />;
+  if (newest.error)
+    return (
+      <Box>
+        <Problem error={newest.error} onRetry={() => void newest.refetch()} />
+      </Box>
+    );
   if (newest.data && !backup)
     return (
       <Box>
-        <Empty icon={FileSearch} title={t.find.noBackup} />
+        <Empty
+          icon={FileSearch}
+          title={t.find.noBackup}
+          action={
+            canRun && (
+              <LinkButton kind="primary" to={`${paths.backups}?new=${projectId}`}>
+                {t.backups.backUpNow}
+              </LinkButton>
+            )
+          }
+        />
       </Box>
     );
   if (text === '')
@@ -104,10 +132,19 @@ function Found({ projectId, text, at, onOpen }: FoundProps) {
         <Empty icon={FileSearch} title={t.find.hint} />
       </Box>
     );
-  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.error)
+    return (
+      <Box>
+        <Problem error={found.error} onRetry={() => void found.refetch()} />
+      </Box>
+    );
   if (!found.data || !backup) return <Skeleton />;
   const documents = found.data.data;
-  const openPath = isDocument && <LinkButton to={paths.document(projectId, text)}>{t.find.openPath(text)}</LinkButton>;
+  const openPath = isDocument && (
+    <LinkButton to={paths.document(projectId, text)} className="h-auto! max-w-full py-1.5">
+      <span className="min-w-0 whitespace-normal break-all">{t.find.openPath(text)}</span>
+    </LinkButton>
+  );
   if (documents.length === 0)
     return (
       <Box>

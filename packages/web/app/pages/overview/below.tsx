@@ -4,7 +4,7 @@ import { useZone } from '../../api/organization.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { State } from '../../components/status.tsx';
 import { useNow } from '../../components/time.tsx';
-import { formatBytes, formatCount, formatMoney } from '../../format/numbers.ts';
+import { formatAboutMoney, formatBytes, formatCount } from '../../format/numbers.ts';
 import { dollarsPerRead } from '../../format/prices.ts';
 import { formatHour, formatIn, formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
@@ -36,7 +36,7 @@ export function Below({ overview, rows }: { overview: Overview; rows: readonly P
         label={t.overview.readsLabel}
         days={days.map(({ day, readsUsed }) => ({ day, value: readsUsed }))}
         headline={formatCount(reads)}
-        detail={t.overview.costs(formatMoney(reads * dollarsPerRead))}
+        detail={t.overview.costs(formatAboutMoney(reads * dollarsPerRead))}
         parts={overview.readsByProject.map(({ projectId, readsUsed }) => [
           projectId,
           nameOf(projectId) ?? t.overview.formerProject,

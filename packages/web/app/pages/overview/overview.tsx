@@ -21,7 +21,8 @@ export function Page() {
   const canBegin = useCan('member');
   if (error && !rows)
     return (
-      <div className="p-7">
+      <div className="p-7 max-md:p-4">
+        <h1 className="sr-only">{t.overview.title}</h1>
         <Box>
           <Problem error={error} onRetry={retry} />
         </Box>
@@ -39,8 +40,8 @@ export function Page() {
       {rows.map((row) => (
         <AnomalyBar key={row.project.id} row={row} />
       ))}
-      <ProjectLines rows={rows} overview={overview} nowMs={now} />
-      {overview && <Below overview={overview} rows={rows} />}
+      {rows.length > 0 && <ProjectLines rows={rows} overview={overview} nowMs={now} />}
+      {overview && rows.length > 0 && <Below overview={overview} rows={rows} />}
     </div>
   );
 }

@@ -76,7 +76,7 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
           </thead>
           <tbody>
             {rows.map((row) => (
-              <Row key={row.project.id} row={row} overview={overview} nowMs={nowMs} />
+              <Row key={row.project.id} row={row} overview={overview} nowMs={nowMs} isTold={row === all[0]} />
             ))}
           </tbody>
         </table>
@@ -96,7 +96,15 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
   );
 }
 
-function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | undefined; nowMs: number }) {
+interface RowProps {
+  row: ProjectRow;
+  overview: Overview | undefined;
+  nowMs: number;
+  /** The verdict above tells why. */
+  isTold: boolean;
+}
+
+function Row({ row, overview, nowMs, isTold }: RowProps) {
   const paths = usePaths();
   const { project } = row;
   const running = row.backups.find(({ status }) => status === 'running');
@@ -115,7 +123,7 @@ function Row({ row, overview, nowMs }: { row: ProjectRow; overview: Overview | u
           {running && <Badge tone="move">{running.progress.percent} %</Badge>}
         </span>
         {row.verdict && <VerdictState verdict={row.verdict} />}
-        <Reason row={row} />
+        {!isTold && <Reason row={row} />}
       </th>
       <td className="py-2">
         {row.newestAt ? (
@@ -200,7 +208,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
         <span className="text-ink3">{t.overview.lastDays}</span>
       </header>
       <ul>
-        {rows.map((row) => (
+        {rows.map((row, index) => (
           <li key={row.project.id} className="border-line border-b px-4 py-3">
             <div className="flex items-center justify-between gap-3">
               <Link to={paths.project(row.project.id)} className="min-w-0 truncate font-semibold" dir="auto">
@@ -215,7 +223,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               points={pointsOf(row, overview?.nextRuns)}
               bands={bandsOf(row)}
             />
-            <Reason row={row} />
+            {index > 0 && <Reason row={row} />}
             <p className="flex justify-between text-meta text-ink3">
               <span>
                 {row.newestAt ? <Time at={row.newestAt} as="age" /> : t.overview.table.none}, {intervalWords(row)}

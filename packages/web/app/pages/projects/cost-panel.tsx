@@ -1,7 +1,7 @@
 import { useRead } from '../../api/calls.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
-import { formatCount, formatDuration, formatMoney } from '../../format/numbers.ts';
+import { formatAboutMoney, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 
 export function CostPanel({ projectId }: { projectId: string }) {
@@ -20,12 +20,11 @@ export function CostPanel({ projectId }: { projectId: string }) {
           <div key={label}>
             <dt className="font-medium">{label}</dt>
             <dd className="text-ink2">
-              {t.projects.costLine(
-                formatCount(estimate.reads),
-                formatCount(estimate.writes),
-                formatMoney(estimate.cost),
-                formatDuration(estimate.durationSeconds * 1000),
-              )}
+              {t.projects.costLine(estimate.reads, estimate.writes)}
+              <span className="block">
+                {formatAboutMoney(estimate.cost)} ·{' '}
+                {t.projects.costTime(formatDuration(estimate.durationSeconds * 1000))}
+              </span>
             </dd>
           </div>
         ))}

@@ -102,7 +102,7 @@ function ConnectionProblem({ project }: { project: Project }) {
   });
   const error = project.connection.error;
   return (
-    <Panel tone="fail">
+    <Panel tone="fail" flush>
       {error && (
         <Problem
           error={error}
@@ -120,7 +120,11 @@ function ConnectionProblem({ project }: { project: Project }) {
           }
         />
       )}
-      <FormProblem error={reconnect.error} />
+      {reconnect.error && (
+        <div className="px-5 pb-5">
+          <FormProblem error={reconnect.error} />
+        </div>
+      )}
     </Panel>
   );
 }
@@ -134,6 +138,7 @@ function DangerPanel({ project }: { project: Project }) {
   if (!useCan('admin')) return null;
   return (
     <Panel title={t.projects.danger}>
+      <p className="mb-3 text-table text-ink2">{t.projects.disconnectText}</p>
       <Button icon={Unplug} onClick={() => setAsking(true)}>
         {t.projects.disconnect}
       </Button>

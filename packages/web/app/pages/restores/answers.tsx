@@ -1,3 +1,4 @@
+import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { useAll, useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
@@ -9,6 +10,7 @@ import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
 import { momentOf, typeName } from '../backups/shared.tsx';
+import { NoProject } from '../projects/no-project.tsx';
 import type { MergeMode, Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 
@@ -58,6 +60,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
     );
   if (projects.error) return <Problem error={projects.error} onRetry={() => void projects.refetch()} />;
   if (!projects.rows) return <Skeleton />;
+  if (projects.rows.length === 0) return <NoProject icon={RotateCcw}>{t.newRestore.noBackups}</NoProject>;
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.what} hint={t.newRestore.whatHint} />

@@ -53,7 +53,11 @@ export function DrillList() {
           <Empty
             icon={BadgeCheck}
             title={t.restores.drills.empty}
-            action={<LinkButton to={paths.backups}>{t.restores.drills.chooseBackup}</LinkButton>}
+            action={
+              <LinkButton kind="primary" to={paths.backups}>
+                {t.restores.drills.chooseBackup}
+              </LinkButton>
+            }
           >
             {t.backups.drillHint}
           </Empty>

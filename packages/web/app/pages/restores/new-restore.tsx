@@ -85,7 +85,7 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
   };
   const at = order.indexOf(step);
   return (
-    <aside className="flex flex-col border-line border-r bg-bg px-5 py-6 max-lg:border-r-0 max-lg:border-b">
+    <aside className="flex flex-col border-line border-r bg-bg px-5 py-6 max-lg:order-last max-lg:border-t max-lg:border-r-0">
       <h1 className="text-page font-semibold">{t.newRestore.heading}</h1>
       <p className="mb-5 text-table text-ink2">{t.newRestore.intro}</p>
       <ol>

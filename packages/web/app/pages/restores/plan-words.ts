@@ -41,7 +41,7 @@ export function usePlanWords(plan: Plan): PlanWords {
   return {
     what: source?.name ?? '',
     moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
-    momentUtc: at && !plan.isBasket ? `${formatDateTime(at, 'UTC')} UTC` : '',
+    momentUtc: at && !plan.isBasket && zone !== 'UTC' ? `${formatDateTime(at, 'UTC')} UTC` : '',
     which,
     target: target?.name ?? '',
     targetSourceId: target?.sourceProjectId ?? '',

@@ -30,7 +30,7 @@ export function PreviewCounts({ preview }: { preview: PreviewOf }) {
             <span key={key} className={`min-w-6 rounded-tag ${look}`} style={{ flexGrow: preview[key] }} />
           ))}
       </div>
-      <dl className="grid gap-4 sm:grid-cols-4">
+      <dl className="grid grid-cols-2 gap-4 sm:grid-cols-4">
         {shown.map(({ key, mark }) => (
           <div key={key} className="border-line sm:border-r sm:last:border-r-0">
             <dt className="flex items-center gap-2 text-table">

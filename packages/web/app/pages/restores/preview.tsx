@@ -8,7 +8,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProgressBar } from '../../components/progress.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
-import { formatMoney } from '../../format/numbers.ts';
+import { formatAboutMoney } from '../../format/numbers.ts';
 import { priceOf } from '../../format/prices.ts';
 import { formatClock } from '../../format/times.ts';
 import { useBasket } from '../../shell/basket.ts';
@@ -154,7 +154,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
         <div>
           <dt className="text-meta text-ink3">{t.newRestore.costs}</dt>
           <dd>
-            <b className="font-medium">{formatMoney(priceOf(spent))}</b>
+            <b className="font-medium">{formatAboutMoney(priceOf(spent))}</b>
             <span className="block text-ink2">{t.newRestore.spent(spent.reads, spent.writes, spent.deletes)}</span>
           </dd>
         </div>

@@ -1,14 +1,15 @@
-import { Check } from 'lucide-react';
+import { CalendarClock, Check } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Box } from '../../components/list.tsx';
 import { FormProblem, NoPermission, Skeleton } from '../../components/states.tsx';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
+import { NoProject } from '../projects/no-project.tsx';
 import { type Draft, requestOf, usualDraft } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
@@ -17,18 +18,26 @@ export function Page() {
   const projects = useAll('listProjects', {});
   const [search] = useSearch();
   const paths = usePaths();
+  const crumbs = [{ label: t.schedules.title, to: paths.schedules }, { label: t.schedules.newTitle }];
   if (!useCan('member'))
     return (
-      <PageFrame
-        title={t.schedules.newTitle}
-        crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: t.schedules.newTitle }]}
-      >
+      <PageFrame title={t.schedules.newTitle} crumbs={crumbs}>
         <Box>
           <NoPermission title={t.common.onlyReads}>{t.common.whoMay}</NoPermission>
         </Box>
       </PageFrame>
     );
+  if (!projects.rows && projects.error)
+    return <ProblemPage error={projects.error} onRetry={() => void projects.refetch()} from="schedules" />;
   if (!projects.rows) return <Skeleton />;
+  if (projects.rows.length === 0)
+    return (
+      <PageFrame title={t.schedules.newTitle} crumbs={crumbs}>
+        <Box>
+          <NoProject icon={CalendarClock}>{t.schedules.emptyText}</NoProject>
+        </Box>
+      </PageFrame>
+    );
   return <Form projectId={search.project ?? projects.rows[0]?.id ?? ''} />;
 }
 

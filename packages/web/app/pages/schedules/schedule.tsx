@@ -19,6 +19,7 @@ import { useGo, useParam, usePaths } from '../../url.ts';
 import { type Draft, draftOf, requestOf } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
+import { ScheduleFacts } from './schedule-facts.tsx';
 import { RunState } from './schedules.tsx';
 
 export function Page() {
@@ -56,7 +57,11 @@ function Shown({ schedule }: { schedule: Schedule }) {
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
       {save.error && !faults.cron && <FormProblem error={save.error} />}
-      {canEdit && <Editor draft={draft} set={set} faults={faults} isNew={false} />}
+      {canEdit ? (
+        <Editor draft={draft} set={set} faults={faults} isNew={false} />
+      ) : (
+        <ScheduleFacts schedule={schedule} />
+      )}
       <div className="grid items-start gap-5 lg:grid-cols-2">
         <Runs scheduleId={schedule.id} />
         <Retention scheduleId={schedule.id} />
@@ -141,7 +146,11 @@ function Runs({ scheduleId }: { scheduleId: string }) {
             ) : (
               <Time at={run.dueAt} as="near" />
             )}
-            {run.reason && <span className="text-ink2">{run.reason}</span>}
+            {run.reason && (
+              <span className="min-w-48 flex-1 truncate text-ink2" title={run.reason}>
+                {run.reason}
+              </span>
+            )}
           </li>
         ))}
       </ul>
@@ -165,6 +174,7 @@ function Retention({ scheduleId }: { scheduleId: string }) {
             <TextLink to={paths.backup(entry.backupId)}>
               <Time at={entry.completedAt} as="near" />
             </TextLink>
+            {entry.type === 'synthetic' && <span className="text-ink3">{t.backups.types.synthetic}</span>}
             <span className="text-ink2">
               {entry.keptBy.map(({ rule }) => t.schedules.keepers[rule] ?? rule).join(', ')}
             </span>

@@ -33,16 +33,18 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           <NamedOptions of={projects} />
         </Select>
         <RhythmSelects draft={draft} set={set} />
-        {words.sentence.in}
-        <Select
-          label={words.fields.zone}
-          value={draft.timezone}
-          onChange={(event) => set({ timezone: event.target.value })}
-        >
-          {(zones.includes(draft.timezone) ? zones : [draft.timezone, ...zones]).map((zone) => (
-            <option key={zone}>{zone}</option>
-          ))}
-        </Select>
+        <Together>
+          {words.sentence.in}
+          <Select
+            label={words.fields.zone}
+            value={draft.timezone}
+            onChange={(event) => set({ timezone: event.target.value })}
+          >
+            {(zones.includes(draft.timezone) ? zones : [draft.timezone, ...zones]).map((zone) => (
+              <option key={zone}>{zone}</option>
+            ))}
+          </Select>
+        </Together>
       </Row>
       <Row>
         {words.sentence.make}
@@ -68,15 +70,17 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           size={16}
           onChange={(event) => set({ collections: event.target.value })}
         />
-        {words.sentence.writeTo}
-        <Select
-          label={words.fields.destination}
-          value={draft.storageDestinationId}
-          onChange={(event) => set({ storageDestinationId: event.target.value })}
-        >
-          <option value="">{words.defaultStorage}</option>
-          <NamedOptions of={destinations} />
-        </Select>
+        <Together>
+          {words.sentence.writeTo}
+          <Select
+            label={words.fields.destination}
+            value={draft.storageDestinationId}
+            onChange={(event) => set({ storageDestinationId: event.target.value })}
+          >
+            <option value="">{words.defaultStorage}</option>
+            <NamedOptions of={destinations} />
+          </Select>
+        </Together>
       </Row>
       <Row>
         {words.sentence.keep}
@@ -167,7 +171,7 @@ function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
         {rhythm.kind === 'cron' && <option value="cron">{words.rhythm.cron}</option>}
       </Select>
       {'time' in rhythm && (
-        <>
+        <Together>
           {words.sentence.at}
           <Input
             label={words.fields.time}
@@ -176,7 +180,7 @@ function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
             value={rhythm.time}
             onChange={(event) => event.target.value && change({ ...rhythm, time: event.target.value })}
           />
-        </>
+        </Together>
       )}
     </>
   );
@@ -186,8 +190,13 @@ function Row({ children }: { children: ReactNode }) {
   return <div className="flex flex-wrap items-center gap-x-2.5 gap-y-2">{children}</div>;
 }
 
+/** A word that leads to a choice is not left behind at the end of a line. */
+function Together({ children }: { children: ReactNode }) {
+  return <span className="inline-flex max-w-full items-center gap-x-2.5">{children}</span>;
+}
+
 function Select({ label, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
-  return <select aria-label={label} {...rest} className="control chevron max-w-64 font-medium" />;
+  return <select aria-label={label} {...rest} className="control chevron min-w-0 max-w-56 truncate font-medium" />;
 }
 
 function Input({ label, className = '', ...rest }: InputHTMLAttributes<HTMLInputElement> & { label: string }) {

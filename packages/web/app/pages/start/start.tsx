@@ -7,7 +7,7 @@ import { Mark } from '../../components/brand.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
-import { formatBytes, formatCount, formatDuration, formatMoney } from '../../format/numbers.ts';
+import { formatAboutMoney, formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { RunningBackup } from '../backups/running-backup.tsx';
@@ -39,7 +39,7 @@ export function Page() {
         <span className="text-body font-semibold">{t.common.product}</span>
         <span className="min-w-0 truncate text-table text-ink2">{organization.name}</span>
         <span className="ml-auto text-table text-ink2 max-md:hidden">{t.signIn.signedInAs(me.email)}</span>
-        <LinkButton kind="quiet" to={paths.overview}>
+        <LinkButton kind="quiet" to={paths.overview} className="max-md:ml-auto">
           {t.start.later}
         </LinkButton>
       </header>
@@ -179,7 +179,7 @@ function Estimate({ projectId }: { projectId: string }) {
     <p className="text-table text-ink2">
       {t.start.estimate(
         formatCount(full.reads),
-        formatMoney(full.cost),
+        formatAboutMoney(full.cost),
         formatDuration(full.durationSeconds * 1000),
         formatBytes(full.bytes),
       )}

@@ -47,7 +47,11 @@ function Shown({ destination }: { destination: Destination }) {
           <Badge tone={destination.status === 'connected' ? 'held' : 'fail'}>
             {t.storage.status[destination.status]}
           </Badge>
-          {destination.isDefault && <Badge tone="off">{t.storage.isDefault}</Badge>}
+          {destination.isDefault && (
+            <Badge tone="off" icon={null}>
+              {t.storage.isDefault}
+            </Badge>
+          )}
         </>
       }
       subtitle={`${t.storage.types[destination.type]} · ${formatCount(destination.usage.backups)} ${t.storage.columns.backups.toLowerCase()} · ${formatBytes(destination.usage.bytes)}`}
@@ -160,7 +164,9 @@ interface AskProps {
 function Remove({ destination, onClose }: AskProps) {
   const go = useGo();
   const paths = usePaths();
-  const remove = useAct('deleteStorageDestination', { onDone: () => go(paths.storage) });
+  const remove = useAct('deleteStorageDestination', {
+    onDone: (message) => go(paths.storage, { notice: String(message) }),
+  });
   return (
     <Confirm
       title={t.storage.removeTitle(destination.name)}

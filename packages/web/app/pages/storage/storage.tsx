@@ -1,4 +1,4 @@
-import { HardDrive, Lock, Plus } from 'lucide-react';
+import { HardDrive, Info, Lock, Plus } from 'lucide-react';
 import { useAll } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
@@ -11,7 +11,7 @@ import { type Column, DataTable } from '../../components/table.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
-import { useGo, usePaths, useSearch } from '../../url.ts';
+import { useGo, useNotice, usePaths, useSearch } from '../../url.ts';
 import { type Destination, StorageForm } from './storage-form.tsx';
 
 const placeOf = (destination: Destination) =>
@@ -28,12 +28,18 @@ const columns: Column<Destination>[] = [
     id: 'name',
     header: t.storage.columns.name,
     isLink: true,
+    className: 'w-px',
     cell: ({ name }) => <Cut text={name} className="font-medium" />,
   },
   {
     id: 'default',
     header: <span className="sr-only">{t.storage.isDefault}</span>,
-    cell: ({ isDefault }) => isDefault && <Badge tone="off">{t.storage.isDefault}</Badge>,
+    cell: ({ isDefault }) =>
+      isDefault && (
+        <Badge tone="off" icon={null}>
+          {t.storage.isDefault}
+        </Badge>
+      ),
   },
   {
     id: 'place',
@@ -56,10 +62,12 @@ const columns: Column<Destination>[] = [
     header: t.storage.columns.lock,
     from: 'lg',
     cell: ({ objectLock }) =>
-      objectLock && (
-        <span className="inline-flex items-center gap-1.5">
+      objectLock ? (
+        <span className="inline-flex items-center gap-1.5 align-middle">
           <Lock size={14} aria-hidden /> {t.storage.lockFact(objectLock.days, objectLock.mode)}
         </span>
+      ) : (
+        <span className="text-ink3">{t.common.none}</span>
       ),
   },
   {
@@ -78,6 +86,7 @@ export function Page() {
   const paths = usePaths();
   const go = useGo();
   const [search, setSearch] = useSearch();
+  const notice = useNotice();
   const add = canAdd && (
     <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
       {t.storage.add}
@@ -90,6 +99,11 @@ export function Page() {
       subtitle={t.storage.subtitle}
       actions={add}
     >
+      {notice && (
+        <p role="status" className="flex gap-2 rounded-panel border border-line bg-bg px-4 py-3 text-table">
+          <Info size={16} aria-hidden className="mt-0.5 shrink-0 text-ink2" /> {notice}
+        </p>
+      )}
       <List
         list={destinations}
         empty={

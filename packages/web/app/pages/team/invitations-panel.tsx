@@ -1,6 +1,7 @@
 import { useAct, useAll } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
+import { Box } from '../../components/list.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
 import { formatDay } from '../../format/times.ts';
@@ -11,7 +12,12 @@ export function InvitationsPanel() {
   const resend = useAct('resendInvitation');
   const cancel = useAct('cancelInvitation');
   const zone = useZone();
-  if (invitations.error && !invitations.rows) return <Problem error={invitations.error} />;
+  if (invitations.error && !invitations.rows)
+    return (
+      <Box>
+        <Problem error={invitations.error} onRetry={() => void invitations.refetch()} />
+      </Box>
+    );
   if (!invitations.rows || invitations.rows.length === 0) return null;
   return (
     <Panel title={t.team.invitations} flush>

@@ -2,6 +2,7 @@ import { type Backup, dayMs, hourMs, minuteMs, type PitrWindow } from '@holdfast
 import { useState } from 'react';
 import { useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
+import { ReachLegend } from '../../components/line/legend.tsx';
 import { TimeLine } from '../../components/line/time-line.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { formatCount } from '../../format/numbers.ts';
@@ -111,13 +112,16 @@ function Whole({ pitr, days, nowMs, ...line }: WholeProps) {
     <Panel
       title={t.time.hoursTitle(days)}
       aside={
-        <button
-          type="button"
-          onClick={() => setAsTable(!asTable)}
-          className="font-medium text-held text-meta hover:underline"
-        >
-          {asTable ? t.common.showAsPicture : t.common.showAsTable}
-        </button>
+        <span className="flex flex-wrap items-center gap-x-5 gap-y-1">
+          {!asTable && <ReachLegend />}
+          <button
+            type="button"
+            onClick={() => setAsTable(!asTable)}
+            className="font-medium text-held text-meta hover:underline"
+          >
+            {asTable ? t.common.showAsPicture : t.common.showAsTable}
+          </button>
+        </span>
       }
     >
       <p className="mb-2 text-ink2 text-table">{t.time.hoursHint}</p>

@@ -3,13 +3,14 @@ import { History } from 'lucide-react';
 import { useState } from 'react';
 import { isUnserved, useAll, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
-import { Filter, FilterBar } from '../../components/filters.tsx';
+import { Filter } from '../../components/filters.tsx';
 import { Box } from '../../components/list.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { useNow } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
+import { NoProject } from '../projects/no-project.tsx';
 import { Gaps } from './gaps.tsx';
 import { GoBack } from './go-back.tsx';
 import { Lines } from './lines.tsx';
@@ -22,22 +23,37 @@ export function Page() {
   const go = useGo();
   const wanted = useParam('projectId');
   const project = projects.rows?.find(({ id }) => id === wanted) ?? projects.rows?.[0];
-  const crumbs = [{ label: t.time.title, to: paths.time() }, { label: project?.name ?? '' }];
+  const crumbs = [{ label: t.time.title, to: paths.time() }, ...(project ? [{ label: project.name }] : [])];
   return (
-    <PageFrame title={t.time.title} crumbs={crumbs}>
-      {projects.rows && projects.rows.length > 0 && (
-        <FilterBar>
+    <PageFrame
+      title={t.time.title}
+      crumbs={crumbs}
+      badge={
+        project && (
           <Filter
             required
             isFirst
             label={t.time.project}
-            value={project?.id}
-            options={projects.rows.map(({ id, name }) => [id, name])}
+            value={project.id}
+            options={projects.rows?.map(({ id, name }) => [id, name]) ?? []}
             onChange={(id) => go(paths.time(id))}
           />
-        </FilterBar>
+        )
+      }
+    >
+      {!projects.rows &&
+        (projects.error ? (
+          <Box>
+            <Problem error={projects.error} onRetry={() => void projects.refetch()} />
+          </Box>
+        ) : (
+          <Skeleton />
+        ))}
+      {projects.rows?.length === 0 && (
+        <Box>
+          <NoProject icon={History}>{t.time.offText}</NoProject>
+        </Box>
       )}
-      {!projects.rows && <Skeleton />}
       {project && <Shown key={project.id} projectId={project.id} name={project.name} />}
     </PageFrame>
   );
@@ -52,7 +68,12 @@ function Shown({ projectId, name }: { projectId: string; name: string }) {
         <Empty icon={History} title={t.time.unserved} />
       </Box>
     );
-  if (pitr.error && !pitr.data) return <Problem error={pitr.error} onRetry={() => void pitr.refetch()} />;
+  if (pitr.error && !pitr.data)
+    return (
+      <Box>
+        <Problem error={pitr.error} onRetry={() => void pitr.refetch()} />
+      </Box>
+    );
   if (!pitr.data) return <Skeleton />;
   if (!pitr.data.enabled)
     return (
@@ -66,7 +87,8 @@ function Shown({ projectId, name }: { projectId: string; name: string }) {
 }
 
 function Reachable({ projectId, name, pitr }: { projectId: string; name: string; pitr: PitrWindow }) {
-  const now = useNow();
+  // Two clocks never agree to the second: what is captured has happened.
+  const now = Math.max(useNow(), Date.parse(pitr.coveredTo ?? '') || 0);
   const [search, setSearch] = useSearch();
   const days = pitr.retentionDays ?? 7;
   const from = new Date(Math.floor(now / hourMs) * hourMs - days * dayMs).toISOString();

@@ -1,0 +1,23 @@
+import { type LucideIcon, Plus } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useCan } from '../../api/organization.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Empty } from '../../components/states.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+
+/** Where everything else begins: what a page would show, and the step before it. */
+export function NoProject({ icon, children }: { icon: LucideIcon; children: ReactNode }) {
+  const canConnect = useCan('member');
+  const paths = usePaths();
+  const connect = canConnect && (
+    <LinkButton kind="primary" icon={Plus} to={paths.newProject}>
+      {t.projects.connect}
+    </LinkButton>
+  );
+  return (
+    <Empty icon={icon} title={t.projects.noneConnected} action={connect}>
+      {children}
+    </Empty>
+  );
+}

@@ -1,0 +1,42 @@
+import type { Schedule } from '@holdfast/contract';
+import { useAll } from '../../api/calls.ts';
+import { TextLink } from '../../components/button.tsx';
+import { Facts, Panel } from '../../components/panel.tsx';
+import { Time } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { useProjectNames } from '../restores/shared.tsx';
+import { draftOf } from './draft.ts';
+import { rhythmWords } from './rhythm-words.ts';
+
+/** What is set, for who may not set it. */
+export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
+  const nameOf = useProjectNames();
+  const paths = usePaths();
+  const destinations = useAll('listStorageDestinations', {}).rows ?? [];
+  const { keep, fullEvery, collections } = draftOf(schedule);
+  const { columns, fields } = t.schedules;
+  return (
+    <Panel>
+      <Facts
+        rows={[
+          [
+            columns.project,
+            <TextLink key="p" to={paths.project(schedule.projectId)}>
+              {nameOf(schedule.projectId)}
+            </TextLink>,
+          ],
+          [columns.when, `${rhythmWords(schedule.cron)}, ${schedule.timezone}`],
+          [fields.full, t.schedules.every(fullEvery)],
+          [fields.collections, collections || t.schedules.allCollections],
+          [
+            fields.destination,
+            destinations.find(({ id }) => id === schedule.storageDestinationId)?.name ?? t.schedules.defaultStorage,
+          ],
+          [columns.kept, t.schedules.yearLabel(keep.daily, keep.weekly, keep.monthly, keep.yearly)],
+          schedule.nextRunAt !== null && [columns.next, <Time key="n" at={schedule.nextRunAt} as="near" />],
+        ]}
+      />
+    </Panel>
+  );
+}
