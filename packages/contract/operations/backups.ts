@@ -98,7 +98,7 @@ export const deleteBackup = operation({
   tag,
   summary: 'Delete a backup',
   description:
-    'Refused while increments depend on it, something reads it, such as a restore, an export or a migration, or captured time that is still kept can be reached from it alone (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE). Increments that were merged into a synthetic backup do not stand in the way: they are deleted together with it.',
+    'Refused while increments depend on it, something reads it, such as a restore, an export or a migration, or captured time that is still kept can be reached from it alone (RESOURCE_IN_USE), and under legal hold or object lock (INVALID_STATE). Increments that were merged into a synthetic backup of the same moment do not stand in the way: they are deleted together with it. Those in the middle of a merged chain do: their moments would be gone.',
   access: member('admin', 'backups:delete'),
   params,
   success: done,

@@ -279,7 +279,10 @@ export const backupStore = {
       .where(and(eq(backups.organizationId, organizationId), eq(backups.id, id)));
   },
 
-  /** Everything that builds on a backup, at any depth; an increment that was merged says into what. */
+  /**
+   * Everything that builds on a backup, at any depth; an increment says which merged backup shows the same moment. One in the
+   * middle of a merged chain has none: its changes live on, its moment does not.
+   */
   async descendants(
     { client }: Transaction,
     organizationId: string,
@@ -287,15 +290,16 @@ export const backupStore = {
   ): Promise<{ id: string; mergedInto: string | null }[]> {
     const { rows } = await client.query<{ id: string; merged_into: string | null }>(
       `with recursive alive as (
-         select id, parent_id from backups
+         select id, parent_id, snapshot_time from backups
           where organization_id = $1 and deleted_at is null and status in ('pending', 'running', 'completed')
        ), below as (
-         select id from alive where parent_id = $2
-         union select alive.id from alive join below on alive.parent_id = below.id
+         select id, snapshot_time from alive where parent_id = $2
+         union select alive.id, alive.snapshot_time from alive join below on alive.parent_id = below.id
        )
        select below.id, (select s.id from backups s
                           where s.organization_id = $1 and s.type = 'synthetic' and s.status = 'completed'
-                            and s.deleted_at is null and s.merged_from ? below.id limit 1) as merged_into
+                            and s.deleted_at is null and s.merged_from ? below.id
+                            and s.snapshot_time = below.snapshot_time limit 1) as merged_into
          from below order by below.id desc limit 10000`,
       [organizationId, id],
     );

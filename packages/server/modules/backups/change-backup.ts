@@ -24,7 +24,7 @@ export async function cancel(context: BackupsContext, caller: Caller, backupId: 
 
 /**
  * The record goes at once, its objects as a job. Increments, restores, holds and locks stand in the way. Increments that
- * were merged into a synthetic backup do not: what they hold lives on there, and they go together with their base. Says
+ * were merged into a synthetic backup of the same moment do not: what they show lives on there, and they go together with their base. Says
  * how many backups went.
  */
 export async function deleteBackup(
@@ -89,10 +89,16 @@ export async function requireRemovable(
     if (!(await isUnused(transaction, one.id))) usedBy.push({ type: 'reader', id: one.id });
   }
   if (usedBy.length > 0)
-    throw new Problem('RESOURCE_IN_USE', 'Increments depend on this backup, or something reads it now.', {
+    throw new Problem('RESOURCE_IN_USE', inUse(usedBy), {
       details: { usedBy: usedBy.slice(0, 100) },
     });
   return removable;
+}
+
+function inUse(usedBy: readonly { type: string }[]): string {
+  const increments = usedBy.filter(({ type }) => type === 'backup').length;
+  if (increments === 0) return 'Something reads this backup now.';
+  return 'Increments depend on this backup whose moments are in no other one: delete those first, the newest before the others.';
 }
 
 /** Migrations that take the backup from one place to another now. */

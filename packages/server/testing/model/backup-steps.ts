@@ -136,13 +136,15 @@ export async function remove(world: World, model: Model, { pick }: RemoveStep): 
   return isFair ? [] : [`a deletion was refused: ${answer.text}`];
 }
 
-/** Increments that were merged go with their base. */
+/** Increments that were merged go with their base when the merged backup shows the same. */
 async function noteMerged(world: World, model: Model): Promise<string[]> {
   const listed = await listedIds(world);
   const faults: string[] = [];
   for (const backup of model.present.filter(({ id }) => !listed.has(id))) {
     backup.isGone = true;
     if (backup.isHeld) faults.push(`${backup.id} went along with another although it is held`);
+    if (!model.present.some((one) => listed.has(one.id) && isSameAs(one.documents, backup.documents)))
+      faults.push(`${backup.id} went along with another, and what it showed is nowhere else`);
   }
   return faults;
 }

@@ -18,7 +18,7 @@ test('a synthetic backup without anything to merge is refused', async () => {
   }
 });
 
-test('a chain is merged into a full backup without a single read, and then base and increments may go together', async () => {
+test('a chain is merged into a full backup without a single read; what shows the same moment may go then, and no other', async () => {
   const { firestore, sandbox, backUp } = bench;
   for (let n = 0; n < 30; n++) await firestore.doc(`users/${n}`).set({ n });
   const base = await backUp();
@@ -59,9 +59,14 @@ test('a chain is merged into a full backup without a single read, and then base 
   expect(await lines(merged.id)).toBe(await lines(second));
 
   await bench.app.request('POST', `/api/v1/backups/${first}/hold`, bench.as);
-  expect((await remove(base)).body.error.code).toBe('INVALID_STATE');
+  expect((await remove(base)).body.error.code).toBe('RESOURCE_IN_USE');
+  expect((await remove(first)).body.error.code).toBe('INVALID_STATE');
   await bench.app.request('DELETE', `/api/v1/backups/${first}/hold`, bench.as);
   const before = await lines(merged.id);
+  const middle = await remove(base);
+  expect([middle.status, middle.body.error.details.usedBy]).toEqual([409, [{ type: 'backup', id: first }]]);
+  expect(middle.body.error.message).toContain('whose moments are in no other one');
+  expect((await remove(first)).body.message).toContain('2 backups');
   expect((await remove(base)).status).toBe(200);
   for (const id of [base, first, second])
     expect((await bench.app.request('GET', `/api/v1/backups/${id}`, bench.as)).status).toBe(404);

@@ -152,7 +152,8 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   await chain.close();
   await removeSegments(context, row, kept.snapshotTime, signal);
   const outdated = coverage.bases.filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr');
-  for (const { id } of outdated) {
+  // Newest first: what builds on another goes before it.
+  for (const { id } of outdated.toReversed()) {
     await database.tenant(organizationId, async (transaction) => {
       const backup = await backupStore.lock(transaction, organizationId, id);
       for (const { row, replacedBy } of await removable(context, transaction, backup))
