@@ -10,8 +10,8 @@ interface ChainMarkProps {
 
 /** Block = full, ring = increment on the line of those below it, framed block = synthetic, diamond = safety, cross = failed. */
 export function ChainMark({ backup, up, down }: ChainMarkProps) {
-  // What failed is no part of the chain: its line goes by.
-  const isBeside = up && down && (backup.status === 'failed' || backup.status === 'cancelled');
+  // What failed or stands alone is no part of the chain: its line goes by.
+  const isBeside = up && down && (backup.status !== 'completed' || isSafety(backup));
   return (
     <svg width="20" height="37" viewBox="0 0 20 37" aria-hidden="true" className="-my-1 block">
       {up && <path d={isBeside ? 'M10 0V37' : 'M10 0V14'} className="stroke-held-mark" strokeWidth="2" />}
