@@ -30,8 +30,14 @@ export function importCommand(): Command {
             const from = await openStore(options.from);
             const database = `projects/${options.project}/databases/${options.database}`;
             const written = await withScratch(async (scratch) => {
+              const warnings: string[] = [];
+              const onWarning = (text: string) => {
+                warnings.push(text);
+                process.stderr.write(`${text}\n`);
+              };
               const view = await openForeignView({
                 ...session,
+                onWarning,
                 store: from,
                 path,
                 format: options.format,
@@ -42,6 +48,7 @@ export function importCommand(): Command {
                 database,
                 records: view.records({}, session),
                 type: 'full' as const,
+                warnings: warnings.slice(0, 100),
                 snapshotTime: systemClock.now(),
               };
               return await writeViewAsBackup(given, { ...session, backupId: newBackupId() });

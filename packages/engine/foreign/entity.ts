@@ -1,9 +1,10 @@
 import { encodeDocument, type JsonFields, type JsonValue } from '../format/document-json.ts';
 import { malformed, ProtobufReader } from '../format/protobuf.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
+import { EngineError, isEngineError } from '../ports/errors.ts';
 import { instantFromParts } from '../ports/instant.ts';
 import { recordKind } from '../ports/record.ts';
-import { pathTo } from './names.ts';
+import { pathTo, requireFieldName } from './names.ts';
 import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.ts';
 
 /**
@@ -19,12 +20,15 @@ interface Entity {
   readonly fields: JsonFields;
 }
 
-/** Firestore's documents are nested twenty levels deep at most. */
-const depthMax = 100;
+/** Firestore's documents are nested twenty levels deep at most, and have 1 MiB at most. */
+const depthMax = 20;
+const documentBytesMax = 1024 * 1024;
 
 /** The document of an entity, as it is imported into a database. Exports carry no times. */
 export function entityRecord(bytes: Uint8Array, database: string): UnsortedRecord {
   const { path, fields } = decodeEntity(bytes, database);
+  if (textBytes({ mapValue: { fields } }) > documentBytesMax)
+    throw new EngineError('VALIDATION_ERROR', `${path} is refused: no document of Firestore is larger than 1 MiB.`);
   return { kind: recordKind.put, path, body: encodeDocument({ name: `${database}/documents/${path}`, fields }) };
 }
 
@@ -33,7 +37,24 @@ function decodeEntity(bytes: Uint8Array, database: string): Entity {
   const key = fields.find(({ number }) => number === 13);
   if (key === undefined) throw malformed();
   const { app, path } = readKey(key.inside);
-  return { path, fields: readProperties(fields, { app, database, depth: 0 }) };
+  try {
+    return { path, fields: readProperties(fields, { app, database, depth: 0 }) };
+  } catch (error) {
+    if (!isEngineError(error, 'VALIDATION_ERROR')) throw error;
+    throw new EngineError('VALIDATION_ERROR', `${path} is refused: ${error.message}`, { cause: error });
+  }
+}
+
+/** What the texts and bytes of a value take alone: less than Firestore counts. */
+function textBytes(value: JsonValue): number {
+  if ('stringValue' in value) return Buffer.byteLength(value.stringValue as string);
+  if ('bytesValue' in value) return Buffer.byteLength(value.bytesValue as string, 'base64');
+  const { mapValue, arrayValue } = value as {
+    mapValue?: { fields?: JsonFields };
+    arrayValue?: { values?: JsonValue[] };
+  };
+  const inside = mapValue ? Object.values(mapValue.fields ?? {}) : (arrayValue?.values ?? []);
+  return inside.reduce((sum, one) => sum + textBytes(one), 0);
 }
 
 /** References of the same app are references into the database that is being imported. */
@@ -75,6 +96,10 @@ function readProperties(fields: readonly WireField[], context: ReferenceContext)
   for (const { number, inside } of fields) {
     if (number !== 14 && number !== 15) continue;
     const property = readProperty(inside, context);
+    requireFieldName(property.name);
+    const isKnown = property.name in result && !(property.isMultiple && arrays.has(property.name));
+    if (isKnown)
+      throw new EngineError('VALIDATION_ERROR', `the field ${property.name.slice(0, 60)} stands in it twice.`);
     if (property.isEmptyList) result[property.name] = { arrayValue: {} };
     else if (!property.isMultiple) result[property.name] = property.value;
     else {
@@ -129,7 +154,8 @@ function readString(inside: ProtobufReader, means: number, context: ReferenceCon
   if (means === meaning.blob || means === meaning.byteString)
     return { bytesValue: Buffer.from(insideBytes(inside)).toString('base64') };
   if (means !== meaning.entity) return { stringValue: textOf(inside) };
-  if (context.depth >= depthMax) throw malformed();
+  if (context.depth >= depthMax)
+    throw new EngineError('VALIDATION_ERROR', `a value is nested more than ${depthMax} levels deep.`);
   const fields = readProperties([...wireFields(inside)], { ...context, depth: context.depth + 1 });
   return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
 }

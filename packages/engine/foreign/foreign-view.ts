@@ -16,11 +16,13 @@ export interface ForeignViewOptions extends SortOptions {
   /** The export's folder, or the file. */
   readonly path: string;
   readonly format: ForeignFormat;
+  /** What is strange about the file and may be right all the same. */
+  readonly onWarning?: (text: string) => void;
 }
 
 /** A foreign file as a view like any other. It is read to its end first: a broken one is an error, never half a view. */
 export async function openForeignView(options: ForeignViewOptions): Promise<View> {
-  const { database, format, path, signal } = options;
+  const { database, path, signal } = options;
   let given = 0;
   const counted = async function* () {
     for await (const record of await recordsOf(options)) {
@@ -29,8 +31,8 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
     }
   };
   const view = new View(database, await sortRecords(counted(), options));
-  // Nobody but a person writes such a file by hand, or joins two of them.
-  if (format === 'json' && (await countOf(view, signal)) !== given)
+  if (given === 0) throw new EngineError('VALIDATION_ERROR', `${path} is refused: there is no document in it.`);
+  if ((await countOf(view, signal)) !== given)
     throw new EngineError('VALIDATION_ERROR', `${path} is refused: a document stands in it twice.`);
   return view;
 }
@@ -45,10 +47,14 @@ async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<Uns
   const { store, path, format, database, signal } = options;
   const call = signal ? { signal } : {};
   const pieces =
-    format === 'json'
-      ? readPieces(store, path, call)
-      : readExportPieces(store, await findManagedExport(store, path, call), call);
+    format === 'json' ? readPieces(store, path, call) : readExportPieces(store, await foundExport(options, call), call);
   return readInThread({ format, key: path, database }, pieces, signal);
+}
+
+async function foundExport({ store, path, onWarning }: ForeignViewOptions, call: CallOptions) {
+  const found = await findManagedExport(store, path, call);
+  for (const { key, size } of found.outputs) if (size === 0) onWarning?.(`The export file ${key} is empty.`);
+  return found;
 }
 
 async function* readPieces(store: BlobStore, key: string, options: CallOptions): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitraryFields, testDatabase } from '../fixtures/arbitrary-documents.ts';
 import { BackupHarness } from '../fixtures/backup-harness.ts';
-import { levelDbLog, writeManagedExport } from '../fixtures/managed-export-writer.ts';
+import { encodeEntity, levelDbLog, writeManagedExport } from '../fixtures/managed-export-writer.ts';
 import {
   decodeDocument,
   encodeDocument,
@@ -20,9 +20,14 @@ import { fragmentHeaderBytes, fragmentType, logBlockBytes } from './leveldb-log.
 
 const harness = new BackupHarness();
 
-async function open(format: ForeignFormat, path: string): Promise<View> {
+async function open(
+  format: ForeignFormat,
+  path: string,
+  onWarning: (text: string) => void = () => undefined,
+): Promise<View> {
   return await openForeignView({
     store: harness.store,
+    onWarning,
     path,
     format,
     database: testDatabase,
@@ -51,7 +56,9 @@ function withoutNestedArrays(fields: JsonFields, isInArray = false): JsonFields 
     if (!('mapValue' in value) || value.mapValue.fields === undefined) return value;
     return { mapValue: { fields: withoutNestedArrays(value.mapValue.fields) } };
   };
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, clean(value, isInArray)]));
+  // Nor do fields without a name, or with one that is reserved.
+  const nameOf = (key: string) => (key === '' || /^__.*__$/s.test(key) ? `named ${key}` : key);
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [nameOf(key), clean(value, isInArray)]));
 }
 
 test('CRC-32C is the one of the standard', () => {
@@ -120,6 +127,65 @@ describe('a managed export', () => {
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'INTEGRITY_ERROR' });
     await harness.store.delete(['exports/x/x.overall_export_metadata']);
     await expect(open('firestore-export', 'exports/x')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
+});
+
+describe('an export of which something would be lost', () => {
+  const folder = 'exports/lossy';
+  const output = (number: number) => `${folder}/all_namespaces/all_kinds/output-${number}`;
+  const write = (...outputs: Parameters<typeof writeManagedExport>[3][number][]) =>
+    writeManagedExport(harness.store, folder, 'demo', outputs);
+  const one = (path: string, fields: JsonFields = {}) => ({ path, fields });
+  const replace = (number: number, ...entities: Uint8Array[]) =>
+    harness.store.put(output(number), levelDbLog(entities));
+  const refusal = async () => {
+    const error = await open('firestore-export', folder).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return (error as Error | undefined)?.message ?? 'it was taken';
+  };
+
+  test('is refused with the reason', async () => {
+    await write([one('a/1')], [one('a/1', { n: { integerValue: '2' } })]);
+    expect(await refusal()).toContain('a document stands in it twice');
+    await write([one('a/1')]);
+    const twice = encodeEntity('demo', 'a/1', { n: { integerValue: '1' } });
+    await replace(0, Buffer.concat([twice, twice]));
+    expect(await refusal()).toBe('a/1 is refused: the field n stands in it twice.');
+    const text = Buffer.from(encodeEntity('demo', 'a/1', { n: { stringValue: 'café' } }));
+    text.writeUInt16BE(0xfffe, text.indexOf(Buffer.from('é')));
+    await replace(0, text);
+    expect(await refusal()).toBe('a/1 is refused: A text is not UTF-8.');
+    let deep: JsonFields = { n: { integerValue: '1' } };
+    for (let level = 0; level < 21; level += 1) deep = { m: { mapValue: { fields: deep } } };
+    await replace(0, encodeEntity('demo', 'a/1', deep));
+    expect(await refusal()).toContain('nested more than 20 levels');
+    await replace(0, encodeEntity('demo', 'a/1', { t: { stringValue: 'x'.repeat(1_100_000) } }));
+    expect(await refusal()).toContain('larger than 1 MiB');
+    await replace(0, encodeEntity('demo', Array.from({ length: 101 }, () => 'c/d').join('/'), {}));
+    expect(await refusal()).toContain('more than 100 collections');
+    await replace(0, encodeEntity('demo', 'a/1', { '': { integerValue: '1' } }));
+    expect(await refusal()).toContain('empty name');
+  });
+
+  test('because a file of it is wiped or missing is refused, and one that is empty is told', async () => {
+    await write([one('a/1')], [one('a/2')], [one('a/3')]);
+    await harness.store.put(output(1), new Uint8Array(1000));
+    expect(await refusal()).toContain('damaged or cut short');
+    await harness.store.delete([output(1)]);
+    const metadata = `${folder}/all_namespaces/all_kinds/all_namespaces_all_kinds.export_metadata`;
+    await harness.store.put(metadata, levelDbLog([Buffer.from('nothing is named')]));
+    expect(await refusal()).toBe('The export misses output-1.');
+    await harness.store.put(output(1), new Uint8Array(0));
+    const told: string[] = [];
+    const view = await open('firestore-export', folder, (text) => told.push(text));
+    expect([Object.keys(await fieldsOf(view)), told]).toEqual([
+      ['a/1', 'a/3'],
+      [`The export file ${output(1)} is empty.`],
+    ]);
+    for (const number of [0, 2]) await harness.store.put(output(number), new Uint8Array(0));
+    expect(await refusal()).toContain('there is no document in it');
   });
 });
 

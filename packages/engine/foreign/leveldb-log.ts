@@ -45,6 +45,7 @@ export class RecordAssembler {
   readonly #key: string;
   #parts: Uint8Array[] = [];
   #bytes = 0;
+  #records = 0;
 
   constructor(key: string) {
     this.#key = key;
@@ -56,8 +57,9 @@ export class RecordAssembler {
       yield* this.#recordsOf(piece.subarray(at, at + logBlockBytes));
   }
 
+  /** A file that has bytes has records: one of nothing but padding was wiped. */
   assertFinished(): void {
-    if (this.#parts.length > 0) throw this.#damaged();
+    if (this.#parts.length > 0 || this.#records === 0) throw this.#damaged();
   }
 
   *#recordsOf(block: Uint8Array): Generator<Uint8Array> {
@@ -87,6 +89,7 @@ export class RecordAssembler {
     const record = this.#parts.length === 1 ? payload : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#bytes = 0;
+    this.#records += 1;
     return record;
   }
 

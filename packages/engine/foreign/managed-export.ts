@@ -57,6 +57,7 @@ export async function findManagedExport(
     }
   }
   assertPresent(named, outputs);
+  if (named.size === 0) assertNumbered(outputs);
   return { folder, outputs };
 }
 
@@ -87,6 +88,17 @@ function assertPresent(named: ReadonlySet<string>, outputs: readonly BlobInfo[])
   const missing = [...named].filter((key) => !present.has(key)).map((key) => key.slice(key.lastIndexOf('/') + 1));
   if (missing.length > 0)
     throw new EngineError('INTEGRITY_ERROR', `The export misses ${missing.slice(0, 5).join(', ')}.`);
+}
+
+/** Where nobody says which there are, they are numbered from 0 on in each folder. */
+function assertNumbered(outputs: readonly BlobInfo[]): void {
+  const present = new Set(outputs.map(({ key }) => key));
+  for (const { key } of outputs) {
+    const [, stem, number] = /^(.*output-)(\d+)$/s.exec(key)!;
+    const before = `${stem}${Number(number) - 1}`;
+    if (Number(number) > 0 && !present.has(before))
+      throw new EngineError('INTEGRITY_ERROR', `The export misses ${before.slice(before.lastIndexOf('/') + 1)}.`);
+  }
 }
 
 /** Some blocks of one of the export's files, and whether they are its last. */

@@ -1,6 +1,8 @@
 import { EngineError } from '../ports/errors.ts';
 
 const idBytesMax = 1500;
+/** A hundred collections, each with a document. */
+const segmentsMax = 200;
 const numericId = /^__id-?\d{1,19}__$/;
 const reservedName = /^__.*__$/s;
 const shownLength = 60;
@@ -13,7 +15,16 @@ export function pathTo(parent: string, id: string): string {
       'VALIDATION_ERROR',
       `${shown(id)}${parent === '' ? '' : ` in ${parent}`} is no id: it ${fault}.`,
     );
-  return parent === '' ? id : `${parent}/${id}`;
+  if (parent === '') return id;
+  if (segmentsOf(parent) >= segmentsMax)
+    throw new EngineError('VALIDATION_ERROR', `${shown(id)} lies in more than ${segmentsMax / 2} collections.`);
+  return `${parent}/${id}`;
+}
+
+function segmentsOf(path: string): number {
+  let segments = 1;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) segments += 1;
+  return segments;
 }
 
 function faultOf(id: string): string | undefined {

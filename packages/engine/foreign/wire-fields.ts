@@ -1,4 +1,5 @@
 import { malformed, ProtobufReader } from '../format/protobuf.ts';
+import { EngineError } from '../ports/errors.ts';
 
 /** One field of a message of which the schema is known to the caller only; groups come as readers of their inside. */
 export interface WireField {
@@ -43,8 +44,14 @@ function group(reader: ProtobufReader, number: number, depth = 0): ProtobufReade
   }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 export function textOf(reader: ProtobufReader): string {
-  return Buffer.from(insideBytes(reader)).toString('utf8');
+  try {
+    return utf8.decode(insideBytes(reader));
+  } catch {
+    throw new EngineError('VALIDATION_ERROR', 'A text is not UTF-8.');
+  }
 }
 
 export function insideBytes(reader: ProtobufReader): Uint8Array {

@@ -20,6 +20,7 @@ import {
 import { copyBackupObjects } from '../storage/copy-objects.ts';
 import { registerBackup } from '../storage/register-backup.ts';
 import type { ImportRequest } from '../tables.ts';
+import { warning } from '../warnings.ts';
 import { databaseName } from './import-backup.ts';
 import { locateBackup, openLocated } from './import-source.ts';
 import { PrefixedStore } from './prefixed-store.ts';
@@ -53,12 +54,15 @@ async function convert(
   const current = createdAt ?? loaded.row.createdAt.toISOString();
   const written = await writeOnce(context, work, () =>
     withScratch(async (scratch) => {
-      const view = await openForeignView({ store, path, format, database, scratch, codec, signal });
+      const warnings: string[] = [];
+      const onWarning = (text: string) => warnings.push(warning('NOTE', text));
+      const view = await openForeignView({ store, path, format, database, scratch, codec, signal, onWarning });
       return writeViewAsBackup(
         {
           database,
           records: view.records({}, { signal }),
           type: 'full',
+          warnings: warnings.slice(0, 100),
           snapshotTime: `${new Date(current).toISOString().slice(0, -1)}000000Z`,
         },
         { store, keys, codec, signal, backupId: loaded.row.id, trigger: loaded.row.trigger, onProgress: work.show },
