@@ -7,10 +7,11 @@ enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/compiled
 const { createProgram } = await import('./program.ts');
 const { runCommand } = await import('./run-command.ts');
 
-/** Whoever reads the output may stop early, as `head` does. */
+/** Whoever reads the output may stop early, as `head` does. Where it cannot be written, nothing that is left to say arrives. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
+  if (error.code === 'EPIPE') process.exit();
+  process.stderr.write(`The output could not be written: ${error.message}\n`);
+  process.exit(1);
 });
 
 await runCommand(await createProgram(process.argv), process.argv);

@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nearest } from './nearest.ts';
 import { countOf, formatMoney } from './output.ts';
@@ -28,6 +29,18 @@ test('a typo is answered by what was meant below what is wrong, not by the whole
   expect(json).toEqual({
     error: { code: 'VALIDATION_ERROR', message: "unknown command 'bakup'", remedy: 'Did you mean backup?' },
   });
+});
+
+test('an output that cannot be written is told in a sentence', async ({ skip }) => {
+  if (process.platform !== 'linux') skip('there is no full device here');
+  const main = join(import.meta.dirname, 'main.ts');
+  const shell = promisify(execFile)('sh', ['-c', `"${process.execPath}" "${main}" --help > /dev/full`]);
+  const { code, stderr } = await shell.then(
+    () => ({ code: 0, stderr: '' }),
+    (failure: { code: number; stderr: string }) => failure,
+  );
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The output could not be written: ENOSPC[^\n]*\n$/);
 });
 
 test('what is near is told, what is far is not', () => {
