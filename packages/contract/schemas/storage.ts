@@ -22,6 +22,9 @@ const prefix = text({ max: 500 })
   })
   .refine((value) => !value.split('/').some((segment) => segment === '.' || segment === '..'), {
     error: 'must not hold . or .. as a segment',
+  })
+  .refine((value) => /^[A-Za-z0-9._/-]*$/.test(value), {
+    error: 'must be made of letters A to Z, digits, dots, hyphens, underscores and slashes',
   });
 
 const objectLock = z

@@ -191,6 +191,14 @@ describe('an address', () => {
     expect([answer.status, answer.body.error?.details?.field], answer.text).toEqual([400, 'endpoint']);
   });
 
+  test.each(['my backups', 'ü', 'a?b', 'a#b', '%2e%2e', 'a\\b', '/a', 'a//b', 'a/../b'])(
+    'below a prefix in which no object of ours can lie is refused: %s',
+    async (prefix) => {
+      const answer = await call('POST', '', bucket({ prefix }));
+      expect([answer.status, answer.body.error?.details?.field], answer.text).toEqual([400, 'prefix']);
+    },
+  );
+
   test.each(['../outside', '/etc', '.', 'postgres/base', 'master.key'])(
     'of a folder that is not below the data folder, or is ours, is refused: %s',
     async (path) => {
