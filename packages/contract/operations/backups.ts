@@ -140,7 +140,8 @@ export const holdBackup = operation({
   path: api('/backups/{backupId}/hold'),
   tag,
   summary: 'Put a backup under legal hold',
-  description: 'Neither people nor retention can delete it until the hold is lifted.',
+  description:
+    'Neither people nor retention can delete it, nor the project with its backups or the organization around it, until the hold is lifted.',
   access: holds,
   params,
   success: ok(backup),

@@ -94,11 +94,11 @@ export const deleteOrganization = operation({
   tag,
   summary: 'Delete the organization',
   description:
-    'Soft by default: recoverable for 30 days, and meanwhile nothing runs. With `force` everything is removed at once and its key is destroyed, so that no copy of its backups can be read again.',
+    'Soft by default: recoverable for 30 days, and meanwhile nothing runs. With `force` everything is removed at once and its key is destroyed, so that no copy of its backups can be read again. Refused while a backup is under legal hold.',
   access: member('owner', null),
   body: deleteOrganizationRequest,
   success: ok(deletedOrganization),
-  errors: [],
+  errors: ['INVALID_STATE'],
 });
 
 export const getSubscription = operation({

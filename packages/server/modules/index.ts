@@ -13,6 +13,7 @@ import {
   deleteBackupsOf,
   EngineResources,
   enqueueKeyCopy,
+  heldBackup,
   moveBackups,
   organizationTotals,
   projectStatistics,
@@ -106,6 +107,7 @@ export function composeModules(platform: Platform): Composition {
     memberLeft: (transaction, organizationId, userId) =>
       dropConsentOf(transaction, organizationId, userId, clock.now()),
     measureBackups: organizationTotals,
+    heldBackup,
     keysChanged: renewKeyCopies(queue),
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),

@@ -83,6 +83,18 @@ test('a member switches off and on, keeps what was captured as long as before, a
   expect(byOwner.body.data).toMatchObject({ enabled: true, retentionDays: 30 });
 });
 
+test('an organization with a backup under legal hold is deleted neither at once nor in thirty days', async () => {
+  const { name } = (await owner('GET', '/organizations/current')).body.data;
+  expect((await owner('POST', `/backups/${backupId}/hold`)).status).toBe(200);
+  for (const force of [true, false]) {
+    const refused = await owner('POST', '/organizations/current/delete', { confirmName: name, force });
+    expect([refused.status, refused.body.error?.code], refused.text).toEqual([409, 'INVALID_STATE']);
+    expect(refused.body.error.message).toContain(`${backupId} is under legal hold`);
+  }
+  expect((await owner('GET', `/backups/${backupId}`)).status).toBe(200);
+  expect((await owner('DELETE', `/backups/${backupId}/hold`)).status).toBe(200);
+});
+
 test('a key with projects:write and backups:delete deletes a project with all that is kept of it', async () => {
   const isEnded = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
   await expect.poll(async () => (await bench.get('/backups?limit=200')).every(isEnded), { timeout: 30_000 }).toBe(true);

@@ -61,6 +61,7 @@ export {
 export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
 export {
   bytesPerDocument,
+  heldBackup,
   organizationTotals,
   projectStatistics,
   runningJobs,

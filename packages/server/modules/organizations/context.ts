@@ -43,6 +43,8 @@ export interface LaterModules {
     transaction: Transaction,
     organizationId: string,
   ): Promise<{ backupCount: number; storageUsed: number }>;
+  /** A backup under legal hold, which keeps the whole organization from being deleted. */
+  heldBackup(transaction: Transaction, organizationId: string): Promise<string | undefined>;
   /** The keys that lie beside the backups follow. */
   keysChanged(transaction: Transaction, organizationId: string): Promise<void>;
   /** Where backups lie, as the command line addresses it; no credentials. */

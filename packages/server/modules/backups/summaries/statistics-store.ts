@@ -102,6 +102,15 @@ export async function organizationTotals(
   return { backupCount: Number(rows[0]?.count ?? 0), storageUsed: Number(rows[0]?.bytes ?? 0) };
 }
 
+/** One of the organization's backups that is under legal hold. */
+export async function heldBackup({ client }: Transaction, organizationId: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>(
+    'select id from backups where organization_id = $1 and legal_hold and deleted_at is null order by id limit 1',
+    [organizationId],
+  );
+  return rows[0]?.id;
+}
+
 /** Average size of a document in the newest full backup of the project. */
 export async function bytesPerDocument(
   { client }: Transaction,

@@ -1,7 +1,7 @@
 import { type DataOf, type Operations, operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs } from '../../../platform/durations.ts';
-import { invalid } from '../../../platform/problem.ts';
+import { invalid, Problem } from '../../../platform/problem.ts';
 import { authorizeChange } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit, emit } from '../events-and-audit.ts';
@@ -22,6 +22,7 @@ export function deleteOrganization(
   const change = async (transaction: Transaction) => {
     const { organization } = await authorizeChange(transaction, organizationId, caller, role);
     requireName(organization, confirmName);
+    await requireNoHold(context, transaction, organizationId);
     return (force ? remove : hide)(context, transaction, organization, caller);
   };
   return force ? context.database.system(change) : context.database.tenant(organizationId, change);
@@ -60,6 +61,18 @@ async function remove(
   await emit(context, transaction, caller, organization, 'organization.deleted', { deletionType: 'permanent' });
   await purgeOrganization(context, transaction, organization.id, 'deleted by its owner');
   return { id: organization.id, deleted: true, deletionType: 'permanent', recoveryDeadline: null };
+}
+
+/** Soft deletions too: once hidden, nobody could lift the hold before the deadline. */
+async function requireNoHold(
+  context: OrganizationsContext,
+  transaction: Transaction,
+  organizationId: string,
+): Promise<void> {
+  const held = await context.later.heldBackup(transaction, organizationId);
+  if (held === undefined) return;
+  const message = `The backup ${held} is under legal hold. Lift every hold first, then delete the organization.`;
+  throw new Problem('INVALID_STATE', message, { details: {} });
 }
 
 function requireName(organization: OrganizationRow, confirmName: string): void {
