@@ -93,7 +93,8 @@ test('what stayed in a removed folder leaves it when its key is withdrawn, or th
     await add({ name: 'two', type: 'local', path: 'two' }),
     await add({ name: 'x', type: 'local', path: 'x' }),
   ];
-  await expect.poll(() => there('two').catch(() => []), { timeout: 20_000 }).toHaveLength(1);
+  for (const each of [id, goneId])
+    await expect.poll(() => bench.app.logged(), { timeout: 20_000 }).toMatch(new RegExp(`${each}.*a job ended`));
   const [name] = await there('two');
   const kept = join(bench.app.folder, 'kept');
   await copyFile(join(folder('two'), ownKeys(), name!), kept);
