@@ -18,7 +18,7 @@ const shownBy: Readonly<Record<Kind, readonly OperationId[]>> = {
   project: ['listProjects', 'getProject', 'getOverview'],
   storage_destination: ['listStorageDestinations', 'getStorageDestination', 'getOverview'],
   storage_task: ['listStorageTasks', 'getStorageTask', 'getStorageDestination'],
-  backup: ['listBackups', 'getBackup', 'getOverview'],
+  backup: ['listBackups', 'getBackup', 'listProjects', 'getProject', 'getOverview'],
   restore: ['listRestores', 'getRestore'],
   drill: ['listDrills', 'listAllDrills', 'getOverview'],
   schedule: ['listSchedules', 'getSchedule', 'listScheduleRuns', 'previewRetention', 'getOverview'],
