@@ -258,6 +258,6 @@ test('a bucket that locks whatever is put into it keeps the sealed keys of a pur
   const itsTime = `update pgboss.job set start_after = now() where name = 'organization-objects-remove' and start_after > now() + interval '20 hours'`;
   await expect
     .poll(() => asOwner(bench.app.databaseUrl, async (owner) => (await owner.query(itsTime)).rowCount))
-    .toBe(1);
+    .toBeGreaterThan(0);
   await expect.poll(() => kept().length, { timeout: 30_000 }).toBe(0);
 }, 60_000);
