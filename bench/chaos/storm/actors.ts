@@ -114,8 +114,12 @@ export async function restoreAndCompare(tenant: Tenant, backupId: string, ledger
   const [found, wanted] = [await target.read(), shop.at(backup.snapshotTime)];
   ledger.count('documents compared', wanted.size);
   const paths = differences(found, wanted);
-  if (paths.length > 0)
-    ledger.wrong(`${backupId} (${backup.type}) restored otherwise than it was: ${paths.slice(0, 5)}`);
+  if (paths.length > 0) {
+    const told = paths.slice(0, 5).map((path) => `${path} ${found.get(path)?.n} instead of ${wanted.get(path)?.n}`);
+    ledger.wrong(
+      `${backupId} (${backup.type}, ${backup.snapshotTime}) restored by ${started.id} otherwise than it was: ${told.join(', ')}`,
+    );
+  }
   ledger.restored(backupId);
 }
 
