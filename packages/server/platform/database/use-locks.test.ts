@@ -39,15 +39,34 @@ test('who wants to use what is just being removed waits for that', async () => {
   await (await release!)();
 });
 
-test('a use outlives the connection it was told over', async () => {
-  const release = await app.platform.database.useLocks.hold(['five']);
-  await asOwner(app.databaseUrl, (client) =>
+/** The server ends the connection over which it was told that this is in use. */
+const cutConnectionOf = (name: string) =>
+  asOwner(app.databaseUrl, (client) =>
     client.query(
       `select pg_terminate_backend(pid) from pg_locks
-        where locktype = 'advisory' and objid = hashtext('five')::oid and database = (select oid from pg_database where datname = current_database())`,
+        where locktype = 'advisory' and objid = hashtext($1)::oid and mode = 'ShareLock'
+          and database = (select oid from pg_database where datname = current_database())`,
+      [name],
     ),
   );
+
+test('a use outlives the connection it was told over', async () => {
+  const release = await app.platform.database.useLocks.hold(['five']);
+  await cutConnectionOf('five');
   await expect.poll(() => isFree('five'), { interval: 200 }).toBe(false);
   await release();
-  expect(await isFree('five')).toBe(true);
+  await expect.poll(() => isFree('five')).toBe(true);
+});
+
+test('a use comes back also when somebody asked for it while the connection came back', async () => {
+  const release = await app.platform.database.useLocks.hold(['six']);
+  await app.platform.database.system(async (transaction) => {
+    await cutConnectionOf('six');
+    await expect.poll(() => isUnused(transaction, 'six')).toBe(true);
+    // Longer than it takes until the connection is back.
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  });
+  await expect.poll(() => isFree('six')).toBe(false);
+  await release();
+  await expect.poll(() => isFree('six')).toBe(true);
 });

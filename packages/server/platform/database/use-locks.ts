@@ -48,9 +48,26 @@ export class UseLocks {
     return this.#connection.close();
   }
 
-  /** A new connection knows nothing of what the lost one held. */
+  /**
+   * A new connection knows nothing of what the lost one held. Somebody may just be asking whether one of these is unused,
+   * which keeps it from being held; that passes, so what could not be held is tried again for as long as it is used.
+   */
   async #holdAgain(client: pg.Client): Promise<void> {
-    for (const names of this.#held) await tryHold(client, names);
+    for (const names of [...this.#held]) {
+      if (!(await tryHold(client, names))) void this.#keepTrying(client, names);
+    }
+  }
+
+  async #keepTrying(client: pg.Client, names: readonly string[]): Promise<void> {
+    try {
+      do {
+        await sleep(retryMs);
+        if (!this.#held.has(names)) return;
+      } while (!(await tryHold(client, names)));
+      if (!this.#held.has(names)) await release(client, names);
+    } catch {
+      // The connection was lost again: the next one holds them.
+    }
   }
 }
 

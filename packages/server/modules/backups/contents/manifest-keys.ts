@@ -51,7 +51,7 @@ async function opensByItself(
       await BackupReader.open({ store, backupId, keys, codec, signal });
       return true;
     } catch (error) {
-      if (!isEngineError(error, 'DECRYPTION_ERROR')) throw error;
+      if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
       if (look === looksMax) return false;
       await sleep(lookAgainMs, undefined, { signal });
     }

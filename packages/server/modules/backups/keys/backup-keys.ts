@@ -78,7 +78,9 @@ export class BackupKeyRing extends KeyRing {
     try {
       return await this.#ring.unwrap(ownerId, given);
     } catch (error) {
-      const envelope = isEngineError(error, 'DECRYPTION_ERROR') ? await this.#envelopeOf(ownerId) : undefined;
+      // A key that is no longer written as one is as little use as one that does not fit.
+      const isUseless = isEngineError(error, 'DECRYPTION_ERROR') || isEngineError(error, 'INTEGRITY_ERROR');
+      const envelope = isUseless ? await this.#envelopeOf(ownerId) : undefined;
       if (!envelope) throw error;
       return await this.#ring.unwrap(ownerId, envelope);
     }

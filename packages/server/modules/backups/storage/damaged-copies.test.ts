@@ -187,22 +187,29 @@ test('a damaged manifest in one place does not keep the other under the former k
   expect(await restore(backupId)).toMatchObject({ status: 'completed' });
 });
 
-test('a key in a manifest that only the catalogue makes up for is told by a verification, and written anew', async () => {
-  const place = await folder('alone');
-  const backupId = await bench.backUp({ storageDestinationIds: [place.id] });
-  const manifest = join(place.path, 'backups', backupId, 'manifest');
-  const whole = await readFile(manifest);
-  const harmed = Buffer.from(whole);
-  harmed[whole.indexOf('"wrapped":"') + 20]! ^= 1;
-  await writeFile(manifest, harmed);
-  expect(await restore(backupId)).toMatchObject({ status: 'completed' });
-  expect(await verify(backupId)).toMatchObject({
-    errors: [{ code: 'INTEGRITY_ERROR', message: expect.stringContaining('does not open'), object: backupId }],
-  });
-  await expect.poll(async () => Buffer.compare(await readFile(manifest), whole)).toBe(0);
-  await post(`/backups/${backupId}/verify`);
-  await expect.poll(async () => (await bench.get(`/backups/${backupId}`)).verification.status).toBe('passed');
-});
+test.each([
+  ['fits', (digit: number) => (digit === 0x30 ? 0x31 : 0x30)],
+  ['is written as one', () => 0x78],
+])(
+  'a key in a manifest that no longer %s is made up for, told by a verification, and written anew',
+  async (how, harm) => {
+    const place = await folder(`alone ${how}`);
+    const backupId = await bench.backUp({ storageDestinationIds: [place.id] });
+    const manifest = join(place.path, 'backups', backupId, 'manifest');
+    const whole = await readFile(manifest);
+    const harmed = Buffer.from(whole);
+    const at = whole.indexOf('"wrapped":"') + 20;
+    harmed[at] = harm(whole[at]!);
+    await writeFile(manifest, harmed);
+    expect(await restore(backupId)).toMatchObject({ status: 'completed' });
+    expect(await verify(backupId)).toMatchObject({
+      errors: [{ code: 'INTEGRITY_ERROR', message: expect.stringContaining('does not open'), object: backupId }],
+    });
+    await expect.poll(async () => Buffer.compare(await readFile(manifest), whole)).toBe(0);
+    await post(`/backups/${backupId}/verify`);
+    await expect.poll(async () => (await bench.get(`/backups/${backupId}`)).verification.status).toBe('passed');
+  },
+);
 
 test('of single documents too, nothing is written when one of them lies in what is damaged', async () => {
   const place = await folder('single');
