@@ -11,6 +11,9 @@ const paths = [...Array(60)].flatMap((_, n) => [
   `logs/l${n}`,
 ]);
 
+/** As many versions as a report of what is wrong tells. */
+const historyMax = 30;
+
 interface Commit {
   atMicros: bigint;
   edits: readonly { path: string; value: Value | undefined }[];
@@ -53,6 +56,14 @@ export class Shop {
     return documents;
   }
 
+  /** What a document was, newest first, and since when. */
+  historyOf(path: string): string {
+    const versions = this.#commits.flatMap(({ atMicros, edits }) =>
+      edits.filter((edit) => edit.path === path).map(({ value }) => `${value?.n} since ${atMicros}`),
+    );
+    return versions.toReversed().slice(0, historyMax).join(', ');
+  }
+
   close(): Promise<void> {
     return this.#client.terminate();
   }
@@ -76,6 +87,7 @@ export class Shop {
 /** What the database of a restore holds, found by walking it, so that nothing there stays unseen. */
 export class Target {
   readonly #client: Firestore;
+  readonly #writtenAt = new Map<string, string>();
 
   constructor(projectId: string, address: string) {
     this.#client = clientOf(projectId, address);
@@ -85,9 +97,17 @@ export class Target {
     const found = new Map<string, Value>();
     for (const group of ['users', 'orders', 'lines', 'logs']) {
       const { docs } = await this.#client.collectionGroup(group).get();
-      for (const document of docs) found.set(document.ref.path, document.data());
+      for (const document of docs) {
+        found.set(document.ref.path, document.data());
+        this.#writtenAt.set(document.ref.path, document.updateTime.toDate().toISOString());
+      }
     }
     return found;
+  }
+
+  /** When a document got what it held, or had held, at the last reading. */
+  writtenAt(path: string): string | undefined {
+    return this.#writtenAt.get(path);
   }
 
   close(): Promise<void> {
