@@ -96,7 +96,7 @@ async function meddle(world: World, model: Model, step: MigrateStep): Promise<st
     const answer = await world.call('POST', '/backups', { projectId: project!.id });
     const backup = await world.untilEnded(`/backups/${answer.body.data.id}`);
     if (backup.status !== 'completed')
-      return step.hasTrouble ? [] : [`a backup failed: ${JSON.stringify(backup.error)}`];
+      return step.hasTrouble || model.isAway ? [] : [`a backup failed: ${JSON.stringify(backup.error)}`];
     const fact = { id: backup.id, project: 0, part: {}, isSafety: false, retentionDays: null };
     model.backups.push({ ...fact, documents: await exported(world, backup.id), isHeld: false, isGone: false });
   }
