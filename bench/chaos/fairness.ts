@@ -1,15 +1,12 @@
 import { createClient } from '@holdfast/contract/client';
 import { fillFast } from '@holdfast/sandbox';
-import { kinds, raceKind, someAtOnce, tinyCollection } from './fairness-kinds.ts';
+import { kinds, prepareRace, type Race, runRace, someAtOnce, tinyCollection } from './fairness-kinds.ts';
 import { putForeignFile } from './foreign-file.ts';
 import { bucketAt, createWorld, database, pause, projectAt, type World } from './world.ts';
 
 const projects = 20;
 /** Enough for a job to take a moment, and few enough for hundreds of them to end. */
 const documents = 2000;
-/** Starting a backup, looking at it every so often: what measuring itself may cost. */
-const slackMs = 1000;
-
 type Backup = Awaited<ReturnType<World['client']['getBackup']>>;
 
 /**
@@ -22,30 +19,7 @@ export async function chaosFairness({ queued }: { queued: number }): Promise<boo
     const neighbour = await secondOrganization(world);
     await putForeignFile(world);
     fillFast(world.firestore.control.database(database), { collection: tinyCollection, documents: 1 });
-    const areKindsFair = await fairnessOfKinds(world, neighbour, queued);
-    const aloneMs = await backUp(neighbour.client, neighbour.projectId);
-    const ids = await manyProjects(world);
-    const started = await someAtOnce(queued, (index) =>
-      world.client.createBackup({ body: { projectId: ids[index % ids.length]! } }),
-    );
-    const running = await world.client.listBackups({ query: { status: 'running', limit: 200 } });
-    const besideMs = await backUp(neighbour.client, neighbour.projectId);
-    const waiting = await waitingOf(world);
-    const ended = await Promise.all(running.data.map(({ id }) => untilEnded(world.client, id)));
-    const runningMs = Math.max(0, ...ended.map((backup) => backup.duration ?? 0));
-    const held = besideMs - aloneMs <= runningMs + slackMs && waiting > queued / 2;
-    console.log(
-      JSON.stringify({
-        name: 'chaos fairness',
-        queued: started.length,
-        running: running.data.length,
-        waitingAfterwards: waiting,
-        aloneMs,
-        besideMs,
-        longestRunningMs: runningMs,
-      }),
-    );
-    return held && areKindsFair;
+    return await fairnessOfKinds(world, neighbour, queued);
   } finally {
     await world.close();
   }
@@ -54,15 +28,13 @@ export async function chaosFairness({ queued }: { queued: number }): Promise<boo
 /** Those under way when the neighbour asks, and as many that begin beside its own. */
 const endedBeforeMax = 24;
 
-/** The same for every other kind of job. */
 async function fairnessOfKinds(
   world: World,
   neighbour: { client: World['client']; projectId: string; destinationId: string },
   queued: number,
 ): Promise<boolean> {
   const projectIds = await manyProjects(world);
-  const backupIds: string[] = [];
-  for (const projectId of projectIds) backupIds.push(await completedBackup(world.client, projectId));
+  const backupIds = await someAtOnce(projectIds.length, (index) => completedBackup(world.client, projectIds[index]!));
   const many = { client: world.client, projectIds, backupIds, destinationIds: [world.destinationId] };
   const one = {
     client: neighbour.client,
@@ -70,10 +42,15 @@ async function fairnessOfKinds(
     backupIds: [await completedBackup(neighbour.client, neighbour.projectId)],
     destinationIds: [neighbour.destinationId],
   };
-  let areFair = true;
+  const races: Race[] = [];
   for (const kind of kinds) {
     // A backup has one verification at a time, so there are as many as backups.
-    const result = await raceKind(kind, many, one, kind.name === 'verification' ? backupIds.length : queued);
+    const count = kind.name === 'verification' ? backupIds.length : queued;
+    races.push(await prepareRace(kind, many, one, count));
+  }
+  let areFair = true;
+  for (const race of races) {
+    const result = await runRace(race);
     areFair &&= result.endedBefore <= endedBeforeMax;
     console.log(JSON.stringify({ name: 'chaos fairness', ...result }));
   }
@@ -104,25 +81,10 @@ async function manyProjects({ client, projectId, firestore }: World): Promise<st
   return ids;
 }
 
-/** How long it takes from the call to the end, in milliseconds. */
-async function backUp(client: World['client'], projectId: string): Promise<number> {
-  const startedAtMs = performance.now();
-  const started = await client.createBackup({ body: { projectId } });
-  const backup = await untilEnded(client, started.id);
-  if (backup.status !== 'completed') throw new Error(`the backup ${backup.status}: ${backup.error?.message}`);
-  return Math.round(performance.now() - startedAtMs);
-}
-
 async function untilEnded(client: World['client'], backupId: string): Promise<Backup> {
   for (;;) {
     const backup = await client.getBackup({ params: { backupId } });
     if (backup.status !== 'pending' && backup.status !== 'running') return backup;
     await pause(50);
   }
-}
-
-async function waitingOf({ client }: World): Promise<number> {
-  let count = 0;
-  for await (const _ of client.paginate('listBackups', { query: { status: 'pending', limit: 200 } })) count += 1;
-  return count;
 }
