@@ -41,14 +41,14 @@ export function withScope(command: Command): Command {
   return command
     .option('-c, --collections <paths...>', 'only these collections')
     .option('--exclude <paths...>', 'leave these collections out')
-    .option('--no-subcollections', 'without what lies below the documents of the named collections');
+    .option('--no-subcollections', 'without what lies below the documents of these collections');
 }
 
 export function scopeOf({ collections, exclude, subcollections }: ScopeOptions): Scope {
   const named = collections?.filter((collection) => collection !== '*') ?? [];
   return {
     collections: named.length === 0 ? 'all' : named,
-    includeSubcollections: named.length === 0 || subcollections !== false,
+    includeSubcollections: subcollections !== false,
     excludeCollections: exclude ?? [],
   };
 }

@@ -77,16 +77,12 @@ async function restore(session: Session, reference: string, options: RestoreOpti
 function chosenScope(view: View, options: RestoreOptions): Scope {
   const asked = scopeOf(options);
   const collections = asked.collections === 'all' ? undefined : asked.collections;
-  const scope = restoreScope(
-    view.body?.scope ?? wholeDatabase,
-    {
-      deleteExtra: options.deleteExtra === true,
-      collections,
-      documents: options.documents,
-      includeSubcollections: options.subcollections === false ? false : undefined,
-    },
-    view.body?.collections.map(({ path }) => path.split('/')[0]!) ?? [],
-  );
+  const scope = restoreScope(view.body?.scope ?? wholeDatabase, {
+    deleteExtra: options.deleteExtra === true,
+    collections,
+    documents: options.documents,
+    includeSubcollections: options.subcollections === false ? false : undefined,
+  });
   return { ...scope, excludeCollections: [...new Set([...scope.excludeCollections, ...asked.excludeCollections])] };
 }
 

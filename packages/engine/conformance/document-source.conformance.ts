@@ -98,6 +98,11 @@ export function documentSourceConformance(
         (path) => /^users\/[^/]+$/.test(path),
       ],
       [
+        'everything without subcollections',
+        { ...wholeDatabase, includeSubcollections: false },
+        (path) => /^[^/]+\/[^/]+$/.test(path),
+      ],
+      [
         'everything but one collection',
         { ...wholeDatabase, excludeCollections: ['users'] },
         (path) => !path.startsWith('users/'),

@@ -6,7 +6,7 @@ import type { RecordBatch } from './record.ts';
 export interface Scope {
   // `all`, or collections by their paths: `users`, `users/ada/orders`, or `users/*/orders` for those of every user.
   readonly collections: 'all' | readonly string[];
-  /** Whether the documents below the documents of the named collections belong to it. Always true for `all`. */
+  /** Whether the documents below the documents of the collections belong to it. `all` without them is the root's. */
   readonly includeSubcollections: boolean;
   /** Collection paths left out, always with everything below them. */
   readonly excludeCollections: readonly string[];

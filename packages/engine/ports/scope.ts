@@ -21,7 +21,7 @@ export function collectionAbovePattern(collection: string): string {
 export function scopeContains(scope: Scope, path: string): boolean {
   if (scope.documents !== undefined) return setOf(scope.documents).has(path);
   for (const excluded of scope.excludeCollections) if (idAt(excluded, path) >= 0) return false;
-  if (scope.collections === 'all') return true;
+  if (scope.collections === 'all') return scope.includeSubcollections || path.indexOf('/', path.indexOf('/') + 1) < 0;
   return scope.collections.some((collection) => {
     const start = idAt(collection, path);
     return start >= 0 && (scope.includeSubcollections || path.indexOf('/', start) < 0);

@@ -73,7 +73,7 @@ function isSameScope(left: Scope, right: Scope): boolean {
   const canonical = ({ collections, includeSubcollections, excludeCollections }: Scope) =>
     JSON.stringify([
       collections === 'all' ? 'all' : [...collections].sort(),
-      collections === 'all' || includeSubcollections,
+      includeSubcollections,
       [...excludeCollections].sort(),
     ]);
   return canonical(left) === canonical(right);

@@ -54,6 +54,9 @@ const paths = [
   'users/2/orders/1',
   'orders/1',
   'orders/2',
+  'orders/__id7__',
+  'users/__id-3__',
+  'users/__id-3__/orders/__id12__',
   'logs/1',
 ];
 const scopes: Scope[] = [
@@ -61,6 +64,8 @@ const scopes: Scope[] = [
   { collections: ['users'], includeSubcollections: true, excludeCollections: [] },
   { collections: ['users'], includeSubcollections: false, excludeCollections: [] },
   { collections: ['users', 'orders'], includeSubcollections: true, excludeCollections: [] },
+  { collections: ['orders'], includeSubcollections: true, excludeCollections: [] },
+  { collections: 'all', includeSubcollections: false, excludeCollections: [] },
   { collections: 'all', includeSubcollections: true, excludeCollections: ['logs'] },
   documentsScope(['users/1', 'orders/2']),
 ];

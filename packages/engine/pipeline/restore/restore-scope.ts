@@ -16,7 +16,7 @@ export interface AskedScope {
  * The one scope of a restore, for its puts, its deletes, its preview and its safety backup: what was asked, within what the
  * backup covers. VALIDATION_ERROR where more is asked than the backup can answer for.
  */
-export function restoreScope(backup: Scope, asked: AskedScope, rootCollections: readonly string[] = []): Scope {
+export function restoreScope(backup: Scope, asked: AskedScope): Scope {
   if (backup.documents !== undefined && asked.deleteExtra)
     throw wider('options.deleteExtra', 'the backup holds single documents and knows nothing of the others');
   if (asked.documents !== undefined && asked.deleteExtra) throw nothingExtra();
@@ -24,20 +24,14 @@ export function restoreScope(backup: Scope, asked: AskedScope, rootCollections: 
   if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
     throw wider('options.includeSubcollections', 'the backup was made without subcollections');
   const includeSubcollections = asked.includeSubcollections ?? backup.includeSubcollections;
-  if (asked.collections === undefined) return withoutNarrowing(backup, includeSubcollections, rootCollections);
+  if (asked.collections === undefined)
+    return backup.documents === undefined ? { ...backup, includeSubcollections } : backup;
   if (asked.deleteExtra) requireCovered(backup, asked.collections);
   if (backup.documents !== undefined) {
     const chosen = { collections: asked.collections, includeSubcollections: true, excludeCollections: [] };
     return documentsScope(backup.documents.filter((path) => isBelowAny(path, chosen.collections)));
   }
   return { collections: asked.collections, includeSubcollections, excludeCollections: backup.excludeCollections };
-}
-
-function withoutNarrowing(backup: Scope, includeSubcollections: boolean, rootCollections: readonly string[]): Scope {
-  if (includeSubcollections === backup.includeSubcollections || backup.documents !== undefined) return backup;
-  // Everything without subcollections is the collections at the root.
-  const collections = backup.collections === 'all' ? rootCollections : backup.collections;
-  return { ...backup, collections, includeSubcollections };
 }
 
 function requireCovered(backup: Scope, collections: readonly string[]): void {

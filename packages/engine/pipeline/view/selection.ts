@@ -26,7 +26,10 @@ export function selects(selection: Selection, path: string): boolean {
 export function selectsEverything({ scope, range, idPrefix, after }: Selection): boolean {
   const isWholeScope =
     scope === undefined ||
-    (scope.documents === undefined && scope.collections === 'all' && scope.excludeCollections.length === 0);
+    (scope.documents === undefined &&
+      scope.collections === 'all' &&
+      scope.includeSubcollections &&
+      scope.excludeCollections.length === 0);
   return isWholeScope && range?.start == null && range?.end == null && idPrefix === undefined && after === undefined;
 }
 
@@ -39,9 +42,12 @@ export function mayHold(selection: Selection, firstPath: string, lastPath: strin
   );
 }
 
-/** Everything of a collection, its subcollections too, lies in one stretch of the order. */
+/**
+ * Everything of a collection, its subcollections too, lies in one stretch of the order. It begins with the collection itself,
+ * which is before all that is in it; with a slash behind it, it would stand behind the numeric ids.
+ */
 function collectionRange(collection: string): PathRange {
-  return { start: `${collection}/`, end: `${collection}\0` };
+  return { start: collection, end: `${collection}\0` };
 }
 
 function coarseRanges({ scope, range, idPrefix }: Selection): readonly PathRange[] {

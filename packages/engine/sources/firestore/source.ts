@@ -29,6 +29,7 @@ import { listCollectionIds } from './scan/collections.ts';
 import { countRange, groupsHoldEverything } from './scan/count.ts';
 import { fetchDocuments } from './scan/fetch.ts';
 import { planRanges } from './scan/plan-ranges.ts';
+import { withRootsNamed } from './scan/root-scope.ts';
 import { scanRange } from './scan/scan.ts';
 import { scanDocuments } from './scan/scan-documents.ts';
 
@@ -71,13 +72,15 @@ export class FirestoreSource implements DocumentSource {
     return collectionTree(this.client, options);
   }
 
-  planRanges(request: PlanRequest): Promise<PathRange[]> {
-    return request.scope.documents ? Promise.resolve([everything]) : planRanges(this.client, request);
+  async planRanges(request: PlanRequest): Promise<PathRange[]> {
+    if (request.scope.documents) return [everything];
+    return await planRanges(this.client, await withRootsNamed(this.client, request));
   }
 
-  scan(range: PathRange, options: ScanOptions): AsyncIterable<RecordBatch> {
+  async *scan(range: PathRange, options: ScanOptions): AsyncGenerator<RecordBatch, void> {
     const { documents } = options.scope;
-    return documents ? scanDocuments(this.client, documents, range, options) : scanRange(this.client, range, options);
+    if (documents) yield* scanDocuments(this.client, documents, range, options);
+    else yield* scanRange(this.client, range, await withRootsNamed(this.client, options));
   }
 
   fetch(paths: readonly string[], options: ReadOptions): AsyncIterable<RecordBatch> {
@@ -86,7 +89,7 @@ export class FirestoreSource implements DocumentSource {
 
   async count(range: PathRange, options: ScopedReadOptions): Promise<number> {
     const { documents } = options.scope;
-    if (!documents) return countRange(this.client, range, options);
+    if (!documents) return await countRange(this.client, range, await withRootsNamed(this.client, options));
     let count = 0;
     for await (const batch of scanDocuments(this.client, documents, range, options)) count += batch.count;
     return count;

@@ -65,6 +65,7 @@ describe('a full backup', () => {
     };
     expect(await paths({ collections: ['users', 'other'] })).toEqual(['other/1', 'users/ada', 'users/ada/orders/1']);
     expect(await paths({ collections: ['users'], includeSubcollections: false })).toEqual(['users/ada']);
+    expect(await paths({ includeSubcollections: false })).toEqual(['logs/1', 'other/1', 'users/ada']);
     expect(await paths({ excludeCollections: ['logs', 'other'] })).toEqual(['users/ada', 'users/ada/orders/1']);
   });
 

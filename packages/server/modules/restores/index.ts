@@ -18,7 +18,6 @@ export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
 export { backupsRead, momentsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
 export { presentDrill } from './present-restore.ts';
-export { rootsOf } from './run/open-one-source.ts';
 
 const expireEveryMs = hourMs;
 const requeueEveryMs = 5 * secondMs;

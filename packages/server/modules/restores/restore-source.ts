@@ -5,8 +5,6 @@ export interface RestoreSource {
   view: View;
   /** Oldest first, for a moment those below the log; empty for a basket. */
   readers: readonly BackupReader[];
-  /** The collections at the root of what the view holds. */
-  rootCollections(signal: AbortSignal): Promise<string[]>;
   /** What the view covers. */
   scope: Scope;
   close(): Promise<void>;

@@ -4,7 +4,7 @@ export type Value = { readonly [field: string]: number | readonly number[] | { r
 export type Documents = ReadonlyMap<string, Value>;
 
 /** Few enough that commands meet, and every relation a scope can have: below, beside, of the same name elsewhere. */
-export const paths = [
+export const plainPaths = [
   'users/1',
   'users/2',
   'users/3',
@@ -15,6 +15,9 @@ export const paths = [
   'orders/2',
   'logs/1',
 ] as const;
+
+/** Production sorts numeric ids before all others; a Firestore that does not is given none. */
+export const paths = [...plainPaths, 'users/__id7__', 'users/__id7__/orders/__id-3__', 'orders/__id12__'] as const;
 
 /** A part of a database as somebody asks for it. */
 export interface Part {
@@ -32,6 +35,8 @@ export const parts: readonly Part[] = [
   { collections: ['users', 'orders'] },
   { collections: ['users/*/orders'] },
   { collections: ['users/1/orders'] },
+  { collections: ['orders'] },
+  { includeSubcollections: false },
   { excludeCollections: ['logs'] },
   { excludeCollections: ['users/*/logs', 'orders'] },
 ];

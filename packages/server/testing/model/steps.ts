@@ -3,7 +3,7 @@ import { type AwayStep, whileAway } from './away-steps.ts';
 import { type BackUpStep, backUp, type HoldStep, hold, type RemoveStep, remove } from './backup-steps.ts';
 import { type BasketStep, restoreBasket } from './basket-steps.ts';
 import { type DamageStep, harm, lossFaults, type VerifyStep, verify } from './damage-steps.ts';
-import { type Part, parts, paths, plainParts } from './documents.ts';
+import { type Part, parts, paths, plainParts, plainPaths } from './documents.ts';
 import { type KeyStep, renewKey } from './key-steps.ts';
 import type { Edit } from './live-database.ts';
 import type { Model } from './model.ts';
@@ -127,8 +127,9 @@ async function ambushed(world: World, model: Model, step: AmbushedStep): Promise
 
 const pick = fc.nat({ max: 50 });
 const project = fc.constantFrom(0, 0, 0, 1);
-const path = fc.constantFrom(...paths);
-const edits = fc.array(fc.record({ path, isDelete: fc.boolean() }), { minLength: 1, maxLength: 6 });
+const pathOf = (canMisbehave: boolean) => fc.constantFrom(...(canMisbehave ? paths : plainPaths));
+const editsOf = (canMisbehave: boolean) =>
+  fc.array(fc.record({ path: pathOf(canMisbehave), isDelete: fc.boolean() }), { minLength: 1, maxLength: 6 });
 const destination = fc.constantFrom(0, 1, 2);
 const rarely = fc.constantFrom(false, false, false, false, true);
 const days = fc.constantFrom(0, 0, 2, 9, 40);
@@ -147,6 +148,8 @@ const backingUpOf = (known: readonly Part[]) =>
 /** Without a sandbox nothing can be made to misbehave, and less can be asked for. */
 function stepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
   const known = canMisbehave ? parts : plainParts;
+  const path = pathOf(canMisbehave);
+  const edits = editsOf(canMisbehave);
   const trouble: fc.Arbitrary<Trouble> = canMisbehave
     ? fc.oneof(
         { arbitrary: fc.constant<Trouble>('none'), weight: 4 },
@@ -283,6 +286,7 @@ function anyStepOf(canMisbehave: boolean): fc.Arbitrary<Step> {
 
 /** Something to begin with, then anything. */
 export function historyOf(canMisbehave: boolean): fc.Arbitrary<Step[]> {
+  const edits = editsOf(canMisbehave);
   const first = fc.record({ do: fc.constant('edit' as const), project: fc.constant(0), edits });
   const second = backingUpOf(canMisbehave ? parts : plainParts).map(
     (step): Step => ({ ...step, type: 'full', project: 0, isCancelled: false }),

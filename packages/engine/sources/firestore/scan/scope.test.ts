@@ -26,11 +26,20 @@ const documentPath = fc
 const collectionPath = fc
   .tuple(fc.option(documentPath, { nil: undefined }), collectionId)
   .map(([parent, last]) => (parent === undefined ? last : `${parent}/${last}`));
-const scope: fc.Arbitrary<Scope> = fc.record({
-  collections: fc.oneof(fc.constant('all' as const), fc.array(collectionPath, { minLength: 1, maxLength: 5 })),
-  includeSubcollections: fc.boolean(),
-  excludeCollections: fc.array(collectionPath, { maxLength: 3 }),
-});
+const excludeCollections = fc.array(collectionPath, { maxLength: 3 });
+const scope: fc.Arbitrary<Scope> = fc.oneof(
+  fc.record({
+    collections: fc.array(collectionPath, { minLength: 1, maxLength: 5 }),
+    includeSubcollections: fc.boolean(),
+    excludeCollections,
+  }),
+  // Without subcollections the collections at the root are named first.
+  fc.record({
+    collections: fc.constant('all' as const),
+    includeSubcollections: fc.constant(true),
+    excludeCollections,
+  }),
+);
 const after = fc.option(documentPath, { nil: undefined });
 const bound = fc.option(fc.oneof(documentPath, collectionPath), { nil: null });
 

@@ -40,7 +40,10 @@ export function queryPartsOf(given: Scope, range: PathRange, after?: string): Qu
   };
   const bounded = after === undefined ? asked : intersect(asked, { start: positionBehind(after), end: null });
   if (bounded === undefined) return [];
-  if (scope.collections === 'all') return descendants([bounded], scope.excludeCollections);
+  if (scope.collections === 'all') {
+    if (!scope.includeSubcollections) throw new Error('the collections at the root are to be named');
+    return descendants([bounded], scope.excludeCollections);
+  }
   const collections = [...new Set(scope.collections)].sort(comparePaths);
   if (!scope.includeSubcollections) {
     const kept = collections.filter((path) => !scope.excludeCollections.some((hole) => isWithin(path, hole)));

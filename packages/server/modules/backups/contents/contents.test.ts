@@ -68,6 +68,18 @@ describe('what is in a backup', () => {
     expect(everywhere.body.data).toHaveLength(8);
   });
 
+  test('a named collection is found whole when numeric ids, which sort first, are the last that a backup holds', async () => {
+    await bench.firestore.doc('a/1').set({ n: 1 });
+    await bench.firestore.doc('zz/__id7__').set({ n: 7 });
+    const id = await bench.backUp();
+    const listed = await ask(`/backups/${id}/documents?collection=zz`);
+    expect(
+      listed.body.data?.map(({ path }: { path: string }) => path),
+      listed.text,
+    ).toEqual(['zz/__id7__']);
+    expect((await ask(`/backups/${id}/export?collection=zz&format=ndjson`)).text).toContain('__id7__');
+  });
+
   test('a collection that the backup does not hold is told; one that has only collections below it is empty', async () => {
     await bench.firestore.doc('users/ada').set({ n: 1 });
     await bench.firestore.doc('above/nobody/below/one').set({ n: 1 });

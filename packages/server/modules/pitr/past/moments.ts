@@ -1,7 +1,6 @@
 import { wholeDatabase } from '@holdfast/engine';
-import { collectionsOf } from '../../backups/index.ts';
 import { inTime } from '../../in-time.ts';
-import { type Moments, rootsOf } from '../../restores/index.ts';
+import type { Moments } from '../../restores/index.ts';
 import type { PitrContext } from '../context.ts';
 import { notEnabled } from '../coverage.ts';
 import { pitrStore } from '../pitr-store.ts';
@@ -19,8 +18,7 @@ export function momentsOf(context: PitrContext): Moments {
     open: async (organizationId, projectId, at, signal) => {
       // The log was read, and so checked, as the view was opened; what lies below it is checked like any backup.
       const { view, readers, close } = await openPast(context, { organizationId, projectId, at, signal });
-      const rootCollections = async (looking: AbortSignal) => rootsOf(await collectionsOf(view, looking));
-      return { view, readers, rootCollections, scope: wholeDatabase, close };
+      return { view, readers, scope: wholeDatabase, close };
     },
     destinationOf: async (organizationId, projectId) => {
       const row = await context.backups.platform.database.tenant(organizationId, (transaction) =>

@@ -86,7 +86,6 @@ export async function basketView(
   return {
     view: new BasketView(database, documents),
     readers: [],
-    rootCollections: async () => [],
     scope,
     close: async () => undefined,
   };

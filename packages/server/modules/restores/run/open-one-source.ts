@@ -11,12 +11,7 @@ export async function openBackup(
 ): Promise<RestoreSource> {
   const { readers, close } = await context.backups.openChainOf(organizationId, backupId, signal);
   const view = viewOfChain(readers);
-  const rootCollections = async () => rootsOf(readers.at(-1)?.body.collections ?? []);
-  return { view, readers, rootCollections, scope: view.body?.scope ?? wholeDatabase, close };
-}
-
-export function rootsOf(collections: readonly { path: string }[]): string[] {
-  return [...new Set(collections.map(({ path }) => path.split('/')[0]!))];
+  return { view, readers, scope: view.body?.scope ?? wholeDatabase, close };
 }
 
 /** A project's past at an instant; refused with both neighbours where nothing reaches it. */

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Scope } from '../../ports/document-source.ts';
+import { comparePaths } from '../../ports/path-order.ts';
+import { mayHold, type Selection, selects } from './selection.ts';
+
+const collectionId = fc.constantFrom('a', 'b', 'a ', 'a!', 'ab', 'kind', 'é', '__id', '𝒶', '\ufffd');
+const documentId = fc.oneof(
+  collectionId,
+  fc.integer({ min: -3, max: 12 }).map((number) => `__id${number}__`),
+  fc.constantFrom('__id', '__id7', '__id9223372036854775807__', '0', '!', '-'),
+);
+const collection = fc
+  .tuple(collectionId, fc.array(fc.tuple(documentId, collectionId), { maxLength: 2 }))
+  .map(([first, below]) => [first, ...below.flat()].join('/'));
+const path = fc.tuple(collection, documentId).map((segments) => segments.join('/'));
+const pattern = fc.tuple(collectionId, collectionId).map(([above, below]) => `${above}/*/${below}`);
+const bound = fc.option(fc.oneof(path, collection), { nil: null });
+
+const scope: fc.Arbitrary<Scope> = fc.oneof(
+  fc.record({
+    collections: fc.oneof(fc.constant('all' as const), fc.array(fc.oneof(collection, pattern), { minLength: 1 })),
+    excludeCollections: fc.array(collection, { maxLength: 1 }),
+    includeSubcollections: fc.boolean(),
+  }),
+  fc.array(path, { minLength: 1, maxLength: 4 }).map((documents) => ({
+    collections: 'all' as const,
+    excludeCollections: [],
+    includeSubcollections: true,
+    documents,
+  })),
+);
+
+const selection: fc.Arbitrary<Selection> = fc.record(
+  {
+    scope,
+    range: fc.record({ start: bound, end: bound }),
+    idPrefix: fc.constantFrom('', '_', '__id', '__id1', 'a', '0'),
+    after: path,
+  },
+  { requiredKeys: [] },
+);
+
+test('a segment that holds something that is selected is never passed over', () => {
+  fc.assert(
+    fc.property(fc.array(path, { minLength: 1, maxLength: 8 }), selection, (held, wanted) => {
+      const paths = held.toSorted(comparePaths);
+      if (paths.some((one) => selects(wanted, one))) expect(mayHold(wanted, paths[0]!, paths.at(-1)!)).toBe(true);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('of numeric ids, which sort before every other, a named collection misses none', () => {
+  const named: Scope = { collections: ['kind'], excludeCollections: [], includeSubcollections: true };
+  expect(mayHold({ scope: named }, 'a/1', 'kind/__id7__')).toBe(true);
+  expect(mayHold({ scope: named }, 'kind/__id-5__', 'kind/__id7__')).toBe(true);
+  expect(mayHold({ scope: named }, 'a/1', 'kin/zz')).toBe(false);
+  expect(mayHold({ scope: named }, 'kind!/1', 'z/z')).toBe(false);
+});
