@@ -12,7 +12,10 @@ import './styles.css';
 
 const queries = new QueryClient({
   defaultOptions: {
+    // The service may run on this very machine: it is there or not, whatever the browser knows of the network.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
       staleTime: 5000,
       // The client itself waits out 429 and 503; an answer that refuses is not asked again.
       retry: (failures, error) => failures < 1 && error instanceof HoldfastError && error.status === 0,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -53,6 +54,21 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await tabTo('button', 'Undo the restore');
     await page.getByRole('heading', { name: /^Undoing a restore|^Undone/ }).waitFor();
     await expect.poll(() => read('bookings/BK-204418')).toBeUndefined();
+  });
+
+  test('after a restore of one document the others are found as before, and one whose collection is gone by its path', async () => {
+    const { page } = owner;
+    const body = { backupId: first, documentIds: ['bookings/BK-204418'] };
+    const restore = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
+    await untilEnded(dashboard.app, `/api/v1/backups/restore/${restore.body.data.id}`, shop.as);
+    await page.goto(`/o/${shop.slug}/find?q=bikes`);
+    await page.getByRole('link', { name: 'bikes/one' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find anything' }).fill('bikes/');
+    await page.getByRole('option', { name: /bikes\/one/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.goto(`/o/${shop.slug}/find?q=trips/T-1`);
+    await page.getByRole('link', { name: 'Look for trips/T-1 in all backups' }).waitFor();
   });
 
   test('documents picked in two backups come back together, each as it was in its own', async () => {

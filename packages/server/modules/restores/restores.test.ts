@@ -65,6 +65,8 @@ describe('a restore', () => {
       'users/ada': { name: 'Ada', deep: { kept: true } },
       'users/bob': { name: 'Robert' },
     });
+    const project = await bench.app.request('GET', `/api/v1/projects/${bench.shop.projectId}`, bench.as);
+    expect(project.body.data.statistics).toMatchObject({ documentCount: 2, lastBackupStatus: 'completed' });
   });
 
   test('can be undone with the safety backup it took first', async () => {

@@ -46,14 +46,18 @@ export function useRead<I extends CallId>(
   options: ReadOptions = {},
 ): UseQueryResult<Answered<I>, HoldfastError> {
   const organizationId = useOrganizationId();
-  return useQuery<Answered<I>, HoldfastError>({
+  const result = useQuery<Answered<I>, HoldfastError>({
     queryKey: keyOf(organizationId, id, input),
     queryFn: ({ signal }) => callOf(organizationId, id)({ ...input, signal }),
     enabled: options.enabled ?? true,
     refetchInterval: () => options.everyMs ?? refetchMs(),
     placeholderData: keepPreviousData,
   });
+  return isWithdrawn(result.error) ? ({ ...result, data: undefined } as typeof result) : result;
 }
+
+/** An answer of before stays while the service is away; not of what is gone, or no longer for this person. */
+const isWithdrawn = (error: HoldfastError | null) => error?.status === 404 || error?.status === 403;
 
 /** Reads a list page by page. */
 export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {

@@ -7,23 +7,25 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-let renewing: Promise<boolean> | undefined;
+let renewing: Promise<Response> | undefined;
 
 /** Several calls that are refused at once renew the session once. */
-function renew(): Promise<boolean> {
-  renewing ??= fetch(pathOf('refreshTokens'), { method: 'POST' })
-    .then((response) => response.ok)
-    .catch(() => false)
-    .finally(() => {
-      renewing = undefined;
-    });
+function renew(): Promise<Response> {
+  renewing ??= fetch(pathOf('refreshTokens'), { method: 'POST' }).finally(() => {
+    renewing = undefined;
+  });
   return renewing;
 }
+
+/** A service that is away or busy has not said that the session is over. */
+const isOver = ({ status }: Response) => status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 const withSession: typeof fetch = async (input, init) => {
   const response = await fetch(input, init);
   if (response.status !== 401 || String(input).includes('/auth/local')) return response;
-  if (await renew()) {
+  const renewed = await renew();
+  if (!renewed.ok && !isOver(renewed)) return renewed.clone();
+  if (renewed.ok) {
     const again = await fetch(input, init);
     if (again.status !== 401) return again;
   }

@@ -2,6 +2,7 @@ import { type ItemOf, type Operations, roleAtLeast } from '@holdfast/contract';
 import { Archive, Database, FileText, type LucideIcon, RotateCcw, Search } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useAll, useRead } from '../api/calls.ts';
+import { useNewestBackup } from '../api/newest-backup.ts';
 import { useCan, useWorkplace } from '../api/organization.tsx';
 import { Key } from '../components/key.tsx';
 import { t } from '../texts/index.ts';
@@ -30,7 +31,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const before = document.activeElement;
     dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   const current = Math.min(chosen, entries.length - 1);
   const open = (entry: Entry | undefined) => {
@@ -210,12 +215,7 @@ function useDocuments(projects: readonly Project[], path: string): Entry[] {
   const paths = usePaths();
   const canRestore = useCan('member');
   const [project, ...others] = projects;
-  const newest = useRead(
-    'listBackups',
-    { query: { projectId: project?.id ?? '', status: 'completed', limit: 1 } },
-    { enabled: path !== '' && project !== undefined, everyMs: false },
-  );
-  const backup = newest.data?.data[0];
+  const { backup } = useNewestBackup(path === '' ? undefined : project?.id);
   const cut = path.lastIndexOf('/');
   const [collection, prefix] = [path.slice(0, cut), path.slice(cut + 1)];
   const isCollection = collection.split('/').length % 2 === 1 && !collection.includes('//');

@@ -19,6 +19,9 @@ async function placesOf(transaction: Transaction, organizationId: string): Promi
   return [rows.map(({ id }) => id), rows.map(({ id, placeId }) => placeId ?? id)];
 }
 
+/** A safety backup holds what one restore overwrote, and says nothing of the project. */
+const isOrdinary = `trigger <> 'pre_restore'`;
+
 export async function projectStatistics(
   transaction: Transaction,
   organizationId: string,
@@ -36,9 +39,9 @@ export async function projectStatistics(
     `select project_id,
             count(*) filter (where status = 'completed') as count,
             coalesce(sum(compressed_size * copies) filter (where status = 'completed'), 0) as bytes,
-            (array_agg(document_count order by id desc) filter (where status = 'completed'))[1] as documents,
-            max(completed_at) filter (where status = 'completed' and trigger <> 'pre_restore' and ${isNotForeign}) as last_at,
-            (array_agg(status order by id desc))[1] as last_status
+            (array_agg(document_count order by id desc) filter (where status = 'completed' and ${isOrdinary}))[1] as documents,
+            max(completed_at) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}) as last_at,
+            (array_agg(status order by id desc) filter (where ${isOrdinary}))[1] as last_status
        from (select b.*, ${copiesSql(3)} as copies
                from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known
       group by project_id`,

@@ -91,7 +91,7 @@ export function Page() {
         </p>
       </div>
       {search.new && canRun && !hasNoProject && (
-        <NewBackupDialog projectId={search.new} onClose={() => setSearch({ new: undefined })} />
+        <NewBackupDialog projectId={search.new} onClose={() => setSearch({ new: undefined }, { replace: true })} />
       )}
       {search.import && canRun && <ImportDialog onClose={() => setSearch({ import: undefined })} />}
     </PageFrame>

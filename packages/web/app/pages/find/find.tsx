@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { FileSearch, FileText } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import { useAll, useRead } from '../../api/calls.ts';
+import { useAll, useList } from '../../api/calls.ts';
+import { useNewestBackup } from '../../api/newest-backup.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Field, SelectInput, TextInput } from '../../components/field.tsx';
@@ -10,7 +11,7 @@ import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { formatDateTime } from '../../format/times.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
-import { useGo, usePaths, useSearch } from '../../url.ts';
+import { usePaths, useSearch } from '../../url.ts';
 import { NoProject } from '../projects/no-project.tsx';
 
 /** A path, or its beginning: looked up in the newest backup; a whole path opens all its versions. */
@@ -19,8 +20,6 @@ export function Page() {
   const projects = useAll('listProjects', {});
   const [text, setText] = useState(search.q ?? '');
   const project = projects.rows?.find(({ id }) => id === search.project) ?? projects.rows?.[0];
-  const paths = usePaths();
-  const go = useGo();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setSearch({ q: text });
@@ -68,7 +67,6 @@ export function Page() {
           projectId={project.id}
           text={(search.q ?? '').replace(/^\/+|\/+$/g, '')}
           at={search.at}
-          onOpen={(path) => go(paths.document(project.id, path))}
         />
       )}
     </PageFrame>
@@ -80,25 +78,23 @@ interface FoundProps {
   text: string;
   /** Looked up as of this moment, which was captured; else in the newest backup. */
   at: string | undefined;
-  onOpen: (path: string) => void;
 }
 
-function Found({ projectId, text, at, onOpen }: FoundProps) {
+function Found({ projectId, text, at }: FoundProps) {
   const zone = useZone();
   const paths = usePaths();
   const canRun = useCan('member');
-  const newest = useRead('listBackups', { query: { projectId, status: 'completed', limit: 1 } }, { everyMs: false });
-  const backup = newest.data?.data[0];
+  const { backup, ...newest } = useNewestBackup(projectId);
   const segments = text.split('/');
   const isDocument = segments.length % 2 === 0 && segments.every(Boolean);
   const [collection, prefix] = isDocument ? [segments.slice(0, -1).join('/'), segments.at(-1) ?? ''] : [text, ''];
   const query = { collection, limit: 50, ...(prefix ? { prefix } : {}) };
-  const inBackup = useRead(
+  const inBackup = useList(
     'listBackupDocuments',
     { params: { backupId: backup?.id ?? '' }, query },
     { enabled: backup !== undefined && text !== '' && at === undefined, everyMs: false },
   );
-  const asOfThen = useRead(
+  const asOfThen = useList(
     'viewPitrDocuments',
     { params: { projectId }, query: { ...query, at: at ?? '' } },
     { enabled: text !== '' && at !== undefined, everyMs: false },
@@ -110,7 +106,7 @@ function Found({ projectId, text, at, onOpen }: FoundProps) {
         <Problem error={newest.error} onRetry={() => void newest.refetch()} />
       </Box>
     );
-  if (newest.data && !backup)
+  if (newest.isRead && !backup)
     return (
       <Box>
         <Empty
@@ -132,14 +128,16 @@ function Found({ projectId, text, at, onOpen }: FoundProps) {
         <Empty icon={FileSearch} title={t.find.hint} />
       </Box>
     );
-  if (found.error)
+  // A collection that is gone from the newest backup is what somebody looks for who lost it.
+  const isGone = found.error?.code === 'COLLECTION_NOT_FOUND';
+  if (found.error && !isGone)
     return (
       <Box>
-        <Problem error={found.error} onRetry={() => void found.refetch()} />
+        <Problem error={found.error} onRetry={found.retry} />
       </Box>
     );
-  if (!found.data || !backup) return <Skeleton />;
-  const documents = found.data.data;
+  const documents = isGone ? [] : found.rows;
+  if (!documents || !backup) return <Skeleton />;
   const openPath = isDocument && (
     <LinkButton to={paths.document(projectId, text)} className="h-auto! max-w-full py-1.5">
       <span className="min-w-0 whitespace-normal break-all">{t.find.openPath(text)}</span>
@@ -165,7 +163,6 @@ function Found({ projectId, text, at, onOpen }: FoundProps) {
           <li key={document.path} className="border-line border-b last:border-b-0">
             <Link
               to={paths.document(projectId, document.path)}
-              onClick={() => onOpen(document.path)}
               className="flex h-9 items-center gap-3 px-4 font-mono text-table hover:bg-bg max-sm:h-11"
             >
               <FileText size={15} aria-hidden className="shrink-0 text-ink3" />
@@ -174,6 +171,13 @@ function Found({ projectId, text, at, onOpen }: FoundProps) {
           </li>
         ))}
       </ul>
+      {found.hasMore && (
+        <div className="mt-3 flex justify-center">
+          <Button kind="quiet" busy={found.isLoadingMore} onClick={found.loadMore}>
+            {t.common.loadMore}
+          </Button>
+        </div>
+      )}
       {openPath && !documents.some(({ path }) => path === text) && <div className="mt-3">{openPath}</div>}
     </section>
   );

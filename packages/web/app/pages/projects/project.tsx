@@ -5,6 +5,7 @@ import { useCan } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
+import { Draft } from '../../components/draft.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
@@ -56,7 +57,11 @@ function Shown({ project }: { project: Project }) {
       <div className="grid gap-5 lg:grid-cols-[1fr_360px]">
         <div className="flex min-w-0 flex-col gap-5">
           {isGood && <CollectionsPanel projectId={project.id} />}
-          {canRun && <ProjectSettings key={project.updatedAt} project={project} />}
+          {canRun && (
+            <Draft key={project.id} version={project.updatedAt}>
+              <ProjectSettings project={project} />
+            </Draft>
+          )}
         </div>
         <div className="flex min-w-0 flex-col gap-5">
           <Panel>

@@ -114,7 +114,7 @@ export function Page() {
         )}
       </List>
       {search.new && canConnect && (
-        <Dialog wide title={t.projects.connect} onClose={() => setSearch({ new: undefined })}>
+        <Dialog wide title={t.projects.connect} onClose={() => setSearch({ new: undefined }, { replace: true })}>
           <ConnectForm onDone={(project) => go(paths.project(project.id))} />
         </Dialog>
       )}

@@ -5,6 +5,7 @@ import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
+import { Draft as Form } from '../../components/draft.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -27,7 +28,12 @@ export function Page() {
   const schedule = useRead('getSchedule', { params: { scheduleId } });
   if (schedule.error && !schedule.data)
     return <ProblemPage error={schedule.error} onRetry={() => void schedule.refetch()} from="schedules" />;
-  return schedule.data ? <Shown key={schedule.data.updatedAt} schedule={schedule.data} /> : <Skeleton />;
+  if (!schedule.data) return <Skeleton />;
+  return (
+    <Form key={scheduleId} version={schedule.data.updatedAt}>
+      <Shown schedule={schedule.data} />
+    </Form>
+  );
 }
 
 function Shown({ schedule }: { schedule: Schedule }) {

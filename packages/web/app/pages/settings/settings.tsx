@@ -1,5 +1,6 @@
 import { useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
+import { Draft } from '../../components/draft.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { PageFrame } from '../../shell/page.tsx';
@@ -40,7 +41,9 @@ export function Page() {
       )}
       {!organization.data && <Skeleton />}
       {organization.data && tab === 'general' && (
-        <General key={organization.data.updatedAt} organization={organization.data} />
+        <Draft version={organization.data.updatedAt}>
+          <General organization={organization.data} />
+        </Draft>
       )}
       {organization.data && tab === 'notifications' && <Notifications organization={organization.data} />}
       {tab === 'key' && isAdmin && <ServiceAccount />}

@@ -136,7 +136,7 @@ export function Page() {
         )}
       </List>
       {search.new && canAdd && (
-        <Dialog wide title={t.storage.add} onClose={() => setSearch({ new: undefined })}>
+        <Dialog wide title={t.storage.add} onClose={() => setSearch({ new: undefined }, { replace: true })}>
           <StorageForm submitLabel={t.storage.saveAndTest} onDone={(made) => go(paths.destination(made.id))} />
         </Dialog>
       )}

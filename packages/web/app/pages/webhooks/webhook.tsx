@@ -4,6 +4,7 @@ import { useAct, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
+import { Draft } from '../../components/draft.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Skeleton } from '../../components/states.tsx';
@@ -64,9 +65,17 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
         ]}
       />
       {tab === 'deliveries' && <Deliveries webhookId={webhook.id} />}
-      {tab === 'events' && <WebhookEvents key={webhook.updatedAt} webhook={webhook} />}
+      {tab === 'events' && (
+        <Draft version={webhook.updatedAt}>
+          <WebhookEvents webhook={webhook} />
+        </Draft>
+      )}
       {tab === 'secret' && canEdit && <WebhookSecret webhook={webhook} />}
-      {tab === 'settings' && canEdit && <WebhookSettings key={webhook.updatedAt} webhook={webhook} />}
+      {tab === 'settings' && canEdit && (
+        <Draft version={webhook.updatedAt}>
+          <WebhookSettings webhook={webhook} />
+        </Draft>
+      )}
     </PageFrame>
   );
 }

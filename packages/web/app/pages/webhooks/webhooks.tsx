@@ -102,7 +102,7 @@ export function Page() {
         )}
       </List>
       {search.new && canEdit && !made && (
-        <Dialog title={t.webhooks.add} onClose={() => setSearch({ new: undefined })}>
+        <Dialog title={t.webhooks.add} onClose={() => setSearch({ new: undefined }, { replace: true })}>
           <WebhookForm
             onDone={(webhook) =>
               webhook.secret ? setMade({ id: webhook.id, secret: webhook.secret }) : go(paths.webhook(webhook.id))

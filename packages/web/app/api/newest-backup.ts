@@ -1,0 +1,27 @@
+import type { Backup } from '@holdfast/contract';
+import { useRead } from './calls.ts';
+
+/** So many restores in a row leave so many safety backups in front of the last ordinary one. */
+const lookedAt = 100;
+
+const isWhole = ({ collections }: Backup) => collections.includes('*');
+
+/**
+ * The newest backup in which a document can be looked up. A safety backup holds what one restore overwrote, and a backup of
+ * some collections nothing of the others: they are taken only where there is nothing else.
+ */
+export function useNewestBackup(projectId: string | undefined) {
+  const { data, error, refetch } = useRead(
+    'listBackups',
+    { query: { projectId: projectId ?? '', status: 'completed', limit: lookedAt } },
+    { enabled: projectId !== undefined, everyMs: false },
+  );
+  const backups = data?.data;
+  const ordinary = backups?.filter(({ trigger }) => trigger !== 'pre_restore');
+  return {
+    isRead: backups !== undefined,
+    backup: ordinary?.find(isWhole) ?? ordinary?.[0] ?? backups?.[0],
+    error,
+    refetch,
+  };
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../server/testing/people.ts';
+import { addMember } from '../../server/testing/team.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+describe.skipIf(!hasChromium)('in the middle of something', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  const request = (method: string, path: string, body?: object) =>
+    dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    await shop.documents.doc('bikes/one').set({ number: 1 });
+    await shop.backUp();
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  test('a service that cannot renew the session just now has not ended it', async () => {
+    const { page, context } = owner;
+    await page.goto(`/o/${shop.slug}/team`);
+    await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+    const refuse = (status: number, code: string) => ({
+      status,
+      contentType: 'application/json',
+      body: JSON.stringify({ success: false, error: { code, message: 'No.', requestId: 'req_1' } }),
+    });
+    const isCall = (url: URL) => url.pathname.startsWith('/api/v1/');
+    await context.route(isCall, (route) => route.fulfill(refuse(401, 'UNAUTHORIZED')));
+    await context.route('**/auth/refresh', (route) => route.fulfill(refuse(502, 'INTERNAL_ERROR')));
+    await page.getByRole('link', { name: 'Webhooks' }).first().click();
+    await page.getByRole('alert').getByText('INTERNAL_ERROR').first().waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/o/${shop.slug}/webhooks`);
+    await context.unroute('**/auth/refresh');
+    await context.unroute(isCall);
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
+  });
+
+  test('what somebody types stays when the same thing is changed elsewhere, and a form nobody touched follows', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
+    const name = page.getByLabel('Name', { exact: true });
+    await request('PATCH', `/projects/${shop.projectId}`, { name: 'Renamed by a colleague' });
+    await expect.poll(() => name.inputValue()).toBe('Renamed by a colleague');
+    await name.fill('Half of a na');
+    await request('PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
+    await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
+    expect(await name.inputValue()).toBe('Half of a na');
+  });
+
+  test('the way back leads past a dialog that was closed, and closes one that is open', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects`);
+    await page.getByRole('link', { name: 'Backups', exact: true }).first().click();
+    const open = page.getByRole('button', { name: 'Back up now' }).first();
+    await open.click();
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await open.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await page.goBack();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await open.click();
+    await page.getByRole('dialog').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
+  });
+
+  test('the palette gives the focus back to where it was', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups`);
+    const filter = page.getByLabel('Status').first();
+    await filter.focus();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find anything' }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => filter.evaluate((element) => element.matches(':focus'))).toBe(true);
+  });
+
+  test('a role that is taken away takes its buttons along', async () => {
+    const admin = await addMember(dashboard.app, shop.organizationId, 'admin');
+    const { page } = await dashboard.visit(admin.token);
+    await page.goto(`/o/${shop.slug}/team`);
+    await page.getByRole('button', { name: 'Invite' }).waitFor();
+    await request('PUT', `/organizations/current/members/${admin.id}`, { role: 'viewer' });
+    await page.getByRole('button', { name: 'Invite' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+  });
+
+  test('a project that is deleted elsewhere is said to be gone, with the way to the others', async () => {
+    const { page } = owner;
+    const { host, port } = shop.firestore;
+    const made = await request('POST', '/projects', {
+      name: 'Short-lived',
+      sourceProjectId: 'short-lived',
+      connection: { type: 'emulator', host: `${host}:${port}` },
+    });
+    const id = made.body.data.id as string;
+    await page.goto(`/o/${shop.slug}/projects/${id}`);
+    await page.getByRole('heading', { name: 'Short-lived', level: 1 }).waitFor();
+    await request('DELETE', `/projects/${id}`);
+    await page.getByText('PROJECT_NOT_FOUND').waitFor();
+    await page
+      .getByRole('link', { name: /Projects/ })
+      .last()
+      .waitFor();
+    expect(await page.getByRole('button', { name: 'Back up now' }).count()).toBe(0);
+  });
+
+  test('times are told in the zone of the organization, wherever the browser is', async () => {
+    await asOwner(dashboard.app.databaseUrl, (client) =>
+      client.query(`update backups set snapshot_time = '2026-07-01T23:30:00Z'`),
+    );
+    await request('PUT', '/organizations/current', { settings: { timezone: 'Asia/Kathmandu' } });
+    const { page } = await dashboard.visit(shop.as.token);
+    await page.goto(`/o/${shop.slug}/backups`);
+    await page.getByText('2 Jul 05:15:00').first().waitFor();
+  });
+});
