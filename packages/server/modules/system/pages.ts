@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathOf } from '@holdfast/contract';
 import type { FastifyInstance } from 'fastify';
 import { version } from '../../version.ts';
 import { serveDashboard } from './dashboard.ts';
-import { docsPage } from './docs/docs-page.ts';
 
 const style = `
 :root { color-scheme: light dark; --ink: light-dark(#17211d, #e6ece9); --soft: light-dark(#5b6a63, #9fb0a8); --line: light-dark(#dde4e0, #2c3833); --mark: light-dark(#0f6b4b, #5fd3a5); --ground: light-dark(#fff, #121815); }
@@ -30,16 +29,29 @@ export function servePages(app: FastifyInstance, dashboardFolder: string | undef
   const hasDashboard = dashboardFolder !== undefined && serveDashboard(app, dashboardFolder);
   const html = 'text/html; charset=utf-8';
   const files = [
-    ...(hasDashboard ? [] : [{ path: '/', type: html, text: frontPage(), policy }]),
-    { path: '/docs', type: html, text: docsPage(), policy: docsPolicy },
-    { path: '/docs/docs.css', type: 'text/css; charset=utf-8', text: docsFile('docs.css'), policy },
-    { path: '/docs/docs.js', type: 'text/javascript; charset=utf-8', text: docsFile('docs.js'), policy },
+    ...(hasDashboard ? [] : [{ path: '/', type: html, read: frontPage, policy }]),
+    { path: '/docs', type: html, read: docsText, policy: docsPolicy },
+    { path: '/docs/docs.css', type: 'text/css; charset=utf-8', read: () => docsFile('docs.css'), policy },
+    { path: '/docs/docs.js', type: 'text/javascript; charset=utf-8', read: () => docsFile('docs.js'), policy },
   ];
-  for (const { path, type, text, policy } of files)
-    app.get(path, async (_request, reply) => reply.header('content-security-policy', policy).type(type).send(text));
+  for (const { path, type, read, policy } of files)
+    app.get(path, async (_request, reply) =>
+      reply
+        .header('content-security-policy', policy)
+        .type(type)
+        .send(await read()),
+    );
 }
 
-const docsFile = (name: string) => readFileSync(join(import.meta.dirname, 'docs', name), 'utf8');
+let docs: Promise<string> | undefined;
+
+/** Written when the first reader comes: most processes never have one, and it takes longer than much of their start. */
+function docsText(): Promise<string> {
+  docs ??= import('./docs/docs-page.ts').then(({ docsPage }) => docsPage());
+  return docs;
+}
+
+const docsFile = (name: string) => readFile(join(import.meta.dirname, 'docs', name), 'utf8');
 
 function frontPage(): string {
   return page(
