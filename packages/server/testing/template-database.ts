@@ -14,8 +14,8 @@ export interface TemplateDatabase {
 }
 
 /** A real PostgreSQL of its own, which is gone afterwards. */
-export async function startTemplateDatabase(): Promise<TemplateDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
+export async function startTemplateDatabase(parent = tmpdir()): Promise<TemplateDatabase> {
+  const folder = await mkdtemp(join(parent, 'holdfast-test-'));
   // Open to the user the server drops to, so that the database lies in here and goes with it.
   await chmod(folder, 0o755);
   const log = createLogger('warn');

@@ -127,7 +127,7 @@ async function initialise(cluster: Cluster): Promise<void> {
     '--locale=C',
     `--pwfile=${passwordCopy}`,
   ];
-  if (cluster.options.unsafeFast) args.push('--no-sync');
+  if (cluster.options.unsafeFast) args.push('--no-sync', '--set', 'scram_iterations=1');
   try {
     await run(join(cluster.programs, 'bin', 'initdb'), args, processOptions(cluster));
   } finally {
