@@ -133,8 +133,10 @@ async function endVerification(
       ...(result.status === 'passed' ? { verifiedAt: now } : {}),
     });
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
+    // That a key was withdrawn says nothing about what it sealed.
+    const isKeyless = result.errors.every(({ code }) => code === 'DECRYPTION_ERROR');
     if (result.status === 'passed') await context.onFreed(transaction, verified);
-    else if (loaded) await context.onUnproven(transaction, loaded, 'verification_failed');
+    else if (loaded && !isKeyless) await context.onUnproven(transaction, loaded, 'verification_failed');
     const { status, segments, documents, errors } = result;
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.verified',

@@ -211,6 +211,23 @@ test.each([
   },
 );
 
+test('a backup whose key was withdrawn is not called damaged by a verification or a migration, and moves once the key is back', async () => {
+  const [from, to] = [await folder('sealed'), await folder('elsewhere')];
+  const path = '/api/v1/organizations/current/encryption-key';
+  const passphrase = 'correct horse battery staple';
+  const set = (method: string, body?: object) =>
+    bench.app.request(method, path, { ...bench.as, ...(body ? { body } : {}) });
+  expect((await set('PUT', { passphrase })).status).toBeLessThan(300);
+  const backupId = await bench.backUp({ storageDestinationIds: [from.id] });
+  expect((await set('DELETE')).status).toBeLessThan(300);
+  expect(await verify(backupId)).toMatchObject({ status: 'failed', errors: [{ code: 'DECRYPTION_ERROR' }] });
+  expect(await migrate(from, to)).toMatchObject({ status: 'failed', error: { code: 'DECRYPTION_ERROR' } });
+  expect((await bench.get(`/backups/${backupId}`)).anomaly).toBeNull();
+  expect((await set('PUT', { passphrase })).status).toBeLessThan(300);
+  expect(await migrate(from, to)).toMatchObject({ status: 'completed', result: { copied: 1 } });
+  expect(await restore(backupId)).toMatchObject({ status: 'completed' });
+});
+
 test('of single documents too, nothing is written when one of them lies in what is damaged', async () => {
   const place = await folder('single');
   const storageDestinationIds = [place.id];

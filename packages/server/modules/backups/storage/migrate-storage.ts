@@ -89,7 +89,11 @@ async function migrate(context: BackupsContext, run: Migration): Promise<TaskRes
   const { moved, staying } = copies;
   await doubt(context, run, copies);
   const [first] = staying.values();
-  if (moved.size === 0 && first) throw new Problem('INTEGRITY_ERROR', `Nothing could be moved. ${first}`);
+  if (moved.size === 0 && first)
+    throw new Problem(
+      copies.damaged.size > 0 ? 'INTEGRITY_ERROR' : 'DECRYPTION_ERROR',
+      `Nothing could be moved. ${first}`,
+    );
   await untilRead(context, run);
   const removal = await removeOriginals(context, run, copies.proven);
   const bytes = [...moved.values()].reduce((sum, size) => sum + size, 0);

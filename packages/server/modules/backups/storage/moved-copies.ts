@@ -60,9 +60,10 @@ export class MovedCopies {
       try {
         this.moved.set(id, await this.#bring(id, total));
       } catch (error) {
-        if (!isDamage(error)) throw error;
-        this.damaged.add(id);
-        this.staying.set(id, `${id} stays: no whole copy of it was found. ${error.message}`.slice(0, 2000));
+        if (!isDamage(error) && !isKeyless(error)) throw error;
+        if (isDamage(error)) this.damaged.add(id);
+        const why = isDamage(error) ? 'no whole copy of it was found' : 'its key is not available';
+        this.staying.set(id, `${id} stays: ${why}. ${error.message}`.slice(0, 2000));
       }
     }
   }
@@ -93,6 +94,11 @@ export class MovedCopies {
       try {
         return await this.#copy(id, source, needsProof, total);
       } catch (error) {
+        // Without its key no copy of it can be proved, wherever it lies.
+        if (isKeyless(error)) {
+          failure = error;
+          break;
+        }
         // That another place does not answer, where this one is damaged, is no reason to wait for it.
         if (!isDamage(error) && (failure === undefined || signal.aborted || !isEngineError(error))) throw error;
         failure ??= error;
@@ -153,9 +159,12 @@ async function parentOf(transaction: Transaction, organizationId: string, id: st
 
 /** Something is wrong with the copy itself; a storage that does not answer is another matter. */
 function isDamage(error: unknown): error is Error {
-  return (['INTEGRITY_ERROR', 'DECRYPTION_ERROR', 'STORAGE_NOT_FOUND'] as const).some((code) =>
-    isEngineError(error, code),
-  );
+  return isEngineError(error, 'INTEGRITY_ERROR') || isEngineError(error, 'STORAGE_NOT_FOUND');
+}
+
+/** Neither the manifest's key nor the catalogue's opens: the customer withdrew the one that sealed them. */
+function isKeyless(error: unknown): error is Error {
+  return isEngineError(error, 'DECRYPTION_ERROR');
 }
 
 export async function hasObjects(store: BlobStore, backupId: string, signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { secondMs } from '../../../platform/durations.ts';
-import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { loadBackup } from '../../backups/index.ts';
 import { toJobError } from '../../job-error.ts';
@@ -77,8 +76,8 @@ async function fail(context: RestoresContext, { data }: Job, row: DrillRow, reas
     if (locked?.status !== 'running' || admissionOf(locked) !== (data.admission ?? 0)) return;
     const fields = { status: 'failed' as const, error: toJobError(reason), completedAt: context.platform.clock.now() };
     await drillStore.update(transaction, organizationId, drillId, fields);
-    // A target that may not be written to says nothing about the backup.
-    if (!(reason instanceof Problem && reason.code === 'INVALID_STATE'))
+    // Neither a target that may not be written to nor a key that was withdrawn says anything about the backup.
+    if (fields.error.code !== 'INVALID_STATE' && fields.error.code !== 'DECRYPTION_ERROR')
       await reportUnproven(context, transaction, row);
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'drill.failed',
