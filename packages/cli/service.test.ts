@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Job } from './service/job.ts';
@@ -38,6 +39,14 @@ describe('backups', () => {
     expect((await holdfast('backup', 'get', id, path)).json).toEqual(page.documents[0]);
 
     const file = join(folder, 'export.ndjson');
+    const [real, link, pipe] = [join(folder, 'real'), join(folder, 'link'), join(folder, 'pipe')];
+    await writeFile(real, 'former');
+    await symlink(real, link);
+    execFileSync('mkfifo', [pipe]);
+    const [piped, read] = await Promise.all([holdfast('backup', 'export', id, '-o', pipe), readFile(pipe, 'utf8')]);
+    expect([piped.code, piped.out, (await lstat(pipe)).isFIFO()]).toEqual([0, '', true]);
+    expect((await holdfast('backup', 'export', id, '-o', link)).code).toBe(0);
+    expect([(await lstat(link)).isSymbolicLink(), await readFile(real, 'utf8')]).toEqual([true, read]);
     const exported = await holdfast('backup', 'export', id, '--output', file);
     expect([exported.code, exported.out]).toEqual([0, expect.stringMatching(/^Wrote \d+ documents \(.*\) to .*\.\n$/)]);
     expect((await readFile(file, 'utf8')).trimEnd().split('\n')).toHaveLength(documents);

@@ -10,6 +10,7 @@ export const protectionStates = ['protected', 'at_risk', 'unprotected', 'manual'
 
 export const protectionReasons = [
   'never_backed_up',
+  'key_withdrawn',
   'late',
   'very_late',
   'failing',

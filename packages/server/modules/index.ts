@@ -40,6 +40,7 @@ import {
   organizationsExist,
   planOf,
   roleUnderLock,
+  withdrawnKeys,
 } from './organizations/index.ts';
 import { createOverviewModule } from './overview/index.ts';
 import {
@@ -108,7 +109,10 @@ export function composeModules(platform: Platform): Composition {
       dropConsentOf(transaction, organizationId, userId, clock.now()),
     measureBackups: organizationTotals,
     heldBackup,
-    keysChanged: renewKeyCopies(queue),
+    keysChanged: async (transaction, organizationId, withdrawn = []) => {
+      await renewKeyCopies(queue)(transaction, organizationId);
+      await pitrStore.followKeys(transaction, organizationId, withdrawn);
+    },
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
@@ -242,6 +246,7 @@ export function composeModules(platform: Platform): Composition {
     pitrOf: (transaction, organizationId, ids) => pitrOfProjects(transaction, organizationId, ids, clock.now()),
     isSessionOpen: auth.isSessionOpen,
     defaultStorageOf: defaultStorage.get,
+    withdrawnKeysOf: withdrawnKeys,
   });
   return {
     modules: [

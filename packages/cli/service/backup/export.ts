@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { countOf, formatBytes, printJson, printLine, writeOut } from '../../output.ts';
@@ -37,7 +37,9 @@ export async function writeExport(
     return;
   }
   const written = { file: output, documents: 0, bytes: 0 };
-  await writeFile(counted(stream.text(), written), output);
+  const isFile = await writeTo(output, counted(stream.text(), written));
+  // What is no file may well be the output itself: nothing comes behind the documents.
+  if (!isFile) return;
   if (json) printJson(written);
   else printLine(`Wrote ${countOf(written.documents, 'document')} (${formatBytes(written.bytes)}) to ${output}.`);
 }
@@ -54,12 +56,22 @@ async function* counted(
   }
 }
 
-/** The file gets its name when it is whole: half an export is never taken for one. */
-async function writeFile(text: AsyncIterable<string>, path: string): Promise<void> {
+/**
+ * A file gets its name when it is whole: half an export is never taken for one. Through a link it is the file behind it; what
+ * is no file, such as a pipe or a device, is written into and stays what it is.
+ */
+async function writeTo(output: string, text: AsyncIterable<string>): Promise<boolean> {
+  const path = await realpath(output).catch(() => output);
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isFIFO() || there?.isCharacterDevice() || there?.isSocket()) {
+    await pipeline(text, createWriteStream(path));
+    return false;
+  }
   const draft = `${path}.partial`;
   try {
     await pipeline(text, createWriteStream(draft));
     await rename(draft, path);
+    return true;
   } catch (error) {
     await rm(draft, { force: true });
     throw error;

@@ -13,5 +13,6 @@ export interface OverviewContext {
     projectIds: readonly string[],
   ): Promise<ReadonlyMap<string, PitrSummary>>;
   isSessionOpen(sessionId: string): Promise<boolean>;
+  withdrawnKeysOf(transaction: Transaction, organizationId: string): Promise<string[]>;
   defaultStorageOf(transaction: Transaction, organizationId: string): Promise<string | null>;
 }

@@ -85,7 +85,12 @@ async function findFacts(
   const suspicious = await suspiciousBackups(transaction, organizationId, frozen);
   const drills = await drillStore.newestOfProjects(transaction, organizationId);
   return {
-    newest: await newestBackups(transaction, organizationId, ids),
+    newest: await newestBackups(
+      transaction,
+      organizationId,
+      ids,
+      await context.withdrawnKeysOf(transaction, organizationId),
+    ),
     pitr: await context.pitrOf(transaction, organizationId, ids),
     drills: new Map(drills.map((row) => [row.projectId, presentDrill(row)])),
     anomalies: Map.groupBy(
@@ -108,7 +113,11 @@ function presentProject(
   found: Found,
   now: Date,
 ): OverviewProject {
-  const { newest, failuresInRow } = found.newest.get(project.id) ?? { newest: null, failuresInRow: 0 };
+  const { newest, failuresInRow, isSealed } = found.newest.get(project.id) ?? {
+    newest: null,
+    failuresInRow: 0,
+    isSealed: false,
+  };
   const pitr = found.pitr.get(project.id) ?? notCaptured;
   const drill = found.drills.get(project.id);
   const anomalies = found.anomalies.get(project.id) ?? [];
@@ -126,6 +135,7 @@ function presentProject(
         rhythm: often?.rhythm ?? null,
         newest,
         failuresInRow,
+        isSealed,
         isStorageBroken: isStorageBroken(enabled, found),
         isCaptureBroken: pitr.enabled && (pitr.status === 'error' || pitr.status === 'stopped'),
         hasAnomaly: project.retentionFrozen !== null,

@@ -175,3 +175,36 @@ test('who is no longer a member hears nothing more', async () => {
     expect(seen.filter(({ id }) => id === created.body.data.id)).toEqual([]);
   });
 });
+
+test('backups whose key was withdrawn protect nobody until it is back', async () => {
+  const { id: organizationId, owner } = await foundOrganization(bench.app);
+  const as = { token: owner.token, organizationId };
+  const ask = (method: string, path: string, body?: object) =>
+    bench.app.request(method, `/api/v1${path}`, { ...as, ...(body ? { body } : {}) });
+  await ask('POST', '/storage-destinations', { name: 'Folder', type: 'local', path: 'sealed' });
+  const connection = { type: 'emulator', host: bench.sandbox.address };
+  const projectId = (await ask('POST', '/projects', { name: 'Sealed', sourceProjectId: 'shop', connection })).body.data
+    .id;
+  const state = async () => (await ask('GET', '/overview')).body.data.projects[0];
+  const backUp = async () => {
+    const { id } = (await ask('POST', '/backups', { projectId })).body.data;
+    await expect.poll(async () => (await ask('GET', `/backups/${id}`)).body.data.status).toBe('completed');
+    return id;
+  };
+  const key = '/organizations/current/encryption-key';
+  await ask('POST', '/schedules', { projectId, name: 'Nightly', cron: '0 2 * * *' });
+  const open = await backUp();
+  const set = await ask('PUT', key, { passphrase: 'a key of our own' });
+  expect(set.status, set.text).toBeLessThan(300);
+  const sealed = await backUp();
+  expect(await state()).toMatchObject({ protection: { state: 'protected' }, newestBackup: { id: sealed } });
+  expect((await ask('DELETE', key)).status).toBeLessThan(300);
+  expect(await state()).toMatchObject({ newestBackup: { id: open } });
+  await ask('DELETE', `/backups/${open}`);
+  expect(await state()).toMatchObject({
+    protection: { state: 'unprotected', reasons: [{ code: 'key_withdrawn' }] },
+    newestBackup: null,
+  });
+  await ask('PUT', key, { passphrase: 'a key of our own' });
+  expect(await state()).toMatchObject({ protection: { state: 'protected' }, newestBackup: { id: sealed } });
+});

@@ -12,6 +12,7 @@ const good: ProjectFacts = {
   rhythm: { intervalMs: dayMs, missedAfterMinutes: 15, lastDue, dueBefore: later(lastDue, -dayMs) },
   newest: { startedAt: later(lastDue, 1000), completedAt: later(lastDue, 60_000) },
   failuresInRow: 0,
+  isSealed: false,
   isStorageBroken: false,
   isCaptureBroken: false,
   hasAnomaly: false,

@@ -13,6 +13,8 @@ export interface ProjectFacts {
   readonly rhythm: Rhythm | null;
   /** The newest good backup. */
   readonly newest: { readonly startedAt: Date; readonly completedAt: Date } | null;
+  /** There are backups, and the key of each was withdrawn. */
+  readonly isSealed: boolean;
   /** How many of the newest backups failed in a row. */
   readonly failuresInRow: number;
   readonly isStorageBroken: boolean;
@@ -30,6 +32,7 @@ export interface Rhythm {
 
 const states: Record<Code, 'unprotected' | 'at_risk' | 'manual'> = {
   never_backed_up: 'unprotected',
+  key_withdrawn: 'unprotected',
   unauthorized: 'unprotected',
   failing: 'unprotected',
   very_late: 'unprotected',
@@ -47,6 +50,7 @@ const worstFirst = Object.keys(states) as Code[];
 
 const messages: Record<Code, string> = {
   never_backed_up: 'There is no backup of it yet.',
+  key_withdrawn: 'The key of its backups was withdrawn: they cannot be read until it is supplied again.',
   unauthorized: 'Its database refuses the connection. Connect it again.',
   failing: 'The last backups failed one after the other.',
   very_late: 'The newest good backup is older than two intervals of its schedule.',
@@ -69,7 +73,7 @@ export function judge(facts: ProjectFacts, now: Date): Protection {
 }
 
 function* reasonsOf(facts: ProjectFacts, now: Date): Generator<Code> {
-  if (facts.newest === null) yield 'never_backed_up';
+  if (facts.newest === null) yield facts.isSealed ? 'key_withdrawn' : 'never_backed_up';
   if (facts.connection === 'unauthorized') yield 'unauthorized';
   if (facts.connection === 'error') yield 'source_error';
   if (facts.failuresInRow >= 2) yield 'failing';

@@ -144,6 +144,9 @@ test('a migration takes the log along with its bases; what was captured and what
   await doc('users/before').set({ n: 1 });
   const before = await captured();
   const target = await call('POST', '/storage-destinations', { name: 'Other', type: 'local', path: 'other' });
+  // The capture may just have asked for a base.
+  const open = async () => one(`select count(*)::int as n from backups where status in ('pending', 'running')`);
+  await vi.waitUntil(async () => (await open()).n === 0, { timeout: 30_000, interval: 100 });
   const moved = await runTask('migrate', bench.shop.destinationId, { toStorageDestinationId: target.id });
   expect(moved.error).toBeNull();
   expect((await shown()).storageDestinationId).toBe(target.id);
@@ -205,6 +208,24 @@ test('switched off, its key is wrapped anew by a rotation and the manifest in th
   await bench.app.tasks.runNow('pitr manifests');
   expect((await one('select manifest_written from pitr_logs')).manifest_written).toBe(true);
   expect(await usersAt(at)).toContain('users/meanwhile');
+});
+
+test('a key that was withdrawn ends capture at once; with the key it goes on', async () => {
+  const path = '/organizations/current/encryption-key';
+  await call('POST', pitrPath('/enable'), {});
+  await call('PUT', path, { passphrase: 'a key of our own' });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  const before = await one('select key_id from pitr_logs');
+  await call('POST', `${path}/rotate`, {});
+  expect((await one('select key_id from pitr_logs')).key_id).not.toBe(before.key_id);
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
+  await call('DELETE', path);
+  await vi.waitUntil(async () => (await shown()).error?.code === 'DECRYPTION_ERROR', {
+    timeout: 30_000,
+    interval: 100,
+  });
+  await call('PUT', path, { passphrase: 'a key of our own' });
+  await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
 });
 
 test('an organization that is purged leaves no log behind', async () => {

@@ -78,6 +78,16 @@ export const pitrStore = {
     ]);
   },
 
+  /** Capture ends where its key was withdrawn, and is tried at once where it waited, perhaps for a key that is back. */
+  async followKeys({ client }: Transaction, organizationId: string, withdrawn: readonly string[]): Promise<void> {
+    await client.query(
+      `update pitr_logs set retry_at = null, epoch = epoch + (key_id = any($2))::int,
+              holder = case when key_id = any($2) then null else holder end
+        where organization_id = $1`,
+      [organizationId, [...withdrawn]],
+    );
+  },
+
   /** Reads that no batch told of, because there was none. */
   async addReads({ client }: Transaction, { organizationId, projectId }: LogKey, reads: number): Promise<void> {
     await client.query(

@@ -3,6 +3,7 @@ import { invalid } from '../../platform/problem.ts';
 import { storageStore } from '../storage/index.ts';
 import { CronError, type CronExpression, parseCron } from './cron/cron-expression.ts';
 import { nextRun } from './cron/next-run.ts';
+import type { NewSchedule } from './schedule-store.ts';
 
 /** Incremental schedules take a full backup once a week of daily runs unless they say otherwise. */
 export const fullEveryDefault = 7;
@@ -34,4 +35,13 @@ export async function requireDestinations(
   const unique = [...new Set(ids)];
   for (const id of unique) await storageStore.get(transaction, organizationId, id);
   return unique;
+}
+
+/** As for a backup: only of everything can something be left out. */
+export function requireExclusions({
+  collections,
+  excludeCollections,
+}: Pick<NewSchedule, 'collections' | 'excludeCollections'>): void {
+  if (excludeCollections.length > 0 && collections[0] !== '*')
+    throw invalid('excludeCollections', 'can only be left out of *');
 }

@@ -1,7 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { type Caller, callerId } from '../../platform/principal.ts';
 import { projectStore } from '../projects/index.ts';
-import { firstRun, fullEveryDefault, requireDestinations } from './check-settings.ts';
+import { firstRun, fullEveryDefault, requireDestinations, requireExclusions } from './check-settings.ts';
 import type { SchedulesContext } from './context.ts';
 import { scheduleChanged } from './schedule-events.ts';
 import { type ScheduleRow, scheduleStore } from './schedule-store.ts';
@@ -21,6 +21,7 @@ export async function createSchedule(
     const organization = (await context.organizations.activeOf(transaction, [organizationId])).get(organizationId);
     const timezone = request.timezone ?? organization?.timezone ?? 'UTC';
     const now = platform.clock.now();
+    requireExclusions(request);
     const named = request.storageDestinationIds ?? [request.storageDestinationId ?? []].flat();
     const row = await scheduleStore.insert(transaction, {
       id: platform.ids.next('sch'),

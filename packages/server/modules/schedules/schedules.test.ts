@@ -155,6 +155,17 @@ describe('the record', () => {
   });
 });
 
+test('what a backup cannot leave out, a schedule does not promise to, by its creation or by a change', async () => {
+  const base = { projectId: bench.shop.projectId, name: 'Parts', cron: '0 2 * * *' };
+  const refused = await call('POST', '/schedules', { ...base, collections: ['u'], excludeCollections: ['u'] });
+  expect([refused.status, refused.body.error?.details?.field]).toEqual([400, 'excludeCollections']);
+  const { id } = (await call('POST', '/schedules', { ...base, excludeCollections: ['logs'] })).body.data;
+  expect((await call('PATCH', `/schedules/${id}`, { collections: ['u'] })).status).toBe(400);
+  const both = await call('PATCH', `/schedules/${id}`, { collections: ['u'], excludeCollections: [] });
+  expect(both.status, both.text).toBe(200);
+  await call('DELETE', `/schedules/${id}`);
+});
+
 test('the preview shows the next runs in words, as instants and on the wall', async () => {
   const answer = await call('POST', '/schedules/preview', {
     cron: '30 2 * * *',

@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { projectStore } from '../projects/index.ts';
-import { firstRun, fullEveryDefault, requireDestinations } from './check-settings.ts';
+import { firstRun, fullEveryDefault, requireDestinations, requireExclusions } from './check-settings.ts';
 import type { SchedulesContext } from './context.ts';
 import { claimDueOf } from './due/claim-due.ts';
 import { presentSchedule, scheduleEtag } from './present-schedule.ts';
@@ -43,6 +43,7 @@ async function updateUnlessDue(
     if (changesTime(before, change) && before.nextRunAt && before.nextRunAt <= now) return undefined;
     requireMatch(scheduleEtag(presentSchedule(before, now)));
     const columns = await columnsOf(transaction, before, change, now);
+    requireExclusions({ ...before, ...columns });
     const row = await scheduleStore.update(transaction, organizationId, scheduleId, { ...columns, updatedAt: now });
     const project = await projectStore.findKept(transaction, organizationId, row.projectId);
     if (row.retentionDays !== before.retentionDays) await setTerms(transaction, row);

@@ -134,7 +134,7 @@ async function endVerification(
     });
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
     // That a key was withdrawn says nothing about what it sealed.
-    const isKeyless = result.errors.every(({ code }) => code === 'DECRYPTION_ERROR');
+    const isKeyless = result.errors.every((one) => typeof one === 'object' && one.code === 'DECRYPTION_ERROR');
     if (result.status === 'passed') await context.onFreed(transaction, verified);
     else if (loaded && !isKeyless) await context.onUnproven(transaction, loaded, 'verification_failed');
     const { status, segments, documents, errors } = result;

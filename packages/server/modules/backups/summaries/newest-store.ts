@@ -18,6 +18,8 @@ export interface NewestBackups {
     | null;
   /** How many in a row failed after it. */
   failuresInRow: number;
+  /** There are some whose key was withdrawn. */
+  isSealed: boolean;
 }
 
 interface Row {
@@ -29,6 +31,7 @@ interface Row {
   documentCount: string;
   verifiedAt: Date | null;
   failures: number;
+  isSealed: boolean;
 }
 
 /** More failures in a row than this are not counted. */
@@ -40,25 +43,29 @@ export async function newestBackups(
   { client }: Transaction,
   organizationId: string,
   projectIds: readonly string[],
+  withdrawnKeys: readonly string[],
 ): Promise<Map<string, NewestBackups>> {
   const { rows } = await client.query<Row>(
     `select p.id as "projectId", good.*,
             (select count(*)::int from (
                select 1 from backups where ${isOfProject} and status = 'failed' and id > coalesce(good.id, '')
-                order by id desc limit ${failuresMax}) failed) as failures
+                order by id desc limit ${failuresMax}) failed) as failures,
+            cardinality($3::text[]) > 0 and exists (select 1 from backups where ${isOfProject} and status = 'completed' and key_id = any($3)) as "isSealed"
        from unnest($2::text[]) as p(id) left join lateral (
          select id, type, coalesce(started_at, created_at) as "startedAt", completed_at as "completedAt",
                 document_count as "documentCount", verified_at as "verifiedAt"
-           from backups where ${isOfProject} and status = 'completed' order by id desc limit 1) good on true`,
-    [organizationId, [...projectIds]],
+           from backups where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3)
+          order by id desc limit 1) good on true`,
+    [organizationId, [...projectIds], [...withdrawnKeys]],
   );
   return new Map(
-    rows.map(({ projectId, id, failures, ...newest }) => [
+    rows.map(({ projectId, id, failures, isSealed, ...newest }) => [
       projectId,
       {
         projectId,
         newest: id === null ? null : { ...newest, id, documentCount: Number(newest.documentCount ?? 0) },
         failuresInRow: failures,
+        isSealed,
       },
     ]),
   );

@@ -29,6 +29,15 @@ export async function listKeys({ orm }: Transaction, organizationId: string): Pr
     .orderBy(desc(organizationKeys.version));
 }
 
+/** Those that the customer took back: what they sealed cannot be read until they are supplied again. */
+export async function withdrawnKeys({ orm }: Transaction, organizationId: string): Promise<string[]> {
+  const rows = await orm
+    .select({ id: organizationKeys.id })
+    .from(organizationKeys)
+    .where(and(eq(organizationKeys.organizationId, organizationId), isNull(organizationKeys.sealed)));
+  return rows.map(({ id }) => id);
+}
+
 export async function findKey(
   { orm }: Transaction,
   organizationId: string,

@@ -27,11 +27,12 @@ export async function removeEncryptionKey(
     for (const { id, retiredAt } of withdrawn)
       await changeKey(transaction, organizationId, id, { sealed: null, passphrase: null, retiredAt: retiredAt ?? now });
     const row = await createServiceKey(context, transaction, organizationId, current.version + 1);
-    await context.later.keysChanged(transaction, organizationId);
+    const withdrawnIds = withdrawn.map((key) => key.id);
+    await context.later.keysChanged(transaction, organizationId, withdrawnIds);
     await audit(context, transaction, caller, organizationId, {
       action: 'encryption_key.removed',
       resource: { type: 'encryption_key', id: current.id },
-      details: { withdrawn: withdrawn.map((key) => key.id), replacedBy: row.id, version: row.version },
+      details: { withdrawn: withdrawnIds, replacedBy: row.id, version: row.version },
     });
   });
 }

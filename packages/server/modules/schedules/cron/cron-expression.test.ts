@@ -73,4 +73,5 @@ test('a day that never comes may stand beside a weekday that does', () => {
 test('an expression is told in words', () => {
   expect(describeCron('0 2 * * *')).toBe('At 02:00');
   expect(describeCron('30 3 * * 1')).toContain('Monday');
+  expect(describeCron('0 0 1-7 * 1')).toBe('At 00:00, between day 1 and 7 of the month, or on Monday');
 });
