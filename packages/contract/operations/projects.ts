@@ -116,7 +116,7 @@ export const reconnectProject = operation({
   tag,
   summary: 'Repair the connection of a project',
   description:
-    'For a project connected by consent: the address where consent is given again. For the others: a fresh check, optionally with a new key.',
+    'For a project connected by consent: the address where consent is given again. For the others: a fresh check. With `key`: the project is connected by this service account from now on, once the database has answered to it; refused, everything stays as it was.',
   access: edits,
   params,
   body: reconnectProjectRequest,

@@ -19,6 +19,10 @@ export function toMicroseconds(instant: Instant): Instant {
   return `${instant.slice(0, 26)}000Z`;
 }
 
+export function toWholeMillisecond(instant: Instant): Instant {
+  return `${instant.slice(0, 23)}000000Z`;
+}
+
 export function toWholeMinute(instant: Instant): Instant {
   return `${instant.slice(0, 17)}00.000000000Z`;
 }

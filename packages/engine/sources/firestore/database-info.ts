@@ -8,6 +8,7 @@ import {
   isEngineError,
   type SourceCallOptions,
   toMicroseconds,
+  toWholeMillisecond,
   toWholeMinute,
 } from '../../ports/index.ts';
 import { hourMs } from '../../time/durations.ts';
@@ -19,6 +20,8 @@ import { GrpcError, grpcCode } from './transport/status.ts';
 
 const probeTimeoutMs = 15_000;
 const probeAttemptsMax = 3;
+/** A clock that stands still does not come to the next millisecond. */
+const looksMax = 10;
 
 export interface DatabaseInfo {
   readonly database: string;
@@ -47,11 +50,20 @@ export async function snapshotTime(client: FirestoreClient, options: SourceCallO
   }
 }
 
-/** With point-in-time recovery whole minutes stay readable for days, and any other instant for an hour. */
+/**
+ * With point-in-time recovery whole minutes stay readable for days, and any other instant for an hour. That is a whole
+ * millisecond then, as most people write times, so that what they are told is exact; and not before now, so that nothing is
+ * missed that was written just before.
+ */
 export async function lastingSnapshotTime(client: FirestoreClient, options: SourceCallOptions): Promise<Instant> {
   const [now, info] = await Promise.all([snapshotTime(client, options), databaseInfo(client, options)]);
   const minute = toWholeMinute(now);
-  return info.pointInTimeRecovery && minute >= info.earliestReadTime ? minute : now;
+  if (info.pointInTimeRecovery && minute >= info.earliestReadTime) return minute;
+  for (let later = now, looks = 1; looks <= looksMax; later = await snapshotTime(client, options), looks += 1) {
+    const whole = toWholeMillisecond(later);
+    if (whole >= now) return whole;
+  }
+  return now;
 }
 
 interface Timestamp {

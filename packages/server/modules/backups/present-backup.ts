@@ -1,4 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
+import { toWholeMillisecond } from '@holdfast/engine';
 import type { DestinationRow } from '../storage/index.ts';
 import { presentStorageSummary } from '../storage/index.ts';
 import type { BackupRow, CopyRow } from './backup-store.ts';
@@ -88,9 +89,13 @@ function etaSeconds(row: BackupRow): number | null {
   return Math.min(31_536_000, Math.max(0, Math.round(((elapsedMs / row.percent) * (100 - row.percent)) / 1000)));
 }
 
-/** Firestore's instants have nanoseconds, the API's timestamps milliseconds. */
+/** With milliseconds where these tell all of it: what was read as of an instant is not said to be of another. */
 function toTimestamp(instant: string | null): string | null {
-  return instant === null ? null : new Date(instant).toISOString();
+  return instant && (isWhole(instant) ? new Date(instant).toISOString() : `${instant.slice(0, 26)}Z`);
+}
+
+function isWhole(instant: string): boolean {
+  return toWholeMillisecond(instant) === instant;
 }
 
 export function durationMs(row: Pick<BackupRow, 'startedAt' | 'completedAt'>): number | null {

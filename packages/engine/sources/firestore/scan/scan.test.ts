@@ -163,6 +163,16 @@ describe('what a scan holds', () => {
     expect(await scanAll(lasting, { readTime })).toHaveLength(1);
   });
 
+  test('otherwise it is of a whole millisecond that misses nothing written before', async () => {
+    const exact = harness.connect({ projectId: 'exact' });
+    for (let index = 0; index < 20; index += 1) {
+      await write(exact, [{ path: `a/${index}`, fields: fields(index) }]);
+      const readTime = await exact.source.snapshotTime({ isLasting: true });
+      expect(readTime).toMatch(/\.\d{3}000000Z$/);
+      expect(await scanAll(exact, { readTime })).toHaveLength(index + 1);
+    }
+  });
+
   test('a refusal that speaks of age is none while the read time is young', async () => {
     const readTime = await demo.source.snapshotTime();
     harness.sandbox.control.addFault({

@@ -108,4 +108,24 @@ test('a project lives from a consent, falls with it, and stands again with the n
   await signIn();
   await expect.poll(async () => (await project()).connection.status, { timeout: 10_000 }).toBe('connected');
   expect((await backUp()).status).toBe('completed');
+
+  // A key takes the place of the consent once it works, and of a key that works nothing that does not.
+  const give = (key: object) =>
+    app.request('POST', `/api/v1/projects/${projectId}/reconnect`, { ...as, body: { key } });
+  const unknown = {
+    ...google.control.createServiceAccount('shop'),
+    client_email: 'nobody@shop.iam.gserviceaccount.com',
+  };
+  const refused = await give(unknown);
+  expect([refused.status, refused.body.error?.code], refused.text).toEqual([502, 'SOURCE_AUTH_ERROR']);
+  expect((await project()).connection).toMatchObject({ type: 'oauth', status: 'connected', email });
+  const given = await give(google.control.createServiceAccount('shop'));
+  expect(given.body.data, given.text).toMatchObject({
+    authorizationUrl: null,
+    connection: { type: 'service_account', status: 'connected', error: null },
+  });
+  google.control.revokeConsent(email);
+  expect((await give(unknown)).status).toBe(502);
+  expect((await project()).connection).toMatchObject({ type: 'service_account', status: 'connected' });
+  expect((await backUp()).status).toBe('completed');
 });

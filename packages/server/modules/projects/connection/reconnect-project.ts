@@ -1,13 +1,17 @@
 import { type BodyOf, type DataOf, type Operations, pathOf } from '@holdfast/contract';
 import type { Caller } from '../../../platform/principal.ts';
 import { invalid } from '../../../platform/problem.ts';
+import { toProblem } from '../../job-error.ts';
 import type { ProjectsContext } from '../context.ts';
 import { presentConnection } from '../present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from '../project-store.ts';
 import { checkConnection } from './check-connection.ts';
 import { credentialsPurpose } from './open-source.ts';
 
-/** For a consent: where to give it again. For the others: a fresh check, with a new key if one is given. */
+/**
+ * For a consent: where to give it again. For the others: a fresh check. A key that is given takes the place of the one before,
+ * or of a consent, once the database has answered to it; until then nothing changes.
+ */
 export async function reconnectProject(
   context: ProjectsContext,
   caller: Caller,
@@ -19,16 +23,21 @@ export async function reconnectProject(
   const row = await database.tenant(organization.id, (transaction) =>
     projectStore.get(transaction, organization.id, projectId),
   );
-  if (request?.key && row.connectionType !== 'service_account')
-    throw invalid('key', 'this project is not connected by a service account key');
+  if (request?.key && row.connectionType === 'emulator')
+    throw invalid('key', 'this project is an emulator, which asks for none');
   const renewed: Partial<NewProject> = request?.key
     ? {
+        connectionType: 'service_account',
         credentials: keyring.seal(JSON.stringify(request.key), credentialsPurpose(projectId)),
         connectionEmail: request.key.client_email,
+        connectionUserId: null,
+        reconnectUserId: null,
       }
     : {};
-  if (row.connectionType === 'oauth' && principal.kind === 'person') renewed.reconnectUserId = principal.userId;
-  const { failure: _, ...check } = await checkConnection(context.sources, { ...row, ...renewed } as ProjectRow, clock);
+  const isConsent = row.connectionType === 'oauth' && !request?.key;
+  if (isConsent && principal.kind === 'person') renewed.reconnectUserId = principal.userId;
+  const { failure, ...check } = await checkConnection(context.sources, { ...row, ...renewed } as ProjectRow, clock);
+  if (request?.key && failure !== undefined) throw toProblem(failure);
   const updated = await database.tenant(organization.id, async (transaction) => {
     const locked = await projectStore.lock(transaction, organization.id, projectId);
     const changed = await projectStore.update(transaction, locked, { ...renewed, ...check, updatedAt: clock.now() });
@@ -40,8 +49,7 @@ export async function reconnectProject(
     });
     return changed;
   });
-  const authorizationUrl =
-    row.connectionType === 'oauth' ? `${context.platform.baseUrl()}${pathOf('startSignIn')}` : null;
+  const authorizationUrl = isConsent ? `${context.platform.baseUrl()}${pathOf('startSignIn')}` : null;
   return { authorizationUrl, connection: presentConnection(updated) };
 }
 
