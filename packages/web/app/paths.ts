@@ -4,6 +4,8 @@ export interface RestoreStart {
   projectId?: string | undefined;
   at?: string | undefined;
   collections?: string | undefined;
+  /** One document by its path, whatever characters it holds; several, one in each line. */
+  document?: string | undefined;
   documents?: string | undefined;
   basket?: '1' | undefined;
 }

@@ -95,6 +95,6 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('row', { name: /status "paid" string/ }).waitFor();
     await page.getByRole('row', { name: /at 18 Nov 2025 09:30:00 timestamp/ }).waitFor();
     await page.goBack();
-    await page.getByText('Choose a collection').waitFor();
+    await page.getByText('Choose a document').waitFor();
   });
 });

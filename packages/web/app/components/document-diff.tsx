@@ -1,6 +1,14 @@
-import type { ReactNode } from 'react';
-import { type DiffRow, diffRows, type Fields, type FirestoreValue } from '../format/values.ts';
+import { type ReactNode, useState } from 'react';
+import {
+  changedPart,
+  type DiffRow,
+  diffRows,
+  type Fields,
+  type FirestoreValue,
+  isSameValue,
+} from '../format/values.ts';
 import { t } from '../texts/index.ts';
+import { useFirstRows } from './first-rows.tsx';
 import { TypeName, Value } from './value.tsx';
 
 interface DiffProps {
@@ -9,6 +17,8 @@ interface DiffProps {
   thenTitle: ReactNode;
   nowTitle: ReactNode;
   onlyChanged: boolean;
+  /** Where a reference leads. */
+  linkTo: (name: string) => string | undefined;
 }
 
 export function countChanges(then: Fields | null, now: Fields | null) {
@@ -18,46 +28,84 @@ export function countChanges(then: Fields | null, now: Fields | null) {
 }
 
 /** Then in teal at the left, Now in amber at the right: here the good version is the old one, so nothing is red or green. */
-export function DocumentDiff({ then, now, thenTitle, nowTitle, onlyChanged }: DiffProps) {
-  const rows = diffRows(then, now).filter((row) => !onlyChanged || row.change !== 'same');
+export function DocumentDiff({ then, now, thenTitle, nowTitle, onlyChanged, linkTo }: DiffProps) {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const rows = diffRows(then, now, open).filter((row) => !onlyChanged || row.change !== 'same');
+  const { shown, more } = useFirstRows(rows);
+  const toggle = (id: string) => setOpen(open.symmetricDifference(new Set([id])));
   return (
-    <table aria-label={t.document.whatChanged} className="w-full table-fixed border-collapse text-table max-md:block">
-      <thead className="max-md:sr-only">
-        <tr className="border-line border-y bg-bg text-left text-meta">
-          <th scope="col" className="w-[16%] px-4 py-2 font-medium text-ink2">
-            {t.document.field}
-          </th>
-          <th scope="col" className="px-4 py-2 font-normal">
-            <span className="mr-2 font-semibold text-held">{t.document.then}</span>
-            {thenTitle}
-          </th>
-          <th scope="col" className="border-line border-l px-4 py-2 font-normal">
-            <span className="mr-2 font-semibold">{t.document.now}</span>
-            {nowTitle}
-          </th>
-        </tr>
-      </thead>
-      <tbody className="max-md:block">
-        {rows.map((row) => (
-          <tr key={row.id} className="border-line border-b max-md:block">
-            <th
-              scope="row"
-              className={`px-4 py-2 text-left align-top max-md:block max-md:pb-0 ${row.change === 'same' ? 'font-normal text-ink2' : 'font-semibold'}`}
-            >
-              <span className="break-words" style={{ paddingLeft: row.depth * 14 }}>
-                {row.name}
-              </span>
+    <>
+      <table aria-label={t.document.whatChanged} className="w-full table-fixed border-collapse text-table max-md:block">
+        <thead className="max-md:sr-only">
+          <tr className="border-line border-y bg-bg text-left text-meta">
+            <th scope="col" className="w-[16%] px-4 py-2 font-medium text-ink2">
+              {t.document.field}
             </th>
-            <Side value={row.then} mark={row.change === 'changed' || row.change === 'removed' ? '−' : ''} tone="then" />
-            <Side value={row.now} mark={row.change === 'changed' || row.change === 'added' ? '+' : ''} tone="now" />
+            <th scope="col" className="px-4 py-2 font-normal">
+              <span className="mr-2 font-semibold text-held">{t.document.then}</span>
+              {thenTitle}
+            </th>
+            <th scope="col" className="border-line border-l px-4 py-2 font-normal">
+              <span className="mr-2 font-semibold">{t.document.now}</span>
+              {nowTitle}
+            </th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody className="max-md:block">
+          {shown.map((row) => {
+            const fold = {
+              isOpen: isOpened(row) || open.has(row.id),
+              onToggle: isOpened(row) ? undefined : () => toggle(row.id),
+              linkTo,
+            };
+            return (
+              <tr key={row.id} className="border-line border-b max-md:block">
+                <th
+                  scope="row"
+                  className={`px-4 py-2 text-left align-top max-md:block max-md:pb-0 ${row.change === 'same' ? 'font-normal text-ink2' : 'font-semibold'}`}
+                >
+                  <span className="break-words" style={{ paddingLeft: row.depth * 14 }}>
+                    {row.name}
+                  </span>
+                </th>
+                <Side
+                  value={row.then}
+                  mark={row.change === 'changed' || row.change === 'removed' ? '−' : ''}
+                  tone="then"
+                  other={row.now}
+                  fold={fold}
+                />
+                <Side
+                  value={row.now}
+                  mark={row.change === 'changed' || row.change === 'added' ? '+' : ''}
+                  tone="now"
+                  other={row.then}
+                  fold={fold}
+                />
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {more}
+    </>
   );
 }
 
-function Side({ value, mark, tone }: { value: FirestoreValue | undefined; mark: string; tone: 'then' | 'now' }) {
+/** A map that differs inside stands opened, whatever anybody folds. */
+const isOpened = ({ then, now }: DiffRow) =>
+  then?.mapValue !== undefined && now?.mapValue !== undefined && !isSameValue(then, now);
+
+interface SideProps {
+  value: FirestoreValue | undefined;
+  /** What stands at the other side: only what is not the same there is marked. */
+  other: FirestoreValue | undefined;
+  mark: string;
+  tone: 'then' | 'now';
+  fold: Pick<Parameters<typeof Value>[0], 'isOpen' | 'onToggle' | 'linkTo'>;
+}
+
+function Side({ value, other, mark, tone, fold }: SideProps) {
   const weak = mark === '' ? '' : tone === 'then' ? 'bg-held-weak' : 'bg-risk-weak';
   const strong = mark === '' ? '' : tone === 'then' ? 'bg-then' : 'bg-now';
   return (
@@ -76,9 +124,7 @@ function Side({ value, mark, tone }: { value: FirestoreValue | undefined; mark: 
           <span className="text-ink3">{t.document.notThere}</span>
         ) : (
           <>
-            <span className={`min-w-0 rounded-tag px-0.5 ${strong}`}>
-              <Value value={value} />
-            </span>
+            <ChangedValue value={value} other={mark === '' ? undefined : other} strong={strong} fold={fold} />
             <span className="ml-auto shrink-0 pl-2">
               <TypeName value={value} />
             </span>
@@ -88,3 +134,33 @@ function Side({ value, mark, tone }: { value: FirestoreValue | undefined; mark: 
     </td>
   );
 }
+
+/** Of two texts the part that differs is stronger; of anything else the whole value. */
+function ChangedValue({
+  value,
+  other,
+  strong,
+  fold,
+}: Pick<SideProps, 'value' | 'other' | 'fold'> & { strong: string }) {
+  if (!value) return null;
+  const [text, before] = [value.stringValue, other?.stringValue];
+  if (text === undefined || before === undefined || text.length > comparedCharacters)
+    return (
+      <span className={`min-w-0 rounded-tag px-0.5 ${strong}`}>
+        <Value value={value} {...fold} />
+      </span>
+    );
+  const { start, end } = changedPart(text, before);
+  return (
+    <code className="min-w-0 whitespace-pre-wrap break-words px-0.5 font-mono">
+      <span className="text-ink3">"</span>
+      {shownText(text.slice(0, start))}
+      <mark className={`rounded-tag text-ink ${strong}`}>{shownText(text.slice(start, end))}</mark>
+      {shownText(text.slice(end))}
+      <span className="text-ink3">"</span>
+    </code>
+  );
+}
+
+const comparedCharacters = 4000;
+const shownText = (text: string) => text.replaceAll('\n', '↵');

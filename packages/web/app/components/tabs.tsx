@@ -24,6 +24,7 @@ export function Tabs({ label, tabs, current }: TabsProps) {
           search={(index === 0 ? {} : { tab: tab.id }) as never}
           aria-current={tab.id === current ? 'page' : undefined}
           activeProps={{}}
+          activeOptions={{ exact: true }}
           className={`border-b-2 pb-2 text-table font-medium whitespace-nowrap ${tab.id === current ? 'border-held text-ink' : 'border-transparent text-ink2 hover:text-ink'}`}
         >
           {tab.label}

@@ -1,20 +1,22 @@
+import { Link } from '@tanstack/react-router';
 import { ChevronRight, Clock, CornerDownRight, MapPin } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useZone } from '../api/organization.tsx';
-import { formatBytes } from '../format/numbers.ts';
+import { formatBytes, formatCount } from '../format/numbers.ts';
 import { formatDateTime } from '../format/times.ts';
 import { type FirestoreValue, hintOf, pathOfReference, typeOf } from '../format/values.ts';
+import { t } from '../texts/index.ts';
 
 interface ValueProps {
   value: FirestoreValue;
   /** Where a reference leads, when it can be followed. */
-  linkTo?: ((path: string) => string) | undefined;
+  linkTo?: ((name: string) => string | undefined) | undefined;
   isOpen?: boolean | undefined;
   onToggle?: (() => void) | undefined;
 }
 
 /** One value as it is: nothing rounded, the type told beside it. */
-export function Value({ value, isOpen, onToggle }: ValueProps): ReactNode {
+export function Value({ value, linkTo, isOpen, onToggle }: ValueProps): ReactNode {
   const zone = useZone();
   if (value.stringValue !== undefined) return <Text text={value.stringValue} />;
   if (value.integerValue !== undefined) return <code className="font-mono">{value.integerValue}</code>;
@@ -22,14 +24,7 @@ export function Value({ value, isOpen, onToggle }: ValueProps): ReactNode {
   if (value.booleanValue !== undefined) return <code className="font-mono">{String(value.booleanValue)}</code>;
   if (value.timestampValue !== undefined) return <Timestamp text={value.timestampValue} zone={zone} />;
   if (value.referenceValue !== undefined)
-    return (
-      <span className="inline-flex min-w-0 items-center gap-1.5 align-top text-held">
-        <CornerDownRight size={14} aria-hidden className="shrink-0" />
-        <code className="min-w-0 break-all font-mono underline decoration-1 underline-offset-2">
-          {pathOfReference(value.referenceValue)}
-        </code>
-      </span>
-    );
+    return <Reference name={value.referenceValue} to={linkTo?.(value.referenceValue)} />;
   if (value.geoPointValue !== undefined)
     return (
       <span className="inline-flex items-center gap-1.5 align-top">
@@ -41,6 +36,25 @@ export function Value({ value, isOpen, onToggle }: ValueProps): ReactNode {
   if (value.mapValue !== undefined || value.arrayValue !== undefined)
     return <Folded value={value} isOpen={isOpen} onToggle={onToggle} />;
   return <code className="font-mono italic">null</code>;
+}
+
+/** Followed where it leads into the database that is looked at; told as it is where it leads elsewhere. */
+function Reference({ name, to }: { name: string; to: string | undefined }) {
+  const look = 'min-w-0 break-all font-mono';
+  return (
+    <span className="inline-flex min-w-0 items-center gap-1.5 align-top text-held">
+      <CornerDownRight size={14} aria-hidden className="shrink-0" />
+      {to ? (
+        <Link to={to} className={`${look} underline decoration-1 underline-offset-2`}>
+          {pathOfReference(name)}
+        </Link>
+      ) : (
+        <code className={look} title={name}>
+          {pathOfReference(name)}
+        </code>
+      )}
+    </span>
+  );
 }
 
 function Folded({ value, isOpen, onToggle }: ValueProps) {
@@ -63,7 +77,12 @@ function Folded({ value, isOpen, onToggle }: ValueProps) {
   );
 }
 
-function Text({ text }: { text: string }) {
+/** A document may be one text of a megabyte, which nobody reads and every browser labours to draw. */
+const shownCharacters = 4000;
+
+function Text({ text: whole }: { text: string }) {
+  const [isWhole, setWhole] = useState(whole.length <= shownCharacters);
+  const text = isWhole ? whole : whole.slice(0, shownCharacters);
   return (
     <code className="break-words font-mono">
       <span className="text-ink3">"</span>
@@ -73,7 +92,17 @@ function Text({ text }: { text: string }) {
           {index < all.length - 1 && <span className="text-ink3">↵</span>}
         </span>
       ))}
-      <span className="text-ink3">"</span>
+      {isWhole ? (
+        <span className="text-ink3">"</span>
+      ) : (
+        <button
+          type="button"
+          onClick={() => setWhole(true)}
+          className="font-medium font-sans text-held hover:underline"
+        >
+          … {t.common.showAllCharacters(formatCount(whole.length))}
+        </button>
+      )}
     </code>
   );
 }
@@ -113,6 +142,7 @@ function Bytes({ base64 }: { base64: string }) {
 /** Always with a point, so that it is never taken for an integer. */
 function doubleText(value: number | string): string {
   if (typeof value === 'string') return value;
+  if (Object.is(value, -0)) return '-0.0';
   const text = String(value);
   return /[.e]/.test(text) ? text : `${text}.0`;
 }

@@ -39,6 +39,15 @@ export function pathOfReference(name: string): string {
   return name.replace(/^projects\/[^/]+\/databases\/[^/]+\/documents\//, '');
 }
 
+/** Where references into this database lead: `to` is given the path of the document. */
+export function linksInto(
+  project: { sourceProjectId: string; databaseId: string } | undefined,
+  to: (path: string) => string,
+): (name: string) => string | undefined {
+  const start = project && `projects/${project.sourceProjectId}/databases/${project.databaseId}/documents/`;
+  return (name) => (start && name.startsWith(start) ? to(name.slice(start.length)) : undefined);
+}
+
 /** A glimpse of what is folded: the names of a map, the first strings of an array. */
 export function hintOf(value: FirestoreValue): string {
   if (value.mapValue) return Object.keys(value.mapValue.fields ?? {}).join(', ');
@@ -80,8 +89,22 @@ export function rowsOf(fields: Fields, open: ReadonlySet<string>): FieldRow[] {
   return rows;
 }
 
-function sameValue(a: FirestoreValue | undefined, b: FirestoreValue | undefined): boolean {
+export function isSameValue(a: FirestoreValue | undefined, b: FirestoreValue | undefined): boolean {
   return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
+}
+
+/** Where a text begins and ends to be another than the one beside it; no half of a character is cut off. */
+export function changedPart(text: string, other: string): { start: number; end: number } {
+  const most = Math.min(text.length, other.length);
+  let start = 0;
+  while (start < most && text[start] === other[start]) start++;
+  let left = 0;
+  while (left < most - start && text[text.length - 1 - left] === other[other.length - 1 - left]) left++;
+  const isHalf = (at: number) => /[\uDC00-\uDFFF]/.test(text[at] ?? '');
+  let end = text.length - left;
+  while (start > 0 && isHalf(start)) start--;
+  while (end < text.length && isHalf(end)) end++;
+  return { start, end };
 }
 
 /** The order of a map's fields carries no meaning. */
@@ -90,6 +113,8 @@ function canonical(value: FirestoreValue | undefined): unknown {
   if (value.mapValue)
     return { map: sortedEntries(value.mapValue.fields ?? {}).map(([name, entry]) => [name, canonical(entry)]) };
   if (value.arrayValue) return { array: (value.arrayValue.values ?? []).map(canonical) };
+  // JSON has one zero, Firestore two.
+  if (Object.is(value.doubleValue, -0)) return { doubleValue: '-0' };
   return value;
 }
 
@@ -104,12 +129,23 @@ export interface DiffRow {
   readonly change: Change;
 }
 
-/** Two versions side by side: what differs first, maps that differ opened, what is equal below. */
-export function diffRows(then: Fields | null, now: Fields | null): DiffRow[] {
+/** A field may be called as something that every object has. */
+const fieldOf = (fields: Fields, name: string) => (Object.hasOwn(fields, name) ? fields[name] : undefined);
+
+const nothingOpen: ReadonlySet<string> = new Set();
+const childFields = (value: FirestoreValue | undefined): Fields => (value ? Object.fromEntries(childrenOf(value)) : {});
+
+/** Two versions side by side: what differs first, maps that differ opened, what is equal below; folds in `open` unfolded. */
+export function diffRows(then: Fields | null, now: Fields | null, open = nothingOpen): DiffRow[] {
   const rows: DiffRow[] = [];
   const add = (a: Fields, b: Fields, parent: string, depth: number) => {
     const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-    const pairs = names.map((name) => ({ name, then: a[name], now: b[name], isSame: sameValue(a[name], b[name]) }));
+    // The entries of a list stay in its order.
+    if (names.every((name) => /^\d+$/.test(name))) names.sort((one, other) => Number(one) - Number(other));
+    const pairs = names.map((name) => {
+      const [before, after] = [fieldOf(a, name), fieldOf(b, name)];
+      return { name, then: before, now: after, isSame: isSameValue(before, after) };
+    });
     const ordered =
       depth === 0 ? [...pairs.filter((pair) => !pair.isSame), ...pairs.filter((pair) => pair.isSame)] : pairs;
     for (const pair of ordered) {
@@ -123,8 +159,7 @@ export function diffRows(then: Fields | null, now: Fields | null): DiffRow[] {
         now: pair.now,
         change: bothMaps && !pair.isSame ? 'same' : changeOf(pair),
       });
-      if (bothMaps && !pair.isSame)
-        add(pair.then?.mapValue?.fields ?? {}, pair.now?.mapValue?.fields ?? {}, id, depth + 1);
+      if ((bothMaps && !pair.isSame) || open.has(id)) add(childFields(pair.then), childFields(pair.now), id, depth + 1);
     }
   };
   add(then ?? {}, now ?? {}, '', 0);

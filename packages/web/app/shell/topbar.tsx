@@ -39,7 +39,10 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   return (
     <ol className="flex min-w-0 items-center gap-2 text-table max-md:hidden">
       {crumbs.map((crumb, index) => (
-        <li key={`${index} ${crumb.label}`} className="flex min-w-0 items-center gap-2">
+        <li
+          key={`${index} ${crumb.label}`}
+          className={`flex items-center gap-2 ${index === 0 ? 'max-w-40 shrink-0' : 'min-w-0'}`}
+        >
           {index > 0 && <ChevronRight size={14} aria-hidden className="shrink-0 text-ink3" />}
           {crumb.to && index < crumbs.length - 1 ? (
             <Link to={crumb.to} className="truncate text-ink2 hover:underline">

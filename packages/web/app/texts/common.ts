@@ -15,6 +15,8 @@ export const common = {
   more: 'More',
   moreActions: 'More actions',
   loadMore: 'Show more',
+  showAllCharacters: (count: string) => `Show all ${count} characters`,
+  showAllFields: (count: string) => `Show all ${count} fields`,
   loading: 'Loading',
   tryAgain: 'Try again',
   back: 'Back',

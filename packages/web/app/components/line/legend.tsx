@@ -12,6 +12,9 @@ export function LineLegend() {
       <Entry text={legend.increment}>
         <path d="M9 1v14" className="stroke-held" strokeWidth="2" />
       </Entry>
+      <Entry text={legend.synthetic}>
+        <rect x="6" y="1" width="6" height="14" rx="2" className="fill-surface stroke-held" strokeWidth="1.8" />
+      </Entry>
       <AnySecond />
       <Gap />
       <Entry text={legend.failed}>

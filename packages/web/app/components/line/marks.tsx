@@ -39,13 +39,23 @@ export function Band({ band, x1, x2 }: { band: LineBand; x1: number; x2: number 
         className="fill-surface stroke-risk-mark"
         strokeWidth="1.4"
       />
-      <path
-        d={`M${x1 + 1} ${middle + 5}l${Math.min(width, 6) - 2} -9`}
-        className="stroke-risk-mark"
-        strokeWidth="1.4"
-      />
+      <path d={hatchOf(x1, width)} className="stroke-risk-mark" strokeWidth="1.4" />
     </>
   );
+}
+
+const hatchStepPx = 7;
+const hatchMax = 400;
+
+/** From one end of the gap to the other, however long it is: an empty frame would look like something that is there. */
+function hatchOf(x1: number, width: number): string {
+  const strokes = Math.min(hatchMax, Math.max(1, Math.floor(width / hatchStepPx)));
+  const stepPx = width / strokes;
+  const lean = Math.min(stepPx, 6) - 2;
+  return Array.from(
+    { length: strokes },
+    (_, index) => `M${x1 + (index + 0.5) * stepPx - lean / 2} ${middle + 5}l${lean} -9`,
+  ).join('');
 }
 
 export function Point({ point, x }: { point: LinePoint; x: number }) {

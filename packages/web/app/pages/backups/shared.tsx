@@ -45,5 +45,5 @@ export function Kept({ backup }: { backup: Backup }) {
       </span>
     );
   if (backup.expiresAt) return <Time at={backup.expiresAt} as="day" />;
-  return <span className="text-ink2">{t.backups.untilDeleted}</span>;
+  return <span className="text-ink2">{backup.scheduleId ? t.backups.bySchedule : t.backups.untilDeleted}</span>;
 }

@@ -21,7 +21,7 @@ export function splitPath(path: string): { collection: string; document: string 
 /** Three columns: collections, documents, fields. On a phone one after the other. */
 export function Page() {
   const backupId = useParam('backupId');
-  const path = decodeURIComponent(useParam('_splat'));
+  const path = useParam('_splat');
   const { collection, document } = splitPath(path);
   const backup = useRead('getBackup', { params: { backupId } }, { everyMs: false });
   const project = useRead(
@@ -35,7 +35,7 @@ export function Page() {
   usePageTitle([
     { label: t.backups.title, to: paths.backups },
     { label: `${project.data?.name ?? ''} ${moment}`.trim() || t.browse.title, to: paths.backup(backupId) },
-    { label: document ?? (collection || t.browse.title) },
+    { label: (document ?? collection).split('/').at(-1) || t.browse.title },
   ]);
   if (backup.error && !backup.data)
     return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
@@ -67,10 +67,10 @@ export function Page() {
       </div>
       <div className={`min-w-0 ${document ? '' : 'max-md:hidden'}`}>
         {document ? (
-          <DocumentView backup={backup.data} path={document} moment={moment} />
+          <DocumentView backup={backup.data} project={project.data} path={document} moment={moment} />
         ) : (
           <Empty icon={FolderSearch} title={t.browse.title}>
-            {t.browse.emptyCollection}
+            {collection ? t.browse.chooseDocument : t.browse.chooseCollection}
           </Empty>
         )}
       </div>

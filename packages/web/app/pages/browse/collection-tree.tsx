@@ -5,6 +5,7 @@ import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { isMatch } from './collections-below.ts';
 
 /** Deeper ones stand below each other: their names need the room. */
 const deepest = 5;
@@ -22,7 +23,7 @@ export function CollectionTree({ backupId, collection }: { backupId: string; col
     <nav aria-label={t.browse.collections} className="pb-4">
       <ul>
         {rows.map(({ node, depth }) => {
-          const isHere = node.path === collection || (depth > 0 && matches(node.path, collection));
+          const isHere = node.path === collection || (depth > 0 && isMatch(node.path, collection));
           const content = (
             <>
               <span className="truncate" style={{ paddingLeft: Math.min(depth, deepest) * 14 }} title={node.path}>
@@ -55,12 +56,6 @@ export function CollectionTree({ backupId, collection }: { backupId: string; col
       </ul>
     </nav>
   );
-}
-
-/** `users` + `*` + `orders` stands for the orders of every user. */
-function matches(pattern: string, collection: string): boolean {
-  const [a, b] = [pattern.split('/'), collection.split('/')];
-  return a.length === b.length && a.every((part, index) => part === '*' || part === b[index]);
 }
 
 function rowsOf(node: Node, depth: number): { node: Node; depth: number }[] {

@@ -35,6 +35,8 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   );
   const paths = usePaths();
   const canRestore = useCan('member');
+  // A document need not have every collection that others of its kind have below them.
+  const isEmpty = list.error?.code === 'COLLECTION_NOT_FOUND';
   return (
     <div className="flex h-[calc(100dvh-52px)] flex-col max-md:h-[calc(100dvh-120px)]">
       <div className="flex flex-col gap-2 border-line border-b p-3">
@@ -56,13 +58,14 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
           checked={inValues}
           onChange={(event) => setInValues(event.target.checked)}
         />
-        {canRestore && (
+        {canRestore && !isEmpty && (
           <LinkButton icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, collections: collection })}>
             {t.browse.restoreCollection}
           </LinkButton>
         )}
       </div>
-      {list.error && <Problem error={list.error} onRetry={list.retry} />}
+      {list.error && !isEmpty && <Problem error={list.error} onRetry={list.retry} />}
+      {isEmpty && <p className="p-4 text-table text-ink2">{t.browse.nothingIn}</p>}
       {list.isLoading && <Skeleton />}
       {list.rows?.length === 0 && !list.hasMore && <p className="p-4 text-table text-ink2">{t.browse.noDocuments}</p>}
       {list.rows && list.rows.length < 60 && list.hasMore && (

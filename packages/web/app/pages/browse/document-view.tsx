@@ -1,23 +1,26 @@
 import type { Backup } from '@holdfast/contract';
 import { History, RotateCcw, ShoppingBasket } from 'lucide-react';
-import { useRead } from '../../api/calls.ts';
+import { useAll, useRead } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { DocumentFields } from '../../components/document-fields.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
+import { linksInto } from '../../format/values.ts';
 import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { collectionsBelow } from './collections-below.ts';
 
 interface DocumentViewProps {
   backup: Backup;
   path: string;
   moment: string;
+  project: Parameters<typeof linksInto>[0];
 }
 
-export function DocumentView({ backup, path, moment }: DocumentViewProps) {
+export function DocumentView({ backup, project, path, moment }: DocumentViewProps) {
   const document = useRead(
     'getBackupDocument',
     { params: { backupId: backup.id, documentPath: path } },
@@ -48,7 +51,7 @@ export function DocumentView({ backup, path, moment }: DocumentViewProps) {
         </div>
         <div className="flex flex-wrap items-center gap-2">
           {document.data && canRestore && (
-            <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, documents: path })}>
+            <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, document: path })}>
               {t.browse.restoreDocument}
             </LinkButton>
           )}
@@ -60,11 +63,16 @@ export function DocumentView({ backup, path, moment }: DocumentViewProps) {
           )}
         </div>
       </header>
+      <Below backupId={backup.id} path={path} />
       {document.isLoading && <Skeleton />}
       {document.error && <Problem error={document.error} onRetry={() => void document.refetch()} />}
       {document.data && (
         <>
-          <DocumentFields fields={document.data.fields} label={path} />
+          <DocumentFields
+            fields={document.data.fields}
+            label={path}
+            linkTo={linksInto(project, (to) => paths.browse(backup.id, to))}
+          />
           <p className="flex items-center gap-1 px-4 py-3 text-meta text-ink3">
             {t.browse.copyJson}{' '}
             <CopyButton text={JSON.stringify(document.data.fields, null, 2)} label={t.browse.copyJson} />
@@ -72,5 +80,26 @@ export function DocumentView({ backup, path, moment }: DocumentViewProps) {
         </>
       )}
     </section>
+  );
+}
+
+/** The way down: the collections that documents of this kind have below them. */
+function Below({ backupId, path }: { backupId: string; path: string }) {
+  const tree = useAll('listBackupCollections', { params: { backupId } }, { everyMs: false });
+  const paths = usePaths();
+  const names = collectionsBelow(tree.rows ?? [], path);
+  if (names.length === 0) return null;
+  return (
+    <nav
+      aria-label={t.browse.below}
+      className="flex flex-wrap gap-x-4 gap-y-1 border-line border-b px-5 py-2 text-table"
+    >
+      <span className="text-ink2">{t.browse.below}</span>
+      {names.map((name) => (
+        <TextLink key={name} to={paths.browse(backupId, `${path}/${name}`)} className="break-all font-mono">
+          {name}
+        </TextLink>
+      ))}
+    </nav>
   );
 }

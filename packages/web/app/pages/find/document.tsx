@@ -8,6 +8,7 @@ import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { saveFile } from '../../format/save-file.ts';
 import { formatDateTime } from '../../format/times.ts';
+import { linksInto } from '../../format/values.ts';
 import { type BasketItem, useBasket } from '../../shell/basket.ts';
 import { useKeys } from '../../shell/keys.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
@@ -20,7 +21,7 @@ import { type OlderVersions, VersionList } from './version-list.tsx';
 /** What was this document? Its versions, two of them side by side, and the way back. */
 export function Page() {
   const projectId = useParam('projectId');
-  const path = decodeURIComponent(useParam('_splat'));
+  const path = useParam('_splat');
   const project = useRead('getProject', { params: { projectId } }, { everyMs: false });
   const versions = useVersions(projectId, path);
   const paths = usePaths();
@@ -42,13 +43,14 @@ export function Page() {
         </>
       )}
       {versions.versions && versions.versions.length > 0 && (
-        <Shown projectId={projectId} path={path} versions={versions.versions} older={versions} />
+        <Shown project={project.data} projectId={projectId} path={path} versions={versions.versions} older={versions} />
       )}
     </div>
   );
 }
 
 interface ShownProps {
+  project: Parameters<typeof linksInto>[0];
   projectId: string;
   path: string;
   versions: readonly Version[];
@@ -58,10 +60,10 @@ interface ShownProps {
 /** Where a version comes back from; none for the one that stands there now, and for one that says it was gone. */
 function restoreStart(projectId: string, path: string, { source, backupId, at, change }: Version) {
   if (change === 'deleted' || source === 'live') return undefined;
-  return backupId ? { backupId, documents: path } : { projectId, at, documents: path };
+  return backupId ? { backupId, document: path } : { projectId, at, document: path };
 }
 
-function Shown({ projectId, path, versions, older }: ShownProps) {
+function Shown({ project, projectId, path, versions, older }: ShownProps) {
   const [search, setSearch] = useSearch();
   const zone = useZone();
   const paths = usePaths();
@@ -157,7 +159,7 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
         <section className="flex min-w-0 flex-col">
           <div className="flex flex-wrap items-center gap-2 px-4 py-3 text-meta">
             <h2 className="mr-2 text-table font-semibold">{t.document.whatChanged}</h2>
-            {(changes.changed > 0 || changes.added + changes.removed === 0) && (
+            {isRead && (changes.changed > 0 || changes.added + changes.removed === 0) && (
               <span className="rounded-tag bg-sunken px-2 py-0.5">{t.document.changedCount(changes.changed)}</span>
             )}
             {changes.added > 0 && (
@@ -191,6 +193,8 @@ function Shown({ projectId, path, versions, older }: ShownProps) {
           {!problem && !isRead && <Skeleton />}
           {isRead && (
             <DocumentDiff
+              key={`${then.id} ${now.id}`}
+              linkTo={linksInto(project, (to) => paths.document(projectId, to))}
               then={thenFields.data}
               now={nowFields.data}
               thenTitle={momentWords(then)}

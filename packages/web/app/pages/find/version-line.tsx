@@ -15,12 +15,12 @@ interface VersionLineProps {
 
 /** The versions on the one line of time, with what was captured between them. */
 export function VersionLine({ projectId, versions, then, now }: VersionLineProps) {
-  const nowMs = useNow();
   const project = useRead('getProject', { params: { projectId } }, { everyMs: false });
   const { coveredFrom, coveredTo, gaps } = project.data?.pitr ?? { coveredFrom: null, coveredTo: null, gaps: [] };
   const times = versions.map(({ at }) => Date.parse(at));
   const oldest = Math.min(...times);
-  const newest = Math.max(nowMs, ...times);
+  // The clock of this page goes by the minute: what was written has happened.
+  const newest = Math.max(useNow(), ...times);
   const marginMs = Math.max(minuteMs, (newest - oldest) * 0.05);
   const kindOf = (version: Version) => (version === then ? 'then' : version === now ? 'now' : 'version');
   const points = versions.map(
@@ -39,7 +39,7 @@ export function VersionLine({ projectId, versions, then, now }: VersionLineProps
         label={t.document.lineLabel(versions.length)}
         fromMs={oldest - marginMs}
         toMs={newest + marginMs}
-        nowMs={nowMs}
+        nowMs={newest}
         // The two that are compared lie on top.
         points={points.sort((a, b) => Number(a.kind !== 'version') - Number(b.kind !== 'version'))}
         bands={bands}

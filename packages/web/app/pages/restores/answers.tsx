@@ -55,7 +55,14 @@ export function WhatStep({ plan, onDone }: StepProps) {
   );
   const choose = (change: Record<string, string | undefined>) =>
     setSearch(
-      { at: undefined, basket: undefined, collections: undefined, documents: undefined, ...change },
+      {
+        at: undefined,
+        basket: undefined,
+        collections: undefined,
+        document: undefined,
+        documents: undefined,
+        ...change,
+      },
       { replace: true },
     );
   if (projects.error) return <Problem error={projects.error} onRetry={() => void projects.refetch()} />;
@@ -102,7 +109,8 @@ export function WhichStep({ plan, onDone }: StepProps) {
   const [which, setWhich] = useState<Which>(
     plan.documents.length > 0 ? 'docs' : plan.collections.length > 0 ? 'some' : 'all',
   );
-  const [documents, setDocuments] = useState(plan.documents.join('\n'));
+  const given = plan.documents.join('\n');
+  const [documents, setDocuments] = useState(given);
   const inBackup = useAll(
     'listBackupCollections',
     { params: { backupId: plan.backupId ?? '' } },
@@ -118,9 +126,10 @@ export function WhichStep({ plan, onDone }: StepProps) {
   const go = async () => {
     await setSearch(
       {
-        collections: which === 'some' ? chosen.join(',') : undefined,
-        documents: which === 'docs' ? documents : undefined,
-        ...(which === 'docs' ? { extra: undefined } : {}),
+        collections: which === 'some' ? chosen.join('\n') : undefined,
+        ...(which === 'docs'
+          ? { extra: undefined, ...(documents === given ? {} : { document: undefined, documents }) }
+          : { document: undefined, documents: undefined }),
       },
       { replace: true },
     );
@@ -197,7 +206,7 @@ export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWord
             {t.newRestore.same}: {words.what}
           </option>
           {projects
-            .filter(({ name }) => name !== words.what)
+            .filter(({ id }) => id !== words.sourceId)
             .map(({ id, name, sourceProjectId }) => (
               <option key={id} value={id}>
                 {name} ({sourceProjectId})

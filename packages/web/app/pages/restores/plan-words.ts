@@ -8,6 +8,7 @@ import type { Plan } from './plan.ts';
 /** What the rail knows about the plan, in words. */
 export interface PlanWords {
   readonly what: string;
+  readonly sourceId: string | null | undefined;
   readonly moment: string;
   readonly momentUtc: string;
   readonly which: string;
@@ -40,6 +41,7 @@ export function usePlanWords(plan: Plan): PlanWords {
         : t.newRestore.all;
   return {
     what: source?.name ?? '',
+    sourceId,
     moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
     momentUtc: at && !plan.isBasket && zone !== 'UTC' ? `${formatDateTime(at, 'UTC')} UTC` : '',
     which,

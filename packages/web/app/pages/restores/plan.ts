@@ -19,6 +19,7 @@ export interface Plan {
   readonly users: boolean | undefined;
 }
 
+/** What people type or paste; a path that begins or ends with a space comes as the one document. */
 const lines = (text: string | undefined) =>
   (text ?? '')
     .split('\n')
@@ -30,8 +31,8 @@ export function planOf(search: Readonly<Record<string, string | undefined>>): Pl
     projectId: search.projectId,
     backupId: search.backupId,
     at: search.at,
-    collections: lines(search.collections?.replaceAll(',', '\n')),
-    documents: lines(search.documents),
+    collections: (search.collections ?? '').split('\n').filter(Boolean),
+    documents: search.document === undefined ? lines(search.documents) : [search.document],
     isBasket: search.basket === '1',
     targetProjectId: search.target,
     mode: search.mode === 'merge' || search.mode === 'skip_existing' ? search.mode : 'overwrite',

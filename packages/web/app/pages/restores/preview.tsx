@@ -132,7 +132,9 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
             </button>
           </span>
         </div>
-        {words.moment && <p className="pl-8 text-ink2">{sentence(words.which, words.target, words.moment)}</p>}
+        {words.moment && (
+          <p className="break-words pl-8 text-ink2 max-md:pl-0">{sentence(words.which, words.target, words.moment)}</p>
+        )}
       </header>
       <PreviewCounts preview={preview} />
       <Samples

@@ -188,8 +188,10 @@ function Actions({ restore }: { restore: Restore }) {
           kind="primary"
           to={paths.newRestore({
             backupId: restore.backupId,
-            collections: restore.collections?.join(',') === '*' ? undefined : restore.collections?.join(','),
-            documents: restore.documentIds?.join('\n'),
+            collections: restore.collections?.[0] === '*' ? undefined : restore.collections?.join('\n'),
+            ...(restore.documentIds?.length === 1
+              ? { document: restore.documentIds[0] }
+              : { documents: restore.documentIds?.join('\n') }),
           })}
         >
           {t.restore.restoreNow}

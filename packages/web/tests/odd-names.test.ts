@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, phone, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+const collection = 'odd, names';
+const script = '<img src=x onerror="globalThis.broken=1">';
+const ids = ['100%', 'a%2Fb', ' before', 'two\nlines', script, 'q?x=1&y#z', 'é'.repeat(700)];
+const encoded = (path: string) => path.split('/').map(encodeURIComponent).join('/');
+
+describe.skipIf(!hasChromium)('a document with an odd name', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  let backupId: string;
+  const document = (id: string) => shop.documents.collection(collection).doc(id);
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    for (const id of ids) await document(id).set({ name: script, zero: -0, ref: document('100%') });
+    await document('large').set({
+      text: 'x'.repeat(10_000),
+      ...Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`field ${index}`, index])),
+    });
+    await document('100%').collection('below').doc('deep').set({ isDeep: true });
+    backupId = await shop.backUp();
+    for (const id of ids) await document(id).set({ name: 'broken' });
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  test.each(ids)('is shown as it is, in a backup and with its versions: %j', async (id) => {
+    const { page } = owner;
+    const path = `${collection}/${id}`;
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/${encoded(path)}`);
+    await page.getByRole('table').getByText('-0.0').waitFor();
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/${encoded(path)}`);
+    await page.getByText('Restoring puts back 3 fields.').waitFor();
+    expect(await page.evaluate('globalThis.broken')).toBeUndefined();
+  });
+
+  test.each([' before', 'two\nlines', '100%'])('is the one that is restored: %j', async (id) => {
+    const { page } = owner;
+    await page.setViewportSize(phone);
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/${encoded(`${collection}/${id}`)}`);
+    await page.getByRole('link', { name: 'Restore this version…' }).click();
+    await page.getByRole('button', { name: 'Restore 1 document' }).click();
+    await page.getByRole('heading', { name: /^Restored/ }).waitFor();
+    expect((await document(id).get()).data()?.name).toBe(script);
+  });
+
+  test('as long as it may be does not push the preview off a phone', async () => {
+    const { page } = owner;
+    const path = `${collection}/${ids.at(-1)}`;
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&document=${encodeURIComponent(path)}`);
+    await page.getByRole('button', { name: 'Restore 1 document' }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  test('leads to what lies below it and to what it refers to', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/${encoded(`${collection}/a%2Fb`)}`);
+    await page.getByRole('link', { name: `${collection}/100%` }).click();
+    await page.getByRole('heading', { name: `${collection}/100%`, level: 2 }).waitFor();
+    await page.getByRole('navigation', { name: 'Below this document' }).getByRole('link', { name: 'below' }).click();
+    await page.getByRole('link', { name: 'deep' }).click();
+    await page.getByRole('rowheader', { name: 'isDeep' }).waitFor();
+  });
+
+  test('and thousands of fields is drawn as far as anybody reads', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/${encoded(`${collection}/large`)}`);
+    await page.getByRole('button', { name: 'Show all 3,001 fields' }).click();
+    await page.getByRole('button', { name: '… Show all 10,000 characters' }).click();
+    expect(await page.getByRole('rowheader').count()).toBe(3001);
+  });
+});

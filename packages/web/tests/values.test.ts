@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { changedPart, diffRows } from '../app/format/values.ts';
+import { collectionsBelow } from '../app/pages/browse/collections-below.ts';
+
+const integer = (value: number) => ({ integerValue: String(value) });
+
+test('the two zeros of Firestore are not the same', () => {
+  const [row] = diffRows({ zero: { doubleValue: 0 } }, { zero: { doubleValue: -0 } });
+  expect(row?.change).toBe('changed');
+});
+
+test('a field called as something that every object has was not there before it was added', () => {
+  const rows = diffRows({}, { constructor: integer(1), toString: integer(2) });
+  expect(rows.map(({ name, then: before, change }) => [name, before, change])).toEqual([
+    ['constructor', undefined, 'added'],
+    ['toString', undefined, 'added'],
+  ]);
+});
+
+test('an opened list keeps its order, and says which of its entries differ', () => {
+  const list = (last: number) => ({ arrayValue: { values: [...Array(11).keys(), last].map(integer) } });
+  const [, ...entries] = diffRows({ list: list(11) }, { list: list(99) }, new Set(['list']));
+  expect(entries.map(({ name }) => name)).toEqual([...Array(12).keys()].map(String));
+  expect(entries.filter(({ change }) => change !== 'same').map(({ name }) => name)).toEqual(['11']);
+});
+
+test('of two texts only the part that differs is marked, and no character is cut in two', () => {
+  const marked = (text: string, other: string) => {
+    const { start, end } = changedPart(text, other);
+    return text.slice(start, end);
+  };
+  expect(marked('order paid today', 'order pending today')).toBe('aid');
+  expect(marked('same and more', 'same')).toBe(' and more');
+  expect(marked('same', 'same and more')).toBe('');
+  expect(marked('a😀b', 'a😁b')).toBe('😀');
+});
+
+test('collections below a document are those that documents of its collection have', () => {
+  const events = { id: 'events', path: 'users/*/orders/*/events', collections: [] };
+  const orders = { id: 'orders', path: 'users/*/orders', collections: [events] };
+  const tree = [{ id: 'users', path: 'users', collections: [orders] }];
+  expect(collectionsBelow(tree, 'users/ada')).toEqual(['orders']);
+  expect(collectionsBelow(tree, 'users/ada/orders/1')).toEqual(['events']);
+  expect(collectionsBelow(tree, 'rooms/1')).toEqual([]);
+});
