@@ -194,6 +194,12 @@ describe('a start', () => {
         /^The identity provider http:\S+ cannot be used \(ECONNREFUSED\): check OIDC_ISSUER/,
       ],
     ];
+    if (process.platform === 'linux')
+      cases.push([
+        'a data folder where nothing can be made',
+        { HOLDFAST_DATA: '/proc/x', DATABASE_URL: '' },
+        /^The data folder \/proc\/x cannot be used: it cannot be made or written \(ENOENT\)/,
+      ]);
     for (const [what, environment, sentence] of cases)
       expect(await failureOf({ ...usual, ...environment }), what).toMatch(sentence);
     taken.close();

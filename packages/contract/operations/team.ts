@@ -167,7 +167,8 @@ export const rotateServiceAccount = operation({
   path: api('/organizations/current/service-account/rotate'),
   tag,
   summary: 'Rotate the API key',
-  description: 'Answers with a new key, once. The old one works on for the chosen grace.',
+  description:
+    'Answers with a new key, once. The old one works on for the chosen grace; a further rotation within it ends it for the one before the old one.',
   access: managesTeam,
   body: rotateServiceAccountRequest,
   bodyOptional: true,

@@ -152,7 +152,8 @@ export const rotateWebhookSecret = operation({
   path: api('/webhooks/{webhookId}/rotate-secret'),
   tag,
   summary: 'Rotate the signing secret',
-  description: 'Answers with a new secret, once. For 24 hours the old one signs beside it.',
+  description:
+    'Answers with a new secret, once. For 24 hours the old one signs beside it; a further rotation within these ends them for the one before the old one.',
   access: configures,
   params,
   success: ok(rotatedWebhookSecret),
