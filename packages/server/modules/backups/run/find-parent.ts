@@ -25,8 +25,9 @@ export async function findParent(
   const candidates = await context.platform.database.tenant(row.organizationId, (transaction) =>
     backupStore.newestCompleted(transaction, row.organizationId, row.projectId, row.id),
   );
-  let reason = 'there is no completed backup to build on';
-  for (const candidate of candidates.filter((one) => !isOfForeignFile(one) && isSameScope(scopeOf(one), scope))) {
+  const own = candidates.filter((one) => !isOfForeignFile(one));
+  let reason = own.length > 0 ? 'the ones before cover other collections' : 'there is no completed backup to build on';
+  for (const candidate of own.filter((one) => isSameScope(scopeOf(one), scope))) {
     const beside = await copiesBeside(context, loaded, candidate.id);
     if (!beside) {
       reason = 'the one before lies in another destination';

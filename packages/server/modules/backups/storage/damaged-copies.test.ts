@@ -95,9 +95,12 @@ test('a damaged copy in the new place is mended by the migration, and two damage
   const harmed = await readFile(target);
   expect(await migrate(from, to)).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR' } });
   expect(Buffer.compare(await readFile(target), harmed)).toBe(0);
+  const verified = async () => (await bench.get(`/backups/${backupId}`)).verification?.status;
+  await expect.poll(verified).toBe('failed');
   await writeFile(source, whole);
   expect(await migrate(from, to)).toMatchObject({ status: 'completed' });
   expect(Buffer.compare(await readFile(target), whole)).toBe(0);
+  await expect.poll(verified).toBe('passed');
   expect(await restore(backupId)).toMatchObject({ status: 'completed' });
 });
 

@@ -101,13 +101,24 @@ async function migrate(context: BackupsContext, run: Migration): Promise<TaskRes
   return { found: moved.size + staying.size, copied: moved.size, bytes, ...removal, failures };
 }
 
-/** What was found damaged is verified, so that its record tells and nothing is built on it. */
-async function doubt(context: BackupsContext, { destination }: Migration, { damaged }: MovedCopies): Promise<void> {
+/**
+ * What was found damaged is verified, so that its record tells and nothing is built on it; and so is what moved whole and was
+ * called damaged before, so that it is built on again.
+ */
+async function doubt(
+  context: BackupsContext,
+  { destination }: Migration,
+  { damaged, moved }: MovedCopies,
+): Promise<void> {
   const { organizationId } = destination;
   const { database } = context.platform;
-  for (const id of damaged)
-    await database.tenant(organizationId, (transaction) => doubtBackup(context, transaction, organizationId, id));
-  if (damaged.size > 0) await admitVerifications(context.platform);
+  for (const id of [...damaged, ...moved.keys()])
+    await database.tenant(organizationId, async (transaction) => {
+      const row = await backupStore.find(transaction, organizationId, id);
+      if (damaged.has(id) || row?.verification?.status === 'failed')
+        await doubtBackup(context, transaction, organizationId, id);
+    });
+  await admitVerifications(context.platform);
 }
 
 /** False, and nothing changed, while something works on the destination or a backup has come that is not copied yet. */
