@@ -1,6 +1,8 @@
 import { EngineError } from '../ports/index.ts';
 
 const keyBytesMax = 900;
+const soundSentence =
+  'Keys hold letters, digits, dots, hyphens, underscores and slashes; rename what is called otherwise.';
 const segmentPattern = /^[A-Za-z0-9._-]+$/;
 export const bytesMaxDefault = 64 * 1024 * 1024;
 
@@ -11,7 +13,10 @@ export function checkKey(key: string): void {
     key.length <= keyBytesMax &&
     key.split('/').every((segment) => segmentPattern.test(segment) && segment !== '.' && segment !== '..');
   if (!isSound)
-    throw new EngineError('VALIDATION_ERROR', `Not a key of this store: ${JSON.stringify(key.slice(0, 100))}`);
+    throw new EngineError(
+      'VALIDATION_ERROR',
+      `Not a key of this store: ${JSON.stringify(key.slice(0, 100))}. ${soundSentence}`,
+    );
 }
 
 /** A prefix is the beginning of a key, and may stop anywhere in it. */
@@ -23,7 +28,10 @@ export function checkPrefix(prefix: string): void {
       segments.every((segment, at) => (at === segments.length - 1 && segment === '') || segmentPattern.test(segment)) &&
       segments.slice(0, -1).every((segment) => segment !== '.' && segment !== '..'));
   if (!isSound)
-    throw new EngineError('VALIDATION_ERROR', `Not a prefix of keys: ${JSON.stringify(prefix.slice(0, 100))}`);
+    throw new EngineError(
+      'VALIDATION_ERROR',
+      `Not a prefix of keys: ${JSON.stringify(prefix.slice(0, 100))}. ${soundSentence}`,
+    );
 }
 
 export function checkRange(offset: number, length: number): void {
