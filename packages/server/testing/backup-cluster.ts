@@ -85,6 +85,6 @@ async function until<Job>(read: () => Promise<Job>, isEnough: (job: Job) => bool
   for (;;) {
     const job = await read();
     if (isEnough(job)) return job;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 150));
   }
 }

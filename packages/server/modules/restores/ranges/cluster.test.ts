@@ -6,12 +6,12 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupCluster, ended, startBackupCluster } from '../../../testing/backup-cluster.ts';
 
-const items = 6000;
+const items = 3600;
 /** Too few for ranges, when they are restored alone. */
 const few = 1500;
 const documents = items + few;
 const extra = 300;
-const environment = { RESTORE_RANGE_DOCUMENTS: '2000' };
+const environment = { RESTORE_RANGE_DOCUMENTS: '1600' };
 
 let bench: BackupCluster;
 let owner: pg.Client;
@@ -176,7 +176,7 @@ describe('a restore of many documents', { timeout: 180_000 }, () => {
     await untilShared(id);
     const isWanted = new Set(wanted);
     const written = async () => (await contents()).filter((line) => isWanted.has(line)).length;
-    await expect.poll(written, { timeout: 30_000 }).toBeGreaterThan(2000);
+    await expect.poll(written, { timeout: 30_000, interval: 300 }).toBeGreaterThan(2000);
     for (const worker of bench.cluster.workers.slice(0, 1)) worker.kill('SIGKILL');
     await bench.client.cancelRestore({ params: { restoreJobId: id } });
     await bench.cluster.startWorker();
@@ -192,16 +192,18 @@ test('a restore that is cancelled just after another worker took it up is taken 
   const { id } = await bench.client.startRestore({ body: { backupId, collections: ['few'] } });
   const isWanted = new Set(wanted);
   const written = async () => (await contents()).filter((line) => isWanted.has(line)).length;
-  await expect.poll(written, { timeout: 60_000 }).toBe(few);
+  await expect.poll(written, { timeout: 60_000, interval: 300 }).toBe(few);
   for (const worker of bench.cluster.workers) worker.kill('SIGKILL');
   bench.firestore.control.clearFaults();
   // Slow enough to be stopped before it has come to everything that the dead one wrote.
   await setRampUp(true);
+  bench.firestore.control.addFault({ method: 'BatchWrite', latencyMs: 1000 });
   await bench.cluster.startWorker();
   await bench.untilRestore(id, ({ documentsRestored }) => documentsRestored > 0);
   const cancelled = await bench.client.cancelRestore({ params: { restoreJobId: id } });
   expect(cancelled.status).toBe('cancelled');
   expect(cancelled.documentsRestored).toBeLessThan(few);
+  bench.firestore.control.clearFaults();
   await setRampUp(false);
   await expectUndone(id);
 }, 180_000);
