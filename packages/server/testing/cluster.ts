@@ -50,8 +50,8 @@ export class Cluster {
     return child;
   }
 
-  /** A process with one role, of this version or of the one whose program is given; it ends with the cluster at the latest. */
-  async startRole(role: 'scheduler' | 'worker', main?: string): Promise<ChildProcess> {
+  /** A process with these roles, of this version or of the one whose program is given; it ends with the cluster at the latest. */
+  async startRole(role: 'scheduler' | 'worker' | 'worker,scheduler', main?: string): Promise<ChildProcess> {
     const { child } = await this.#spawn(role, /^Holdfast is running/, main);
     this.#others.add(child);
     child.once('exit', () => this.#others.delete(child));

@@ -20,7 +20,8 @@ export interface EarlierVersion {
 /** The sources of an earlier commit, beside today's dependencies. */
 export async function checkOutEarlier(commit: string): Promise<EarlierVersion> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-earlier-'));
-  const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 256 * 1024 * 1024 });
+  const needed = ['package.json', 'packages'];
+  const archive = execFileSync('git', ['archive', commit, ...needed], { cwd: root, maxBuffer: 256 * 1024 * 1024 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   await mkdir(join(folder, 'node_modules/@holdfast'), { recursive: true });
   for (const name of await readdir(join(root, 'node_modules')))
