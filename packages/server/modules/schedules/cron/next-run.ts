@@ -39,11 +39,17 @@ function nextBySlot(expression: CronExpression, timezone: string, after: Date): 
 }
 
 function firstInstantShowing(wall: WallMs, timezone: string): number {
-  const asked = Temporal.PlainDateTime.from(new Date(wall).toISOString().slice(0, 19));
+  const asked = plainOf(new Date(wall));
   const earlier = asked.toZonedDateTime(timezone, { disambiguation: 'earlier' });
   if (earlier.toPlainDateTime().equals(asked)) return earlier.epochMilliseconds;
   // The clock jumps over it, right after the wall that is earlier by the jump.
   return earlier.getTimeZoneTransition('next')!.epochMilliseconds;
+}
+
+/** Walls are whole minutes. */
+function plainOf(wall: Date): Temporal.PlainDateTime {
+  const [month, day] = [wall.getUTCMonth() + 1, wall.getUTCDate()];
+  return new Temporal.PlainDateTime(wall.getUTCFullYear(), month, day, wall.getUTCHours(), wall.getUTCMinutes());
 }
 
 /** Every instant whose wall clock matches: between two changes of the offset, wall and instant advance together. */
