@@ -21,6 +21,12 @@ const longest = [
   'packages/server/upgrade.test.ts',
   'packages/cli/documentation/trials.test.ts',
   'packages/cli/documentation/command-line.test.ts',
+  'packages/web/tests/awkward.test.ts',
+  'packages/server/typed-client.test.ts',
+  'packages/server/files.fuzz.test.ts',
+  'packages/web/tests/people.test.ts',
+  'packages/server/modules/schedules/cron/ten-years.test.ts',
+  'packages/server/matrix.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
