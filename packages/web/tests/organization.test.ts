@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addMember } from '../../server/testing/team.ts';
 import { findings } from '../testing/accessibility.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -128,6 +129,53 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await page.getByText("The copies of the organization's keys in it are removed too").waitFor();
     await expect.poll(() => page.getByRole('link', { name: 'Spare' }).count()).toBe(0);
     expect(await findings(page)).toEqual([]);
+  });
+
+  test('shows the key of its service account once, and that key works', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/settings?tab=key`);
+    await page.getByLabel('Name', { exact: true }).fill('Nightly script');
+    await page.getByRole('button', { name: 'Create API key' }).click();
+    const key = (await page.locator('[data-secret]').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('heading', { name: 'Nightly script' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Nightly script' }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    const answer = await fetch(`${dashboard.app.address}/api/v1/backups`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(answer.status).toBe(200);
+    expect(await page.getByRole('link', { name: 'API key' }).getAttribute('aria-current')).toBe('page');
+    expect(await page.getByRole('link', { name: 'General' }).getAttribute('aria-current')).toBeNull();
+  });
+
+  test('lets a member delete a schedule, and says who deletes the backups it made', async () => {
+    const member = await addMember(dashboard.app, shop.organizationId, 'member');
+    const body = {
+      projectId: shop.projectId,
+      name: 'Hourly',
+      cron: '0 * * * *',
+      retentionPolicy: { last: 3, daily: 7 },
+    };
+    const made = await dashboard.app.request('POST', '/api/v1/schedules', { ...shop.as, body });
+    const path = `/api/v1/schedules/${made.body.data.id}`;
+    const { page } = await dashboard.visit(member.token);
+    await page.goto(`/o/${shop.slug}/schedules/${made.body.data.id}`);
+    await page.getByLabel('Name', { exact: true }).fill('Every hour');
+    await page.getByRole('button', { name: 'Save schedule' }).click();
+    await page.getByRole('navigation').or(page.locator('header')).getByText('Every hour').first().waitFor();
+    const saved = await dashboard.app.request('GET', path, shop.as);
+    expect(saved.body.data).toMatchObject({ name: 'Every hour', retentionPolicy: { last: 3, daily: 7 } });
+
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const checkbox = page.getByRole('checkbox', { name: /Delete its backups too/ });
+    expect(await checkbox.isDisabled()).toBe(true);
+    await page.getByText('Only admins and the owner delete backups.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).dblclick();
+    await page.waitForURL('**/schedules');
+    expect((await dashboard.app.request('GET', path, shop.as)).status).toBe(404);
   });
 
   test('that was deleted by mistake is brought back by its owner', async () => {

@@ -7,6 +7,7 @@ import {
   type TestIdentityProvider,
 } from '../../server/testing/identity-provider.ts';
 import { startMailServer, type TestMailServer } from '../../server/testing/mail-server.ts';
+import { asOwner } from '../../server/testing/people.ts';
 import { addMember } from '../../server/testing/team.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -111,6 +112,35 @@ describe.skipIf(!hasChromium)('people', () => {
     await first.page.getByText('Your session has ended').waitFor();
     await first.page.getByRole('button', { name: /^Continue with/ }).click();
     await first.page.waitForURL(`**/o/${shop.slug}/projects`);
+  });
+
+  test('end one session, or all but the one they use', async () => {
+    const owner = await dashboard.visit(shop.as.token);
+    const live = () =>
+      asOwner(dashboard.app.databaseUrl, async (client) => {
+        const { rows } = await client.query('select id from sessions where user_id = $1 and revoked_at is null', [
+          shop.owner.id,
+        ]);
+        return rows.length;
+      });
+    await asOwner(dashboard.app.databaseUrl, (client) =>
+      client.query(
+        `insert into sessions (id, user_id, created_at, last_used_at, expires_at)
+         select 'ses_' || lpad(n::text, 26, 'Z'), user_id, created_at, last_used_at, expires_at
+         from sessions, generate_series(1, 3) n where user_id = $1`,
+        [shop.owner.id],
+      ),
+    );
+    await owner.page.goto('/account');
+    const ends = owner.page.getByRole('button', { name: 'End', exact: true });
+    await expect.poll(() => ends.count()).toBe(3);
+    await ends.first().click();
+    await expect.poll(() => ends.count()).toBe(2);
+    await owner.page.getByRole('button', { name: 'End all others' }).click();
+    await expect.poll(() => ends.count()).toBe(0);
+    expect(await live()).toBe(1);
+    await owner.page.goto(`/o/${shop.slug}/team`);
+    await owner.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
   });
 
   test('who say no at the provider read on a page that nothing was shared, and may try again', async () => {

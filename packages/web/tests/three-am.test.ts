@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../server/testing/people.ts';
 import { untilEnded } from '../../server/testing/protected-project.ts';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -148,5 +149,26 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('button', { name: 'Restore 1 document', exact: true }).click();
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
+  });
+
+  test('a gap is told, offers its two ends instead of a restore, and either can be reached', async () => {
+    const { page } = owner;
+    const path = `/api/v1/projects/${shop.projectId}/pitr`;
+    const { coveredFrom } = (await dashboard.app.request('GET', path, shop.as)).body.data;
+    const [from, through] = [2000, 6000].map((ms) => new Date(Date.parse(coveredFrom) + ms).toISOString());
+    await asOwner(dashboard.app.databaseUrl, (client) =>
+      client.query('update pitr_segments set gap = $1 where sequence = (select min(sequence) from pitr_segments)', [
+        { from, through, reason: 'Nobody listened.' },
+      ]),
+    );
+    const inside = new Date(Date.parse(coveredFrom) + 4000).toISOString();
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time?at=${inside}`);
+    await page.getByText('Nobody listened.').waitFor();
+    const goBack = page.getByRole('group', { name: 'Go back to' });
+    expect(await page.getByRole('link', { name: /^Restore to/ }).count()).toBe(0);
+    expect(await goBack.getByRole('button').count()).toBe(2);
+    await goBack.getByRole('button').first().click();
+    await page.getByText('Can be reached', { exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get('at')).toBe(from);
   });
 });

@@ -46,4 +46,35 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     expect(new Set(delivered.map(({ headers }) => headers['x-service-delivery-id'])).size).toBe(1);
     expect(delivered.length).toBeGreaterThanOrEqual(2);
   });
+
+  test('that was mended sends what failed since a time again, and shows a new secret once', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    const webhooks = await dashboard.app.request('GET', '/api/v1/webhooks', shop.as);
+    const { id } = webhooks.body.data[0];
+    await dashboard.app.request('PATCH', `/api/v1/webhooks/${id}`, { ...shop.as, body: { retryEnabled: false } });
+    receiver.answer('/hook', (_request, response) => response.writeHead(503).end());
+    const before = receiver.to('/hook').length;
+    await shop.backUp();
+    await receiver.arrivals('/hook', before + 1);
+    await page.goto(`/o/${shop.slug}/webhooks/${id}?status=failed`);
+    await page.getByRole('link', { name: 'backup.completed' }).waitFor();
+    const failed = await page.getByRole('table', { name: 'Deliveries' }).getByRole('link').count();
+
+    receiver.answer('/hook', (_request, response) => response.writeHead(200).end('ok'));
+    await page.getByRole('button', { name: 'Resend what failed…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
+    await page.getByText(`${failed} ${failed === 1 ? 'delivery is' : 'deliveries are'} sent again.`).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await page.getByText('Nothing matches').waitFor();
+
+    await page.goto(`/o/${shop.slug}/webhooks/${id}?tab=secret`);
+    await page.getByRole('button', { name: 'New secret' }).click();
+    const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+    expect(secret).toMatch(/^whsec_/);
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('button', { name: 'New secret' }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+  });
 });

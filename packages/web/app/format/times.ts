@@ -47,6 +47,11 @@ export function formatWeekday(moment: Moment, zone: string): string {
   return formatter(zone, { weekday: 'short' }).format(asDate(moment));
 }
 
+/** Nov, of a day that is given as its midnight in UTC. */
+export function formatMonth(day: number): string {
+  return formatter('UTC', { month: 'short' }).format(day).replace('Sept', 'Sep');
+}
+
 /** Today, or the day with its weekday within a week, else the date. */
 export function formatNearDay(moment: Moment, zone: string, nowMs = Date.now()): string {
   const day = formatDate(moment, zone);
@@ -98,6 +103,12 @@ function wallClockMs(atMs: number, zone: string): number {
   return Date.parse(
     `${read('year')}-${read('month')}-${read('day')}T${read('hour')}:${read('minute')}:${read('second')}Z`,
   );
+}
+
+/** How far the clock of a zone is ahead of UTC. */
+export function offsetMsOf(atMs: number, zone: string): number {
+  const second = Math.floor(atMs / 1000) * 1000;
+  return wallClockMs(second, zone) - second;
 }
 
 /** For date and time inputs. */

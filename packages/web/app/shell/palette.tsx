@@ -1,10 +1,11 @@
 import { type ItemOf, type Operations, roleAtLeast } from '@holdfast/contract';
-import { Archive, Database, FileText, type LucideIcon, RotateCcw, Search } from 'lucide-react';
+import { Archive, Database, FileText, Hash, type LucideIcon, RotateCcw, Search } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useAll, useRead } from '../api/calls.ts';
 import { useNewestBackup } from '../api/newest-backup.ts';
 import { useCan, useWorkplace } from '../api/organization.tsx';
 import { Key } from '../components/key.tsx';
+import type { Paths } from '../paths.ts';
 import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
 import { navigationOf } from './navigation.ts';
@@ -207,7 +208,23 @@ function usePages(projects: readonly Project[], text: string): Entry[] {
         ...(entry.key ? { keys: ['G', entry.key.toUpperCase()] } : {}),
       }),
     );
-  return text.trim() ? [...found, ...actions, ...pages] : [...pages, ...found, ...actions];
+  const named = pageOfId(paths, text.trim());
+  return text.trim() ? [...named, ...found, ...actions, ...pages] : [...pages, ...found, ...actions];
+}
+
+/** An id that somebody copied from a log or a mail leads to what it names. */
+function pageOfId(paths: Paths, id: string): Entry[] {
+  const kinds: Record<string, ((id: string) => string) | undefined> = {
+    bkp: paths.backup,
+    rst: paths.restore,
+    prj: paths.project,
+    sch: paths.schedule,
+    dst: paths.destination,
+    whk: paths.webhook,
+  };
+  const kind = /^([a-z]{3})_[0-9A-Z]{26}$/.exec(id)?.[1];
+  const to = kind && kinds[kind];
+  return to ? [{ id, group: t.shell.palette.goTo, icon: Hash, label: t.shell.palette.openId(id), to: to(id) }] : [];
 }
 
 /** A slash means a document: its collection and the beginning of its id, in the newest backup of each project in turn. */

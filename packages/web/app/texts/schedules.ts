@@ -29,6 +29,7 @@ export const schedules = {
     in: 'in',
     make: 'Make',
     fullOthers: 'a full backup, the others increments',
+    fullEach: 'a full backup',
     take: 'Take',
     writeTo: 'and write to',
     keep: 'Keep',
@@ -73,11 +74,20 @@ export const schedules = {
   editEither: 'Edit either; the other follows',
   nextRuns: 'Next runs',
   zones: (zone: string) => `${zone.split('/').at(-1)?.replaceAll('_', ' ')}, then UTC`,
+  clockAhead: (day: string, time: string, place: string, instead: string) =>
+    `On ${day} there is no ${time} in ${place}. The run of that day starts at ${instead}, once.`,
+  clockBack: (day: string, time: string, place: string) =>
+    `On ${day} it is ${time} twice in ${place}. The run of that day starts at the first of them, once.`,
+  startsWith: (day: string, time: string) => `A new schedule. It starts with the run of ${day}, ${time}.`,
+  costs: (money: string) => `${money} a month at Google`,
+  costsText: (reads: string) => `${reads} reads at list price, by today's documents. It follows what you choose above.`,
   full: 'Full',
   increment: 'Increment',
   badCron: 'This is not a cron expression with five fields.',
   yearTitle: 'What you could go back to in a year',
-  yearText: (count: number) => `About ${plural(count, 'backup', 'backups')}. One can serve several rules.`,
+  yearCount: (count: number, day: string) =>
+    `${plural(count, 'backup', 'backups')} on ${day}, if every run does well. One can serve several rules.`,
+  day: 'Day',
   yearLabel: (daily: number, weekly: number, monthly: number, yearly: number) =>
     `${daily} daily, ${weekly} weekly, ${monthly} monthly and ${yearly} yearly backups`,
   rules: { daily: 'daily', weekly: 'weekly', monthly: 'monthly', yearly: 'yearly' },

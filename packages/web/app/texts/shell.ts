@@ -59,6 +59,7 @@ export const shell = {
     placeholder: 'Find a document, backup, project',
     hint: 'A path with a slash is a document',
     documents: (project: string) => `Documents in ${project}, newest backup`,
+    openId: (id: string) => `Open ${id}`,
     elsewhere: 'Elsewhere',
     lookIn: (path: string, project: string) => `Look for ${path} in ${project}`,
     versions: 'Versions',

@@ -100,6 +100,7 @@ export function TimeLine(props: TimeLineProps) {
           .map((point) => (
             <Point key={`${point.kind} ${point.id}`} point={point} x={x(point.atMs)} />
           ))}
+        <Names points={points} x={x} width={width} />
       </g>
       {isInside(nowMs) && <path d={`M${nowX} 2V${height - axisHeight}`} className="stroke-ink" strokeWidth="1.5" />}
       {ticks.map((tick) => (
@@ -130,6 +131,34 @@ export function TimeLine(props: TimeLineProps) {
       )}
     </div>
   );
+}
+
+const nameRoomPx = 44;
+
+/** The two that are compared are named; side by side they lean away from each other, and at the edges inwards. */
+function Names({ points, x, width }: { points: readonly LinePoint[]; x: (ms: number) => number; width: number }) {
+  const then = points.find(({ kind }) => kind === 'then');
+  const now = points.find(({ kind }) => kind === 'now');
+  const named = [then, now].filter((point) => point !== undefined);
+  const areClose = then && now && Math.abs(x(then.atMs) - x(now.atMs)) < nameRoomPx;
+  return named.map((point) => {
+    const at = x(point.atMs);
+    const isLeft = areClose ? point.kind === 'then' : at > width - nameRoomPx;
+    const anchor = isLeft ? 'end' : areClose || at < nameRoomPx ? 'start' : 'middle';
+    return (
+      <text
+        key={point.kind}
+        x={anchor === 'middle' ? at : at + (areClose ? 3 : -7) * (isLeft ? -1 : 1)}
+        y="9"
+        textAnchor={anchor}
+        fontSize="12"
+        fontWeight="600"
+        className={point.kind === 'then' ? 'fill-held' : 'fill-ink'}
+      >
+        {point.kind === 'then' ? t.document.then : t.document.now}
+      </text>
+    );
+  });
 }
 
 function Chosen({ x, y, width, height, word }: { x: number; y: number; width: number; height: number; word: string }) {

@@ -6,8 +6,9 @@ import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
 import { saveFile } from '../../format/save-file.ts';
-import { formatDateTime } from '../../format/times.ts';
+import { formatClock, formatDateTime } from '../../format/times.ts';
 import { linksInto } from '../../format/values.ts';
 import { type BasketItem, useBasket } from '../../shell/basket.ts';
 import { useKeys } from '../../shell/keys.ts';
@@ -97,6 +98,7 @@ function Shown({ project, projectId, path, versions, older }: ShownProps) {
   const problem = thenFields.error ?? nowFields.error;
   const isRead = thenFields.data !== undefined && nowFields.data !== undefined;
   const changes = isRead ? countChanges(thenFields.data, nowFields.data) : { changed: 0, added: 0, removed: 0 };
+  const changedAt = (versions.find(({ change }) => change !== 'deleted') ?? now).at;
   const momentWords = (version: Version) => formatDateTime(version.at, zone);
   return (
     <>
@@ -106,7 +108,7 @@ function Shown({ project, projectId, path, versions, older }: ShownProps) {
             {path} <CopyButton text={path} />
           </h1>
           <p className="text-table text-ink2">
-            {t.browse.updated} {momentWords(versions.find(({ change }) => change !== 'deleted') ?? now)}.{' '}
+            {t.browse.updated} <Time at={changedAt} as="age" />, {formatDateTime(changedAt, zone)}.{' '}
             {then.backupId && (
               <TextLink
                 to={`${paths.compare(then.backupId)}&collection=${encodeURIComponent(path.split('/').slice(0, -1).join('/'))}`}
@@ -198,7 +200,11 @@ function Shown({ project, projectId, path, versions, older }: ShownProps) {
               then={thenFields.data}
               now={nowFields.data}
               thenTitle={momentWords(then)}
-              nowTitle={momentWords(now)}
+              nowTitle={
+                now.source === 'live'
+                  ? t.document.liveRead(formatClock(nowFields.dataUpdatedAt, zone))
+                  : momentWords(now)
+              }
               onlyChanged={onlyChanged}
             />
           )}

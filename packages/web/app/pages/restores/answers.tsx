@@ -2,13 +2,13 @@ import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { useAll, useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
-import { Button } from '../../components/button.tsx';
+import { Button, TextLink } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, NamedOptions, SelectInput, TextArea } from '../../components/field.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import { useSearch } from '../../url.ts';
+import { usePaths, useSearch } from '../../url.ts';
 import { momentOf, typeName } from '../backups/shared.tsx';
 import { NoProject } from '../projects/no-project.tsx';
 import type { MergeMode, Plan } from './plan.ts';
@@ -41,6 +41,7 @@ function Continue({ onDone, disabled }: { onDone: () => void; disabled?: boolean
 export function WhatStep({ plan, onDone }: StepProps) {
   const [, setSearch] = useSearch();
   const zone = useZone();
+  const paths = usePaths();
   const projects = useAll('listProjects', {});
   const backup = useRead(
     'getBackup',
@@ -80,6 +81,11 @@ export function WhatStep({ plan, onDone }: StepProps) {
             <NamedOptions of={projects.rows} />
           </SelectInput>
         </Field>
+        {plan.at !== undefined && (
+          <p className="text-table">
+            {t.newRestore.moment} <b className="font-medium">{formatDateTime(plan.at, zone)}</b>
+          </p>
+        )}
         {backups.rows?.length === 0 && <p className="text-table text-ink2">{t.newRestore.noBackups}</p>}
         {backups.rows && backups.rows.length > 0 && (
           <Field label={t.newRestore.chooseBackup}>
@@ -95,6 +101,11 @@ export function WhatStep({ plan, onDone }: StepProps) {
               ))}
             </SelectInput>
           </Field>
+        )}
+        {projects.rows.find(({ id }) => id === projectId)?.pitr.enabled && (
+          <p className="text-table">
+            <TextLink to={paths.time(projectId, plan.at)}>{t.newRestore.chooseMoment}</TextLink>
+          </p>
         )}
       </div>
       <Continue onDone={onDone} disabled={!plan.backupId && !plan.at && !plan.isBasket} />

@@ -53,6 +53,33 @@ export function draftOf(schedule: Schedule): Draft {
   };
 }
 
+/**
+ * What somebody changed, and nothing else: a schedule has more than the sentence says (further destinations, the last so many
+ * backups, a retention in days), which a new name must not take away.
+ */
+export function changesOf(
+  before: Draft,
+  draft: Draft,
+  { retentionPolicy }: Schedule,
+): BodyInput<Operations['updateSchedule']> {
+  const { projectId: _, fullEvery = null, storageDestinationId = null, type, ...whole } = requestOf(draft);
+  const changed = (name: keyof Draft, body: BodyInput<Operations['updateSchedule']>) =>
+    JSON.stringify(before[name]) === JSON.stringify(draft[name]) ? {} : body;
+  const policy = { ...retentionPolicy, ...draft.keep };
+  const keepsSome = Object.values(policy).some((count = 0) => count > 0);
+  return {
+    ...changed('name', { name: whole.name }),
+    ...changed('cron', { cron: whole.cron }),
+    ...changed('timezone', { timezone: draft.timezone }),
+    ...changed('fullEvery', { type, fullEvery }),
+    ...changed('collections', { collections: whole.collections }),
+    ...changed('storageDestinationId', { storageDestinationId }),
+    ...changed('keep', { retentionPolicy: keepsSome ? policy : null, retention: null }),
+    ...changed('catchUp', { catchUp: draft.catchUp }),
+    ...changed('drillEvery', { drillEvery: draft.drillEvery }),
+  };
+}
+
 export function requestOf(draft: Draft): BodyInput<Operations['createSchedule']> {
   const names = draft.collections
     .split(',')

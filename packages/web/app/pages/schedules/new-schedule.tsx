@@ -5,6 +5,7 @@ import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Box } from '../../components/list.tsx';
 import { FormProblem, NoPermission, Skeleton } from '../../components/states.tsx';
+import { formatHour, formatNearDay } from '../../format/times.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -13,6 +14,7 @@ import { NoProject } from '../projects/no-project.tsx';
 import { type Draft, requestOf, usualDraft } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
+import { useNextRuns } from './use-next-runs.ts';
 
 export function Page() {
   const projects = useAll('listProjects', {});
@@ -47,12 +49,14 @@ function Form({ projectId }: { projectId: string }) {
   const paths = usePaths();
   const go = useGo();
   const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id)) });
+  const first = useNextRuns(draft).preview.data?.runs[0];
   const faults = fieldErrors(create.error);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   return (
     <PageFrame
       title={<NameInput name={draft.name} onChange={(name) => set({ name })} />}
       crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: t.schedules.newTitle }]}
+      subtitle={first && t.schedules.startsWith(nearDay(first, draft.timezone), formatHour(first, draft.timezone))}
       actions={
         <>
           <LinkButton to={paths.schedules}>{t.common.cancel}</LinkButton>
@@ -73,3 +77,6 @@ function Form({ projectId }: { projectId: string }) {
     </PageFrame>
   );
 }
+
+/** Within a sentence: tomorrow, not Tomorrow. */
+const nearDay = (run: string, zone: string) => formatNearDay(run, zone).replace(/^To/, 'to');

@@ -1,23 +1,18 @@
-import { useRead } from '../../api/calls.ts';
+import { Info } from 'lucide-react';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { useNow } from '../../components/time.tsx';
 import { formatHour, formatIn, formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
+import { clockChangeOf } from './clock-change.ts';
 import type { Draft } from './draft.ts';
-
-const shown = 7;
+import { useNextRuns } from './use-next-runs.ts';
 
 /** When it would run, in its own zone and in UTC, as the service reckons it. */
 export function NextRuns({ draft }: { draft: Draft }) {
-  const cron = draft.cron.trim().replace(/\s+/g, ' ');
-  const isWhole = cron.split(' ').length === 5;
-  const preview = useRead(
-    'previewSchedule',
-    { body: { cron, timezone: draft.timezone, count: shown } },
-    { enabled: isWhole, everyMs: false },
-  );
+  const { preview, isWhole } = useNextRuns(draft);
   const now = useNow();
+  const change = clockChangeOf(draft, now);
   const isUtc = draft.timezone === 'UTC';
   return (
     <Panel title={t.schedules.nextRuns} aside={isUtc ? 'UTC' : t.schedules.zones(draft.timezone)} flush>
@@ -30,8 +25,18 @@ export function NextRuns({ draft }: { draft: Draft }) {
             return (
               <li
                 key={run}
-                className="grid grid-cols-[1fr_auto_auto_1fr] items-center gap-3 border-line border-b px-4 py-1.5 text-table last:border-b-0"
+                className="grid grid-cols-[auto_1fr_auto_auto_1fr] items-center gap-3 border-line border-b px-4 py-1.5 text-table last:border-b-0"
               >
+                <svg aria-hidden="true" width="8" height="16" className="shrink-0">
+                  <rect
+                    x={isFull ? 0.5 : 3}
+                    y="1"
+                    width={isFull ? 7 : 2}
+                    height="14"
+                    rx={isFull ? 2 : 0}
+                    className="fill-held"
+                  />
+                </svg>
                 <span>{formatNearDay(run, draft.timezone, now)}</span>
                 <b className="font-semibold">{formatHour(run, draft.timezone)}</b>
                 <span className="text-ink3">{!isUtc && formatHour(run, 'UTC')}</span>
@@ -47,6 +52,11 @@ export function NextRuns({ draft }: { draft: Draft }) {
             );
           })}
         </ul>
+      )}
+      {change && (
+        <p className="flex gap-2 border-line border-t bg-bg px-4 py-3 text-table text-ink2">
+          <Info size={15} aria-hidden className="mt-0.5 shrink-0 text-held" /> {change}
+        </p>
       )}
     </Panel>
   );

@@ -17,7 +17,7 @@ import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
-import { type Draft, draftOf, requestOf } from './draft.ts';
+import { changesOf, type Draft, draftOf } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
 import { ScheduleFacts } from './schedule-facts.tsx';
@@ -37,20 +37,24 @@ export function Page() {
 }
 
 function Shown({ schedule }: { schedule: Schedule }) {
-  const [draft, setDraft] = useState<Draft>(() => draftOf(schedule));
+  const [saved, setSaved] = useState<Draft>(() => draftOf(schedule));
+  const [draft, setDraft] = useState<Draft>(saved);
   const paths = usePaths();
   const canEdit = useCan('member');
   const save = useAct('updateSchedule');
   const faults = fieldErrors(save.error);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const params = { scheduleId: schedule.id };
-  const submit = () => {
-    const { projectId: _, ...body } = requestOf(draft);
-    save.mutate({
-      params,
-      body: { ...body, storageDestinationId: draft.storageDestinationId || null, drillEvery: draft.drillEvery },
-    });
-  };
+  const submit = () =>
+    save.mutate(
+      { params, body: changesOf(saved, draft, schedule) },
+      {
+        onSuccess: (answer) => {
+          setSaved(draftOf(answer));
+          setDraft(draftOf(answer));
+        },
+      },
+    );
   return (
     <PageFrame
       title={canEdit ? <NameInput name={draft.name} onChange={(name) => set({ name })} /> : schedule.name}

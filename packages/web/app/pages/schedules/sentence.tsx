@@ -4,6 +4,7 @@ import { NamedOptions } from '../../components/field.tsx';
 import { cronOf, type Rhythm, rhythmOf } from '../../format/cron.ts';
 import { t } from '../../texts/index.ts';
 import type { Draft } from './draft.ts';
+import { useNextRuns } from './use-next-runs.ts';
 
 interface SentenceProps {
   draft: Draft;
@@ -53,13 +54,13 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           value={draft.fullEvery}
           onChange={(event) => set({ fullEvery: Number(event.target.value) })}
         >
-          {[1, 2, 4, 7, 14, 30].map((count) => (
+          {withCurrent([1, 2, 4, 7, 14, 30], draft.fullEvery).map((count) => (
             <option key={count} value={count}>
               {words.every(count)}
             </option>
           ))}
         </Select>
-        {words.sentence.fullOthers}
+        {draft.fullEvery === 1 ? words.sentence.fullEach : words.sentence.fullOthers}
       </Row>
       <Row>
         {words.sentence.take}
@@ -118,7 +119,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           onChange={(event) => set({ drillEvery: event.target.value ? Number(event.target.value) : null })}
         >
           <option value="">{words.never}</option>
-          {[1, 7, 14, 30].map((count) => (
+          {withCurrent([1, 7, 14, 30], draft.drillEvery).map((count) => (
             <option key={count} value={count}>
               {words.every(count)}
             </option>
@@ -133,12 +134,17 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           onChange={(event) => set({ cron: event.target.value })}
           className="w-40 font-mono"
         />
+        <InWords draft={draft} />
         <span className="ml-auto text-ink3">{words.editEither}</span>
         {faults.cron && <p className="w-full text-meta text-fail">{faults.cron}</p>}
       </div>
     </div>
   );
 }
+
+/** What was set elsewhere is offered, too: a select would show another one instead. */
+const withCurrent = (counts: readonly number[], current: number | null) =>
+  current === null || counts.includes(current) ? counts : [...counts, current].sort((a, b) => a - b);
 
 function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
   const rhythm = rhythmOf(draft.cron);
@@ -184,6 +190,12 @@ function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
       )}
     </>
   );
+}
+
+/** What the expression says, as the service reads it. */
+function InWords({ draft }: { draft: Draft }) {
+  const { preview } = useNextRuns(draft);
+  return preview.data && !preview.error ? <span className="text-ink2">{preview.data.description}</span> : null;
 }
 
 function Row({ children }: { children: ReactNode }) {

@@ -5,6 +5,7 @@ import { useZone } from '../../api/organization.tsx';
 import { ReachLegend } from '../../components/line/legend.tsx';
 import { TimeLine } from '../../components/line/time-line.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { TableToggle } from '../../components/table-toggle.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatClock, formatDateTime, formatDay, formatWeekday } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
@@ -114,13 +115,7 @@ function Whole({ pitr, days, nowMs, ...line }: WholeProps) {
       aside={
         <span className="flex flex-wrap items-center gap-x-5 gap-y-1">
           {!asTable && <ReachLegend />}
-          <button
-            type="button"
-            onClick={() => setAsTable(!asTable)}
-            className="font-medium text-held text-meta hover:underline"
-          >
-            {asTable ? t.common.showAsPicture : t.common.showAsTable}
-          </button>
+          <TableToggle asTable={asTable} onChange={setAsTable} />
         </span>
       }
     >

@@ -1,0 +1,16 @@
+import { useRead } from '../../api/calls.ts';
+import type { Draft } from './draft.ts';
+
+const asked = 7;
+
+/** When it would run, as the service reckons it. */
+export function useNextRuns(draft: Draft) {
+  const cron = draft.cron.trim().replace(/\s+/g, ' ');
+  const isWhole = cron.split(' ').length === 5;
+  const preview = useRead(
+    'previewSchedule',
+    { body: { cron, timezone: draft.timezone, count: asked } },
+    { enabled: isWhole, everyMs: false },
+  );
+  return { preview, isWhole };
+}
