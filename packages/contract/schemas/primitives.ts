@@ -157,8 +157,11 @@ export const pageLimit = () =>
       documentedAs: { type: 'integer', format: 'int32', minimum: 1, maximum: 2_147_483_647, default: pageLimitDefault },
     });
 
+/** A cursor may name a document, whose path has up to 6 KiB. */
+const cursorLengthMax = 10_000;
+
 export const cursor = () =>
-  text({ min: 1, max: 2000 })
+  text({ min: 1, max: cursorLengthMax })
     .optional()
     .describe('The `pagination.nextCursor` of the page before; valid only with the same filters.');
 
@@ -167,7 +170,7 @@ export const pageQuery = z.object({ limit: pageLimit(), cursor: cursor() });
 
 export const pagination = z
   .object({
-    nextCursor: text({ max: 2000 })
+    nextCursor: text({ max: cursorLengthMax })
       .nullable()
       .describe('Give it as `cursor` to get the next page; null on the last page.'),
     hasMore: z.boolean().describe('Whether there is a next page.'),

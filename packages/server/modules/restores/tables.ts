@@ -2,6 +2,7 @@ import type { DrillReport } from '@holdfast/contract';
 import type { Envelope, Scope } from '@holdfast/engine';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import {
+  anyText,
   bigint,
   boolean,
   check,
@@ -189,10 +190,10 @@ export const restoreRanges = pgTable(
       .references(() => restores.id, { onDelete: 'cascade' }),
     range: integer('range').notNull(),
     /** The first path in it, and the first behind it; null where there is no such end. */
-    startPath: text('start_path'),
-    endPath: text('end_path'),
+    startPath: anyText('start_path'),
+    endPath: anyText('end_path'),
     /** Everything up to this path is settled. */
-    reached: text('reached'),
+    reached: anyText('reached'),
     isComplete: boolean('is_complete').notNull().default(false),
     /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
     epoch: integer('epoch').notNull().default(0),

@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeJson, encodeJson, escapeText, unescapeText } from './json.ts';
+
+const text = fc.string({ unit: fc.constantFrom('a', '0', '1', '\0', '\u001a', '\\', 'u0000', '"', 'é') });
+
+test('every text comes back, and none of them holds what PostgreSQL refuses', () => {
+  fc.assert(
+    fc.property(text, (given) => {
+      expect(escapeText(given)).not.toContain('\0');
+      expect(unescapeText(escapeText(given))).toBe(given);
+    }),
+  );
+});
+
+test('every value comes back, its names too', () => {
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(text, fc.integer(), fc.constant(null), fc.array(tie('value')), fc.dictionary(text, tie('value'))),
+  })).value;
+  fc.assert(
+    fc.property(value, (given) => {
+      const encoded = encodeJson(given);
+      expect(encoded).not.toMatch(/(?<!\\)(?:\\\\)*\\u0000/);
+      expect(decodeJson(encoded)).toEqual(given);
+    }),
+  );
+});
