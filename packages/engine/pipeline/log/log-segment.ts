@@ -39,14 +39,15 @@ export function sortedByPath(batch: RecordBatch | null, database: string): Uint8
 
 /** What a segment tells of, by its records. */
 export function contentsOf(data: Uint8Array, database: string, stretch: LogStretch): SegmentContents {
-  const collections: Record<string, number> = {};
+  // Not by an object: a collection may be called as what every object has.
+  const collections = new Map<string, number>();
   const hashes = new Set<number>();
   let changes = 0;
   let deletes = 0;
   let firstDelete: Instant | undefined;
   for (const { kind, path, updateSeconds, updateNanos } of readRecords({ bytes: data }, database)) {
     const id = path.split('/').at(-2)!;
-    collections[id] = (collections[id] ?? 0) + 1;
+    collections.set(id, (collections.get(id) ?? 0) + 1);
     hashes.add(pathHash(path));
     changes += 1;
     if (kind !== recordKind.delete) continue;
@@ -55,7 +56,13 @@ export function contentsOf(data: Uint8Array, database: string, stretch: LogStret
     if (firstDelete === undefined || at < firstDelete) firstDelete = at;
   }
   const beforeDeletes = firstDelete === undefined ? null : lastExactBefore(firstDelete, stretch);
-  return { changes, deletes, collections, pathHashes: [...hashes], beforeDeletes };
+  return {
+    changes,
+    deletes,
+    collections: Object.fromEntries(collections),
+    pathHashes: [...hashes],
+    beforeDeletes,
+  };
 }
 
 /** Inside a gap nothing is exact: then it is where the gap begins. */

@@ -36,7 +36,7 @@ export async function detectAnomaly(
 }
 
 /** The collections kept with a backup are those above a thousand documents, so one that shrank below is gone from them. */
-function compareCounts(before: Counted, after: Counted, shrinkPercent: number): StoredAnomaly | undefined {
+export function compareCounts(before: Counted, after: Counted, shrinkPercent: number): StoredAnomaly | undefined {
   const shrank = (from: number, to: number) => from > 0 && to <= from * (1 - shrinkPercent / 100);
   const measure = ({ id }: Counted, documentCount: number, collection: string | null) => ({
     backupId: id,
@@ -50,7 +50,8 @@ function compareCounts(before: Counted, after: Counted, shrinkPercent: number): 
       after: measure(after, after.documentCount, null),
     };
   for (const [path, count] of Object.entries(before.collectionCounts)) {
-    const now = after.collectionCounts[path] ?? 0;
+    // A collection may be called as what every object has.
+    const now = Object.hasOwn(after.collectionCounts, path) ? after.collectionCounts[path]! : 0;
     if (count <= collectionDocumentsMin || !shrank(count, now)) continue;
     return {
       reason: 'collection_shrank',

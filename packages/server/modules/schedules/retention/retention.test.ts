@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { compareCounts } from './anomalies.ts';
 import { keptByRules, periodOf, type RetentionPolicy, type RetentionRules } from './rules.ts';
 import { judge, type ProjectState, type RetainedBackup, rollUps } from './verdicts.ts';
 
@@ -239,4 +240,15 @@ test('over random projects: what the rules say stays, what it needs stays, and n
     }),
     { numRuns: 500 },
   );
+});
+
+test.each(['users', 'constructor', 'toString', '__proto__'])('a collection that vanished is noticed: %s', (name) => {
+  const counts = (...entries: [string, number][]) => Object.fromEntries([['others', 3000] as const, ...entries]);
+  const before = { id: 'before', documentCount: 4300, collectionCounts: counts([name, 1300]) };
+  const after = { id: 'after', documentCount: 3000, collectionCounts: counts() };
+  expect(compareCounts(before, after, 50)).toMatchObject({
+    reason: 'collection_shrank',
+    before: { documentCount: 1300, collection: name },
+    after: { documentCount: 0, collection: name },
+  });
 });
