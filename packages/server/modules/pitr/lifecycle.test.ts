@@ -161,7 +161,7 @@ test('a migration takes the log along with its bases; what was captured and what
     const files = await readdir(folder('logs', log_id, 'segments')).catch(() => []);
     return files.filter((file) => String(keys).includes(file));
   };
-  await vi.waitUntil(async () => (await left()).length === 0, { timeout: 20_000, interval: 100 });
+  await vi.waitUntil(async () => (await left()).length === 0, { timeout: 45_000, interval: 100 });
   const refused = await bench.app.request('DELETE', `/api/v1/storage-destinations/${target.id}`, bench.as);
   expect(refused.body.error.code).toBe('RESOURCE_IN_USE');
 });
