@@ -56,7 +56,11 @@ export const schedule = z
     timezone: timeZone(),
     enabled: z.boolean(),
     type: z.enum(scheduleTypes),
-    fullEvery: every.nullable().describe('Every n-th run is a full backup; null: all of them are.'),
+    fullEvery: every
+      .nullable()
+      .describe(
+        'Every n-th run of an incremental schedule is a full backup; kept without effect while `type` is `full`, where all of them are.',
+      ),
     collections: z.array(firestoreName({ max: 6144 })).max(1000),
     excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
     includeSubcollections: z.boolean(),

@@ -32,7 +32,7 @@ export async function createSchedule(
       timezone,
       enabled: request.enabled,
       type: request.type,
-      fullEvery: request.type === 'full' ? null : (request.fullEvery ?? fullEveryDefault),
+      fullEvery: request.fullEvery ?? (request.type === 'full' ? null : fullEveryDefault),
       collections: request.collections,
       excludeCollections: request.excludeCollections,
       includeSubcollections: request.includeSubcollections,

@@ -84,6 +84,17 @@ describe('the record', () => {
     await call('DELETE', `/schedules/${schedule.id}`);
   });
 
+  test('keeps a rhythm of full backups that it has no use for yet', async () => {
+    const schedule = await create({ type: 'full', fullEvery: 3, enabled: false });
+    expect(schedule).toMatchObject({ type: 'full', fullEvery: 3 });
+    const change = async (body: object) => (await call('PATCH', `/schedules/${schedule.id}`, body)).body.data;
+    expect(await change({ type: 'incremental' })).toMatchObject({ type: 'incremental', fullEvery: 3 });
+    expect(await change({ fullEvery: null })).toMatchObject({ fullEvery: 7 });
+    expect(await change({ type: 'full', fullEvery: null })).toMatchObject({ type: 'full', fullEvery: null });
+    expect(await change({ name: 'renamed' })).toMatchObject({ fullEvery: null });
+    await call('DELETE', `/schedules/${schedule.id}`);
+  });
+
   test.each([
     [{ cron: '0 2 * * L' }, 'cron'],
     [{ cron: '0 2 30 2 *' }, 'cron'],

@@ -76,9 +76,8 @@ async function columnsOf(
   if (retentionPolicy !== undefined) columns.retentionPolicy = retentionPolicy;
   if (retention) columns.retentionPolicy = null;
   if (retentionPolicy) columns.retentionDays = null;
-  const type = change.type ?? before.type;
-  if (type === 'full') columns.fullEvery = null;
-  else if (fullEvery !== undefined || before.fullEvery === null) columns.fullEvery = fullEvery ?? fullEveryDefault;
+  const ofIncrements = (change.type ?? before.type) === 'incremental' ? fullEveryDefault : null;
+  columns.fullEvery = (fullEvery === undefined ? before.fullEvery : fullEvery) ?? ofIncrements;
   if (changesTime(before, change)) columns.nextRunAt = firstRun({ ...before, ...plain }, now);
   return columns;
 }
