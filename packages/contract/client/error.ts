@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 
 /**
@@ -34,28 +33,37 @@ export class HoldfastError extends Error {
   }
 }
 
-const anyErrorBody = z.object({
-  error: z.object({
-    code: z.string(),
-    message: z.string(),
-    details: z.record(z.string(), z.unknown()).optional(),
-    requestId: z.string().optional(),
-  }),
-});
-
 export async function errorFrom(response: Response): Promise<HoldfastError> {
   const { status } = response;
   const requestId = response.headers.get('x-request-id') ?? undefined;
-  const parsed = anyErrorBody.safeParse(await readJson(response));
-  if (!parsed.success) {
+  const error = errorIn(await readJson(response));
+  if (error === undefined) {
     return new HoldfastError('UNEXPECTED_ANSWER', `The server answered ${status} without saying why.`, {
       status,
       requestId,
     });
   }
-  const { code, message, details, requestId: named } = parsed.data.error;
+  const { code, message, details, requestId: named } = error;
   return new HoldfastError(code, message, { status, details, requestId: named ?? requestId });
 }
+
+interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Record<string, unknown>;
+  readonly requestId?: string;
+}
+
+/** Checked by hand: in a browser a library of schemas would be the larger part of the client. */
+function errorIn(body: unknown): ErrorBody | undefined {
+  if (!isRecord(body) || !isRecord(body.error)) return undefined;
+  const { code, message, details, requestId } = body.error;
+  if (typeof code !== 'string' || typeof message !== 'string') return undefined;
+  return { code, message, ...(isRecord(details) && { details }), ...(typeof requestId === 'string' && { requestId }) };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 async function readJson(response: Response): Promise<unknown> {
   try {
