@@ -3,10 +3,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { whenSignedOut } from './api/client.ts';
 import { TooltipProvider } from './components/tooltip.tsx';
 import { rememberNext } from './pages/sign-in/next.ts';
 import { router } from './router.tsx';
+import { SessionEnd } from './shell/session-end.tsx';
 import { followSystemTheme } from './shell/theme.ts';
 import './styles.css';
 
@@ -24,18 +24,14 @@ const queries = new QueryClient({
   },
 });
 
-/** Pages that belong to nobody yet. */
-const isOpenToAll = (path: string) => /^\/(sign-in|auth\/|invitations\/)/.test(path);
-
 followSystemTheme();
 
-whenSignedOut(() => {
+function leave(): void {
   const { pathname, search } = window.location;
-  if (isOpenToAll(pathname)) return;
   rememberNext(`${pathname}${search}`);
   queries.clear();
   void router.navigate({ to: '/sign-in', search: pathname === '/' ? {} : ({ ended: '1' } as never) });
-});
+}
 
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no place for the dashboard');
@@ -44,6 +40,7 @@ createRoot(place).render(
     <QueryClientProvider client={queries}>
       <TooltipProvider>
         <RouterProvider router={router} />
+        <SessionEnd onLeave={leave} />
       </TooltipProvider>
     </QueryClientProvider>
   </StrictMode>,

@@ -55,6 +55,51 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     expect(await name.inputValue()).toBe('Half of a na');
   });
 
+  test('what somebody types outlives their session, and is saved once they are back', async () => {
+    const { page, context } = owner;
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
+    await page.getByLabel('Name', { exact: true }).fill('Typed before the end');
+    const cookies = await context.cookies();
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    await dialog.getByRole('button', { name: 'I have signed in' }).click();
+    await dialog.getByText('What you typed is still here').waitFor();
+    await context.addCookies(cookies);
+    await dialog.getByRole('button', { name: 'I have signed in' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Typed before the end', level: 1 }).waitFor();
+    const saved = await request('GET', `/projects/${shop.projectId}`);
+    expect(saved.body.data.name).toBe('Typed before the end');
+    await request('PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
+  });
+
+  test('a restore that is being planned is where its address says, after Back and in another window', async () => {
+    const { page } = owner;
+    const { id: backupId } = (await request('GET', '/backups')).body.data[0];
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}`);
+    const asks = (question: string) => page.getByRole('heading', { name: question, level: 2 }).waitFor();
+    const goOn = () => page.getByRole('button', { name: 'Continue', exact: true }).click();
+    await asks('Which');
+    await goOn();
+    await asks('Where');
+    await goOn();
+    await asks('How');
+    await page.getByText('Only what is missing').first().click();
+    await goOn();
+    await asks('Nothing would change');
+    const another = await dashboard.visit(shop.as.token);
+    await another.page.goto(page.url());
+    await another.page.getByRole('heading', { name: 'Nothing would change', level: 2 }).waitFor();
+    await page.goBack();
+    await asks('How');
+    await page.goBack();
+    await asks('Where');
+    await page.reload();
+    await asks('Where');
+  });
+
   test('the way back leads past a dialog that was closed, and closes one that is open', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/projects`);

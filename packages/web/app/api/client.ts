@@ -1,10 +1,19 @@
 import { pathOf } from '@holdfast/contract';
 import { type Client, createClient } from '@holdfast/contract/client';
 
-/** Told when the session is over and cannot be renewed. */
-let onSignedOut: () => void = () => undefined;
-export function whenSignedOut(listener: () => void): void {
+/** Asked when the session is over and cannot be renewed; answers whether the same person signed in again meanwhile. */
+let onSignedOut: () => Promise<boolean> = async () => false;
+export function whenSignedOut(listener: () => Promise<boolean>): void {
   onSignedOut = listener;
+}
+
+let signingIn: Promise<boolean> | undefined;
+
+function signedInAgain(): Promise<boolean> {
+  signingIn ??= onSignedOut().finally(() => {
+    signingIn = undefined;
+  });
+  return signingIn;
 }
 
 let renewing: Promise<Response> | undefined;
@@ -20,7 +29,9 @@ function renew(): Promise<Response> {
 /** A service that is away or busy has not said that the session is over. */
 const isOver = ({ status }: Response) => status >= 400 && status < 500 && status !== 408 && status !== 429;
 
+/** Calls wait while somebody signs in again, and then go on: what was being saved is saved. */
 const withSession: typeof fetch = async (input, init) => {
+  if (signingIn) await signingIn;
   const response = await fetch(input, init);
   if (response.status !== 401 || String(input).includes('/auth/local')) return response;
   const renewed = await renew();
@@ -29,8 +40,8 @@ const withSession: typeof fetch = async (input, init) => {
     const again = await fetch(input, init);
     if (again.status !== 401) return again;
   }
-  onSignedOut();
-  return response;
+  // The patience of the call ended while it waited for the person.
+  return (await signedInAgain()) ? await fetch(input, { ...init, signal: null }) : response;
 };
 
 const clients = new Map<string, Client>();

@@ -10,6 +10,8 @@ interface DialogProps {
   /** The buttons at its foot. */
   footer?: ReactNode;
   wide?: boolean;
+  /** Nothing of the page can be seen behind it. */
+  covers?: boolean;
 }
 
 /** What one came to fill in, not the cross that closes it. On a phone it would bring up the keyboard over the rest. */
@@ -19,7 +21,7 @@ function firstField(dialog: HTMLDialogElement): HTMLElement | null {
 }
 
 /** The browser's own dialog: it keeps the focus, takes Escape, and gives the focus back. */
-export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
+export function Dialog({ title, onClose, children, footer, wide, covers }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -42,7 +44,7 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
         event.preventDefault();
         onClose();
       }}
-      className={`m-auto max-h-[min(90dvh,760px)] flex-col overflow-hidden rounded-panel border border-line bg-surface p-0 text-ink shadow-overlay open:flex ${wide ? 'max-w-[760px]' : 'max-w-[480px]'} w-[94vw]`}
+      className={`m-auto max-h-[min(90dvh,760px)] flex-col overflow-hidden rounded-panel border border-line bg-surface p-0 text-ink shadow-overlay open:flex ${wide ? 'max-w-[760px]' : 'max-w-[480px]'} ${covers ? 'backdrop:bg-bg' : ''} w-[94vw]`}
     >
       <header className="flex items-center justify-between gap-3 border-line border-b px-5 py-3">
         <h2 id={id} className="text-section font-semibold">

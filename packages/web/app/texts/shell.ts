@@ -87,6 +87,13 @@ export const shell = {
 export const signIn = {
   title: 'Sign in',
   ended: 'Your session has ended. Sign in to go on where you were.',
+  endedWhileTyping: {
+    title: 'Your session has ended',
+    text: 'What you typed is still here. Sign in in a new tab and come back to this one: it goes on where it was.',
+    signIn: 'Sign in in a new tab',
+    back: 'I have signed in',
+    leave: 'Leave this page',
+  },
   google: 'Continue with Google',
   other: (host: string) => `Continue with ${host}`,
   refused: {

@@ -14,9 +14,12 @@ import { NoProject } from '../projects/no-project.tsx';
 import type { MergeMode, Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 
+/** What an answer changes in the address. */
+export type Change = Record<string, string | undefined>;
+
 interface StepProps {
   plan: Plan;
-  onDone: () => void;
+  onDone: (change?: Change) => void;
 }
 
 function Heading({ title, hint }: { title: string; hint?: string }) {
@@ -54,7 +57,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
     { query: { projectId, status: 'completed' } },
     { enabled: projectId !== '', everyMs: false },
   );
-  const choose = (change: Record<string, string | undefined>) =>
+  const choose = (change: Change) =>
     setSearch(
       {
         at: undefined,
@@ -62,6 +65,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
         collections: undefined,
         document: undefined,
         documents: undefined,
+        step: 'what',
         ...change,
       },
       { replace: true },
@@ -108,7 +112,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
           </p>
         )}
       </div>
-      <Continue onDone={onDone} disabled={!plan.backupId && !plan.at && !plan.isBasket} />
+      <Continue onDone={() => onDone()} disabled={!plan.backupId && !plan.at && !plan.isBasket} />
     </div>
   );
 }
@@ -116,7 +120,6 @@ export function WhatStep({ plan, onDone }: StepProps) {
 type Which = 'all' | 'some' | 'docs';
 
 export function WhichStep({ plan, onDone }: StepProps) {
-  const [, setSearch] = useSearch();
   const [which, setWhich] = useState<Which>(
     plan.documents.length > 0 ? 'docs' : plan.collections.length > 0 ? 'some' : 'all',
   );
@@ -134,18 +137,13 @@ export function WhichStep({ plan, onDone }: StepProps) {
   );
   const tree = plan.at === undefined ? inBackup : asOfThen;
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
-  const go = async () => {
-    await setSearch(
-      {
-        collections: which === 'some' ? chosen.join('\n') : undefined,
-        ...(which === 'docs'
-          ? { extra: undefined, ...(documents === given ? {} : { document: undefined, documents }) }
-          : { document: undefined, documents: undefined }),
-      },
-      { replace: true },
-    );
-    onDone();
-  };
+  const go = () =>
+    onDone({
+      collections: which === 'some' ? chosen.join('\n') : undefined,
+      ...(which === 'docs'
+        ? { extra: undefined, ...(documents === given ? {} : { document: undefined, documents }) }
+        : { document: undefined, documents: undefined }),
+    });
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.which} />
@@ -225,30 +223,24 @@ export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWord
             ))}
         </SelectInput>
       </Field>
-      <Continue onDone={onDone} />
+      <Continue onDone={() => onDone()} />
     </div>
   );
 }
 
 export function HowStep({ plan, onDone }: StepProps) {
-  const [, setSearch] = useSearch();
   const { modes } = t.newRestore;
   // What is ticked answers at once; the address follows.
   const [mode, setMode] = useState(plan.mode);
   const [extra, setExtra] = useState(plan.deleteExtra);
   const [safety, setSafety] = useState(plan.safety);
   const canRemove = plan.documents.length === 0 && !plan.isBasket && mode === 'overwrite';
-  const go = async () => {
-    await setSearch(
-      {
-        mode: mode === 'overwrite' ? undefined : mode,
-        extra: extra && canRemove ? '1' : undefined,
-        safety: safety ? undefined : 'off',
-      },
-      { replace: true },
-    );
-    onDone();
-  };
+  const go = () =>
+    onDone({
+      mode: mode === 'overwrite' ? undefined : mode,
+      extra: extra && canRemove ? '1' : undefined,
+      safety: safety ? undefined : 'off',
+    });
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.how} />

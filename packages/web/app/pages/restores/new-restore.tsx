@@ -1,5 +1,5 @@
 import { Undo2 } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { NoPermission } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
@@ -7,7 +7,7 @@ import { useBasket } from '../../shell/basket.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
-import { HowStep, WhatStep, WhereStep, WhichStep } from './answers.tsx';
+import { type Change, HowStep, WhatStep, WhereStep, WhichStep } from './answers.tsx';
 import { isComplete, isSmall, type Plan, planOf } from './plan.ts';
 import { type PlanWords, usePlanWords } from './plan-words.ts';
 import { Preview } from './preview.tsx';
@@ -15,15 +15,14 @@ import { Preview } from './preview.tsx';
 export type StepId = 'what' | 'which' | 'where' | 'how' | 'confirm';
 
 export function Page() {
-  const [search] = useSearch();
+  const [search, setSearch] = useSearch();
   const plan = planOf(search);
   const { basket } = useBasket(useWorkplace().organization.id);
   const words = usePlanWords(plan);
   const paths = usePaths();
   const ready = isComplete(plan, basket);
-  const [step, setStep] = useState<StepId>(
-    !ready ? 'what' : isSmall(plan) ? 'confirm' : plan.collections.length > 0 ? 'how' : 'which',
-  );
+  const step = stepOf(search.step, plan, ready);
+  const goTo = (next: StepId) => (change?: Change) => setSearch({ ...change, step: next });
   const canRestore = useCan('member');
   usePageTitle([{ label: t.restores.title, to: paths.restores }, { label: t.newRestore.title }]);
   if (!canRestore)
@@ -35,18 +34,25 @@ export function Page() {
     );
   return (
     <div className="grid flex-1 lg:grid-cols-[282px_1fr]">
-      <Rail plan={plan} words={words} step={step} onStep={setStep} isReady={ready} />
+      <Rail plan={plan} words={words} step={step} onStep={(next) => goTo(next)()} isReady={ready} />
       <div className="min-w-0 px-9 py-6 max-md:px-4">
-        {step === 'what' && <WhatStep plan={plan} onDone={() => setStep('which')} />}
-        {step === 'which' && <WhichStep plan={plan} onDone={() => setStep('where')} />}
-        {step === 'where' && <WhereStep plan={plan} words={words} onDone={() => setStep('how')} />}
-        {step === 'how' && <HowStep plan={plan} onDone={() => setStep('confirm')} />}
+        {step === 'what' && <WhatStep plan={plan} onDone={goTo('which')} />}
+        {step === 'which' && <WhichStep plan={plan} onDone={goTo('where')} />}
+        {step === 'where' && <WhereStep plan={plan} words={words} onDone={goTo('how')} />}
+        {step === 'how' && <HowStep plan={plan} onDone={goTo('confirm')} />}
         {step === 'confirm' && ready && (
-          <Preview key={JSON.stringify(search)} plan={plan} words={words} onBack={() => setStep('how')} />
+          <Preview key={JSON.stringify(search)} plan={plan} words={words} onBack={goTo('how')} />
         )}
       </div>
     </div>
   );
+}
+
+/** Back and a shared address lead to the question that was open; an answer that is missing is asked for first. */
+function stepOf(named: string | undefined, plan: Plan, isReady: boolean): StepId {
+  if (!isReady) return 'what';
+  const open = order.find((id) => id === named);
+  return open ?? (isSmall(plan) ? 'confirm' : plan.collections.length > 0 ? 'how' : 'which');
 }
 
 interface RailProps {

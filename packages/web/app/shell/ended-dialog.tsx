@@ -1,0 +1,58 @@
+import { type DataOf, type Operations, pathOf } from '@holdfast/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { LogIn } from 'lucide-react';
+import { useEffect, useRef } from 'react';
+import { keyOf } from '../api/calls.ts';
+import { Button } from '../components/button.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { t } from '../texts/index.ts';
+
+type Me = DataOf<Operations['getMe']>;
+
+/** Whose session it is now; not by the client, whose calls wait for this very answer. */
+async function askWho(): Promise<Me | undefined> {
+  const response = await fetch(pathOf('getMe')).catch(() => undefined);
+  return response?.ok ? ((await response.json()) as { data: Me }).data : undefined;
+}
+
+/** Hides the page without taking it away, until the same person has signed in elsewhere. */
+export default function EndedDialog({ onEnd }: { onEnd: (isBack: boolean) => void }) {
+  const before = useQueryClient().getQueryData<Me>(keyOf(undefined, 'getMe', {}));
+  const look = async () => {
+    const now = await askWho();
+    if (!now) return;
+    // What is on the page is not for anybody else.
+    if (before && now.id !== before.id) window.location.assign('/');
+    else onEnd(true);
+  };
+  const latest = useRef(look);
+  latest.current = look;
+  useEffect(() => {
+    const onReturn = () => void latest.current();
+    window.addEventListener('focus', onReturn);
+    document.addEventListener('visibilitychange', onReturn);
+    return () => {
+      window.removeEventListener('focus', onReturn);
+      document.removeEventListener('visibilitychange', onReturn);
+    };
+  }, []);
+  const words = t.signIn.endedWhileTyping;
+  return (
+    <Dialog
+      title={words.title}
+      covers
+      onClose={() => void look()}
+      footer={
+        <>
+          <Button onClick={() => onEnd(false)}>{words.leave}</Button>
+          <Button onClick={() => void look()}>{words.back}</Button>
+          <Button kind="primary" icon={LogIn} onClick={() => window.open('/sign-in', '_blank', 'noopener')}>
+            {words.signIn}
+          </Button>
+        </>
+      }
+    >
+      <p>{words.text}</p>
+    </Dialog>
+  );
+}
