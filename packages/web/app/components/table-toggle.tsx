@@ -3,17 +3,21 @@ import { t } from '../texts/index.ts';
 interface TableToggleProps {
   asTable: boolean;
   onChange: (asTable: boolean) => void;
+  /** What it shows, where there are several on one page. */
+  of?: string;
 }
 
 /** What is drawn can be read as well. */
-export function TableToggle({ asTable, onChange }: TableToggleProps) {
+export function TableToggle({ asTable, onChange, of }: TableToggleProps) {
+  const words = asTable ? t.common.showAsPicture : t.common.showAsTable;
   return (
     <button
       type="button"
       onClick={() => onChange(!asTable)}
       className="font-medium text-held text-meta hover:underline"
+      aria-label={of && `${words}: ${of}`}
     >
-      {asTable ? t.common.showAsPicture : t.common.showAsTable}
+      {words}
     </button>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Panel } from '../../components/panel.tsx';
+import { TableToggle } from '../../components/table-toggle.tsx';
 import { formatDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import type { Layer } from './days.ts';
@@ -42,14 +43,9 @@ export function DayChart({ title, label, days, headline, detail, parts, layers, 
               </li>
             ))}
           </ul>
-          <button
-            type="button"
-            onClick={() => setAsTable(!asTable)}
-            className="mt-2 text-meta font-medium text-held hover:underline"
-            aria-label={`${asTable ? t.common.showAsPicture : t.common.showAsTable}: ${title}`}
-          >
-            {asTable ? t.common.showAsPicture : t.common.showAsTable}
-          </button>
+          <div className="mt-2">
+            <TableToggle asTable={asTable} onChange={setAsTable} of={title} />
+          </div>
         </div>
         {asTable ? (
           <section tabIndex={0} className="max-h-36 min-w-40 flex-1 overflow-auto" aria-label={label}>

@@ -6,6 +6,7 @@ import { LineAxis } from '../../components/line/axis.tsx';
 import { LineLegend } from '../../components/line/legend.tsx';
 import { Line } from '../../components/line/line.tsx';
 import { Badge, VerdictState } from '../../components/status.tsx';
+import { TableToggle } from '../../components/table-toggle.tsx';
 import { Time } from '../../components/time.tsx';
 import { useIsPhone } from '../../components/use-is-phone.ts';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
@@ -84,13 +85,7 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
       {rest}
       <footer className="flex flex-wrap items-center justify-between gap-3 border-line border-t bg-bg px-4 py-2">
         <LineLegend />
-        <button
-          type="button"
-          onClick={() => setAsTable(!asTable)}
-          className="text-meta font-medium text-held hover:underline"
-        >
-          {asTable ? t.common.showAsPicture : t.common.showAsTable}
-        </button>
+        <TableToggle asTable={asTable} onChange={setAsTable} />
       </footer>
     </div>
   );
