@@ -16,7 +16,7 @@ export const plainPaths = [
   'logs/1',
 ] as const;
 
-/** Production sorts numeric ids before all others; a Firestore that does not is given none. */
+/** Production sorts numeric ids before all others; a Firestore that does not, or refuses them, is given none. */
 export const paths = [...plainPaths, 'users/__id7__', 'users/__id7__/orders/__id-3__', 'orders/__id12__'] as const;
 
 /** A part of a database as somebody asks for it. */

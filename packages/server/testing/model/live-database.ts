@@ -1,5 +1,5 @@
 import { Firestore } from '@google-cloud/firestore';
-import { paths, type Value } from './documents.ts';
+import { paths as allPaths, type Value } from './documents.ts';
 
 /** A document as it is now, and which of its versions that is. */
 export interface Standing {
@@ -20,9 +20,11 @@ let counter = 0;
 export class LiveDatabase {
   readonly projectId: string;
   readonly #client: Firestore;
+  readonly #paths: readonly string[];
 
-  constructor(projectId: string, address: string) {
+  constructor(projectId: string, address: string, paths: readonly string[] = allPaths) {
     this.projectId = projectId;
+    this.#paths = paths;
     process.env.FIRESTORE_EMULATOR_HOST = address;
     // Google's client would otherwise look for the machine it runs on at Google.
     process.env.METADATA_SERVER_DETECTION ??= 'none';
@@ -45,7 +47,7 @@ export class LiveDatabase {
   }
 
   async read(): Promise<State> {
-    const found = await this.#client.getAll(...paths.map((path) => this.#client.doc(path)));
+    const found = await this.#client.getAll(...this.#paths.map((path) => this.#client.doc(path)));
     const standing = found.filter(({ exists }) => exists);
     return new Map(
       standing.map((one) => {

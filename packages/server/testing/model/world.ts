@@ -7,6 +7,7 @@ import { hasty } from '../backup-bench.ts';
 import { foundOrganization, signUp, type TestPerson } from '../people.ts';
 import { freshToken } from '../sessions.ts';
 import { startTestApp, type TestApp, type TestAppOverrides, type TestResponse } from '../test-app.ts';
+import { paths, plainPaths } from './documents.ts';
 import { LiveDatabase } from './live-database.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
@@ -108,7 +109,9 @@ export class World {
     const made = await this.must('POST', '/projects', { name: sourceProjectId, sourceProjectId, connection });
     const settings = { settings: { writeRampUp: false } };
     await this.must('PATCH', `/projects/${made.id}`, settings);
-    const project = { id: made.id, live: new LiveDatabase(sourceProjectId, this.service.address) };
+    const { address, sandbox } = this.service;
+    const live = new LiveDatabase(sourceProjectId, address, sandbox ? paths : plainPaths);
+    const project = { id: made.id, live };
     this.projects.push(project);
     return project;
   }
