@@ -43,8 +43,14 @@ const cutCodes = new Set(['57P01', '57P02', '57P03', 'ECONNRESET', 'EPIPE']);
 function databaseSentence({ code, message }: SystemError, address: string): string | undefined {
   const { username, host, pathname } = new URL(address);
   const place = `The database at ${host}`;
-  if (passwordCodes.has(code ?? ''))
-    return `${place} refused ${decodeURIComponent(username)}: check the user and the password in DATABASE_URL.`;
+  if (passwordCodes.has(code ?? '')) {
+    const named = decodeURIComponent(username);
+    // The service logs in as a role of its own besides.
+    const refused = /(?:user|role) "([^"]+)"/.exec(message)?.[1] ?? named;
+    return refused === named
+      ? `${place} refused ${named}: check the user and the password in DATABASE_URL.`
+      : `${place} refused ${refused}, the login that the service made for itself: ${message}. Start again; if it stays, drop that role and start again.`;
+  }
   if (code === '3D000') return `${place} has no database ${pathname.slice(1)}: create it, or correct DATABASE_URL.`;
   if (awayCodes.has(code ?? '') || /timeout expired|terminated due to connection timeout/.test(message))
     return `${place} cannot be reached (${code ?? 'it does not answer'}): check DATABASE_URL and that the server runs.`;

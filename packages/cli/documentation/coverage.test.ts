@@ -34,6 +34,8 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/firebase.md#s3': 'the command line of AWS and an account there',
   'docs/firebase.md#gcs': 'gcloud and a project at Google',
   'docs/firebase.md#services': 'systemd',
+  'docs/operations.md#dump': 'the tools of PostgreSQL, in the version of its server',
+  'docs/operations.md#come-back': 'the tools of PostgreSQL; moved.test.ts does to a database what they leave out',
 };
 
 const blocks = documents().flatMap(shellBlocks);

@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { Logger } from '../log.ts';
 import { installationSecretPurpose, openInstallationSecret } from '../secrets/installation-secret.ts';
 import type { Keyring } from '../secrets/keyring.ts';
+import { hasLostRoles, restorePolicies } from './lost-policies.ts';
 import { drizzle, migrate } from './orm.ts';
 import { queueGrants, queueRole } from './queue-grants.ts';
 
@@ -51,8 +52,17 @@ export async function prepareDatabase(options: MigrationOptions): Promise<string
     const login = await knownLogin(client, options);
     const wanted = await fingerprintsOf(options, login);
     const found = await readFingerprints(client);
-    if (found.whole === wanted.whole) return options.appUrl ?? (await loginUrl(client, options, login));
+    const isMoved =
+      found.structure !== undefined && (await hasLostRoles(client, await knownRoles(client, options, found)));
+    if (found.whole === wanted.whole && !isMoved) return options.appUrl ?? (await loginUrl(client, options, login));
     await ensureGroupRoles(client);
+    if (isMoved) {
+      const policies = await restorePolicies(client, migrationsFolder);
+      options.log.warn(
+        { policies },
+        'the database came from another server: roles, rights and policies were made anew',
+      );
+    }
     if (found.structure !== wanted.structure) await ensureStructure(client, options);
     if (options.keyring && !options.appUrl) await keepLogin(client, options.keyring, login);
     const appUrl = options.appUrl ?? (await ensureLoginRole(client, options, login));
@@ -176,6 +186,11 @@ async function keepLogin(client: pg.Client, keyring: Keyring, password: string):
     'insert into installation_secrets (name, sealed, created_at) values ($1, $2, now()) on conflict do nothing',
     [loginSecret, keyring.seal(password, installationSecretPurpose(loginSecret))],
   );
+}
+
+/** The roles that an earlier start of this very database left on its server. A copy has no login of its own yet. */
+async function knownRoles(client: pg.Client, { appUrl }: MigrationOptions, { whole }: Fingerprints): Promise<string[]> {
+  return appUrl || whole === undefined ? groupRoles : [...groupRoles, await loginRole(client)];
 }
 
 async function loginRole(client: pg.Client): Promise<string> {
