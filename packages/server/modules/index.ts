@@ -234,7 +234,7 @@ export function composeModules(platform: Platform): Composition {
       ],
       removed: (transaction, { organizationId, id }) =>
         notifications.troubles.end(transaction, organizationId, ['storage.error'], id),
-      takeKeys: (destination, signal) => removeKeysFrom({ stores }, destination, { signal, attemptsMax: 2 }),
+      takeKeys: (destination, signal) => removeKeysFrom(backupsContext, destination, { signal, attemptsMax: 2 }),
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
       credentialsGiven: rewrapManifestsIn(queue),
       ...storageTasks(backupsContext),

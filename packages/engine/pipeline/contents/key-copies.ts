@@ -6,22 +6,27 @@ import { EngineError, isEngineError } from '../../ports/errors.ts';
 /** A bucket that holds more than this is not looked through further. */
 const copiesMax = 10_000;
 
+export interface FoundKeyCopy extends KeyCopy {
+  /** The key of its object. */
+  readonly place: string;
+}
+
 export interface FoundKeys {
-  readonly copies: readonly KeyCopy[];
+  readonly copies: readonly FoundKeyCopy[];
   /** Copies that lie there and that no master key at hand opens. */
   readonly unopened: number;
 }
 
-/** The keys that lie beside the backups of a store, as far as they open. */
+/** The keys that lie beside the backups of a store, of one organization or of all, as far as they open. */
 export async function readKeyCopies(
   store: BlobStore,
   copyKeys: readonly Uint8Array[],
-  options: CallOptions = {},
+  { of, ...options }: CallOptions & { readonly of?: string } = {},
 ): Promise<FoundKeys> {
-  const copies: KeyCopy[] = [];
+  const copies: FoundKeyCopy[] = [];
   let unopened = 0;
   let seen = 0;
-  for await (const { key, size } of store.list(keysPrefix, options)) {
+  for await (const { key, size } of store.list(of === undefined ? keysPrefix : keyCopyPrefix(of), options)) {
     const organizationId = ownerOfKeyCopy(key);
     if (organizationId === undefined || size > keyCopyBytesMax) continue;
     if (++seen > copiesMax) break;
@@ -32,7 +37,7 @@ export async function readKeyCopies(
     });
     if (!bytes) continue;
     const copy = openKeyCopy(copyKeys, organizationId, bytes);
-    if (copy) copies.push(copy);
+    if (copy) copies.push({ ...copy, place: key });
     else unopened++;
   }
   return { copies, unopened };
@@ -59,14 +64,14 @@ export async function keepKeyCopy(
   return { key, wasThere: false };
 }
 
-/** Removes the copies of an organization's keys, all versions of them, except one. What is not named as ours are is left alone. */
+/** Removes every copy of an organization's keys, all versions of it. What is not named as ours are is left alone. */
 export async function removeKeyCopies(
   store: BlobStore,
   organizationId: string,
-  { keep, ...options }: CallOptions & { readonly keep?: string } = {},
+  options: CallOptions = {},
 ): Promise<Removal> {
   const keys: string[] = [];
   for await (const { key } of store.list(keyCopyPrefix(organizationId), options))
-    if (key !== keep && ownerOfKeyCopy(key) === organizationId) keys.push(key);
+    if (ownerOfKeyCopy(key) === organizationId) keys.push(key);
   return store.delete(keys, { ...options, purge: true });
 }

@@ -197,6 +197,61 @@ test('the keys beside the backups follow a new master key within eleven minutes'
   }
 }, 60_000);
 
+/** What the database says of keys and backups, as it was when this was called. */
+async function remember(tables: readonly string[]): Promise<() => Promise<void>> {
+  const mine = [bench.as.organizationId];
+  const rows = await asOwner(bench.app.databaseUrl, async (client) => {
+    const found: [string, string][] = [];
+    for (const table of tables) {
+      const query = `select json_agg(t)::text as rows from ${table} t where organization_id = $1`;
+      found.push([table, (await client.query(query, mine)).rows[0].rows]);
+    }
+    return found;
+  });
+  return () =>
+    asOwner(bench.app.databaseUrl, async (client) => {
+      await client.query('begin; set local session_replication_role = replica');
+      for (const [table, before] of rows) {
+        await client.query(`delete from ${table} where organization_id = $1`, mine);
+        await client.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [before]);
+      }
+      await client.query('commit');
+    });
+}
+
+test('a key that a database of an older day does not know is taken in from beside its backups, and never removed', async () => {
+  const post = (path: string) => bench.app.request('POST', `/api/v1${path}`, bench.as);
+  const rotate = async () => {
+    const rotated = await post('/organizations/current/encryption-key/rotate');
+    expect(rotated.status, rotated.text).toBe(200);
+  };
+  const goBack = await remember(['organization_keys', 'backups', 'backup_copies']);
+  await rotate();
+  const backupId = await bench.backUp({ storageDestinationIds: [ids.plain] });
+  const content = (await bench.app.request('GET', `/api/v1/backups/${backupId}/export`, bench.as)).text;
+  const copies = async () => {
+    const { copies: found } = await readKeyCopies(plain, [copyKeyOf(Buffer.from(testMasterKey, 'base64'))]);
+    return found.filter(({ organizationId }) => organizationId === bench.as.organizationId);
+  };
+  await expect.poll(async () => (await copies()).length, { timeout: 20_000 }).toBe(1);
+  const known = (await copies())[0]!.keys.map(({ key }) => key);
+  await goBack();
+  await rotate();
+  const keysNow = async () => (await copies()).map(({ keys }) => keys.map(({ key }) => key));
+  const hasAll = async () => {
+    const [only, ...more] = await keysNow();
+    return more.length === 0 && only?.length === known.length + 1 && known.every((key) => only.includes(key));
+  };
+  await expect.poll(hasAll, { timeout: 20_000 }).toBe(true);
+  const task = await untilEnded(
+    bench.app,
+    (await post(`/storage-destinations/${ids.plain}/rescan`)).headers.get('location') as string,
+    bench.as,
+  );
+  expect(task, JSON.stringify(task)).toMatchObject({ status: 'completed', result: { registered: 1, failures: [] } });
+  expect((await bench.app.request('GET', `/api/v1/backups/${backupId}/export`, bench.as)).text).toBe(content);
+}, 90_000);
+
 test('a purge takes the sealed keys first, and what a bucket keeps under lock is unreadable then', async () => {
   const { organizationId } = bench.as;
   const [inPlain, inVault] = [ids.plain, ids.vault].map((id) => bench.backUp({ storageDestinationIds: [id] }));

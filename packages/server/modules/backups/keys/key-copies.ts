@@ -1,11 +1,4 @@
-import {
-  type BlobStore,
-  isEngineError,
-  keepKeyCopy,
-  placeOfKeyCopy,
-  readKeyCopies,
-  removeKeyCopies,
-} from '@holdfast/engine';
+import { type BlobStore, isEngineError, keepKeyCopy, placeOfKeyCopy, readKeyCopies } from '@holdfast/engine';
 import { z } from 'zod';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
@@ -42,7 +35,7 @@ export async function enqueueKeyCopy(
   await queue.enqueue(transaction, keyCopyJob, { organizationId, storageDestinationId }, { key });
 }
 
-/** Puts what is current, then takes away what is not: a key that was withdrawn is not left lying there. */
+/** Puts what is current, then takes away what was: a key that was withdrawn is not left lying there. */
 export async function copyKeys(
   context: BackupsContext,
   job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
@@ -53,11 +46,12 @@ export async function copyKeys(
   if (destination?.status !== 'connected') return;
   const store = await context.stores.open(destination);
   try {
+    const found = await takeInCopies(context, organizationId, store, job.signal);
     const { key } = await keepKeys(context, organizationId, store, job.signal);
     // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
     const isRemoved = (await destinationOf(context, job.data))?.deletedAt;
-    const keep = isRemoved ? {} : { keep: key };
-    await removeKeyCopies(store, organizationId, { ...keep, signal: job.signal }).catch((error: unknown) => {
+    const former = isRemoved ? [...found, key] : found.filter((place) => place !== key);
+    await store.delete(former, { purge: true, signal: job.signal }).catch((error: unknown) => {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
       context.platform.log.warn({ err: error, storageDestinationId }, 'former copies of keys could not be removed');
     });
@@ -92,16 +86,42 @@ async function withdrawKeys(context: BackupsContext, destination: DestinationRow
 
 /** Takes the copies of the organization's keys out of a destination. */
 export async function removeKeysFrom(
-  { stores }: Pick<BackupsContext, 'stores'>,
+  context: BackupsContext,
   destination: DestinationRow,
-  { attemptsMax, ...options }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
+  { attemptsMax, keep, signal }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
 ): Promise<void> {
-  const store = await stores.open(destination, attemptsMax === undefined ? {} : { attemptsMax });
+  const store = await context.stores.open(destination, attemptsMax === undefined ? {} : { attemptsMax });
   try {
-    await removeKeyCopies(store, destination.organizationId, options);
+    const found = await takeInCopies(context, destination.organizationId, store, signal);
+    await store.delete(
+      found.filter((place) => place !== keep),
+      { purge: true, signal },
+    );
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Takes in what only the organization's copies in a store hold, and answers where they lie: after a database came back from an
+ * older day, the keys of the time since are there and nowhere else. A copy that does not open is left where it is.
+ */
+async function takeInCopies(
+  context: BackupsContext,
+  organizationId: string,
+  store: BlobStore,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { database, keyring, queue, log } = context.platform;
+  const { copies } = await readKeyCopies(store, keyring.deriveAll('key copies'), { signal, of: organizationId });
+  const adopted = await database.tenant(organizationId, async (transaction) => {
+    let count = 0;
+    for (const { keys } of copies) count += await context.keys.adopt(transaction, organizationId, keys);
+    if (count > 0) await renewKeyCopies(queue)(transaction, organizationId);
+    return count;
+  });
+  if (adopted > 0) log.warn({ organizationId, adopted }, 'keys that only lay beside backups were taken in');
+  return copies.map(({ place }) => place);
 }
 
 async function currentCopy({ platform, keys }: BackupsContext, organizationId: string) {
