@@ -92,9 +92,14 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     const another = await dashboard.visit(shop.as.token);
     await another.page.goto(page.url());
     await another.page.getByRole('heading', { name: 'Nothing would change', level: 2 }).waitFor();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    await asks('How');
+    expect([...new URL(page.url()).searchParams.keys()].toSorted()).toEqual(['backupId', 'mode', 'step']);
+    await goOn();
+    await asks('Nothing would change');
     await page.goBack();
     await asks('How');
-    await page.goBack();
+    await page.goto(page.url().replace('step=how', 'step=where'));
     await asks('Where');
     await page.reload();
     await asks('Where');

@@ -41,7 +41,7 @@ export function Page() {
         {step === 'where' && <WhereStep plan={plan} words={words} onDone={goTo('how')} />}
         {step === 'how' && <HowStep plan={plan} onDone={goTo('confirm')} />}
         {step === 'confirm' && ready && (
-          <Preview key={JSON.stringify(search)} plan={plan} words={words} onBack={goTo('how')} />
+          <Preview key={JSON.stringify(search)} plan={plan} words={words} onBack={() => goTo('how')()} />
         )}
       </div>
     </div>
