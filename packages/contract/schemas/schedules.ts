@@ -195,6 +195,7 @@ export const keepers = [
   'legal_hold',
   'object_lock',
   'in_use',
+  'point_in_time',
   'newest_good',
   'safety',
   'frozen',

@@ -44,6 +44,7 @@ import {
 } from './organizations/index.ts';
 import { createOverviewModule } from './overview/index.ts';
 import {
+  basesNeeded,
   basesRead,
   capturedDatabase,
   capturedSince,
@@ -215,6 +216,8 @@ export function composeModules(platform: Platform): Composition {
       const bases = await basesRead(pitrContext, transaction, organizationId, projectId);
       return new Set([...(await backupsRead(transaction, organizationId, projectId)), ...bases.keys()]);
     },
+    basesNeeded: (transaction, organizationId, projectId) =>
+      basesNeeded(pitrContext, transaction, organizationId, projectId),
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
     onUnfrozen: (transaction, project) =>
       notifications.troubles.end(transaction, project.organizationId, ['backup.anomaly'], project.id),

@@ -35,7 +35,7 @@ export { named, pageOfCollections, pageOfDocuments, reading } from './contents/c
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
 export { exportView } from './contents/export-backup.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
-export { requestVerification } from './contents/start-verification.ts';
+export { admitVerifications, doubtBackup, requestVerification } from './contents/start-verification.ts';
 export type { BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
@@ -47,6 +47,7 @@ export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-ba
 export { admitBackups } from './run/admission.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
+export { lookForBackup } from './storage/prove-copy.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
 export { baseStore, type WholeBackup } from './summaries/base-store.ts';

@@ -23,7 +23,7 @@ export { rewrapLogs } from './keys.ts';
 export { basesRead } from './past/bases-read.ts';
 export { capturedDatabase, capturedSince, capturedState } from './past/captured-state.ts';
 export { momentsOf } from './past/moments.ts';
-export { requireOtherBases } from './past/only-bases.ts';
+export { basesNeeded, requireOtherBases } from './past/only-bases.ts';
 export { pitrStore } from './pitr-store.ts';
 export { withLogs } from './storage/log-tasks.ts';
 export { purgeLogsHook } from './storage/purge-logs.ts';

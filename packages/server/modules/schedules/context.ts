@@ -17,6 +17,8 @@ export interface SchedulesContext {
   startDrill(transaction: Transaction, organizationId: string, backupId: string): Promise<void>;
   /** Of a project's backups those that a restore or a drill reads now. */
   backupsRead(transaction: Transaction, organizationId: string, projectId: string): Promise<ReadonlySet<string>>;
+  /** Of a project's backups those that captured time is reached from, one for each stretch of it. */
+  basesNeeded(transaction: Transaction, organizationId: string, projectId: string): Promise<ReadonlySet<string>>;
   /** Somebody has looked at an anomaly. */
   onUnfrozen(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** As the modules they belong to show them. */

@@ -51,6 +51,7 @@ export interface TaskResult {
   found?: number;
   registered?: number;
   relinked?: number;
+  missing?: number;
   skipped?: number;
   removed?: number;
   copied?: number;

@@ -122,6 +122,7 @@ export const schedules = {
     legal_hold: 'legal hold',
     object_lock: 'object lock',
     in_use: 'in use',
+    point_in_time: 'captured time is reached from it',
     newest_good: 'the newest good one',
     safety: 'safety backup',
     frozen: 'retention is frozen',

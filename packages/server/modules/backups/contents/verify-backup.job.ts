@@ -70,6 +70,8 @@ async function verifyCopies(
 ): Promise<StoredVerification> {
   const result: StoredVerification = { status: 'passed', segments: 0, documents: 0, errors: [] };
   const copies = loaded.copies.filter(({ status }) => status === 'completed');
+  if (copies.length === 0)
+    result.errors.push(toFinding(new Problem('INTEGRITY_ERROR', 'No destination holds this backup any longer.')));
   for (const copy of copies) {
     const findings: StoredFault[] = [];
     try {

@@ -1,5 +1,6 @@
 import { type BackupReader, type BlobStore, isEngineError, openChain, proveBackup } from '@holdfast/engine';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
+import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import { asDamage } from '../contents/open-chain.ts';
 import type { BackupsContext } from '../context.ts';
@@ -49,28 +50,49 @@ export async function isWhole(...proof: Parameters<typeof proveCopy>): Promise<b
 }
 
 /** Whether one of the destinations holds the backup whole. One that cannot be asked does not count. */
-export async function liesWholeIn(
+export async function liesWholeIn(...where: Parameters<typeof lookInto>): Promise<boolean> {
+  return (await lookInto(...where)) === 'whole';
+}
+
+/** The same with what is not known: a destination that cannot be asked may hold it. */
+export async function lookInto(
   context: BackupsContext,
   organizationId: string,
   destinationIds: readonly string[],
   backupId: string,
   options: ProofOptions & { provenIn?: Map<string, Set<string>> },
-): Promise<boolean> {
+): Promise<'whole' | 'broken' | 'unknown'> {
+  let found: 'broken' | 'unknown' = 'broken';
   for (const destination of await destinationsOf(context, organizationId, destinationIds)) {
     const proven = options.provenIn?.get(destination.id) ?? new Set<string>();
     options.provenIn?.set(destination.id, proven);
     try {
       const store = await context.stores.open(destination);
       try {
-        if (await isWhole(context, organizationId, store, backupId, { ...options, proven })) return true;
+        if (await isWhole(context, organizationId, store, backupId, { ...options, proven })) return 'whole';
       } finally {
         await store.close();
       }
     } catch (error) {
       if (options.signal.aborted || !isEngineError(error)) throw error;
+      found = 'unknown';
     }
   }
-  return false;
+  return found;
+}
+
+/** Whether a backup can still be read, as its catalogue says and its destinations answer: manifests, and every object's length. */
+export async function lookForBackup(
+  context: BackupsContext,
+  organizationId: string,
+  backupId: string,
+  signal: AbortSignal,
+): ReturnType<typeof lookInto> {
+  const copies = await context.platform.database.tenant(organizationId, (transaction) =>
+    backupStore.copies(transaction, organizationId, [backupId]),
+  );
+  const good = copies.filter(({ status }) => status === 'completed').map((copy) => copy.storageDestinationId);
+  return lookInto(context, organizationId, good, backupId, { signal, isThorough: false });
 }
 
 async function destinationsOf(

@@ -16,6 +16,7 @@ import { toJobError } from '../../job-error.ts';
 import { type DestinationRow, storageStore, type TaskResult, type TaskRun } from '../../storage/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
+import { admitVerifications, doubtBackup } from '../contents/start-verification.ts';
 import type { BackupsContext } from '../context.ts';
 import { adoptKeys } from '../keys/key-copies.ts';
 import { copyStore, type KnownBackup } from './copy-store.ts';
@@ -43,6 +44,7 @@ export async function rescanStorage(context: BackupsContext, run: TaskRun): Prom
       await onProgress(50, 'Registering', rescan.result.bytes);
     }
     rescan.requireSome(unopened);
+    await rescan.doubtMissing();
     return rescan.result;
   } finally {
     await store.close();
@@ -54,6 +56,7 @@ class Rescan {
     found: 0,
     registered: 0,
     relinked: 0,
+    missing: 0,
     bytes: 0,
     failures: [] as { key: string; reason: string }[],
   };
@@ -63,6 +66,7 @@ class Rescan {
   readonly #keys: KeyRing;
   readonly #signal: AbortSignal;
   readonly #samePlace = new Map<string, boolean>();
+  readonly #seen = new Set<string>();
   #unopened = 0;
 
   constructor(
@@ -91,6 +95,7 @@ class Rescan {
 
   async look({ backupId, body, problem }: CatalogueEntry): Promise<void> {
     this.result.found++;
+    this.#seen.add(backupId);
     const { database } = this.#context.platform;
     const known = await database.system((transaction) => copyStore.findAnywhere(transaction, backupId));
     if (known && !(await this.#isLost(known))) return;
@@ -109,6 +114,29 @@ class Rescan {
       if (!isBroken) throw error;
       this.#fail(backupId, error.message);
     }
+  }
+
+  /** What the catalogue says lies here and does not: its copy here is lost, and without another one so is the backup. */
+  async doubtMissing(): Promise<void> {
+    const { database } = this.#context.platform;
+    const { organizationId, id } = this.#destination;
+    const said = await database.tenant(organizationId, (transaction) =>
+      copyStore.completedIn(transaction, this.#destination),
+    );
+    for (const { id: backupId } of said) {
+      if (this.#seen.has(backupId)) continue;
+      // It may have been completed since the listing began.
+      if ((await this.#store.head(manifestKey(backupId), { signal: this.#signal })) !== undefined) continue;
+      await database.tenant(organizationId, async (transaction) => {
+        await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'failed', error: lost() });
+        const copies = await backupStore.copies(transaction, organizationId, [backupId]);
+        if (!copies.some(({ status }) => status === 'completed'))
+          await doubtBackup(this.#context, transaction, organizationId, backupId);
+        await this.#note(transaction, 'backup.copy_missing', backupId, {});
+      });
+      this.result.missing++;
+    }
+    if (this.result.missing > 0) await admitVerifications(this.#context.platform);
   }
 
   /** Known, but not to lie here. One that was deleted is being removed; one of another organization is none of ours. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
-import { withoutReach } from './only-bases.ts';
+import { fewestThatReach, withoutReach } from './only-bases.ts';
 
 const stretch = (from: string, through: string) => ({ from, through });
 
@@ -18,6 +18,22 @@ describe('what no other base reaches', () => {
 
   test('is nothing where only a single moment is shown: that is a backup and no captured time', () => {
     expect(withoutReach([stretch('b', 'b')], [])).toEqual([]);
+  });
+});
+
+describe('the fewest bases that reach everything', () => {
+  const base = (id: string, at: string, end: string, isOwn = false) => {
+    const from = at > 'c' ? at : 'c';
+    return { id, isOwn, exactFrom: at, stretches: from < end ? [stretch(from, end)] : [] };
+  };
+  test.each([
+    ['the newest before what is kept', [base('1', 'a', 'z'), base('2', 'b', 'z'), base('3', 'd', 'z')], ['2']],
+    ['the oldest where all are younger', [base('1', 'e', 'z'), base('2', 'f', 'z')], ['1']],
+    ['one on each side of a gap', [base('1', 'b', 'g'), base('2', 'i', 'z'), base('3', 'k', 'z')], ['1', '2']],
+    ['none beside one of its own', [base('own', 'a', 'z', true), base('2', 'b', 'z')], []],
+    ['none whose time is over', [base('1', 'a', 'b')], []],
+  ])('are %s', (_name, bases, needed) => {
+    expect(fewestThatReach(bases, 'c')).toEqual(needed);
   });
 });
 

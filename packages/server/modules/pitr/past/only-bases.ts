@@ -34,6 +34,58 @@ export async function requireOtherBases(
   );
 }
 
+/**
+ * The backups of schedules and people that must stay so that all captured time stays in reach that the log still keeps: as few
+ * as will do. Bases of the log's own stay by themselves.
+ */
+export async function basesNeeded(
+  { backups }: Pick<PitrContext, 'backups'>,
+  transaction: Transaction,
+  organizationId: string,
+  projectId: string,
+): Promise<Set<string>> {
+  const row = await pitrStore.find(transaction, organizationId, projectId);
+  if (!row) return new Set();
+  const { bases, log } = await coverageOfLog(transaction, row);
+  const from = retainedFrom(row, backups.platform.clock.now());
+  const reached = bases.map(({ id, trigger, exactFrom, ...base }) => ({
+    id,
+    isOwn: trigger === 'pitr',
+    exactFrom,
+    stretches: stretchesFrom({ id, trigger, exactFrom, ...base }, log)
+      .filter(({ through }) => through > from)
+      .map((one) => ({ ...one, from: laterOf(one.from, from) })),
+  }));
+  return new Set(fewestThatReach(reached, from));
+}
+
+interface Reaching {
+  readonly id: string;
+  readonly isOwn: boolean;
+  readonly exactFrom: string;
+  readonly stretches: readonly ReachableStretch[];
+}
+
+/** Before the oldest time that is kept the newest base does as well as any; behind it the oldest reaches the most. */
+export function fewestThatReach(bases: readonly Reaching[], from: string): string[] {
+  const others = bases.filter(({ isOwn }) => !isOwn);
+  const older = others
+    .filter(({ exactFrom }) => exactFrom <= from)
+    .toSorted(byMoment)
+    .toReversed();
+  const younger = others.filter(({ exactFrom }) => exactFrom > from).toSorted(byMoment);
+  const reached = bases.filter(({ isOwn }) => isOwn).flatMap(({ stretches }) => stretches);
+  return [...older, ...younger].flatMap(({ id, stretches }) => {
+    if (withoutReach(stretches, reached).length === 0) return [];
+    reached.push(...stretches);
+    return [id];
+  });
+}
+
+function byMoment(left: Reaching, right: Reaching): number {
+  return left.exactFrom < right.exactFrom ? -1 : 1;
+}
+
 /** What of the stretches no other reaches, oldest first. A single instant is the backup's own, and no captured time. */
 export function withoutReach(
   stretches: readonly ReachableStretch[],

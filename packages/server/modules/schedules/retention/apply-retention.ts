@@ -1,8 +1,10 @@
+import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { usedAmong } from '../../../platform/database/use-locks.ts';
 import { dayMs, hourMs, later, minuteMs } from '../../../platform/durations.ts';
 import { admitBackups, backupStore, removeRow } from '../../backups/index.ts';
 import type { SchedulesContext } from '../context.ts';
+import { lookBefore } from './look-before.ts';
 import { loadState } from './project-state.ts';
 import { type RetentionCheck, retentionCheckStore } from './retention-check-store.ts';
 import { judge, type ProjectState, type RetainedBackup, rollUps, type Verdict } from './verdicts.ts';
@@ -13,15 +15,24 @@ const removalsMax = 200;
 
 /** Removes what is due in every project whose time has come. Harmless to repeat and to break off. */
 export async function applyRetention(context: SchedulesContext, signal: AbortSignal): Promise<number> {
-  const { database, clock } = context.backups.platform;
+  const { database, clock, log } = context.backups.platform;
   let removed = 0;
   const due = await database.system((transaction) =>
     retentionCheckStore.listDue(transaction, clock.now(), projectsPerRun),
   );
-  for (const check of due) {
-    if (signal.aborted) break;
-    removed += await applyToProject(context, check);
-  }
+  // One whose storage does not answer waits with all it has for the next run, and nobody waits for it.
+  const silent = new Set<string>();
+  await byOrganization(
+    due,
+    signal,
+    async (check) => {
+      if (silent.has(check.organizationId)) return;
+      const safety = await lookBefore(context, check, signal);
+      if (safety === 'unknown') silent.add(check.organizationId);
+      if (safety === 'safe') removed += await applyToProject(context, check);
+    },
+    (error, { projectId }) => log.warn({ err: error, projectId }, 'retention failed; tried again later'),
+  );
   if (due.length > 0) await admitBackups(context.backups.platform);
   return removed;
 }

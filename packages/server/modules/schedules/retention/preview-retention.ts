@@ -56,6 +56,7 @@ const contractNames: Record<RuleName | Protection, PreviewEntry['keptBy'][number
   legal_hold: 'legal_hold',
   object_lock: 'object_lock',
   in_use: 'in_use',
+  point_in_time: 'point_in_time',
   newest_of_project: 'newest_good',
   safety_backup: 'safety',
   retention_frozen: 'frozen',
@@ -72,6 +73,7 @@ function detailOf(
   if (reason === 'needed_by_kept') return `${verdict.neededBy} cannot be read without it.`;
   if (reason === 'object_lock') return `Locked by its storage until ${lockedUntil?.toISOString()}.`;
   if (reason === 'in_use') return 'A job reads, copies or verifies it.';
+  if (reason === 'point_in_time') return 'Moments that point-in-time recovery captured are reached from it.';
   if (reason === 'newest_of_project') return 'The newest good backup of what it covers.';
   if (reason === 'retention_frozen') return 'Retention is frozen until somebody has looked at an anomaly.';
   return null;

@@ -20,13 +20,18 @@ export async function loadState(
 ): Promise<LoadedState> {
   const candidates = await retentionStore.candidates(transaction, organizationId, projectId, options);
   const read = await context.backupsRead(transaction, organizationId, projectId);
+  const bases = await context.basesNeeded(transaction, organizationId, projectId);
   const project = await projectStore.findKept(transaction, organizationId, projectId);
   const rulesOf = new Map<string, RetentionRules>();
   for (const row of await scheduleStore.ofProject(transaction, organizationId, projectId))
     rulesOf.set(row.id, { days: row.retentionDays, policy: row.retentionPolicy, timezone: row.timezone });
   return {
     now: context.backups.platform.clock.now(),
-    backups: candidates.map((candidate) => ({ ...candidate, inUse: candidate.isBusy || read.has(candidate.id) })),
+    backups: candidates.map((candidate) => ({
+      ...candidate,
+      inUse: candidate.isBusy || read.has(candidate.id),
+      isBase: bases.has(candidate.id),
+    })),
     candidates: new Map(candidates.map((candidate) => [candidate.id, candidate])),
     rulesOf,
     frozen: project !== undefined && project.retentionFrozen !== null,

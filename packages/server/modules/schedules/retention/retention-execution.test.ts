@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scopes } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -182,4 +182,42 @@ test('a backup taken by hand goes when its own term is over, and stays without o
   await expect.poll(gone, patience).toBe(404);
   expect((await call('GET', `/backups/${kept}`)).status).toBe(200);
   expect((await call('GET', `/backups/${newest}`)).status).toBe(200);
+});
+
+/** As a rule of the bucket, a person, or a catalogue of an older day leave it: the record stays, the objects are gone. */
+async function loseObjects(backupId: string): Promise<void> {
+  const root = join(bench.app.folder, 'storage', bench.shop.organizationId);
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory() && entry.name === backupId)
+      await rm(join(entry.parentPath, entry.name), { recursive: true });
+}
+
+describe('a newest backup that is no longer in its storage', () => {
+  test('takes the place of none: the last real one stays, the loss is found and told', async () => {
+    const schedule = await create({ retentionPolicy: { last: 2 } });
+    const real = (await run(schedule)).id;
+    const lost = (await run(schedule)).id;
+    await loseObjects(lost);
+    await call('PATCH', `/schedules/${schedule}`, { retentionPolicy: { last: 1 } });
+    expect(await idsAfterwards(schedule)).toContain(real);
+    await expect.poll(async () => (await bench.get(`/backups/${lost}`)).verification?.status, patience).toBe('failed');
+    await lookAround();
+    expect(await idsOf(schedule)).toContain(real);
+    expect([...(await folders())]).toContain(real);
+    expect((await bench.get(`/backups/${lost}`)).anomaly).toMatchObject({ reason: 'verification_failed' });
+    await call('POST', `/projects/${bench.shop.projectId}/retention/unfreeze`);
+    await clearAway(schedule);
+  });
+
+  test('is told by a rescan: its copy has failed', async () => {
+    const schedule = await create({});
+    const lost = (await run(schedule)).id;
+    await loseObjects(lost);
+    const started = await call('POST', `/storage-destinations/${bench.shop.destinationId}/rescan`);
+    const task = await untilEnded(bench.app, started.headers.get('location') as string, bench.as);
+    expect(task).toMatchObject({ status: 'completed', result: { missing: 1 } });
+    expect((await bench.get(`/backups/${lost}`)).copies).toMatchObject([{ status: 'failed' }]);
+    await expect.poll(async () => (await bench.get(`/backups/${lost}`)).verification?.status, patience).toBe('failed');
+    await clearAway(schedule);
+  });
 });

@@ -26,6 +26,7 @@ function backup(countsFrom: string | Date, more: Partial<RetainedBackup> = {}): 
     legalHold: false,
     lockedUntil: null,
     inUse: false,
+    isBase: false,
     verification: null,
     ...more,
   };
@@ -93,6 +94,7 @@ describe('what is never removed', () => {
     expect(keptBy(old({ lockedUntil: at('2026-06-15T12:00:01Z') }))).toEqual(['object_lock']);
     expect(keptBy(old({ lockedUntil: at('2026-06-15T12:00:00Z') }))).toEqual([]);
     expect(keptBy(old({ inUse: true }))).toEqual(['in_use']);
+    expect(keptBy(old({ isBase: true }))).toEqual(['point_in_time']);
     expect(keptBy(old({}), { frozen: true })).toEqual(['retention_frozen']);
   });
 

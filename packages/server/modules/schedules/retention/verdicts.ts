@@ -25,6 +25,8 @@ export interface RetainedBackup {
   readonly lockedUntil: Date | null;
   /** A restore, a drill, a copy or another job reads it now. */
   readonly inUse: boolean;
+  /** Captured time that the log still keeps is reached from it. */
+  readonly isBase: boolean;
   readonly verification: 'passed' | 'failed' | 'running' | null;
 }
 
@@ -32,6 +34,7 @@ export type Protection =
   | 'legal_hold'
   | 'object_lock'
   | 'in_use'
+  | 'point_in_time'
   | 'newest_of_project'
   | 'safety_backup'
   | 'needed_by_kept'
@@ -112,6 +115,7 @@ function protections(backup: RetainedBackup, { now, frozen }: ProjectState): Pro
   if (backup.legalHold) found.push('legal_hold');
   if (backup.lockedUntil && backup.lockedUntil > now) found.push('object_lock');
   if (backup.inUse) found.push('in_use');
+  if (backup.isBase) found.push('point_in_time');
   if (backup.isSafety && dueAfterDays(backup.countsFrom, safetyBackupDays) > now) found.push('safety_backup');
   if (frozen) found.push('retention_frozen');
   return found;
