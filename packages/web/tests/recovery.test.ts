@@ -47,10 +47,48 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
       documentIds: ['bookings/BK-204418'],
     });
 
+    const first = restored.body.data[0].id as string;
+    await page.getByRole('button', { name: 'Undo…' }).click();
+    await page.getByText('1 document that the restore created goes.').waitFor();
+    await page.getByRole('button', { name: 'Undo the restore' }).click();
+    await page.getByRole('heading', { name: /^Undone: the restore of bookings\/BK-204418/ }).waitFor();
+    expect((await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
+    await page.getByText('1 document removed').waitFor();
+    // The question was answered; on the page of the undo it would mean the undo.
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    const undo = (await dashboard.app.request('GET', '/api/v1/backups/restore', shop.as)).body.data;
+    expect(undo.filter(({ undoOf, dryRun }: { undoOf: string; dryRun: boolean }) => undoOf && !dryRun)).toMatchObject([
+      { undoOf: first, documentsDeleted: 1 },
+    ]);
+    await page.getByRole('link', { name: 'bookings/BK-204418' }).click();
+    await page.getByRole('heading', { name: 'This was undone' }).waitFor();
+  });
+
+  test('the times of the phases are of the restore that is shown, not of the one before', async () => {
+    const { page } = owner;
+    const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;
+    const body = { backupId: data.at(-1).id, documentIds: ['bikes/B-1'] };
+    const start = async () =>
+      (await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body })).body;
+    let release = () => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    shop.firestore.control.addFault({ method: 'BatchWrite', until });
+    const first = (await start()).data.id as string;
+    await page.goto(`/o/${shop.slug}/restores/${first}`);
+    await page.locator('[aria-current=step]').filter({ hasText: 'Restoring' }).waitFor();
+    release();
+    const times = page.getByRole('listitem').locator('time');
+    await expect.poll(() => times.count()).toBeGreaterThan(0);
+    shop.firestore.control.clearFaults();
     await page.getByRole('button', { name: 'Undo…' }).click();
     await page.getByRole('button', { name: 'Undo the restore' }).click();
-    await page.getByRole('heading', { name: /^Undoing a restore/ }).waitFor();
-    await expect.poll(async () => (await shop.documents.doc('bookings/BK-204418').get()).exists).toBe(false);
+    await page.getByRole('heading', { name: /^Undone/ }).waitFor();
+    const started = (await dashboard.app.request('GET', '/api/v1/backups/restore', shop.as)).body.data[0];
+    expect(started.undoOf).toBe(first);
+    for (const time of await times.all())
+      expect((await time.getAttribute('datetime')) ?? '').toSatisfy((at: string) => at >= started.createdAt);
   });
 
   test('a whole restore asks for the name of the database, then shows its eight phases', async () => {

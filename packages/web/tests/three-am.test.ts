@@ -52,8 +52,9 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('heading', { name: /^Restored bookings/ }).waitFor();
     expect(await read('bookings/BK-204418')).toEqual({ status: 'paid' });
     await tabTo('button', 'Undo…');
+    await page.getByText('1 document that the restore created goes.').waitFor();
     await tabTo('button', 'Undo the restore');
-    await page.getByRole('heading', { name: /^Undoing a restore|^Undone/ }).waitFor();
+    await page.getByRole('heading', { name: /^Undone: the restore of bookings/ }).waitFor();
     await expect.poll(() => read('bookings/BK-204418')).toBeUndefined();
   });
 

@@ -90,8 +90,12 @@ export const restores = {
   },
   display: { Success: 'Completed', Failed: 'Failed', 'In Progress': 'In progress' } as Record<string, string>,
   dryRun: 'Dry run',
+  dryUndo: 'Dry run of an undo',
   undoOf: 'Undo',
   everything: 'Everything',
+  anUndo: 'What a restore had changed',
+  aRestore: 'A restore',
+  aBackup: 'a backup',
   filters: { status: 'Status', project: 'Project', kind: 'Kind' },
   documents: (count: number) => plural(count, 'document', 'documents'),
 };
@@ -160,15 +164,15 @@ export const newRestore = {
   exactly: (what: string, target: string, from: string) => `${what} in ${target} will be exactly as it was on ${from}.`,
   counts: {
     replace: 'Replace',
-    replaceHint: 'are there now, written anew',
+    replaceHint: (count: number) => `${count === 1 ? 'is' : 'are'} there now, written anew`,
     create: 'Create',
-    createHint: 'are missing now',
+    createHint: (count: number) => `${count === 1 ? 'is' : 'are'} missing now`,
     merge: 'Merge',
-    mergeHint: 'get fields back',
+    mergeHint: (count: number) => `${count === 1 ? 'gets' : 'get'} fields back`,
     delete: 'Remove',
-    deleteHint: 'were not there then',
+    deleteHint: (count: number) => `${count === 1 ? 'was' : 'were'} not there then`,
     skip: 'Leave alone',
-    skipHint: 'are there now',
+    skipHint: (count: number) => `${count === 1 ? 'is' : 'are'} there now`,
   },
   countsLabel: 'What the restore would do, by documents',
   asCall: 'Show this restore as an API call',
@@ -182,11 +186,25 @@ export const newRestore = {
   canUndoNoHint: 'the safety backup is off',
   typeToOverwrite: (id: string) => ['Type', id, 'to overwrite it'] as const,
   typeToRemove: (count: number) =>
-    `${plural(count, 'document', 'documents')} that were not there then will be removed.`,
+    `${plural(count, 'document that was', 'documents that were')} not there then will be removed.`,
   peopleSee: (name: string) => `People using ${name} will see the change as it is written.`,
   go: (count: number) => `Restore ${plural(count, 'document', 'documents')}`,
   back: 'Back',
   basket: (count: number) => `${plural(count, 'picked document', 'picked documents')}`,
+};
+
+const restoreOf = (what: string | undefined, target: string) =>
+  what === undefined ? `a restore in ${target}` : `the restore of ${what} in ${target}`;
+const undoing = (what: string | undefined, target: string) => `Undoing ${restoreOf(what, target)}`;
+
+/** Of an undo, by its state; what it takes back may not be known yet. */
+const undoTitles = {
+  pending: undoing,
+  running: undoing,
+  completed: (what: string | undefined, target: string) => `Undone: ${restoreOf(what, target)}`,
+  failed: (what: string | undefined, target: string) => `The undo of ${restoreOf(what, target)} failed`,
+  cancelled: (what: string | undefined, target: string) => `The undo of ${restoreOf(what, target)} was stopped`,
+  dry: (what: string | undefined, target: string) => `Dry run of an undo: ${restoreOf(what, target)}`,
 };
 
 export const restore = {
@@ -195,7 +213,7 @@ export const restore = {
   dry: (what: string, target: string) => `Dry run: ${what} in ${target}`,
   failed: (what: string, target: string) => `Restore of ${what} in ${target} failed`,
   stopped: (what: string, target: string) => `Restore of ${what} in ${target} was stopped`,
-  undoing: (target: string) => `Undoing a restore in ${target}`,
+  undoTitles,
   left: (time: string) => `about ${time} left.`,
   close: 'You may close this page; the restore goes on.',
   stop: 'Stop',
@@ -226,23 +244,57 @@ export const restore = {
     Completed: 'Webhooks told, undo kept ready',
   },
   safetyLine: 'Safety backup taken',
-  progress: (done: string) => `${done} documents`,
+  written: (restored: number, deleted: number) =>
+    deleted === 0
+      ? `${plural(restored, 'document', 'documents')} written`
+      : [
+          restored > 0 && `${plural(restored, 'document', 'documents')} written`,
+          `${plural(deleted, 'document', 'documents')} removed`,
+        ]
+          .filter(Boolean)
+          .join(', '),
   undoTitle: 'You can undo this',
-  undoText: (count: string) => `What stood there before is kept in a safety backup: ${count} documents.`,
-  undoTextPlain: 'What stood there before is kept in a safety backup.',
+  undoText: (saved: number | null) =>
+    saved === null
+      ? 'What stood there before is kept in a safety backup.'
+      : saved === 0
+        ? 'Nothing that it wrote stood there before, so there was nothing to save.'
+        : `What stood there before is kept in a safety backup: ${plural(saved, 'document', 'documents')}.`,
+  undoUnsaved: 'There is no safety backup of what stood there before. What an undo can take back is worked out first.',
+  undone: 'This was undone',
+  toUndo: 'Show the undo',
   undo: 'Undo…',
   undoAsk: 'Undo this restore?',
-  undoAskText:
-    'What was replaced or removed returns, what was created goes. Documents that somebody changed since are left alone and listed.',
+  undoWould: ({ replace, create, delete: gone }: { replace: number; create: number; delete: number }) => {
+    const lines = [
+      replace > 0 && `${plural(replace, 'document gets', 'documents get')} back what stood there before.`,
+      create > 0 &&
+        `${plural(create, 'document', 'documents')} that the restore removed ${create === 1 ? 'returns' : 'return'}.`,
+      gone > 0 && `${plural(gone, 'document', 'documents')} that the restore created ${gone === 1 ? 'goes' : 'go'}.`,
+    ].filter((line) => line !== false);
+    return lines.length > 0 ? lines : ['It wrote nothing, so nothing would change.'];
+  },
+  undoConflicts: 'Documents that somebody changed since are left alone and listed.',
   undoIt: 'Undo the restore',
-  undoUnavailable: 'Restore the safety backup to go back.',
+  redoTitle: 'You can take the undo back',
+  redoAsk: 'Take this undo back?',
+  redoIt: 'Take the undo back',
   lookInside: 'Look inside it',
   conflicts: (count: number) => `${plural(count, 'document was', 'documents were')} changed since and left alone.`,
   failures: 'Could not be written',
   failuresNone: 'None',
   failuresHint: 'Failures of single documents appear here, each with its path and reason. The rest goes on.',
   andMore: (count: number) => `and ${formatCount(count)} more`,
-  facts: { from: 'From', into: 'Into', how: 'How', started: 'Started', job: 'Job', took: 'Took', which: 'Which' },
+  facts: {
+    from: 'From',
+    undoes: 'Undoes the restore of',
+    into: 'Into',
+    how: 'How',
+    started: 'Started',
+    job: 'Job',
+    took: 'Took',
+    which: 'Which',
+  },
   modes: { overwrite: 'Overwrite', skip_existing: 'Only what is missing', merge: 'Merge' },
   removing: 'remove what was not there',
   writes: 'Writes',

@@ -3,7 +3,7 @@ import { Undo2 } from 'lucide-react';
 import { Panel } from '../../components/panel.tsx';
 import { Step, type StepState } from '../../components/steps.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatCount, formatDuration } from '../../format/numbers.ts';
+import { formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import type { PhaseTime } from './use-restore-progress.ts';
 
@@ -36,8 +36,9 @@ export function Phases({ restore, times }: PhasesProps) {
               <span className="max-sm:order-3 max-sm:col-span-2">
                 {phase === 'Restoring' && index <= at && !restore.dryRun ? (
                   <>
-                    <b className="font-semibold text-ink">{formatCount(restore.documentsRestored)}</b>{' '}
-                    {t.restores.columns.documents.toLowerCase()}
+                    <span className="text-ink" data-done="">
+                      {t.restore.written(restore.documentsRestored, restore.documentsDeleted)}
+                    </span>
                     {index === at && restore.status === 'running' && (
                       <span className="block text-ink2">{t.restore.phaseHints.Restoring}</span>
                     )}

@@ -44,7 +44,7 @@ export function PreviewCounts({ preview }: { preview: PreviewOf }) {
               >
                 {formatExact(preview[key])}
               </span>
-              <span className="block text-meta text-ink3">{counts[`${key}Hint`]}</span>
+              <span className="block text-meta text-ink3">{counts[`${key}Hint`](preview[key])}</span>
             </dd>
           </div>
         ))}

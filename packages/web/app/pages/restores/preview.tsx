@@ -19,6 +19,7 @@ import type { PlanWords } from './plan-words.ts';
 import { PreviewCounts, totalOf } from './preview-counts.tsx';
 import { Samples } from './samples.tsx';
 import { isRunning } from './shared.tsx';
+import { Irreversible } from './undo-panel.tsx';
 import { useRestoreProgress } from './use-restore-progress.ts';
 import { useSamples } from './use-samples.ts';
 
@@ -133,7 +134,13 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
           </span>
         </div>
         {words.moment && (
-          <p className="break-words pl-8 text-ink2 max-md:pl-0">{sentence(words.which, words.target, words.moment)}</p>
+          <p className="break-words pl-8 text-ink2 max-md:pl-0">
+            {sentence(
+              words.which === t.newRestore.all ? t.restores.everything : words.which,
+              words.target,
+              words.moment,
+            )}
+          </p>
         )}
       </header>
       <PreviewCounts preview={preview} />
@@ -143,13 +150,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
       />
       {job.irreversibleReasons.length > 0 && (
         <Panel tone="risk" title={t.newRestore.irreversible}>
-          <ul className="list-disc pl-5 text-table">
-            {job.irreversibleReasons.map(({ reason, count }) => (
-              <li key={reason}>
-                {count}: {reason}
-              </li>
-            ))}
-          </ul>
+          <Irreversible of={job} />
         </Panel>
       )}
       <dl className="grid gap-4 text-table sm:grid-cols-3">

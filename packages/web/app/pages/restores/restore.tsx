@@ -12,13 +12,14 @@ import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { JobBadge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
-import { formatClock } from '../../format/times.ts';
+import { formatClock, formatDateTime } from '../../format/times.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths } from '../../url.ts';
+import { momentOf } from '../backups/shared.tsx';
 import { Phases } from './phases.tsx';
 import { PreviewCounts } from './preview-counts.tsx';
-import { isRunning, useProjectNames, whatOf } from './shared.tsx';
+import { isRunning, useProjectNames, whatIn, whatOf } from './shared.tsx';
 import { UndoPanel } from './undo-panel.tsx';
 import { useRestoreProgress } from './use-restore-progress.ts';
 import { WritesChart } from './writes-chart.tsx';
@@ -28,13 +29,14 @@ export function Page() {
   const restore = useRead('getRestore', { params: { restoreJobId } });
   if (restore.error && !restore.data)
     return <ProblemPage error={restore.error} onRetry={() => void restore.refetch()} from="restores" />;
-  return restore.data ? <Shown restore={restore.data} /> : <Skeleton />;
+  // What was seen of one restore says nothing of another.
+  return restore.data?.id === restoreJobId ? <Shown key={restoreJobId} restore={restore.data} /> : <Skeleton />;
 }
 
-function titleOf(restore: Restore, target: string): string {
-  const words = whatOf(restore);
-  const what = words === t.restores.everything ? words.toLowerCase() : words;
-  if (restore.undoOf) return t.restore.undoing(target);
+function titleOf(restore: Restore, undone: Restore | undefined, target: string): string {
+  if (restore.undoOf)
+    return t.restore.undoTitles[restore.dryRun ? 'dry' : restore.status](undone && whatIn(undone), target);
+  const what = whatIn(restore);
   if (restore.dryRun) return t.restore.dry(what, target);
   if (restore.status === 'completed') return t.restore.done(what, target);
   if (restore.status === 'failed') return t.restore.failed(what, target);
@@ -46,7 +48,12 @@ function Shown({ restore }: { restore: Restore }) {
   const zone = useZone();
   const nameOf = useProjectNames();
   const { phases, samples, awaySince } = useRestoreProgress(restore);
-  const title = titleOf(restore, nameOf(restore.targetProjectId));
+  const undone = useRead(
+    'getRestore',
+    { params: { restoreJobId: restore.undoOf ?? '' } },
+    { enabled: restore.undoOf !== null, everyMs: false },
+  ).data;
+  const title = titleOf(restore, undone, nameOf(restore.targetProjectId));
   const running = isRunning(restore);
   const { percent, etaSeconds, waitingFor } = restore.progress;
   return (
@@ -85,7 +92,7 @@ function Shown({ restore }: { restore: Restore }) {
           {!restore.dryRun && <UndoPanel restore={restore} />}
           {running && !restore.dryRun && <WritesChart samples={samples} />}
           {!restore.dryRun && <FailuresPanel restore={restore} />}
-          <FactsPanel restore={restore} nameOf={nameOf} />
+          <FactsPanel restore={restore} undone={undone} nameOf={nameOf} />
         </div>
       </div>
     </PageFrame>
@@ -124,30 +131,35 @@ function FailuresPanel({ restore }: { restore: Restore }) {
   );
 }
 
-function FactsPanel({ restore, nameOf }: { restore: Restore; nameOf: (id: string) => string }) {
+interface FactsProps {
+  restore: Restore;
+  undone: Restore | undefined;
+  nameOf: (id: string) => string;
+}
+
+function FactsPanel({ restore, undone, nameOf }: FactsProps) {
   const paths = usePaths();
   const { facts } = t.restore;
+  const isUndo = restore.undoOf !== null;
   return (
     <Panel>
       <Facts
         rows={[
-          [
-            facts.from,
-            <span key="f">
-              {nameOf(restore.projectId)} {restore.pointInTime && <Time at={restore.pointInTime} />}
-              {restore.backupId && (
-                <TextLink to={paths.backup(restore.backupId)}>{t.backups.title.slice(0, -1)}</TextLink>
-              )}
-            </span>,
+          restore.undoOf !== null && [
+            facts.undoes,
+            <TextLink key="u" to={paths.restore(restore.undoOf)}>
+              {undone ? whatOf(undone) : t.restores.aRestore}
+            </TextLink>,
           ],
+          !isUndo && [facts.from, <From key="f" restore={restore} name={nameOf(restore.projectId)} />],
           [facts.into, nameOf(restore.targetProjectId)],
-          [
+          !isUndo && [
             facts.which,
             <span key="w" className="break-all">
               {whatOf(restore)}
             </span>,
           ],
-          [
+          !isUndo && [
             facts.how,
             [t.restore.modes[restore.mergeMode], restore.deleteExtra && t.restore.removing].filter(Boolean).join(', '),
           ],
@@ -157,6 +169,36 @@ function FactsPanel({ restore, nameOf }: { restore: Restore; nameOf: (id: string
         ]}
       />
     </Panel>
+  );
+}
+
+/** The project and the moment its documents are of, with the way into the backup that holds them. */
+function From({ restore, name }: { restore: Restore; name: string }) {
+  const zone = useZone();
+  const paths = usePaths();
+  const { backupId, pointInTime } = restore;
+  const backup = useRead(
+    'getBackup',
+    { params: { backupId: backupId ?? '' } },
+    { enabled: backupId !== null, everyMs: false },
+  ).data;
+  return (
+    <>
+      {name}
+      {pointInTime && (
+        <>
+          , <Time at={pointInTime} />
+        </>
+      )}
+      {backupId && (
+        <>
+          {', '}
+          <TextLink to={paths.backup(backupId)}>
+            {backup ? formatDateTime(momentOf(backup), zone) : t.restores.aBackup}
+          </TextLink>
+        </>
+      )}
+    </>
   );
 }
 
@@ -183,7 +225,7 @@ function Actions({ restore }: { restore: Restore }) {
           {t.restore.resume}
         </Button>
       )}
-      {restore.dryRun && restore.status === 'completed' && restore.backupId && (
+      {restore.dryRun && !restore.undoOf && restore.status === 'completed' && restore.backupId && (
         <LinkButton
           kind="primary"
           to={paths.newRestore({

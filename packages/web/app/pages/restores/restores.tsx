@@ -1,6 +1,6 @@
-import { jobStatuses, type Restore } from '@holdfast/contract';
+import { type Backup, jobStatuses, type Restore } from '@holdfast/contract';
 import { RotateCcw } from 'lucide-react';
-import { useList } from '../../api/calls.ts';
+import { useAll, useList } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
@@ -14,6 +14,7 @@ import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
+import { momentOf } from '../backups/shared.tsx';
 import { DrillList, restoreTabs } from './drill-list.tsx';
 import { RestoreState, useProjectNames, whatOf } from './shared.tsx';
 
@@ -29,6 +30,8 @@ function RestoreList() {
   });
   const paths = usePaths();
   const nameOf = useProjectNames();
+  // One call for the moments of them all; of an older backup the row says that it is one.
+  const backups = useAll('listBackups', { query: { limit: 200 } }, { everyMs: false }).rows ?? [];
   const canRestore = useCan('member');
   const start = canRestore && (
     <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({})}>
@@ -68,7 +71,7 @@ function RestoreList() {
         {(rows) => (
           <DataTable
             label={t.restores.title}
-            columns={columnsOf(nameOf)}
+            columns={columnsOf(nameOf, rows, backups)}
             rows={rows}
             rowKey={({ id }) => id}
             to={({ id }) => paths.restore(id)}
@@ -78,7 +81,7 @@ function RestoreList() {
             phone={(restore) => (
               <>
                 <span className="flex justify-between gap-2">
-                  <span className="truncate font-medium">{whatOf(restore)}</span>
+                  <span className="truncate font-medium">{whatAmong(rows, restore)}</span>
                   <RestoreState restore={restore} />
                 </span>
                 <span className="flex justify-between gap-2 text-meta text-ink3">
@@ -96,7 +99,24 @@ function RestoreList() {
   );
 }
 
-function columnsOf(nameOf: (id: string) => string): Column<Restore>[] {
+/** An undo is told by what it takes back, where that stands in the list too. */
+function whatAmong(rows: readonly Restore[], restore: Restore): string {
+  const undone = restore.undoOf === null ? undefined : rows.find(({ id }) => id === restore.undoOf);
+  return whatOf(undone ?? restore);
+}
+
+function fromOf({ undoOf, pointInTime, backupId }: Restore, backups: readonly Backup[]) {
+  if (undoOf !== null) return null;
+  const backup = backups.find(({ id }) => id === backupId);
+  const at = pointInTime ?? (backup && momentOf(backup));
+  return at ? <Time at={at} as="near" /> : backupId && <span className="text-ink2">{t.restores.aBackup}</span>;
+}
+
+function columnsOf(
+  nameOf: (id: string) => string,
+  rows: readonly Restore[],
+  backups: readonly Backup[],
+): Column<Restore>[] {
   const { columns } = t.restores;
   return [
     { id: 'status', header: columns.status, cell: (restore) => <RestoreState restore={restore} /> },
@@ -105,18 +125,19 @@ function columnsOf(nameOf: (id: string) => string): Column<Restore>[] {
       header: columns.what,
       isLink: true,
       className: 'max-w-72 truncate',
-      cell: (restore) => <span className="font-medium">{whatOf(restore)}</span>,
+      cell: (restore) => <span className="font-medium">{whatAmong(rows, restore)}</span>,
     },
     {
       id: 'kind',
       header: <span className="sr-only">{t.restores.filters.kind}</span>,
       cell: (restore) =>
         restore.dryRun ? (
-          <Badge tone="off">{t.restores.dryRun}</Badge>
+          <Badge tone="off">{restore.undoOf ? t.restores.dryUndo : t.restores.dryRun}</Badge>
         ) : restore.undoOf ? (
           <Badge tone="off">{t.restores.undoOf}</Badge>
         ) : null,
     },
+    { id: 'from', header: columns.from, from: 'lg', cell: (restore) => fromOf(restore, backups) },
     { id: 'into', header: columns.into, cell: ({ targetProjectId }) => nameOf(targetProjectId) },
     { id: 'started', header: columns.started, cell: ({ createdAt }) => <Time at={createdAt} as="near" /> },
     {
@@ -124,7 +145,7 @@ function columnsOf(nameOf: (id: string) => string): Column<Restore>[] {
       header: columns.documents,
       align: 'right',
       from: 'md',
-      cell: (restore) => (restore.dryRun ? '' : formatCount(restore.documentsRestored)),
+      cell: (restore) => (restore.dryRun ? '' : formatCount(restore.documentsRestored + restore.documentsDeleted)),
     },
     {
       id: 'took',

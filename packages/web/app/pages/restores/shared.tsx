@@ -7,12 +7,21 @@ export const isRunning = (restore: Restore) => restore.status === 'running' || r
 
 /** What is restored, in a few words. */
 export function whatOf(restore: Restore): string {
+  if (restore.undoOf) return t.restores.anUndo;
   if (restore.items?.length) return t.restores.documents(restore.items.length);
   if (restore.documentIds?.length === 1) return restore.documentIds[0] ?? '';
   if (restore.documentIds) return t.restores.documents(restore.documentIds.length);
   if (!restore.collections || restore.collections[0] === '*') return t.restores.everything;
   return restore.collections.join(', ');
 }
+
+/** The same within a sentence. */
+export const whatIn = (restore: Restore) => {
+  const words = whatOf(restore);
+  return words === t.restores.everything || words === t.restores.anUndo
+    ? words.charAt(0).toLowerCase() + words.slice(1)
+    : words;
+};
 
 const tones: Record<Restore['displayStatus'], Tone> = { Success: 'held', Failed: 'fail', 'In Progress': 'move' };
 

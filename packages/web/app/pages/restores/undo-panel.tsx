@@ -1,61 +1,64 @@
 import type { Restore } from '@holdfast/contract';
 import { Undo2 } from 'lucide-react';
 import { useState } from 'react';
-import { isUnserved, useAct, useRead } from '../../api/calls.ts';
+import { useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
-import { useGo, usePaths } from '../../url.ts';
+import { usePaths } from '../../url.ts';
 import { isRunning } from './shared.tsx';
+import { UndoDialog } from './undo-dialog.tsx';
 
 /** The way back, in sight from the moment it exists. */
 export function UndoPanel({ restore }: { restore: Restore }) {
   const paths = usePaths();
-  const go = useGo();
   const canUndo = useCan('member');
   const [isAsking, setAsking] = useState(false);
+  const { safetyBackupId, undoOf, undoneBy } = restore;
   const safety = useRead(
     'getBackup',
-    { params: { backupId: restore.safetyBackupId ?? '' } },
-    { enabled: restore.safetyBackupId !== null, everyMs: false },
+    { params: { backupId: safetyBackupId ?? '' } },
+    { enabled: safetyBackupId !== null, everyMs: false },
   );
-  const undo = useAct('undoRestore', { onDone: (made) => go(paths.restore(made.id)) });
   const isOver = !isRunning(restore);
-  if (restore.safetyBackupId === null && (!isOver || restore.undoOf)) return null;
-  if (restore.safetyBackupId === null && restore.undoOf === undefined) return null;
-  const saved = safety.data?.documentCount;
+  if (safetyBackupId === null && (!isOver || undoOf)) return null;
+  if (safetyBackupId === null && restore.irreversibleReasons.length > 0)
+    return (
+      <Panel tone="risk" title={t.newRestore.irreversible}>
+        <Irreversible of={restore} />
+      </Panel>
+    );
+  const saved = safety.data?.documentCount ?? null;
   return (
     <Panel tone="held">
       <h2 className="flex items-center gap-2 text-body font-semibold">
-        <Undo2 size={17} aria-hidden className="text-held" /> {t.restore.undoTitle}
+        <Undo2 size={17} aria-hidden className="text-held" />
+        {undoneBy ? t.restore.undone : undoOf ? t.restore.redoTitle : t.restore.undoTitle}
       </h2>
       <p className="mt-1 text-table text-ink2">
-        {saved === undefined || saved === null ? t.restore.undoTextPlain : t.restore.undoText(formatCount(saved))}
+        {safetyBackupId === null ? t.restore.undoUnsaved : t.restore.undoText(saved)}
       </p>
       <div className="mt-3 flex flex-wrap items-center gap-4">
-        {isOver && canUndo && !restore.undoneBy && restore.status !== 'pending' && (
-          <Button onClick={() => setAsking(true)}>{t.restore.undo}</Button>
-        )}
-        {restore.safetyBackupId && (
-          <TextLink to={paths.browse(restore.safetyBackupId)}>{t.restore.lookInside}</TextLink>
-        )}
+        {isOver && canUndo && !undoneBy && <Button onClick={() => setAsking(true)}>{t.restore.undo}</Button>}
+        {undoneBy && <TextLink to={paths.restore(undoneBy)}>{t.restore.toUndo}</TextLink>}
+        {safetyBackupId && saved !== 0 && <TextLink to={paths.browse(safetyBackupId)}>{t.restore.lookInside}</TextLink>}
       </div>
-      {isAsking && (
-        <Confirm
-          title={t.restore.undoAsk}
-          action={t.restore.undoIt}
-          busy={undo.isPending}
-          error={isUnserved(undo.error) ? null : undo.error}
-          onClose={() => setAsking(false)}
-          onConfirm={() => undo.mutate({ params: { restoreJobId: restore.id } })}
-        >
-          <p>{t.restore.undoAskText}</p>
-          {isUnserved(undo.error) && <p role="alert">{t.restore.undoUnavailable}</p>}
-        </Confirm>
-      )}
+      {isAsking && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
     </Panel>
+  );
+}
+
+/** What no undo brings back, and why. */
+export function Irreversible({ of }: { of: Pick<Restore, 'irreversibleReasons'> }) {
+  return (
+    <ul className="list-disc pl-5 text-table">
+      {of.irreversibleReasons.map(({ reason, count }) => (
+        <li key={reason}>
+          {reason} ({formatCount(count)})
+        </li>
+      ))}
+    </ul>
   );
 }
