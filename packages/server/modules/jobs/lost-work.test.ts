@@ -41,6 +41,31 @@ test('a restore that is cancelled and resumed at once runs, however often that h
   expect((await bench.firestore.collection('users').get()).size).toBe(50);
 });
 
+test('a restore of a database of an older day does not go on by itself over what was changed since', async () => {
+  const backupId = await bench.backUp();
+  const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });
+  await ended(`/backups/restore/${id}`);
+  await bench.firestore.doc('users/7').set({ n: 'edited since' });
+  const [row] = await sql<{ admission: string }>(
+    `update restores set status = 'running', completed_at = null, checkpoint = '{"stage": "puts"}', updated_at = updated_at - interval '2 hours'
+      where id = $1 returning (extract(epoch from admitted_at) * 1000)::bigint as admission`,
+    [id],
+  );
+  const { platform } = bench.app;
+  const { runRestoreJob } = await import('../restores/jobs.ts');
+  const { organizationId } = bench.as;
+  const data = { organizationId, restoreId: id, admission: Number(row?.admission) };
+  await platform.database.system((transaction) =>
+    platform.queue.enqueue(transaction, runRestoreJob, data, { key: 'since' }),
+  );
+  const stopped = await ended(`/backups/restore/${id}`);
+  expect(stopped).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
+  expect(stopped.error.message).toContain('does not go on by itself');
+  expect((await bench.firestore.doc('users/7').get()).data()).toEqual({ n: 'edited since' });
+  await post(`/backups/restore/${id}/resume`);
+  expect(await ended(`/backups/restore/${id}`)).toMatchObject({ status: 'completed' });
+});
+
 test('a job of an earlier run does nothing once its record was let in anew', async () => {
   const backupId = await bench.backUp();
   const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });

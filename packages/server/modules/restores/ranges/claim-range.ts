@@ -1,6 +1,7 @@
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { restoreStore } from '../restore-store.ts';
+import { isAbandoned } from '../run/abandoned.ts';
 import type { ClaimedRange } from './range-meter.ts';
 import { rangeStore } from './range-store.ts';
 
@@ -21,6 +22,8 @@ export async function claimRange(
     const isActive = targetOfHolder || (await context.organizations.active(transaction, organizationId));
     const restore = await restoreStore.findLocked(transaction, organizationId, restoreId);
     if (!isActive || restore?.status !== 'running' || restore.epoch !== epoch) return undefined;
+    // Whoever takes up the restore decides whether it goes on at all.
+    if (!targetOfHolder && isAbandoned(restore, context.platform.clock.now())) return undefined;
     const isStopped = restore.cancelRequestedAt !== null || restore.rangesStoppedAt !== null;
     if (isStopped || restore.checkpoint.stage !== 'puts') return undefined;
     const target =

@@ -1,4 +1,5 @@
 import { type ConnectedFirestore, EngineError, isEngineError, previewRestore, readUsers } from '@holdfast/engine';
+import type { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob } from '../../jobs/index.ts';
@@ -10,6 +11,7 @@ import { quietRanges } from '../ranges/quiet-ranges.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import { nextEpoch, restoreStore } from '../restore-store.ts';
+import { abandoned, isAbandoned } from './abandoned.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
 import { hardStop } from './hard-stop.ts';
@@ -26,18 +28,26 @@ type Job = RunningJob<{ organizationId: string; restoreId: string; admission?: n
 
 /** One restore from its last checkpoint to its end, through the eight phases. */
 export async function runRestore(context: RestoresContext, job: Job): Promise<void> {
-  const work = await claim(context, job);
-  if (work) await runClaimed(context, job, new RestoreMeter(context, work));
+  const claimed = await claim(context, job);
+  if (claimed) await runClaimed(context, job, new RestoreMeter(context, claimed.work), claimed.refusal);
   await admitRestores(context.platform);
 }
 
-async function runClaimed(context: RestoresContext, job: Job, meter: RestoreMeter): Promise<void> {
+async function runClaimed(
+  context: RestoresContext,
+  job: Job,
+  meter: RestoreMeter,
+  refusal: Problem | undefined,
+): Promise<void> {
   await runJob({
     platform: context.platform,
     job,
     record: { restoreId: meter.row.id },
     look: (waitingFor) => meter.look(waitingFor),
-    work: (signal) => carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)])),
+    work: async (signal) => {
+      if (refusal) throw refusal;
+      await carryOut(context, meter, AbortSignal.any([signal, hardStop(meter.cancelled)]));
+    },
     countFailure: async () => {
       const failures = meter.row.failures + 1;
       await meter.flush().catch(() => undefined);
@@ -54,7 +64,10 @@ async function runClaimed(context: RestoresContext, job: Job, meter: RestoreMete
 const cancelled: CancelledRestore = { cancelled: true };
 
 /** From here on the restore is this worker's. Undefined when it has ended, or was resumed since this job was enqueued. */
-async function claim(context: RestoresContext, job: Job): Promise<RestoreWork | undefined> {
+async function claim(
+  context: RestoresContext,
+  job: Job,
+): Promise<{ work: RestoreWork; refusal: Problem | undefined } | undefined> {
   const { database, clock, outbox } = context.platform;
   const { organizationId, restoreId } = job.data;
   return database.tenant(organizationId, async (transaction) => {
@@ -74,7 +87,7 @@ async function claim(context: RestoresContext, job: Job): Promise<RestoreWork | 
     });
     const work = { row: claimed, project, target, organization: { id: organization.id, name: organization.name } };
     if (row.startedAt === null && !row.dryRun) await emitRestoreEvent(outbox, transaction, 'restore.started', work);
-    return work;
+    return { work, refusal: isAbandoned(row, now) ? abandoned(row) : undefined };
   });
 }
 
