@@ -16,6 +16,7 @@ export const protectionReasons = [
   'failing',
   'unauthorized',
   'source_error',
+  'no_storage',
   'storage_error',
   'schedule_disabled',
   'no_schedule',

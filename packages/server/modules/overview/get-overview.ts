@@ -137,6 +137,8 @@ function presentProject(
         failuresInRow,
         isSealed,
         isStorageBroken: isStorageBroken(enabled, found),
+        isStorageMissing:
+          found.defaultStorageId === null && enabled.some((schedule) => schedule.storageDestinationIds.length === 0),
         isCaptureBroken: pitr.enabled && (pitr.status === 'error' || pitr.status === 'stopped'),
         hasAnomaly: project.retentionFrozen !== null,
       },

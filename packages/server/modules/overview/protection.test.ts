@@ -14,6 +14,7 @@ const good: ProjectFacts = {
   failuresInRow: 0,
   isSealed: false,
   isStorageBroken: false,
+  isStorageMissing: false,
   isCaptureBroken: false,
   hasAnomaly: false,
 };
@@ -37,6 +38,7 @@ test('without one since the last due time a project is protected for an interval
 test('what is worst is said first, and all of it is said', () => {
   expect(verdict({ newest: null, isStorageBroken: true })).toEqual(['unprotected', 'never_backed_up', 'storage_error']);
   expect(verdict({ connection: 'unauthorized', hasAnomaly: true })).toEqual(['unprotected', 'unauthorized', 'anomaly']);
+  expect(verdict({ isStorageMissing: true })).toEqual(['unprotected', 'no_storage']);
   expect(verdict({ failuresInRow: 1 })).toEqual(['protected']);
   expect(verdict({ failuresInRow: 2 })).toEqual(['unprotected', 'failing']);
   expect(verdict({ isCaptureBroken: true, connection: 'error' })).toEqual([

@@ -18,6 +18,8 @@ export interface ProjectFacts {
   /** How many of the newest backups failed in a row. */
   readonly failuresInRow: number;
   readonly isStorageBroken: boolean;
+  /** A schedule writes to the default storage, and there is none. */
+  readonly isStorageMissing: boolean;
   readonly isCaptureBroken: boolean;
   readonly hasAnomaly: boolean;
 }
@@ -35,6 +37,7 @@ const states: Record<Code, 'unprotected' | 'at_risk' | 'manual'> = {
   key_withdrawn: 'unprotected',
   unauthorized: 'unprotected',
   failing: 'unprotected',
+  no_storage: 'unprotected',
   very_late: 'unprotected',
   late: 'at_risk',
   storage_error: 'at_risk',
@@ -55,6 +58,7 @@ const messages: Record<Code, string> = {
   failing: 'The last backups failed one after the other.',
   very_late: 'The newest good backup is older than two intervals of its schedule.',
   late: 'The newest good backup is older than its schedule promises.',
+  no_storage: 'A schedule of it names no storage, and there is no default one: its backups fail.',
   storage_error: 'A storage destination of its backups does not work.',
   source_error: 'Its database could not be reached the last time.',
   capture_stopped: 'Changes are not being captured at the moment.',
@@ -77,6 +81,7 @@ function* reasonsOf(facts: ProjectFacts, now: Date): Generator<Code> {
   if (facts.connection === 'unauthorized') yield 'unauthorized';
   if (facts.connection === 'error') yield 'source_error';
   if (facts.failuresInRow >= 2) yield 'failing';
+  if (facts.isStorageMissing) yield 'no_storage';
   if (facts.isStorageBroken) yield 'storage_error';
   if (facts.isCaptureBroken) yield 'capture_stopped';
   if (facts.hasAnomaly) yield 'anomaly';

@@ -56,6 +56,16 @@ async function becomesDefault(
   return wanted ?? (await defaults.get(transaction, row.organizationId)) === null;
 }
 
+/** One that failed its first check and is the only one: mended, it is what a first one that works would have been. */
+async function isFirstThatWorks(
+  { defaults }: StorageContext,
+  transaction: Transaction,
+  { organizationId, status }: DestinationRow,
+): Promise<boolean> {
+  if (status !== 'connected' || (await defaults.get(transaction, organizationId)) !== null) return false;
+  return (await storageStore.all(transaction, organizationId)).length === 1;
+}
+
 function newDestination(context: StorageContext, organizationId: string, request: CreateRequest): DestinationRow {
   const { ids, clock } = context.platform;
   const id = ids.next('dst');
@@ -135,6 +145,12 @@ export async function updateStorage(
       await context.defaults.set(transaction, caller, null);
     const updated = await storageStore.update(transaction, row, { ...change, placeId, updatedAt: clock.now() });
     const checked = check ? await recordCheck(context, transaction, updated, check) : updated;
+    if (
+      request.isDefault === undefined &&
+      row.status === 'error' &&
+      (await isFirstThatWorks(context, transaction, checked))
+    )
+      await context.defaults.set(transaction, caller, id);
     if (request.credentials && row.status === 'error' && checked.status === 'connected')
       await context.dependents.credentialsGiven(transaction, checked);
     await context.audit.noteCaller(transaction, caller, {

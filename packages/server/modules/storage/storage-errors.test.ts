@@ -144,6 +144,17 @@ describe('the default destination', () => {
   const current = async () =>
     (await app.request('GET', '/api/v1/organizations/current', as)).body.data.settings.defaultStorageId;
 
+  test('is also the only one, once what was mistyped is mended', async () => {
+    await newOrganization();
+    const wrong = { ...sandboxS3Credential, secretAccessKey: 'mistyped' };
+    const { id, status } = (await add({ credentials: wrong })).body.data;
+    expect([status, await current()]).toEqual(['error', null]);
+    const body = { credentials: sandboxS3Credential };
+    const mended = await app.request('PATCH', `/api/v1/storage-destinations/${id}`, { ...as, body });
+    expect(mended.body.data).toMatchObject({ status: 'connected', isDefault: true });
+    expect(await current()).toBe(id);
+  });
+
   test('is the first that works, unless the caller says otherwise, and its change is told', async () => {
     await newOrganization();
     const body = { name: 'Listener', url: 'https://example.com/hook', events: ['organization.updated'] };
