@@ -8,6 +8,10 @@ export interface RestoreStart {
   document?: string | undefined;
   documents?: string | undefined;
   basket?: '1' | undefined;
+  /** When the one document became what the backup holds. */
+  version?: string | undefined;
+  /** The question that is open. */
+  step?: string | undefined;
 }
 
 function query(values: object): string {
@@ -32,7 +36,7 @@ export const pathsOf = (slug: string) => {
     projects: at('/projects'),
     newProject: at('/projects?new=1'),
     project: (id: string) => at(`/projects/${id}`),
-    document: (projectId: string, path: string, more: { then?: string; now?: string } = {}) =>
+    document: (projectId: string, path: string, more: { then?: string; at?: string | undefined } = {}) =>
       at(`/projects/${projectId}/documents/${encodePath(path)}${query(more)}`),
     time: (projectId?: string, moment?: string) =>
       at(projectId ? `/projects/${projectId}/time${query({ at: moment })}` : '/time'),

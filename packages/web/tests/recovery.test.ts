@@ -64,6 +64,31 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('heading', { name: 'This was undone' }).waitFor();
   });
 
+  test('what stands there now is asked of the database: where it refuses, nothing is called now, and the way to mend it is there', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bookings/seen').set({ status: 'paid' });
+    await shop.backUp('incremental');
+    await shop.documents.doc('bookings/seen').delete();
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/seen`);
+    await page.getByText('Restoring brings the document back, with 1 field.').waitFor();
+    await shop.documents.doc('bookings/seen').set({ status: 'broken' });
+    shop.firestore.control.addFault({ method: 'BatchGetDocuments', status: 'PERMISSION_DENIED' });
+    await page.reload();
+    await page.getByText('What stands there now is not known').waitFor();
+    await page.getByRole('columnheader', { name: /^Newest known/ }).waitFor();
+    expect(await page.locator('[data-live]').getAttribute('data-live')).toBe('unknown');
+    expect(await page.getByRole('columnheader', { name: /^Now/ }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Restore this version…' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Reconnect Shop' }).waitFor();
+    await page.getByRole('link', { name: 'Restore it elsewhere…' }).click();
+    await page.getByRole('heading', { name: 'Where', level: 2 }).waitFor();
+    shop.firestore.control.clearFaults();
+    await page.goBack();
+    await page.getByRole('columnheader', { name: /^Now live, read/ }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'broken' }).waitFor();
+    await shop.documents.doc('bookings/seen').delete();
+  });
+
   test('the times of the phases are of the restore that is shown, not of the one before', async () => {
     const { page } = owner;
     const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;

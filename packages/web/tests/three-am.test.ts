@@ -134,6 +134,16 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await shop.documents.doc('bikes/one').set({ gear: 'lost' });
 
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time?at=${new Date(goodAt).toISOString()}`);
+    await page.getByRole('link', { name: 'Find a document as of then' }).click();
+    await page.getByText(/It is looked up as of/).waitFor();
+    await page.getByLabel('Path').fill('bikes/one');
+    await page.getByRole('button', { name: 'Find', exact: true }).click();
+    await page.getByRole('link', { name: 'bikes/one' }).first().click();
+    await page.getByRole('row').filter({ hasText: 'gear' }).filter({ hasText: 'good' }).waitFor();
+    const way = await page.getByRole('link', { name: 'Restore this version…' }).getAttribute('href');
+    expect(new URL(way ?? '', page.url()).searchParams.get('at')).toBe(new Date(goodAt).toISOString());
+
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time?at=${new Date(goodAt).toISOString()}`);
     const slider = page.getByRole('slider', { name: /The moment to go back to/ });
     await slider.focus();
     const before = Number(await slider.getAttribute('aria-valuenow'));

@@ -16,6 +16,8 @@ interface DiffProps {
   now: Fields | null;
   thenTitle: ReactNode;
   nowTitle: ReactNode;
+  /** Absent: what stands there now. */
+  nowWord?: string;
   onlyChanged: boolean;
   /** Where a reference leads. */
   linkTo: (name: string) => string | undefined;
@@ -28,7 +30,15 @@ export function countChanges(then: Fields | null, now: Fields | null) {
 }
 
 /** Then in teal at the left, Now in amber at the right: here the good version is the old one, so nothing is red or green. */
-export function DocumentDiff({ then, now, thenTitle, nowTitle, onlyChanged, linkTo }: DiffProps) {
+export function DocumentDiff({
+  then,
+  now,
+  thenTitle,
+  nowTitle,
+  nowWord = t.document.now,
+  onlyChanged,
+  linkTo,
+}: DiffProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const rows = diffRows(then, now, open).filter((row) => !onlyChanged || row.change !== 'same');
   const { shown, more } = useFirstRows(rows);
@@ -42,12 +52,10 @@ export function DocumentDiff({ then, now, thenTitle, nowTitle, onlyChanged, link
               {t.document.field}
             </th>
             <th scope="col" className="px-4 py-2 font-normal">
-              <span className="mr-2 font-semibold text-held">{t.document.then}</span>
-              {thenTitle}
+              <span className="mr-2 font-semibold text-held">{t.document.then}</span> {thenTitle}
             </th>
             <th scope="col" className="border-line border-l px-4 py-2 font-normal">
-              <span className="mr-2 font-semibold">{t.document.now}</span>
-              {nowTitle}
+              <span className="mr-2 font-semibold">{nowWord}</span> {nowTitle}
             </th>
           </tr>
         </thead>

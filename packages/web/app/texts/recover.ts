@@ -12,6 +12,8 @@ export const find = {
   none: 'Nothing in the newest backup begins like that. It may have been gone already: open its path to look in all backups.',
   openPath: (path: string) => `Look for ${path} in all backups`,
   hint: 'Type a path with a slash, such as users/ada.',
+  hintAt: (time: string) => `Type a path with a slash, such as users/ada. It is looked up as of ${time}.`,
+  noneAt: 'Nothing at that moment begins like that. Open its path to look at all its versions.',
   noBackup: 'There is no completed backup of this project yet.',
   noProjectText: 'Once a project is backed up, every document in it can be found here, also those that are gone.',
 };
@@ -28,7 +30,23 @@ export const document = {
   live: 'Live',
   notThere: 'not there',
   gone: 'It was not there',
+  by: (clock: string) => `by ${clock}`,
+  notRead: 'could not be read',
+  newestKnown: 'Newest known',
+  lastKnown: 'Last known change',
+  unknown: 'What stands there now is not known: the live database could not be read.',
+  reconnect: (name: string) => `Reconnect ${name}`,
+  restoreElsewhere: 'Restore it elsewhere…',
+  deletedBy: (age: string, time: string) => `Deleted by ${time} at the latest, ${age}.`,
+  gonePlain: 'It is not there now.',
+  asOf: (time: string) => `As of ${time}.`,
+  unknownThen: 'What it was at that moment is not known',
+  unknownThenText: 'No version is known that is so old. Choose one from the list.',
   whichFields: 'Which fields are shown',
+  bringsBack: (fields: number) => `Restoring brings the document back, with ${plural(fields, 'field', 'fields')}.`,
+  bringsBackSafe: 'Nothing stands there now: an undo takes it away again. No other document is touched.',
+  unknownSafe:
+    'What stands there is saved before it is overwritten, so it can be undone. No other document is touched.',
   restoring: ({ changed, added, removed }: { changed: number; added: number; removed: number }) => {
     const back = changed + removed > 0 && `puts back ${plural(changed + removed, 'field', 'fields')}`;
     const away = added > 0 && `takes ${plural(added, 'field', 'fields')} away`;
@@ -42,15 +60,16 @@ export const document = {
   removedCount: (count: number) => `− ${count} removed since`,
   restoreThis: 'Restore this version…',
   json: 'JSON',
-  compareAll: 'Compare all of its collection',
+  compareAll: (collection: string) => `Compare all of ${collection} with live`,
   older: 'Show older ones',
   change: { created: 'Created', changed: 'Changed', deleted: 'Deleted' },
   same: 'Nothing differs between the two.',
   nowhere: 'No backup holds this document',
   nowhereText: 'Check the path. Documents that came and went between two backups were never seen.',
   hint: 'Versions come from the backups that hold the document. What happened between two of them was not seen.',
-  hintPitr: 'Captured live; quick successive writes can show as one. Older versions come from backups.',
-  safe: 'What stands there now is saved first, so it can be undone.',
+  hintPitr: (since: string) =>
+    `Since ${since} every change is captured; quick successive writes can show as one, and a delete is known by the latest moment it can have happened at. Older versions come from backups.`,
+  safe: 'What stands there now is saved first, so it can be undone. No other document is touched.',
   source: { backup: 'in a backup', pitr: 'captured', live: 'as it is now' },
 };
 
@@ -103,6 +122,7 @@ export const restores = {
 export const newRestore = {
   title: 'New restore',
   heading: 'Restore',
+  takenFrom: (time: string) => `as the backup of ${time} holds it`,
   intro: 'Nothing is written before the last step.',
   steps: { what: 'What', which: 'Which', where: 'Where', how: 'How', confirm: 'Preview and confirm' },
   whatHint: 'A moment to go back to.',

@@ -14,9 +14,11 @@ export interface LineBand {
 /** Where the line runs, in pixels from the top. */
 export const middle = 20;
 
-export function Band({ band, x1, x2 }: { band: LineBand; x1: number; x2: number }) {
-  if (x2 <= x1) return null;
-  const width = Math.max(band.kind === 'gap' ? 6 : 1, x2 - x1);
+export function Band({ band, x1: from, x2: to }: { band: LineBand; x1: number; x2: number }) {
+  if (to <= from) return null;
+  const width = Math.max(band.kind === 'gap' ? 6 : 1, to - from);
+  // What is too short to be seen grows into the past: what follows a young one has not happened yet.
+  const x1 = to - width;
   if (band.kind === 'any')
     return (
       <>

@@ -1,21 +1,20 @@
-import { Download, FileSearch, Info, RotateCcw, ShoppingBasket, Undo2 } from 'lucide-react';
-import { useState } from 'react';
+import { FileSearch, Info, Undo2 } from 'lucide-react';
+import { useEffect, useState } from 'react';
 import { useRead } from '../../api/calls.ts';
-import { useCan, useWorkplace, useZone } from '../../api/organization.tsx';
-import { Button, LinkButton, TextLink } from '../../components/button.tsx';
-import { CopyButton } from '../../components/copy.tsx';
+import { useCan, useZone } from '../../api/organization.tsx';
+import { LinkButton } from '../../components/button.tsx';
 import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
-import { Time } from '../../components/time.tsx';
-import { saveFile } from '../../format/save-file.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
 import { linksInto } from '../../format/values.ts';
-import { type BasketItem, useBasket } from '../../shell/basket.ts';
+import type { RestoreStart } from '../../paths.ts';
 import { useKeys } from '../../shell/keys.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
-import { useFields, useVersions, type Version } from './use-versions.ts';
+import type { Project } from '../projects/connect-form.tsx';
+import { DocumentHead } from './document-head.tsx';
+import { useFields, useLiveFields, useVersions, type Version, versionAt } from './use-versions.ts';
 import { VersionLine } from './version-line.tsx';
 import { type OlderVersions, VersionList } from './version-list.tsx';
 
@@ -51,7 +50,7 @@ export function Page() {
 }
 
 interface ShownProps {
-  project: Parameters<typeof linksInto>[0];
+  project: Project | undefined;
   projectId: string;
   path: string;
   versions: readonly Version[];
@@ -59,106 +58,106 @@ interface ShownProps {
 }
 
 /** Where a version comes back from; none for the one that stands there now, and for one that says it was gone. */
-function restoreStart(projectId: string, path: string, { source, backupId, at, change }: Version) {
-  if (change === 'deleted' || source === 'live') return undefined;
-  return backupId ? { backupId, document: path } : { projectId, at, document: path };
+function restoreStart({ projectId, path }: ShownProps, version: Version, asOf: string | undefined) {
+  const { source, backupId, at, change } = version;
+  if (change === 'deleted') return undefined;
+  // Who came with a moment goes back to that moment.
+  if (asOf !== undefined) return { projectId, at: asOf, document: path };
+  if (source === 'live') return undefined;
+  return backupId ? { backupId, document: path, version: at } : { projectId, at, document: path };
 }
 
-function Shown({ project, projectId, path, versions, older }: ShownProps) {
-  const [search, setSearch] = useSearch();
+/** The one that is looked at: chosen, of the moment somebody came with, or the newest that does not stand there now. */
+function useThen(versions: readonly Version[], older: OlderVersions) {
+  const [{ then: named, at }] = useSearch();
+  const chosen = versions.find(({ id }) => id === named);
+  const atMoment = at === undefined ? undefined : versionAt(versions, at);
+  const { hasMore, isLoadingMore, loadMore } = older;
+  const isOlder = !chosen && at !== undefined && !atMoment && hasMore;
+  useEffect(() => {
+    if (isOlder && !isLoadingMore) loadMore();
+  }, [isOlder, isLoadingMore, loadMore]);
+  if (chosen) return { then: chosen, at: undefined };
+  if (at !== undefined) return { then: atMoment, at };
+  const isThere = ({ change }: Version) => change !== 'deleted';
+  return { then: versions.find((one, index) => index > 0 && isThere(one)) ?? versions.find(isThere), at };
+}
+
+function Shown(props: ShownProps) {
+  const { project, projectId, path, versions, older } = props;
+  const [, setSearch] = useSearch();
   const zone = useZone();
   const paths = usePaths();
   const go = useGo();
   const canRestore = useCan('member');
   const [onlyChanged, setOnlyChanged] = useState(false);
-  const newest = versions[0];
-  const usual =
-    versions.find((version) => version.change !== 'deleted' && version !== newest) ??
-    versions.find(({ change }) => change !== 'deleted');
-  const then = versions.find(({ id }) => id === search.then) ?? usual;
-  const now = versions.find(({ id }) => id === search.now) ?? newest;
+  const { then, at } = useThen(versions, older);
   const step = (by: number) => {
-    const at = versions.findIndex(({ id }) => id === then?.id);
-    const next = versions[Math.min(versions.length - 1, Math.max(0, at + by))];
+    const place = versions.findIndex(({ id }) => id === then?.id);
+    const next = versions[Math.min(versions.length - 1, Math.max(0, place + by))];
     if (next) setSearch({ then: next.id }, { replace: true });
   };
-  const start = then && restoreStart(projectId, path, then);
-  const restoreTo = start && paths.newRestore(start);
-  const { has, toggle } = useBasket(useWorkplace().organization.id);
-  const itemOf = ({ backupId, at }: { backupId?: string; at?: string }): BasketItem => ({
-    path,
-    from: then ? formatDateTime(then.at, zone) : '',
-    ...(backupId ? { backupId } : {}),
-    ...(at ? { pointInTime: at } : {}),
-  });
+  const live = useLiveFields(projectId, path);
+  const isUnknown = live.error !== null;
+  const isRefused = live.error?.code === 'SOURCE_AUTH_ERROR';
+  const start: RestoreStart | undefined = then && restoreStart(props, then, at);
+  const restoreTo = start && paths.newRestore({ ...start, step: isRefused ? 'where' : undefined });
   const thenFields = useFields(projectId, path, then);
-  const nowFields = useFields(projectId, path, now);
+  // What stands there is not known when the database cannot be read: then the newest known is said to be that, and no more.
+  const known = useFields(projectId, path, isUnknown ? versions[0] : undefined);
+  const nowFields = isUnknown ? known : live;
   useKeys({ '[': () => step(1), ']': () => step(-1), r: restoreTo && canRestore ? () => go(restoreTo) : undefined });
-  if (!then || !now) return null;
-  const problem = thenFields.error ?? nowFields.error;
+  const problem = thenFields.error ?? known.error;
   const isRead = thenFields.data !== undefined && nowFields.data !== undefined;
   const changes = isRead ? countChanges(thenFields.data, nowFields.data) : { changed: 0, added: 0, removed: 0 };
-  const changedAt = (versions.find(({ change }) => change !== 'deleted') ?? now).at;
   const momentWords = (version: Version) => formatDateTime(version.at, zone);
+  const readAtMs = isUnknown || live.data === undefined ? undefined : live.dataUpdatedAt;
+  const isThere = live.data !== null;
+  const coveredFrom = project?.pitr.coveredFrom;
   return (
     <>
-      <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
-        <div className="min-w-0 flex-1 max-md:basis-full">
-          <h1 className="flex items-center gap-1 break-all font-mono text-section font-medium">
-            {path} <CopyButton text={path} />
-          </h1>
-          <p className="text-table text-ink2">
-            {t.browse.updated} <Time at={changedAt} as="age" />, {formatDateTime(changedAt, zone)}.{' '}
-            {then.backupId && (
-              <TextLink
-                to={`${paths.compare(then.backupId)}&collection=${encodeURIComponent(path.split('/').slice(0, -1).join('/'))}`}
-              >
-                {t.document.compareAll}
-              </TextLink>
-            )}
-          </p>
-        </div>
-        {thenFields.data && (
-          <Button
-            icon={Download}
-            onClick={() =>
-              saveFile(
-                `${path.replaceAll('/', '_')}.json`,
-                JSON.stringify(thenFields.data, null, 2),
-                'application/json',
-              )
-            }
-          >
-            {t.document.json}
-          </Button>
-        )}
-        {start && canRestore && (
-          <Button icon={ShoppingBasket} aria-pressed={has({ path })} onClick={() => toggle(projectId, itemOf(start))}>
-            {has({ path }) ? t.browse.unpick : t.browse.pick}
-          </Button>
-        )}
-        {restoreTo && canRestore && (
-          <LinkButton kind="primary" icon={RotateCcw} to={restoreTo}>
-            {t.document.restoreThis}
-          </LinkButton>
-        )}
-      </header>
-      <VersionLine projectId={projectId} versions={versions} then={then} now={now} />
+      <DocumentHead
+        projectId={projectId}
+        path={path}
+        versions={versions}
+        then={then}
+        thenFields={thenFields.data}
+        at={at}
+        isThere={isUnknown ? undefined : isThere}
+        start={start}
+        restoreTo={restoreTo}
+        isRefused={isRefused}
+      />
+      <VersionLine projectId={projectId} versions={versions} then={then} readAtMs={readAtMs} />
       <div className="grid flex-1 md:grid-cols-[260px_1fr]">
         <aside className="border-line border-r max-md:border-r-0 max-md:border-b">
           <VersionList
             versions={versions}
             older={older}
             then={then}
-            now={now}
+            live={{ readAtMs, isThere, isUnknown }}
             onThen={(id) => setSearch({ then: id })}
           />
           <p className="flex gap-2 border-line border-t px-4 py-3 text-meta text-ink2">
             <Info size={15} aria-hidden className="mt-px shrink-0 text-held" />{' '}
-            {versions.some(({ source }) => source === 'pitr') ? t.document.hintPitr : t.document.hint}
+            {coveredFrom ? t.document.hintPitr(formatDateTime(coveredFrom, zone)) : t.document.hint}
           </p>
         </aside>
         <section className="flex min-w-0 flex-col">
+          {live.error && (
+            <div className="border-line border-b">
+              <Problem
+                error={live.error}
+                onRetry={() => void live.refetch()}
+                action={
+                  isRefused &&
+                  canRestore &&
+                  project && <LinkButton to={paths.project(projectId)}>{t.document.reconnect(project.name)}</LinkButton>
+                }
+              />
+              <p className="-mt-2 px-12 pb-4 text-table font-medium">{t.document.unknown}</p>
+            </div>
+          )}
           <div className="flex flex-wrap items-center gap-2 px-4 py-3 text-meta">
             <h2 className="mr-2 text-table font-semibold">{t.document.whatChanged}</h2>
             {isRead && (changes.changed > 0 || changes.added + changes.removed === 0) && (
@@ -192,28 +191,42 @@ function Shown({ project, projectId, path, versions, older }: ShownProps) {
           {problem && (
             <Problem error={problem} onRetry={() => void Promise.all([thenFields.refetch(), nowFields.refetch()])} />
           )}
-          {!problem && !isRead && <Skeleton />}
-          {isRead && (
+          {!then && (
+            <Empty icon={FileSearch} title={t.document.unknownThen}>
+              {t.document.unknownThenText}
+            </Empty>
+          )}
+          {!problem && !isRead && then && <Skeleton />}
+          {isRead && then && (
             <DocumentDiff
-              key={`${then.id} ${now.id}`}
+              key={then.id}
               linkTo={linksInto(project, (to) => paths.document(projectId, to))}
               then={thenFields.data}
               now={nowFields.data}
               thenTitle={momentWords(then)}
+              nowWord={isUnknown ? t.document.newestKnown : t.document.now}
               nowTitle={
-                now.source === 'live'
-                  ? t.document.liveRead(formatClock(nowFields.dataUpdatedAt, zone))
-                  : momentWords(now)
+                readAtMs === undefined
+                  ? versions[0] && momentWords(versions[0])
+                  : t.document.liveRead(formatClock(readAtMs, zone))
               }
               onlyChanged={onlyChanged}
             />
           )}
-          {restoreTo && canRestore && (
+          {restoreTo && canRestore && !isRefused && isRead && (
             <div className="mt-auto flex gap-2 border-line border-t bg-bg px-4 py-3 text-table">
               <Undo2 size={15} aria-hidden className="mt-0.5 shrink-0 text-held" />
               <p>
-                {isRead && <b className="block font-medium">{t.document.restoring(changes)}</b>}
-                <span className="text-ink2">{t.document.safe}</span>
+                {!isUnknown && (
+                  <b className="block font-medium">
+                    {isThere
+                      ? t.document.restoring(changes)
+                      : t.document.bringsBack(Object.keys(thenFields.data ?? {}).length)}
+                  </b>
+                )}
+                <span className="text-ink2">
+                  {isUnknown ? t.document.unknownSafe : isThere ? t.document.safe : t.document.bringsBackSafe}
+                </span>
               </p>
             </div>
           )}

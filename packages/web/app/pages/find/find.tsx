@@ -29,7 +29,10 @@ export function Page() {
       {projects.rows?.length !== 0 && (
         <form onSubmit={submit} className="grid items-end gap-3 md:grid-cols-[220px_1fr_auto]">
           <Field label={t.find.project}>
-            <SelectInput value={project?.id ?? ''} onChange={(event) => setSearch({ project: event.target.value })}>
+            <SelectInput
+              value={project?.id ?? ''}
+              onChange={(event) => setSearch({ project: event.target.value, at: undefined })}
+            >
               {projects.rows?.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
@@ -106,7 +109,7 @@ function Found({ projectId, text, at }: FoundProps) {
         <Problem error={newest.error} onRetry={() => void newest.refetch()} />
       </Box>
     );
-  if (newest.isRead && !backup)
+  if (newest.isRead && !backup && at === undefined)
     return (
       <Box>
         <Empty
@@ -125,7 +128,7 @@ function Found({ projectId, text, at }: FoundProps) {
   if (text === '')
     return (
       <Box>
-        <Empty icon={FileSearch} title={t.find.hint} />
+        <Empty icon={FileSearch} title={at === undefined ? t.find.hint : t.find.hintAt(formatDateTime(at, zone))} />
       </Box>
     );
   // A collection that is gone from the newest backup is what somebody looks for who lost it.
@@ -137,9 +140,9 @@ function Found({ projectId, text, at }: FoundProps) {
       </Box>
     );
   const documents = isGone ? [] : found.rows;
-  if (!documents || !backup) return <Skeleton />;
+  if (!documents || (!backup && at === undefined)) return <Skeleton />;
   const openPath = isDocument && (
-    <LinkButton to={paths.document(projectId, text)} className="h-auto! max-w-full py-1.5">
+    <LinkButton to={paths.document(projectId, text, { at })} className="h-auto! max-w-full py-1.5">
       <span className="min-w-0 whitespace-normal break-all">{t.find.openPath(text)}</span>
     </LinkButton>
   );
@@ -147,7 +150,7 @@ function Found({ projectId, text, at }: FoundProps) {
     return (
       <Box>
         <Empty icon={FileSearch} title={t.browse.noDocuments} action={openPath}>
-          {t.find.none}
+          {at === undefined ? t.find.none : t.find.noneAt}
         </Empty>
       </Box>
     );
@@ -155,14 +158,14 @@ function Found({ projectId, text, at }: FoundProps) {
     <section>
       <h2 className="mb-2 text-table text-ink2">
         {at === undefined
-          ? t.find.inNewest(formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))
+          ? backup && t.find.inNewest(formatDateTime(backup.snapshotTime ?? backup.createdAt, zone))
           : t.find.asOf(formatDateTime(at, zone))}
       </h2>
       <ul className="overflow-hidden rounded-panel border border-line">
         {documents.map((document) => (
           <li key={document.path} className="border-line border-b last:border-b-0">
             <Link
-              to={paths.document(projectId, document.path)}
+              to={paths.document(projectId, document.path, { at })}
               className="flex h-9 items-center gap-3 px-4 font-mono text-table hover:bg-bg max-sm:h-11"
             >
               <FileText size={15} aria-hidden className="shrink-0 text-ink3" />

@@ -20,6 +20,35 @@ export function useVersions(projectId: string, path: string) {
   return { ...list, versions };
 }
 
+/** Times to the last digit, in a form that can be compared. */
+const comparable = (time: string) => {
+  const [, whole = '', fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(time) ?? [];
+  return `${whole}.${fraction.padEnd(9, '0')}`;
+};
+
+/** The version that stood at a moment; undefined when none is known that is so old. */
+export const versionAt = (versions: readonly Version[], at: string) =>
+  versions.find((version) => comparable(version.at) <= comparable(at));
+
+/** What stands in the database now, asked of itself; null when it is not there. */
+export function useLiveFields(projectId: string, path: string) {
+  const { organization } = useWorkplace();
+  return useQuery<Fields | null, HoldfastError>({
+    queryKey: [organization.id, 'live', projectId, path],
+    staleTime: 0,
+    queryFn: async ({ signal }) =>
+      clientFor(organization.id)
+        .getProjectDocument({ params: { projectId, documentPath: path }, query: {}, signal })
+        .then(
+          ({ fields }) => fields,
+          (error: HoldfastError) => {
+            if (error.code === 'DOCUMENT_NOT_FOUND') return null;
+            throw error;
+          },
+        ),
+  });
+}
+
 /** What a version holds; null for one that says the document is gone. */
 export function useFields(projectId: string, path: string, version: Version | undefined) {
   const { organization } = useWorkplace();

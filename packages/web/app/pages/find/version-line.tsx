@@ -9,23 +9,25 @@ import type { Version } from './use-versions.ts';
 interface VersionLineProps {
   projectId: string;
   versions: readonly Version[];
-  then: Version;
-  now: Version;
+  then: Version | undefined;
+  /** When the live database was read; undefined while what stands there is not known. */
+  readAtMs: number | undefined;
 }
 
 /** The versions on the one line of time, with what was captured between them. */
-export function VersionLine({ projectId, versions, then, now }: VersionLineProps) {
+export function VersionLine({ projectId, versions, then, readAtMs }: VersionLineProps) {
   const project = useRead('getProject', { params: { projectId } }, { everyMs: false });
   const { coveredFrom, coveredTo, gaps } = project.data?.pitr ?? { coveredFrom: null, coveredTo: null, gaps: [] };
   const times = versions.map(({ at }) => Date.parse(at));
   const oldest = Math.min(...times);
   // The clock of this page goes by the minute: what was written has happened.
-  const newest = Math.max(useNow(), ...times);
+  const newest = Math.max(useNow(), readAtMs ?? 0, ...times);
   const marginMs = Math.max(minuteMs, (newest - oldest) * 0.05);
-  const kindOf = (version: Version) => (version === then ? 'then' : version === now ? 'now' : 'version');
+  const kindOf = (version: Version) => (version === then ? 'then' : 'version');
   const points = versions.map(
     (version): LinePoint => ({ id: version.id, atMs: Date.parse(version.at), kind: kindOf(version) }),
   );
+  if (readAtMs !== undefined) points.push({ id: 'now', atMs: readAtMs, kind: 'now' });
   const bands =
     coveredFrom && coveredTo
       ? [

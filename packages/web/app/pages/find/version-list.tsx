@@ -14,26 +14,33 @@ export interface OlderVersions {
 interface VersionListProps {
   versions: readonly Version[];
   older: OlderVersions;
-  then: Version;
-  now: Version;
+  then: Version | undefined;
+  live: LiveState;
   onThen: (id: string) => void;
 }
 
+/** What the database itself says: read at a time, being read, or not to be read. */
+export interface LiveState {
+  readonly readAtMs: number | undefined;
+  readonly isThere: boolean;
+  readonly isUnknown: boolean;
+}
+
 /** Newest above; the one that would come back is teal. */
-export function VersionList({ versions, older, then, now, onThen }: VersionListProps) {
+export function VersionList({ versions, older, then, live, onThen }: VersionListProps) {
   return (
     <>
       <div className="flex justify-between px-4 pt-4 pb-2 text-table">
         <h2 className="font-semibold">{t.document.versions}</h2>
         <span className="text-meta text-ink3">{t.document.captured(versions.length)}</span>
       </div>
+      <LiveRow live={live} />
       <ol>
         {versions.map((version, index) => (
           <li key={version.id}>
             <VersionButton
               version={version}
               isThen={version === then}
-              isNow={version === now}
               isLast={index === versions.length - 1}
               onThen={onThen}
             />
@@ -51,15 +58,32 @@ export function VersionList({ versions, older, then, now, onThen }: VersionListP
   );
 }
 
+function LiveRow({ live: { readAtMs, isThere, isUnknown } }: { live: LiveState }) {
+  const zone = useZone();
+  if (readAtMs === undefined && !isUnknown) return null;
+  return (
+    <p className="flex items-baseline gap-2 px-4 py-2 text-table" data-live={isUnknown ? 'unknown' : isThere}>
+      <span className="rounded-tag bg-ink px-1.5 text-meta font-medium text-on-ink">{t.document.now}</span>
+      {isUnknown || readAtMs === undefined ? (
+        <span className="text-fail">{t.document.notRead}</span>
+      ) : (
+        <span className="text-ink2">
+          {t.document.liveRead(formatClock(readAtMs, zone))}
+          {!isThere && `, ${t.document.notThere}`}
+        </span>
+      )}
+    </p>
+  );
+}
+
 interface VersionButtonProps {
   version: Version;
   isThen: boolean;
-  isNow: boolean;
   isLast: boolean;
   onThen: (id: string) => void;
 }
 
-function VersionButton({ version, isThen, isNow, isLast, onThen }: VersionButtonProps) {
+function VersionButton({ version, isThen, isLast, onThen }: VersionButtonProps) {
   const zone = useZone();
   return (
     <button
@@ -75,18 +99,17 @@ function VersionButton({ version, isThen, isNow, isLast, onThen }: VersionButton
       />
       <span className="min-w-0 flex-1 text-table">
         <span className="flex items-center gap-2">
-          <b className="font-semibold">{formatClock(version.at, zone)}</b>
+          <b className="font-semibold">
+            {version.change === 'deleted'
+              ? t.document.by(formatClock(version.at, zone))
+              : formatClock(version.at, zone)}
+          </b>
           <span className="text-ink2">
             {formatWeekday(version.at, zone)} {formatDay(version.at, zone)}
           </span>
           {isThen && (
             <span className="ml-auto rounded-tag bg-held px-1.5 text-meta font-medium text-surface">
               {t.document.then}
-            </span>
-          )}
-          {isNow && !isThen && (
-            <span className="ml-auto rounded-tag bg-ink px-1.5 text-meta font-medium text-on-ink">
-              {t.document.now}
             </span>
           )}
         </span>

@@ -65,6 +65,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
         collections: undefined,
         document: undefined,
         documents: undefined,
+        version: undefined,
         step: 'what',
         ...change,
       },

@@ -72,6 +72,7 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
         <b className="font-medium">{words.what}</b>
         {words.moment && <span className="block text-ink2">{words.moment}</span>}
         {words.momentUtc && <span className="block text-meta text-ink3">{words.momentUtc}</span>}
+        {words.takenFrom && <span className="block text-meta text-ink3">{words.takenFrom}</span>}
       </>
     ),
     which: <b className="break-all font-medium">{words.which}</b>,

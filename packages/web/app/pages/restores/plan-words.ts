@@ -11,6 +11,8 @@ export interface PlanWords {
   readonly sourceId: string | null | undefined;
   readonly moment: string;
   readonly momentUtc: string;
+  /** The backup that a version is taken from: it may be younger than the version. */
+  readonly takenFrom: string;
   readonly which: string;
   readonly target: string;
   readonly targetSourceId: string;
@@ -29,7 +31,8 @@ export function usePlanWords(plan: Plan): PlanWords {
   const sourceId = plan.isBasket ? basket.projectId : (plan.projectId ?? backup.data?.projectId);
   const source = projects.find(({ id }) => id === sourceId);
   const target = projects.find(({ id }) => id === (plan.targetProjectId ?? sourceId));
-  const at = plan.at ?? backup.data?.snapshotTime ?? undefined;
+  const snapshotTime = backup.data?.snapshotTime ?? undefined;
+  const at = plan.at ?? plan.version ?? snapshotTime;
   const which = plan.isBasket
     ? t.newRestore.basket(basket.items.length)
     : plan.documents.length > 0
@@ -44,6 +47,7 @@ export function usePlanWords(plan: Plan): PlanWords {
     sourceId,
     moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
     momentUtc: at && !plan.isBasket && zone !== 'UTC' ? `${formatDateTime(at, 'UTC')} UTC` : '',
+    takenFrom: plan.version && snapshotTime ? t.newRestore.takenFrom(formatDateTime(snapshotTime, zone)) : '',
     which,
     target: target?.name ?? '',
     targetSourceId: target?.sourceProjectId ?? '',

@@ -17,6 +17,8 @@ export interface Plan {
   readonly deleteExtra: boolean;
   readonly safety: boolean;
   readonly users: boolean | undefined;
+  /** When the one document became what the backup holds, for the words alone. */
+  readonly version: string | undefined;
 }
 
 /** What people type or paste; a path that begins or ends with a space comes as the one document. */
@@ -39,6 +41,7 @@ export function planOf(search: Readonly<Record<string, string | undefined>>): Pl
     deleteExtra: search.extra === '1',
     safety: search.safety !== 'off',
     users: search.users === undefined ? undefined : search.users === '1',
+    version: search.document === undefined || search.at !== undefined ? undefined : search.version,
   };
 }
 

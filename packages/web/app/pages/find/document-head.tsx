@@ -1,0 +1,107 @@
+import { Download, RotateCcw, ShoppingBasket } from 'lucide-react';
+import { useCan, useWorkplace, useZone } from '../../api/organization.tsx';
+import { Button, LinkButton, TextLink } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { Time, useNow } from '../../components/time.tsx';
+import { saveFile } from '../../format/save-file.ts';
+import { formatAge, formatDateTime } from '../../format/times.ts';
+import type { Fields } from '../../format/values.ts';
+import type { RestoreStart } from '../../paths.ts';
+import { type BasketItem, useBasket } from '../../shell/basket.ts';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import type { Version } from './use-versions.ts';
+
+interface HeadProps {
+  projectId: string;
+  path: string;
+  versions: readonly Version[];
+  then: Version | undefined;
+  thenFields: Fields | null | undefined;
+  /** The moment somebody came with. */
+  at: string | undefined;
+  /** False when the database says that it is not there; undefined while it could not be asked. */
+  isThere: boolean | undefined;
+  start: RestoreStart | undefined;
+  restoreTo: string | undefined;
+  /** The project refuses us: into it nothing can be written. */
+  isRefused: boolean;
+}
+
+export function DocumentHead({ projectId, path, then, thenFields, start, restoreTo, isRefused, ...known }: HeadProps) {
+  const zone = useZone();
+  const canRestore = useCan('member');
+  const { has, toggle } = useBasket(useWorkplace().organization.id);
+  const itemOf = ({ backupId, at }: RestoreStart): BasketItem => ({
+    path,
+    from: then ? formatDateTime(then.at, zone) : '',
+    ...(backupId ? { backupId } : {}),
+    ...(at ? { pointInTime: at } : {}),
+  });
+  return (
+    <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
+      <div className="min-w-0 flex-1 max-md:basis-full">
+        <h1 className="flex items-center gap-1 break-all font-mono text-section font-medium">
+          {path} <CopyButton text={path} />
+        </h1>
+        <Story path={path} then={then} {...known} />
+      </div>
+      {thenFields && (
+        <Button
+          icon={Download}
+          onClick={() =>
+            saveFile(`${path.replaceAll('/', '_')}.json`, JSON.stringify(thenFields, null, 2), 'application/json')
+          }
+        >
+          {t.document.json}
+        </Button>
+      )}
+      {start && canRestore && (
+        <Button icon={ShoppingBasket} aria-pressed={has({ path })} onClick={() => toggle(projectId, itemOf(start))}>
+          {has({ path }) ? t.browse.unpick : t.browse.pick}
+        </Button>
+      )}
+      {restoreTo && canRestore && (
+        <LinkButton kind={isRefused ? 'secondary' : 'primary'} icon={RotateCcw} to={restoreTo}>
+          {isRefused ? t.document.restoreElsewhere : t.document.restoreThis}
+        </LinkButton>
+      )}
+    </header>
+  );
+}
+
+/** Since when it is what it is, or gone. */
+function Story({
+  path,
+  versions,
+  then,
+  at,
+  isThere,
+}: Pick<HeadProps, 'path' | 'versions' | 'then' | 'at' | 'isThere'>) {
+  const zone = useZone();
+  const now = useNow();
+  const paths = usePaths();
+  const [newest] = versions;
+  const changed = versions.find(({ change }) => change !== 'deleted');
+  const collection = path.split('/').slice(0, -1).join('/');
+  return (
+    <p className="text-table text-ink2">
+      {at !== undefined && <b className="font-medium text-ink">{t.document.asOf(formatDateTime(at, zone))} </b>}
+      {newest?.change === 'deleted' && (
+        <>{t.document.deletedBy(formatAge(newest.at, zone, now), formatDateTime(newest.at, zone))} </>
+      )}
+      {newest?.change !== 'deleted' && isThere === false && <>{t.document.gonePlain} </>}
+      {changed && (
+        <>
+          {isThere === undefined ? t.document.lastKnown : t.browse.updated} <Time at={changed.at} as="age" />,{' '}
+          {formatDateTime(changed.at, zone)}.{' '}
+        </>
+      )}
+      {then?.backupId && isThere !== undefined && (
+        <TextLink to={`${paths.compare(then.backupId)}&collection=${encodeURIComponent(collection)}`}>
+          {t.document.compareAll(collection)}
+        </TextLink>
+      )}
+    </p>
+  );
+}
