@@ -38,6 +38,20 @@ export interface AuthHashConfiguration {
 export interface AuthImportOptions extends SourceCallOptions {
   readonly hashConfiguration: AuthHashConfiguration;
   readonly mode: 'overwrite' | 'skip_existing';
+  /** So many at the beginning were settled by an earlier call; of them only these are tried again. */
+  readonly settledBefore?: { readonly count: number; readonly again: ReadonlySet<string> };
+  /** Awaited after each call to the accounts. */
+  readonly onSettled?: (progress: AuthImportProgress) => Promise<void>;
+}
+
+export interface AuthImportProgress {
+  /** How many of all, in the order in which they are given, are settled. */
+  readonly settled: number;
+  /** How many were written by now. */
+  readonly imported: number;
+  /** Those of the last call, and which of them were refused. */
+  readonly tried: readonly string[];
+  readonly refused: readonly string[];
 }
 
 export interface AuthImportResult {

@@ -26,11 +26,15 @@ const people: AuthUser[] = [
   { localId: 'bob', phoneNumber: '+41790000000', disabled: true },
 ];
 
+/** Somebody else has her address there. */
+const squatter: AuthUser = { localId: 'squatter', email: 'ada@example.com' };
+
 beforeAll(async () => {
   google = await startGoogleSandbox({
     projects: [
       { projectId: 'shop', databases: [{ databaseId: '(default)' }], users: people },
       { projectId: 'copy', databases: [{ databaseId: '(default)' }] },
+      { projectId: 'taken', databases: [{ databaseId: '(default)' }], users: [squatter] },
     ],
   });
   firestore = await startFirestoreSandbox();
@@ -81,4 +85,25 @@ test('accounts go through the service into another project, passwords and claims
   const { users, hashes } = google.control.state.projects.get('copy')!;
   expect([...users.values()].toSorted((a, b) => (a.localId < b.localId ? -1 : 1))).toMatchObject(people);
   expect(hashes.size).toBe(1);
+});
+
+test('a resume writes the accounts that were refused, and leaves what people changed in the others since', async () => {
+  const { data: projects } = (await app.request('GET', '/api/v1/projects', as)).body;
+  const shopId = projects.find(({ name }: { name: string }) => name === 'shop').id;
+  const taken = await connect('taken');
+  const { id: backupId } = await post('/backups', { projectId: shopId, includeAuthUsers: true });
+  await untilEnded(app, `/api/v1/backups/${backupId}`, as);
+  const { id } = await post('/backups/restore', { backupId, targetProjectId: taken.id });
+  const failed = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+  expect(failed).toMatchObject({ status: 'failed', error: { message: expect.stringMatching(/^1 account was not/) } });
+  const { users } = google.control.state.projects.get('taken')!;
+  expect([...users.keys()].toSorted()).toEqual(['/bob', '/squatter']);
+  users.delete('/squatter');
+  users.set('/bob', { ...users.get('/bob')!, displayName: 'Changed since' });
+  await post(`/backups/restore/${id}/resume`, {});
+  const done = await untilEnded(app, `/api/v1/backups/restore/${id}`, as);
+  expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed' });
+  expect(users.get('/ada')).toMatchObject({ email: 'ada@example.com' });
+  expect(users.get('/bob')).toMatchObject({ displayName: 'Changed since' });
+  expect(done.irreversibleReasons).toEqual([{ reason: expect.stringMatching(/accounts/), count: people.length }]);
 });

@@ -62,6 +62,8 @@ export interface Checkpoint {
   retryBefore?: number;
   /** Nothing was under way when it ended, or what was has been looked for since: the journal tells everything. */
   isHeard?: boolean;
+  /** Accounts, in the order of their backup: how many are settled, how many of them were written, and which were refused. */
+  users?: { settled: number; imported: number; refused: string[] };
 }
 
 /** What one writer of a restore has done: the holder of one that has ranges, or the worker on a range. */

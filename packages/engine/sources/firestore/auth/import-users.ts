@@ -29,13 +29,21 @@ export async function importUsers(
   options: AuthImportOptions,
 ): Promise<AuthImportResult> {
   const result = { imported: 0, skipped: 0, failed: 0, errors: [] as { localId: string; message: string }[] };
+  let refused: string[] = [];
   const fail = (localId: string, message: string): void => {
     result.failed += 1;
+    refused.push(localId);
     if (result.errors.length < errorsMax) result.errors.push({ localId, message });
   };
+  const { count, again } = options.settledBefore ?? { count: 0, again: new Set<string>() };
+  let position = 0;
   for await (const { users } of batches) {
     for (let offset = 0; offset < users.length; offset += usersPerCall) {
-      const some = users.slice(offset, offset + usersPerCall);
+      const asked = users.slice(offset, offset + usersPerCall);
+      const some = asked.filter(({ localId }, index) => position + index >= count || again.has(localId));
+      position += asked.length;
+      if (some.length === 0) continue;
+      refused = [];
       const redacted = some.filter(isRedacted);
       if (redacted.length < some.length)
         await importSome(
@@ -43,6 +51,12 @@ export async function importUsers(
           options.mode,
         );
       if (redacted.length > 0) await importRedacted(redacted);
+      await options.onSettled?.({
+        settled: Math.max(position, count),
+        imported: result.imported,
+        tried: some.map(({ localId }) => localId),
+        refused,
+      });
     }
   }
   return result;

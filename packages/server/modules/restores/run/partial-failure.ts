@@ -18,7 +18,9 @@ const lookAtEach =
 /** The code of what failed most tellingly; the rest of the documents were written and stay. */
 export function partialFailure(count: number, sample: readonly DocumentFailure[]): StoredError {
   const found = new Set(sample.map(({ code }) => code));
-  const message = `${count} ${count === 1 ? 'document was' : 'documents were'} not written; everything else was. The first: ${sample[0]?.path ?? ''}: ${sample[0]?.message ?? ''}`;
+  const areAccounts = sample.length > 0 && sample.every(({ code }) => code === 'AUTH_USER');
+  const [one, several] = areAccounts ? ['account was', 'accounts were'] : ['document was', 'documents were'];
+  const message = `${count} ${count === 1 ? one : several} not written; everything else was. The first: ${sample[0]?.path ?? ''}: ${sample[0]?.message ?? ''}`;
   const [, code] = meanings.find(([codes]) => codes.some((one) => found.has(one))) ?? [[], 'INTERNAL_ERROR' as const];
   const error = toJobError(new Problem(code, message));
   return code === 'INVALID_STATE' || code === 'INTERNAL_ERROR' ? { ...error, advice: lookAtEach } : error;

@@ -187,12 +187,22 @@ async function writeUsers(
   const section = newest?.body.authUsers;
   if (!newest || !section) return;
   const mode = meter.row.mergeMode === 'skip_existing' ? 'skip_existing' : 'overwrite';
+  const before = meter.row.checkpoint.users ?? { settled: 0, imported: 0, refused: [] };
+  const refusedNow = new Set(before.refused);
   const result = await firestore.authUsers.importUsers(readUsers(newest, signal), {
     hashConfiguration: section.hashConfiguration,
     mode,
+    settledBefore: { count: before.settled, again: new Set(before.refused) },
+    // A resume tries what was refused and goes on behind it: accounts that were written belong to their people again.
+    onSettled: async ({ settled, imported, tried, refused }) => {
+      for (const localId of tried) refusedNow.delete(localId);
+      for (const localId of refused) refusedNow.add(localId);
+      const users = { settled, imported: before.imported + imported, refused: [...refusedNow] };
+      await meter.save({ checkpoint: { ...meter.row.checkpoint, users } });
+    },
     signal,
   });
-  meter.usersImported = result.imported;
+  meter.usersImported = before.imported + result.imported;
   meter.userFailures = {
     failed: result.failed,
     errors: result.errors.map(({ localId, message }) => ({
