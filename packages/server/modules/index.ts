@@ -26,6 +26,7 @@ import {
   storageTasks,
   storageUsage,
   usersOfDestination,
+  verifyKeyless,
 } from './backups/index.ts';
 import type { Module } from './module.ts';
 import { createNotificationsModule } from './notifications/index.ts';
@@ -113,6 +114,7 @@ export function composeModules(platform: Platform): Composition {
     keysChanged: async (transaction, organizationId, withdrawn = []) => {
       await renewKeyCopies(queue)(transaction, organizationId);
       await pitrStore.followKeys(transaction, organizationId, withdrawn);
+      if (withdrawn.length === 0) await verifyKeyless(transaction, organizationId, clock.now());
     },
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),

@@ -36,6 +36,7 @@ export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } fro
 export { exportView } from './contents/export-backup.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
 export { admitVerifications, doubtBackup, requestVerification } from './contents/start-verification.ts';
+export { verifyKeyless } from './contents/verification-store.ts';
 export type { BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';

@@ -28,3 +28,16 @@ export async function countVerificationFailure(
     .returning({ failures: backups.verificationFailures });
   return row?.failures ?? Number.POSITIVE_INFINITY;
 }
+
+/** Those that failed for want of a key alone are verified again, each in its turn. */
+export async function verifyKeyless({ client }: Transaction, organizationId: string, now: Date): Promise<void> {
+  await client.query(
+    `update backups set verification = '{"status": "running", "segments": 0, "documents": 0, "errors": []}',
+            verification_admitted_at = null, verification_failures = 0, updated_at = $2
+      where organization_id = $1 and status = 'completed' and deleted_at is null and verification->>'status' = 'failed'
+        and jsonb_array_length(verification->'errors') > 0
+        and not exists (select 1 from jsonb_array_elements(verification->'errors') e
+                         where e->>'code' is distinct from 'DECRYPTION_ERROR')`,
+    [organizationId, now],
+  );
+}

@@ -227,6 +227,9 @@ test('a backup whose key was withdrawn is not called damaged by a verification o
   expect(await migrate(from, to)).toMatchObject({ status: 'failed', error: { code: 'DECRYPTION_ERROR' } });
   expect((await bench.get(`/backups/${backupId}`)).anomaly).toBeNull();
   expect((await set('PUT', { passphrase })).status).toBeLessThan(300);
+  await expect
+    .poll(async () => (await bench.get(`/backups/${backupId}`)).verification.status, { timeout: 30_000 })
+    .toBe('passed');
   expect(await migrate(from, to)).toMatchObject({ status: 'completed', result: { copied: 1 } });
   expect(await restore(backupId)).toMatchObject({ status: 'completed' });
 });
