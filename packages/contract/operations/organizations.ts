@@ -9,6 +9,7 @@ import {
   encryptionKey,
   organization,
   organizationSummary,
+  recoverableOrganization,
   rotatedEncryptionKey,
   setEncryptionKeyRequest,
   subscription,
@@ -44,6 +45,19 @@ export const listOrganizations = operation({
   access: person,
   query: pageQuery,
   success: list(organizationSummary),
+  errors: [],
+});
+
+export const listDeletedOrganizations = operation({
+  id: 'listDeletedOrganizations',
+  method: 'GET',
+  path: api('/organizations/deleted'),
+  tag,
+  summary: 'List deleted organizations',
+  description: 'The deleted organizations that the caller owned and can still recover.',
+  access: person,
+  query: pageQuery,
+  success: list(recoverableOrganization),
   errors: [],
 });
 

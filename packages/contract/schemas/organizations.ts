@@ -66,6 +66,19 @@ export const organizationSummary = z
   })
   .meta({ id: 'OrganizationSummary', description: 'An organization the caller belongs to.' });
 
+export const recoverableOrganization = z
+  .object({
+    id: identifier('org'),
+    name: text({ max: 100 }),
+    slug,
+    deletedAt: timestamp(),
+    recoveryDeadline: timestamp().describe('Until then it can be recovered.'),
+  })
+  .meta({
+    id: 'RecoverableOrganization',
+    description: 'A deleted organization that the caller owned and can recover.',
+  });
+
 const installationAllows = z
   .object({
     emulators: z.boolean().describe('Projects may connect to an emulator.'),

@@ -189,7 +189,9 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await dialog.getByRole('button', { name: 'Delete organization' }).click();
     await page.waitForURL('**/organizations/new?recover=*');
     expect((await dashboard.app.request('GET', '/api/v1/backups', shop.as)).status).toBe(404);
-    await page.getByRole('button', { name: 'Recover a deleted one' }).click();
+    await page.getByText('You have just deleted it.').waitFor();
+    await page.goto('/organizations/new');
+    await page.getByRole('button', { name: /^Recover/ }).click();
     await page.waitForURL(`**/o/${shop.slug}`);
     await page.getByRole('link', { name: 'Shop', exact: true }).waitFor();
     expect(await get('/backups')).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { pageOf } from '../../platform/cursor.ts';
 import type { OrganizationsContext } from './context.ts';
-import { countMembers, listOrganizationsOf } from './organization-store.ts';
+import { countMembers, listOrganizationsOf, listRecoverableOf } from './organization-store.ts';
 import { presentSummary } from './present-organization.ts';
 
 /** The caller's own organizations. Runs across tenants, because the caller is in no organization while asking. */
@@ -26,4 +26,25 @@ export async function listOrganizations(
     );
     return { data, nextCursor: page.nextCursor };
   });
+}
+
+/** What the caller deleted and can still have back. */
+export async function listDeletedOrganizations(
+  context: OrganizationsContext,
+  userId: string,
+  query: { limit: number; cursor?: string | undefined },
+) {
+  const before = context.cursors.read('deleted organizations', userId, query.cursor);
+  const found = await context.database.system((transaction) =>
+    listRecoverableOf(transaction, userId, context.clock.now(), before, query.limit + 1),
+  );
+  const page = pageOf(found, query.limit, ({ id }) => context.cursors.write('deleted organizations', userId, id));
+  const data = page.rows.map(({ id, name, slug, deletedAt, recoveryDeadline }) => ({
+    id,
+    name,
+    slug,
+    deletedAt: deletedAt!.toISOString(),
+    recoveryDeadline: recoveryDeadline!.toISOString(),
+  }));
+  return { data, nextCursor: page.nextCursor };
 }

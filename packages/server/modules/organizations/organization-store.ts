@@ -109,6 +109,32 @@ export async function listOrganizationsOf(
     .limit(limit);
 }
 
+/** Those that a person owned and that can still be recovered, the youngest organization first. */
+export async function listRecoverableOf(
+  { orm }: Transaction,
+  userId: string,
+  now: Date,
+  before: string | undefined,
+  limit: number,
+): Promise<OrganizationRow[]> {
+  const rows = await orm
+    .select({ organization: organizations })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(
+      and(
+        eq(memberships.userId, userId),
+        eq(memberships.role, 'owner'),
+        isNotNull(organizations.deletedAt),
+        gt(organizations.recoveryDeadline, now),
+        before === undefined ? undefined : lt(organizations.id, before),
+      ),
+    )
+    .orderBy(desc(organizations.id))
+    .limit(limit);
+  return rows.map(({ organization }) => organization);
+}
+
 export async function countMembers(
   { orm }: Transaction,
   organizationIds: readonly string[],

@@ -178,10 +178,14 @@ describe('deleting', () => {
       expect([hidden.status, hidden.body.error.code]).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
     }
     expect((await app.request('GET', api, { token: owner.token })).body.data).toEqual([]);
+    const listed = async (token: string) => (await app.request('GET', `${api}/deleted`, { token })).body.data;
+    expect(await listed(owner.token)).toMatchObject([{ id, recoveryDeadline: deleted.body.data.recoveryDeadline }]);
+    expect(await listed(admin.token)).toEqual([]);
     const byAdmin = await app.request('POST', `${api}/${id}/recover`, { token: admin.token });
     expect([byAdmin.status, byAdmin.body.error.code]).toEqual([404, 'ORGANIZATION_NOT_FOUND']);
     const recovered = await app.request('POST', `${api}/${id}/recover`, { token: owner.token });
     expect(recovered.body.data).toMatchObject({ id, ownerId: owner.id });
+    expect(await listed(owner.token)).toEqual([]);
     expect((await app.request('GET', current, { token: apiKey })).status).toBe(200);
     expect((await auditOf(id)).map((row) => row.action)).toEqual(
       expect.arrayContaining(['organization.deleted', 'organization.recovered']),

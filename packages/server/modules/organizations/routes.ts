@@ -19,7 +19,7 @@ import { setEncryptionKey } from './keys/set-encryption-key.ts';
 import { createOrganization } from './lifecycle/create-organization.ts';
 import { deleteOrganization } from './lifecycle/delete-organization.ts';
 import { recoverOrganization } from './lifecycle/recover-organization.ts';
-import { listOrganizations } from './list-organizations.ts';
+import { listDeletedOrganizations, listOrganizations } from './list-organizations.ts';
 import { listMembers } from './members/member-store.ts';
 import {
   presentInvitation,
@@ -62,6 +62,8 @@ function ownHandlers(context: InvitationsContext): Handlers {
       return { data: presentCreated(row, founder.userId), location: pathOf('getOrganization') };
     },
     listOrganizations: ({ principal, query }) => listOrganizations(context, personOf(principal).userId, query),
+    listDeletedOrganizations: ({ principal, query }) =>
+      listDeletedOrganizations(context, personOf(principal).userId, query),
     recoverOrganization: async ({ principal, origin, params }) => {
       const owner = personOf(principal);
       const row = await recoverOrganization(context, params.organizationId, { principal: owner, origin });

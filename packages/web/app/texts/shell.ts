@@ -133,6 +133,8 @@ export const newOrganization = {
   slugHint: 'Part of links. Made from the name when left empty.',
   create: 'Create organization',
   none: 'You belong to no organization yet',
-  recover: 'Recover a deleted one',
-  recoverHint: 'Within 30 days, as its former owner. Its id stands in the mail and in the audit log.',
+  recover: 'Recover',
+  recoverTitle: 'Deleted, and still there',
+  justDeleted: 'You have just deleted it.',
+  recoverUntil: (when: string) => `It can be recovered until ${when}.`,
 };

@@ -1,13 +1,17 @@
 import { useState } from 'react';
-import { useAct } from '../../api/calls.ts';
+import { useAct, useAll } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
+import { formatDateTime } from '../../format/times.ts';
 import { pathsOf } from '../../paths.ts';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
+
+/** No organization is open here whose zone it could be. */
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export function Page() {
   const [name, setName] = useState('');
@@ -48,29 +52,39 @@ export function Page() {
   );
 }
 
+/** What was deleted and can still come back; said first to whoever has just deleted it. */
 function Recover() {
-  const [{ recover: deleted = '' }] = useSearch();
-  const [id, setId] = useState(deleted);
+  const [{ recover: justDeleted }] = useSearch();
+  const deleted = useAll('listDeletedOrganizations', {});
   const go = useGo();
   const recover = useAct('recoverOrganization', { onDone: (back) => go(pathsOf(back.slug).overview) });
+  if (!deleted.rows?.length) return null;
+  const words = t.newOrganization;
   return (
-    <details className="border-line border-t pt-4" open={deleted !== ''}>
-      <summary className="text-table font-medium">{t.newOrganization.recover}</summary>
-      <form
-        className="mt-3 flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          recover.mutate({ params: { organizationId: id.trim() } });
-        }}
-      >
-        <Field label={t.newOrganization.recover} hint={t.newOrganization.recoverHint}>
-          <TextInput mono value={id} onChange={(event) => setId(event.target.value)} placeholder="org_…" required />
-        </Field>
-        <FormProblem error={recover.error} />
-        <Button type="submit" busy={recover.isPending}>
-          {t.newOrganization.recover}
-        </Button>
-      </form>
-    </details>
+    <section className="flex flex-col gap-3 border-line border-t pt-4" aria-label={words.recoverTitle}>
+      <h2 className="text-section font-semibold">{words.recoverTitle}</h2>
+      <ul className="flex flex-col gap-3">
+        {deleted.rows.map(({ id, name, recoveryDeadline }) => (
+          <li key={id} className="flex flex-wrap items-center justify-between gap-3">
+            <div className="min-w-0">
+              <p className="break-words font-medium">{name}</p>
+              <p className="text-table text-ink2">
+                {id === justDeleted && `${words.justDeleted} `}
+                {words.recoverUntil(formatDateTime(recoveryDeadline, zone))}
+              </p>
+              <code className="font-mono text-meta text-ink3">{id}</code>
+            </div>
+            <Button
+              busy={recover.isPending && recover.variables?.params.organizationId === id}
+              onClick={() => recover.mutate({ params: { organizationId: id } })}
+              aria-label={`${words.recover}: ${name}`}
+            >
+              {words.recover}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <FormProblem error={recover.error} />
+    </section>
   );
 }
