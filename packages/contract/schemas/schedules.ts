@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { collectionPath, collectionPaths } from './firestore.ts';
 import {
+  count,
   email,
   firestoreName,
   flag,
@@ -180,6 +181,9 @@ export const schedulePreview = z
       .array(text({ max: 200 }))
       .max(100)
       .describe('The same as the clock on the wall shows them, with a word where the clock was changed.'),
+    runsPerYear: count()
+      .optional()
+      .describe('How often it is due within the 365 days from today on; a change of the clock is not reckoned in.'),
   })
   .meta({ id: 'SchedulePreview', description: 'The next runs of an expression.' });
 

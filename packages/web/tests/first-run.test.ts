@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { type FirestoreSandbox, loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../server/testing/people.ts';
+import { protectProject } from '../../server/testing/protected-project.ts';
 import { foundOrganization } from '../../server/testing/team.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 
@@ -60,6 +62,37 @@ describe.skipIf(!hasChromium)('a fresh installation', () => {
     await page.getByRole('heading', { name: 'Yes.' }).waitFor();
     await page.getByRole('rowheader', { name: /Shop/ }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/o/my-organization');
+  });
+
+  test('says of a project that refuses us that it does, with the way to mend it and to choose another', async () => {
+    const { app } = dashboard;
+    const shop = await protectProject(app);
+    const as = { token: shop.owner.token, organizationId: shop.organizationId };
+    const { slug } = (await app.request('GET', '/api/v1/organizations/current', as)).body.data;
+    const body = {
+      name: 'Second',
+      sourceProjectId: 'second',
+      connection: { type: 'emulator', host: firestore.address },
+    };
+    await app.request('POST', '/api/v1/projects', { ...as, body });
+    const newest = (await app.request('GET', '/api/v1/projects', as)).body.data[0];
+    expect(newest.name).toBe('Second');
+    await asOwner(app.databaseUrl, (client) =>
+      client.query(`update projects set connection_status = 'unauthorized', connection_error = $1 where id = $2`, [
+        { code: 'SOURCE_AUTH_ERROR', message: 'Refused.', advice: '', retryable: false },
+        newest.id,
+      ]),
+    );
+    const { page } = await dashboard.visit(shop.owner.token);
+    await page.goto(`/o/${slug}/start`);
+    await page.getByRole('heading', { name: 'Second cannot be read' }).waitFor();
+    await page.getByRole('link', { name: 'Reconnect Second' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Back up now' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Change: Second cannot be read' }).click();
+    await page.getByRole('button', { name: 'Shop', exact: true }).click();
+    await page.getByRole('heading', { name: 'Shop is connected' }).waitFor();
+    await page.getByRole('button', { name: 'Back up now' }).waitFor();
+    await shop.close();
   });
 
   test('has a sample project at one click: connected, stored, backed up and scheduled', async () => {

@@ -36,6 +36,24 @@ describe.skipIf(!hasChromium)('an organization', () => {
     await page.getByRole('row', { name: /Completed Full .* Schedule/ }).waitFor();
   });
 
+  test('is told what a schedule costs by all its runs of a year, however close the next ones lie', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/schedules/new`);
+    const { full } = await get(`/projects/${shop.projectId}/cost-estimate`);
+    await page.getByLabel('Full backups').selectOption('1');
+    const reads = page.locator('[data-monthly-reads]');
+    const costs = async (cron: string) => {
+      await page.getByLabel('As cron').fill(cron);
+      const preview = await dashboard.app.request('POST', '/api/v1/schedules/preview', { ...shop.as, body: { cron } });
+      const { runsPerYear } = preview.body.data;
+      const expected = String(Math.round((full.reads * runsPerYear) / 12));
+      await expect.poll(() => reads.getAttribute('data-monthly-reads')).toBe(expected);
+    };
+    await costs('0 9-15 * * 1');
+    await costs('0 2 * * *');
+    await costs('0 3 1 * *');
+  });
+
   test('runs a drill, and an auditor takes its signed report along', async () => {
     const { page } = owner;
     const [backup] = await get('/backups');

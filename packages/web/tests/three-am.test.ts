@@ -122,12 +122,15 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
   test('a project is put back to a moment between two backups, chosen on the line of time', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
-    await page.getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByRole('button', { name: 'Switch it on…' }).click();
+    await page.getByLabel('Days to keep').fill('3');
+    await page.getByRole('button', { name: 'Switch it on', exact: true }).click();
     await page.getByRole('button', { name: 'Switch it off' }).waitFor();
     const window = async () =>
       (await dashboard.app.request('GET', `/api/v1/projects/${shop.projectId}/pitr`, shop.as)).body.data;
     const covered = async (ms: number) => Date.parse((await window()).coveredTo ?? '1970-01-01') > ms;
     await expect.poll(async () => (await window()).status).toBe('running');
+    expect((await window()).retentionDays).toBe(3);
     await shop.documents.doc('bikes/one').set({ gear: 'good' });
     const goodAt = Date.now() + 1000;
     await expect.poll(() => covered(goodAt + 1000)).toBe(true);
@@ -160,6 +163,17 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('button', { name: 'Restore 1 document', exact: true }).click();
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
+  });
+
+  test('what was captured can be reached after capture was switched off', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
+    await page.getByRole('button', { name: 'Switch it off' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
+    await page.getByText(/^Capture is off\. Shop can still be put back/).waitFor();
+    await page.getByText('Can be reached', { exact: true }).waitFor();
+    await page.getByRole('link', { name: /^Restore to/ }).waitFor();
+    await page.getByRole('button', { name: 'Switch it on…' }).waitFor();
   });
 
   test('a gap is told, offers its two ends instead of a restore, and either can be reached', async () => {

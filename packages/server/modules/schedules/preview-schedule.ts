@@ -1,7 +1,7 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { Temporal } from 'temporal-polyfill';
 import { requireCron } from './check-settings.ts';
-import type { CronExpression } from './cron/cron-expression.ts';
+import { type CronExpression, matchesDay } from './cron/cron-expression.ts';
 import { describeCron } from './cron/describe-cron.ts';
 import { nextRuns } from './cron/next-run.ts';
 
@@ -17,7 +17,17 @@ export function previewSchedule(cron: string, timezone: string, count: number, n
     description: describeCron(cron),
     runs: runs.map((run) => run.toISOString()),
     localRuns: runs.map((run) => wallClock(expression, timezone, run)),
+    runsPerYear: runsPerYear(expression, timezone, now),
   };
+}
+
+const yearDays = 365;
+
+/** By whole days: the next few runs of an expression may all lie on one day of the week, or in one month. */
+function runsPerYear(expression: CronExpression, timezone: string, now: Date): number {
+  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timezone).toPlainDate();
+  const days = Array.from({ length: yearDays }, (_, index) => today.add({ days: index }));
+  return days.filter((day) => matchesDay(expression, day)).length * expression.hours.length * expression.minutes.length;
 }
 
 function wallClock(expression: CronExpression, timezone: string, run: Date): string {

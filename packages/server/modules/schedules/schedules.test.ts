@@ -192,6 +192,10 @@ test('the preview shows the next runs in words, as instants and on the wall', as
   expect(body.data).toMatchObject({ timezone: 'Europe/Berlin', description: 'At 02:30' });
   expect(body.data.runs).toHaveLength(3);
   expect(body.data.localRuns[0]).toMatch(/ 02:30$/);
+  expect(body.data.runsPerYear).toBe(365);
+  const mondays = await call('POST', '/schedules/preview', { cron: '0 9-15 * * 1' });
+  expect([52 * 7, 53 * 7]).toContain(mondays.body.data.runsPerYear);
+  expect((await call('POST', '/schedules/preview', { cron: '0 2 1 * *' })).body.data.runsPerYear).toBe(12);
   expect((await call('POST', '/schedules/preview', { cron: '0 0 31 2 *' })).status).toBe(400);
 });
 

@@ -7,6 +7,9 @@ export const start = {
   later: 'Do this later',
   connectTitle: 'Connect a project',
   connected: (name: string) => `${name} is connected`,
+  notConnected: (name: string) => `${name} cannot be read`,
+  knownProjects: 'Connected already',
+  knownStorage: 'There already',
   counted: (documents: number, collections: number) =>
     `${plural(documents, 'document', 'documents')} in ${plural(collections, 'collection', 'collections')}, counted just now`,
   storageTitle: 'Where should backups go?',
@@ -111,6 +114,7 @@ export const projects = {
   cost: 'What jobs would take',
   costFull: 'Full backup',
   costIncrement: 'Increment',
+  costFromLog: 'Made of the captured changes: reads nothing.',
   costRestore: 'Restore of everything',
   costLine: (reads: number, writes: number) =>
     [reads > 0 && plural(reads, 'read', 'reads'), writes > 0 && plural(writes, 'write', 'writes')]

@@ -81,6 +81,9 @@ export const schedules = {
   startsWith: (day: string, time: string) => `A new schedule. It starts with the run of ${day}, ${time}.`,
   costs: (money: string) => `${money} a month at Google`,
   costsText: (reads: string) => `${reads} reads at list price, by today's documents. It follows what you choose above.`,
+  costsNothing: 'Reads nothing at Google',
+  costsNothingText:
+    'While changes are captured (point in time), its backups are made of them. Only a full backup that has nothing to stand on reads every document.',
   full: 'Full',
   increment: 'Increment',
   badCron: 'This is not a cron expression with five fields.',

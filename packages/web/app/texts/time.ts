@@ -7,6 +7,13 @@ export const time = {
   off: 'Point-in-time recovery is off',
   offText: 'Switched on, every change is captured as it happens, and the project can be put back to any second.',
   enable: 'Switch it on',
+  enableAsk: 'Switch it on…',
+  enableTitle: 'Switch point-in-time recovery on?',
+  enableText: 'It begins with a full backup, then every change is captured as it happens.',
+  daysHint: 'From 1 to 35. Older changes go.',
+  isOff: 'Off',
+  sentenceOff: (name: string, since: string, until: string, gaps: number) =>
+    `Capture is off. ${name} can still be put back to any second from ${since} to ${until}${gaps === 0 ? '' : `, but for ${plural(gaps, 'gap', 'gaps')}`}, until its days are over.`,
   disable: 'Switch it off',
   disableTitle: 'Switch point-in-time recovery off?',
   disableText: 'Capture stops. What was captured stays reachable for its days.',

@@ -104,8 +104,8 @@ export function pointsOf(row: ProjectRow, nextRuns: Overview['nextRuns'] | undef
 }
 
 export function bandsOf({ project }: ProjectRow): LineBand[] {
-  const { enabled, coveredFrom, coveredTo, gaps } = project.pitr;
-  if (!enabled || !coveredFrom || !coveredTo) return [];
+  const { coveredFrom, coveredTo, gaps } = project.pitr;
+  if (!coveredFrom || !coveredTo) return [];
   const any = { kind: 'any' as const, fromMs: Date.parse(coveredFrom), toMs: Date.parse(coveredTo) };
   return [
     any,

@@ -57,7 +57,7 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
         <table className="w-full table-fixed border-collapse text-table" aria-label={t.overview.table.project}>
           <thead>
             <tr className="border-line border-b text-left text-meta text-ink2">
-              <th scope="col" className="w-[16%] py-2 pl-4 font-medium">
+              <th scope="col" className="w-[19%] py-2 pr-3 pl-4 font-medium">
                 {table.project}
               </th>
               <th scope="col" className="w-[14%] py-2 font-medium">
@@ -67,7 +67,7 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
                 <LineAxis days={lineDays} nowMs={nowMs} />
                 <span className="sr-only">{table.back}</span>
               </th>
-              <th scope="col" className="w-[15%] py-2 pl-5 font-medium">
+              <th scope="col" className="w-[17%] py-2 pr-3 pl-5 font-medium">
                 {table.back}
               </th>
               <th scope="col" className="w-[9%] py-2 pr-4 font-medium">
@@ -105,7 +105,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
   const running = row.backups.find(({ status }) => status === 'running');
   return (
     <tr className="border-line border-b align-middle last:border-b-0">
-      <th scope="row" className="py-2 pl-4 text-left font-normal">
+      <th scope="row" className="py-2 pr-3 pl-4 text-left font-normal">
         <span className="flex items-center gap-2">
           <Link
             to={paths.project(project.id)}
@@ -120,7 +120,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
         {row.verdict && <VerdictState verdict={row.verdict} />}
         {!isTold && <Reason row={row} />}
       </th>
-      <td className="py-2">
+      <td className="py-2 pr-3">
         {row.newestAt ? (
           <span className={row.verdict === 'failing' ? 'text-fail' : row.verdict === 'late' ? 'text-risk' : ''}>
             <Time at={row.newestAt} as="age" />
@@ -139,7 +139,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
           bands={bandsOf(row)}
         />
       </td>
-      <td className="py-2 pl-5">
+      <td className="py-2 pr-3 pl-5">
         <Reach row={row} nowMs={nowMs} />
       </td>
       <td className="py-2 pr-4">
@@ -223,7 +223,11 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               <span>
                 {row.newestAt ? <Time at={row.newestAt} as="age" /> : t.overview.table.none}, {intervalWords(row)}
               </span>
-              <span>{t.overview.table.points(row.project.statistics.backupCount)}</span>
+              <span>
+                {row.project.pitr.enabled && row.project.pitr.coveredFrom
+                  ? t.overview.table.anySecond
+                  : t.overview.table.points(row.project.statistics.backupCount)}
+              </span>
             </p>
           </li>
         ))}

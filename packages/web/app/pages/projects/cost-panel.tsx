@@ -3,9 +3,13 @@ import { Panel } from '../../components/panel.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatAboutMoney, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
+import type { Project } from './connect-form.tsx';
 
-export function CostPanel({ projectId }: { projectId: string }) {
-  const cost = useRead('estimateProjectCost', { params: { projectId } }, { everyMs: false });
+/** While changes are captured, increments and what is merged of them are made of the log. */
+export const readsNothing = ({ pitr }: Project) => pitr.enabled && pitr.status === 'running';
+
+export function CostPanel({ project }: { project: Project }) {
+  const cost = useRead('estimateProjectCost', { params: { projectId: project.id } }, { everyMs: false });
   const rows = cost.data && [
     [t.projects.costFull, cost.data.full] as const,
     [t.projects.costIncrement, cost.data.incremental] as const,
@@ -20,11 +24,17 @@ export function CostPanel({ projectId }: { projectId: string }) {
           <div key={label}>
             <dt className="font-medium">{label}</dt>
             <dd className="text-ink2">
-              {t.projects.costLine(estimate.reads, estimate.writes)}
-              <span className="block">
-                {formatAboutMoney(estimate.cost)} ·{' '}
-                {t.projects.costTime(formatDuration(estimate.durationSeconds * 1000))}
-              </span>
+              {estimate === cost.data?.incremental && readsNothing(project) ? (
+                t.projects.costFromLog
+              ) : (
+                <>
+                  {t.projects.costLine(estimate.reads, estimate.writes)}
+                  <span className="block">
+                    {formatAboutMoney(estimate.cost)} ·{' '}
+                    {t.projects.costTime(formatDuration(estimate.durationSeconds * 1000))}
+                  </span>
+                </>
+              )}
             </dd>
           </div>
         ))}

@@ -92,7 +92,7 @@ function Shown({ project }: { project: Project }) {
               ]}
             />
           </Panel>
-          {isGood && <CostPanel projectId={project.id} />}
+          {isGood && <CostPanel project={project} />}
           <DangerPanel project={project} />
         </div>
       </div>

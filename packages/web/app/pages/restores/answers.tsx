@@ -107,7 +107,7 @@ export function WhatStep({ plan, onDone }: StepProps) {
             </SelectInput>
           </Field>
         )}
-        {projects.rows.find(({ id }) => id === projectId)?.pitr.enabled && (
+        {projects.rows.find(({ id }) => id === projectId)?.pitr.coveredFrom && (
           <p className="text-table">
             <TextLink to={paths.time(projectId, plan.at)}>{t.newRestore.chooseMoment}</TextLink>
           </p>

@@ -1,6 +1,6 @@
 import type { Backup } from '@holdfast/contract';
 import { Lock, SquareTerminal, Timer, Undo2 } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Mark } from '../../components/brand.tsx';
@@ -9,7 +9,7 @@ import { FormProblem, Problem } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
 import { formatAboutMoney, formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
-import { usePaths } from '../../url.ts';
+import { usePaths, useSearch } from '../../url.ts';
 import { RunningBackup } from '../backups/running-backup.tsx';
 import { isOver } from '../backups/shared.tsx';
 import { ConnectForm, type Project } from '../projects/connect-form.tsx';
@@ -23,15 +23,23 @@ export function Page() {
   const paths = usePaths();
   const projects = useAll('listProjects', {});
   const destinations = useAll('listStorageDestinations', {});
-  const [addsStorage, setAddsStorage] = useState(false);
+  const [search, setSearch] = useSearch();
+  const [changes, setChanges] = useState<'project' | 'storage'>();
   const canStore = useCan('admin');
-  const project = projects.rows?.[0];
-  const destination = destinations.rows?.find(({ status }) => status === 'connected');
+  const canConnect = useCan('member');
+  const project = projects.rows?.find(({ id }) => id === search.project) ?? projects.rows?.[0];
+  const working = destinations.rows?.filter(({ status }) => status === 'connected') ?? [];
+  const destination = working.find(({ id }) => id === search.storage) ?? working[0];
   useEffect(() => {
     document.title = `${t.start.title} · ${t.common.product}`;
   }, []);
   const error = projects.error ?? destinations.error;
-  const isStored = destination !== undefined && !addsStorage;
+  const isConnected = project?.connection.status === 'connected' && changes !== 'project';
+  const isStored = destination !== undefined && changes !== 'storage';
+  const choose = (chosen: { project?: string; storage?: string }) => {
+    setChanges(undefined);
+    void setSearch(chosen, { replace: true });
+  };
   return (
     <div className="min-h-dvh">
       <header className="flex h-14 items-center gap-3 border-line border-b bg-bg px-8 max-md:px-4">
@@ -49,30 +57,53 @@ export function Page() {
           <p className="mt-1 mb-8 text-ink2">{t.start.intro}</p>
           {error && <Problem error={error} />}
           <ol className="flex flex-col gap-0">
-            <Step number={1} state={project ? 'done' : 'current'} className="pb-7">
-              {project ? (
-                <Connected project={project} />
+            <Step
+              number={1}
+              state={isConnected ? 'done' : project && changes !== 'project' ? 'failed' : 'current'}
+              className="pb-7"
+            >
+              {project && changes !== 'project' ? (
+                <Connected project={project} onChange={canConnect ? () => setChanges('project') : undefined} />
               ) : (
                 <Section title={t.start.connectTitle}>
-                  <ConnectForm onDone={() => undefined} />
+                  <Known
+                    label={t.start.knownProjects}
+                    of={projects.rows ?? []}
+                    current={project?.id}
+                    onChoose={(id) => choose({ project: id })}
+                  />
+                  <ConnectForm onDone={({ id }) => choose({ project: id })} />
                 </Section>
               )}
             </Step>
             <Step number={2} state={!project ? 'todo' : isStored ? 'done' : 'current'} className="pb-7">
               {isStored ? (
-                <Section title={t.start.storageDone(destination.name)} hint={t.storage.types[destination.type]} />
+                <Section
+                  title={t.start.storageDone(destination.name)}
+                  hint={t.storage.types[destination.type]}
+                  onChange={canStore || working.length > 1 ? () => setChanges('storage') : undefined}
+                />
               ) : (
                 <Section title={t.start.storageTitle} hint={t.start.storageHint}>
+                  <Known
+                    label={t.start.knownStorage}
+                    of={working}
+                    current={destination?.id}
+                    onChoose={(id) => choose({ storage: id })}
+                  />
                   {project &&
                     (canStore ? (
-                      <StorageForm submitLabel={t.start.goOn} onDone={() => setAddsStorage(false)} />
+                      <StorageForm submitLabel={t.start.goOn} onDone={({ id }) => choose({ storage: id })} />
                     ) : (
                       <p className="text-table text-ink2">{t.start.needsAdmin}</p>
                     ))}
                 </Section>
               )}
             </Step>
-            <FirstBackup project={project} destinationId={isStored ? destination.id : undefined} />
+            <FirstBackup
+              project={isConnected ? project : undefined}
+              destinationId={isStored ? destination.id : undefined}
+            />
           </ol>
         </div>
         <Aside />
@@ -81,27 +112,100 @@ export function Page() {
   );
 }
 
-function Section({ title, hint, children }: { title: string; hint?: string; children?: ReactNode }) {
+interface SectionProps {
+  title: string;
+  hint?: string;
+  /** What was answered can be answered anew. */
+  onChange?: (() => void) | undefined;
+  children?: ReactNode;
+}
+
+function Section({ title, hint, onChange, children }: SectionProps) {
   return (
     <section>
-      <h2 className="text-section font-semibold">{title}</h2>
+      <div className="flex items-baseline justify-between gap-3">
+        <h2 className="text-section font-semibold">{title}</h2>
+        {onChange && (
+          <button
+            type="button"
+            onClick={onChange}
+            aria-label={`${t.common.change}: ${title}`}
+            className="text-table font-medium text-held hover:underline"
+          >
+            {t.common.change}
+          </button>
+        )}
+      </div>
       {hint && <p className="text-table text-ink2">{hint}</p>}
       {children && <div className="mt-4">{children}</div>}
     </section>
   );
 }
 
-function Connected({ project }: { project: Project }) {
-  const tree = useAll('listProjectCollections', { params: { projectId: project.id } }, { everyMs: false });
+interface KnownProps {
+  label: string;
+  of: readonly { id: string; name: string }[];
+  current: string | undefined;
+  onChoose: (id: string) => void;
+}
+
+/** Those that are there already, to be chosen instead of made. */
+function Known({ label, of, current, onChoose }: KnownProps) {
+  const id = useId();
+  if (of.length === 0) return null;
+  return (
+    <div className="mb-5">
+      <h3 id={id} className="mb-2 text-table font-medium">
+        {label}
+      </h3>
+      <ul aria-labelledby={id} className="flex flex-wrap gap-2">
+        {of.map((one) => (
+          <li key={one.id}>
+            <Button aria-pressed={one.id === current} onClick={() => onChoose(one.id)}>
+              {one.name}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Connected({ project, onChange }: { project: Project; onChange: (() => void) | undefined }) {
+  const { status, error } = project.connection;
+  const isConnected = status === 'connected';
+  const paths = usePaths();
+  const tree = useAll(
+    'listProjectCollections',
+    { params: { projectId: project.id } },
+    { enabled: isConnected, everyMs: false },
+  );
   const documents = tree.rows?.reduce((sum, node) => sum + countOf(node), 0);
   return (
-    <Section title={t.start.connected(project.name)}>
+    <Section
+      title={isConnected ? t.start.connected(project.name) : t.start.notConnected(project.name)}
+      onChange={onChange}
+    >
       <p className="text-table text-ink2">
         <code className="font-mono">{project.sourceProjectId}</code> ·{' '}
         <code className="font-mono">{project.databaseId}</code>, {t.projects.through[project.connection.type]}
       </p>
-      {tree.rows && documents !== undefined && (
+      {isConnected && tree.rows && documents !== undefined && (
         <p className="text-table text-ink2">{t.start.counted(documents, tree.rows.length)}</p>
+      )}
+      {!isConnected && error && (
+        <div className="-mx-5">
+          <Problem
+            error={error}
+            action={
+              onChange && (
+                <LinkButton kind="primary" to={paths.project(project.id)}>
+                  {t.overview.reconnect(project.name)}
+                </LinkButton>
+              )
+            }
+          />
+        </div>
       )}
     </Section>
   );
@@ -162,7 +266,11 @@ function Outcome({ backup, projectName, onAgain }: { backup: Backup; projectName
   if (backup.status !== 'completed')
     return (
       <>
-        {backup.error && <Problem error={backup.error} />}
+        {backup.error && (
+          <div className="-mx-5">
+            <Problem error={backup.error} />
+          </div>
+        )}
         <Button kind="primary" onClick={onAgain}>
           {t.start.run}
         </Button>

@@ -14,7 +14,8 @@ import { NoProject } from '../projects/no-project.tsx';
 import { Gaps } from './gaps.tsx';
 import { GoBack } from './go-back.tsx';
 import { Lines } from './lines.tsx';
-import { EnablePanel, WindowFacts } from './window.tsx';
+import { Enable } from './switch.tsx';
+import { WindowFacts } from './window.tsx';
 
 /** Which moments of a project can be reached. */
 export function Page() {
@@ -75,10 +76,15 @@ function Shown({ projectId, name }: { projectId: string; name: string }) {
       </Box>
     );
   if (!pitr.data) return <Skeleton />;
-  if (!pitr.data.enabled)
+  // Switched off, what was captured stays for its days and can be reached.
+  if (!pitr.data.enabled && pitr.data.coveredFrom === null)
     return (
       <Box>
-        <Empty icon={History} title={t.time.off} action={canSwitch && <EnablePanel projectId={projectId} />}>
+        <Empty
+          icon={History}
+          title={t.time.off}
+          action={canSwitch && <Enable projectId={projectId} pitr={pitr.data} />}
+        >
           {t.time.offText}
         </Empty>
       </Box>

@@ -1,16 +1,13 @@
 import { dayMs, type PitrWindow } from '@holdfast/contract';
-import { useState } from 'react';
-import { useAct } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
-import { Button } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { FormProblem, Problem } from '../../components/states.tsx';
+import { Problem } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { Time, useNow } from '../../components/time.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
+import { Disable, Enable } from './switch.tsx';
 
 const tones = { starting: 'move', running: 'held', catching_up: 'risk', stopped: 'off', error: 'fail' } as const;
 
@@ -20,11 +17,18 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
   const days = pitr.retentionDays ?? 7;
   const isYoung = pitr.coveredFrom !== null && Date.parse(pitr.coveredFrom) > now - (days - 1) * dayMs;
   const sentence =
-    pitr.coveredFrom === null
-      ? t.time.offText
-      : isYoung
-        ? t.time.sentenceSince(name, formatDateTime(pitr.coveredFrom, zone), pitr.gaps.length)
-        : t.time.sentence(name, days, pitr.gaps.length);
+    pitr.coveredFrom !== null && !pitr.enabled
+      ? t.time.sentenceOff(
+          name,
+          formatDateTime(pitr.coveredFrom, zone),
+          formatDateTime(pitr.coveredTo ?? pitr.coveredFrom, zone),
+          pitr.gaps.length,
+        )
+      : pitr.coveredFrom === null
+        ? t.time.offText
+        : isYoung
+          ? t.time.sentenceSince(name, formatDateTime(pitr.coveredFrom, zone), pitr.gaps.length)
+          : t.time.sentence(name, days, pitr.gaps.length);
   const changes = pitr.changesPerHour.reduce((sum, { count }) => sum + count, 0);
   const canSwitch = useCan('member');
   return (
@@ -36,7 +40,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
             label={t.time.facts.capture}
             detail={pitr.lagSeconds === null ? '' : t.time.behind(pitr.lagSeconds.toFixed(1))}
           >
-            <State tone={tones[pitr.status]}>{t.time.status[pitr.status]}</State>
+            <State tone={tones[pitr.status]}>{pitr.enabled ? t.time.status[pitr.status] : t.time.isOff}</State>
           </Fact>
           <Fact label={t.time.facts.reaches} detail={t.time.keptFor(days)}>
             <Time at={pitr.coveredFrom} />
@@ -50,7 +54,11 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
             </Fact>
           )}
         </dl>
-        {canSwitch && <Disable projectId={projectId} />}
+        {canSwitch && (
+          <div className="ml-auto">
+            {pitr.enabled ? <Disable projectId={projectId} /> : <Enable projectId={projectId} pitr={pitr} />}
+          </div>
+        )}
       </div>
       {pitr.error && (
         <Panel tone="fail" flush>
@@ -70,40 +78,5 @@ function Fact({ label, detail, children }: { label: string; detail: string; chil
         <span className="block text-meta font-normal text-ink3">{detail}</span>
       </dd>
     </div>
-  );
-}
-
-function Disable({ projectId }: { projectId: string }) {
-  const [isAsking, setAsking] = useState(false);
-  const disable = useAct('disablePitr', { onDone: () => setAsking(false) });
-  return (
-    <div className="ml-auto">
-      <Button onClick={() => setAsking(true)}>{t.time.disable}</Button>
-      {isAsking && (
-        <Confirm
-          title={t.time.disableTitle}
-          action={t.time.disable}
-          danger
-          busy={disable.isPending}
-          error={disable.error}
-          onClose={() => setAsking(false)}
-          onConfirm={() => disable.mutate({ params: { projectId } })}
-        >
-          <p>{t.time.disableText}</p>
-        </Confirm>
-      )}
-    </div>
-  );
-}
-
-export function EnablePanel({ projectId }: { projectId: string }) {
-  const enable = useAct('enablePitr');
-  return (
-    <>
-      <Button kind="primary" busy={enable.isPending} onClick={() => enable.mutate({ params: { projectId } })}>
-        {t.time.enable}
-      </Button>
-      <FormProblem error={enable.error} />
-    </>
   );
 }

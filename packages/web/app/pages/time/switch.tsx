@@ -1,0 +1,101 @@
+import type { PitrWindow } from '@holdfast/contract';
+import { type FormEvent, useState } from 'react';
+import { useAct, useAll } from '../../api/calls.ts';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
+import { FormProblem } from '../../components/states.tsx';
+import { fieldErrors } from '../../texts/errors.ts';
+import { t } from '../../texts/index.ts';
+
+export function Disable({ projectId }: { projectId: string }) {
+  const [isAsking, setAsking] = useState(false);
+  const disable = useAct('disablePitr', { onDone: () => setAsking(false) });
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{t.time.disable}</Button>
+      {isAsking && (
+        <Confirm
+          title={t.time.disableTitle}
+          action={t.time.disable}
+          danger
+          busy={disable.isPending}
+          error={disable.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => disable.mutate({ params: { projectId } })}
+        >
+          <p>{t.time.disableText}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+interface EnableProps {
+  projectId: string;
+  pitr: PitrWindow;
+}
+
+export function Enable({ projectId, pitr }: EnableProps) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <Button kind="primary" onClick={() => setAsking(true)}>
+        {t.time.enableAsk}
+      </Button>
+      {isAsking && <EnableDialog projectId={projectId} pitr={pitr} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+const usualDays = 7;
+const daysMax = 35;
+
+/** How long, and where to. What was captured before stays where it lies. */
+function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () => void }) {
+  const [days, setDays] = useState(String(pitr.retentionDays ?? usualDays));
+  const [destination, setDestination] = useState('');
+  const destinations = useAll('listStorageDestinations', {}).rows ?? [];
+  const enable = useAct('enablePitr', { onDone: onClose });
+  const faults = fieldErrors(enable.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    enable.mutate({
+      params: { projectId },
+      body: { retentionDays: Number(days), ...(destination ? { storageDestinationId: destination } : {}) },
+    });
+  };
+  return (
+    <Dialog title={t.time.enableTitle} onClose={onClose}>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <p className="text-ink2">{t.time.enableText}</p>
+        <Field label={t.time.days} hint={t.time.daysHint} name="retentionDays" error={faults.retentionDays}>
+          <TextInput
+            type="number"
+            required
+            min={1}
+            max={daysMax}
+            value={days}
+            onChange={(event) => setDays(event.target.value)}
+          />
+        </Field>
+        {pitr.storageDestinationId === null && (
+          <Field label={t.backups.destination} name="storageDestinationId" error={faults.storageDestinationId}>
+            <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
+              <option value="">{t.backups.destinationDefault}</option>
+              <NamedOptions of={destinations} />
+            </SelectInput>
+          </Field>
+        )}
+        {enable.error && Object.keys(faults).length === 0 && <FormProblem error={enable.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{t.common.cancel}</Button>
+          <Button kind="primary" type="submit" busy={enable.isPending}>
+            {t.time.enable}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
