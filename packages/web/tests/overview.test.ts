@@ -40,4 +40,43 @@ describe.skipIf(!hasChromium)('the overview', () => {
     const cells = table.getByRole('row', { name: yesterday }).getByRole('cell');
     expect(await cells.allInnerTexts()).toEqual(['4.0 MB', '1.0 MB', '5.0 MB']);
   });
+
+  test('says of a storage that is down that it is, with the way to it, and promises nothing that lies there', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    const setStatus = (status: string) =>
+      asOwner(dashboard.app.databaseUrl, (client) =>
+        client.query('update storage_destinations set status = $1', [status]),
+      );
+    const body = { projectId: shop.projectId, name: 'Nightly', cron: '0 2 * * *' };
+    await dashboard.app.request('POST', '/api/v1/schedules', { ...shop.as, body });
+    await setStatus('error');
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByRole('heading', { name: 'Yes, but Shop is at risk.' }).waitFor();
+    await page.getByRole('heading', { name: 'Not at the moment.' }).waitFor();
+    await page.getByRole('rowheader', { name: /Shop At risk/ }).waitFor();
+    expect(await page.getByRole('link', { name: 'Back up now' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Look at Folder' }).click();
+    await page.getByRole('heading', { name: 'Folder', level: 1 }).waitFor();
+    await setStatus('connected');
+  });
+
+  test('leads from a sudden loss to what got lost, and asks before retention goes on', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    for (let number = 0; number < 5; number++) await shop.documents.doc(`bikes/B-${number}`).set({ number });
+    const before = await shop.backUp();
+    for (let number = 0; number < 5; number++) await shop.documents.doc(`bikes/B-${number}`).delete();
+    const after = await shop.backUp();
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByText(/It had 6 documents and has 1 now\./).waitFor();
+    await page.getByRole('button', { name: 'Go on…' }).click();
+    await page.getByRole('dialog', { name: 'Let the retention of Shop go on?' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Have a look' }).first().click();
+    await page.getByText('− 5 only in this backup').waitFor();
+    expect(page.url()).toContain(`/backups/${before}/compare?against=${after}`);
+    const project = await dashboard.app.request('GET', `/api/v1/projects/${shop.projectId}`, shop.as);
+    expect(project.body.data.retentionFrozen).not.toBeNull();
+    await page.goto(`/o/${shop.slug}/backups/${after}`);
+    await page.getByRole('heading', { name: 'This backup looks suspicious' }).waitFor();
+  });
 });

@@ -84,12 +84,13 @@ export function JobBadge({ status }: { status: JobStatus }) {
   return <Badge tone={jobTones[status]}>{t.jobs.status[status]}</Badge>;
 }
 
-export type Verdict = 'protected' | 'late' | 'failing' | 'manual';
+export type Verdict = 'protected' | 'late' | 'risk' | 'failing' | 'manual';
 
 export function VerdictState({ verdict }: { verdict: Verdict }) {
   const look = {
     protected: { tone: 'held', icon: ShieldCheck },
     late: { tone: 'risk', icon: TriangleAlert },
+    risk: { tone: 'risk', icon: TriangleAlert },
     failing: { tone: 'fail', icon: ShieldAlert },
     manual: { tone: 'off', icon: CircleDashed },
   } as const;

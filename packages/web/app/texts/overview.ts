@@ -1,15 +1,26 @@
+import { formatCount, plural } from '../format/numbers.ts';
+
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 const inWords = (count: number) => words[count] ?? String(count);
 
 export const overview = {
   title: 'Overview',
-  verdict: { protected: 'Protected', late: 'Late', failing: 'Not protected', manual: 'By hand only' },
+  verdict: { protected: 'Protected', late: 'Late', risk: 'At risk', failing: 'Not protected', manual: 'By hand only' },
   isProtected: 'Is everything protected?',
   canGetBack: 'Can you get it back?',
   all: (count: number) => (count === 1 ? 'Yes.' : count === 2 ? 'Yes, both.' : `Yes, all ${inWords(count)}.`),
   allBut: (name: string) => `All but ${name}.`,
   noneBut: (count: number) => `No, ${inWords(count)} are not.`,
   notOne: (name: string) => `No, ${name} is not.`,
+  atRisk: (name: string) => `Yes, but ${name} is at risk.`,
+  someAtRisk: (count: number) => `Yes, but ${inWords(count)} are at risk.`,
+  lookAt: (name: string) => `Look at ${name}`,
+  lookAtStorage: 'Look at the storage',
+  chooseStorage: 'Choose a storage',
+  notNow: 'Not at the moment.',
+  notAllNow: 'Not everything at the moment.',
+  notNowText: (names: readonly string[]) =>
+    `${names.join(', ')} ${names.length === 1 ? 'does' : 'do'} not work: what lies there cannot be read until then.`,
   byHand: 'By hand only.',
   byHandText: 'No project has a schedule. What was backed up by hand is below.',
   allText: 'Every scheduled project has a good backup that is younger than its schedule asks.',
@@ -87,5 +98,13 @@ export const overview = {
   anomaly: (project: string) => `${project} shrank suddenly`,
   anomalyText: 'Nothing old is removed until somebody has had a look.',
   haveALook: 'Have a look',
-  goOn: 'Go on',
+  suspicious: (project: string) => `A backup of ${project} looks suspicious`,
+  anomalyVerify: 'A verification found a backup that is not whole.',
+  anomalyDrill: 'A drill did not bring everything back.',
+  anomalyCounts: (before: number, after: number, collection: string | null) =>
+    `${collection === null ? 'It' : collection} had ${plural(before, 'document', 'documents')} and has ${formatCount(after)} now.`,
+  goOn: 'Go on…',
+  goOnTitle: (project: string) => `Let the retention of ${project} go on?`,
+  goOnText: 'Old backups are removed by their rules again, also the good ones of before, once their days are over.',
+  goOnIt: 'Let it go on',
 };

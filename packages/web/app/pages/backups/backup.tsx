@@ -3,7 +3,7 @@ import { FolderSearch, GitCompare, Lock, RotateCcw, ShieldCheck, Trash2, Unlock 
 import { useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
@@ -17,6 +17,7 @@ import { formatDateTime } from '../../format/times.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
+import { anomalyWords, lookAt } from '../overview/anomaly-bar.tsx';
 import { ChainPanel } from './chain-panel.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { DrillsPanel } from './drills-panel.tsx';
@@ -50,6 +51,7 @@ function Shown({ backup }: { backup: Backup }) {
       badge={
         <>
           <JobBadge status={backup.status} />
+          {backup.verification?.status === 'failed' && <Badge tone="fail">{t.backups.verifyFailed}</Badge>}
           {backup.legalHold && (
             <Badge tone="off" icon={Lock}>
               {t.backups.legalHold}
@@ -79,6 +81,16 @@ function Shown({ backup }: { backup: Backup }) {
               )
             }
           />
+        </Panel>
+      )}
+      {backup.anomaly && (
+        <Panel tone="risk" title={t.backups.suspicious}>
+          <p className="text-table text-ink2">{anomalyWords(backup.anomaly)}</p>
+          {backup.anomaly.before && (
+            <p className="mt-2 text-table">
+              <TextLink to={lookAt(paths, { ...backup.anomaly, backupId: backup.id })}>{t.overview.haveALook}</TextLink>
+            </p>
+          )}
         </Panel>
       )}
       <div className="grid gap-5 lg:grid-cols-[1fr_380px]">
@@ -192,10 +204,12 @@ function VerificationPanel({ backup }: { backup: Backup }) {
             {t.backups.verificationPassed(formatCount(verification.segments), formatCount(verification.documents))}
           </p>
         )}
-        {verification?.errors.map((error) => (
-          <p key={JSON.stringify(error)} className="font-mono text-meta text-fail">
-            {typeof error === 'string' ? error : JSON.stringify(error)}
-          </p>
+        {verification?.status === 'failed' && <p>{t.backups.notWholeAdvice}</p>}
+        {verification?.errors.map(({ code, message, object }) => (
+          <div key={`${code} ${object} ${message}`} className="border-line border-t pt-2">
+            <p className="break-words text-ink2">{message}</p>
+            <p className="break-all font-mono text-meta text-fail">{[code, object].filter(Boolean).join(' · ')}</p>
+          </div>
         ))}
         {!verification && <p className="text-ink2">{t.backups.verifyHint}</p>}
       </div>
@@ -229,7 +243,11 @@ function Actions({ backup }: { backup: Backup }) {
             {t.backups.compare}
           </LinkButton>
           {canRun && (
-            <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ backupId: backup.id })}>
+            <LinkButton
+              kind={backup.verification?.status === 'failed' ? 'secondary' : 'primary'}
+              icon={RotateCcw}
+              to={paths.newRestore({ backupId: backup.id })}
+            >
               {t.backups.restore}
             </LinkButton>
           )}

@@ -11,6 +11,8 @@ const tones = { pending: 'off', writing: 'move', completed: 'held', failed: 'fai
 export function CopiesPanel({ backup }: { backup: Backup }) {
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
   const paths = usePaths();
+  // Which of several copies was read is not told.
+  const isDoubtful = backup.verification?.status === 'failed';
   return (
     <Panel title={t.backups.copies} flush>
       <ul>
@@ -26,6 +28,10 @@ export function CopiesPanel({ backup }: { backup: Backup }) {
               </TextLink>
               {isOfBackup ? (
                 <State tone="off">{t.backups.copyNone}</State>
+              ) : isDoubtful && copy.status === 'completed' ? (
+                <State tone={backup.copies.length === 1 ? 'fail' : 'risk'}>
+                  {backup.copies.length === 1 ? t.backups.copyDoubtful : t.backups.copiesDoubtful}
+                </State>
               ) : (
                 <State tone={tones[copy.status]}>{t.backups.copyStates[copy.status]}</State>
               )}

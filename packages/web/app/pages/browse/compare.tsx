@@ -11,6 +11,7 @@ import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Box } from '../../components/list.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { TypeName, Value } from '../../components/value.tsx';
+import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -115,19 +116,24 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
   const pages = diff.data.pages.map(({ data }) => data);
   const [added, removed] = [pages.flatMap((page) => page.added), pages.flatMap((page) => page.removed)];
   const changed = pages.flatMap((page) => page.changed);
+  // What has been read so far is less than there is.
+  const countOf = (entries: readonly unknown[]) => `${formatCount(entries.length)}${diff.hasNextPage ? '+' : ''}`;
+  const addedWord = against === 'live' ? t.browse.added : t.browse.addedOther;
+  const removedWord = against === 'live' ? t.browse.removed : t.browse.removedOther;
   const total = added.length + removed.length + changed.length;
   return (
     <>
       <p className="flex flex-wrap gap-2 text-meta" role="status">
         <span className="rounded-tag bg-sunken px-2 py-0.5">
-          ± {changed.length} {t.browse.changed.toLowerCase()}
+          ± {countOf(changed)} {t.browse.changed.toLowerCase()}
         </span>
         <span className="rounded-tag bg-risk-weak px-2 py-0.5 text-risk">
-          + {added.length} {t.browse.added.toLowerCase()}
+          + {countOf(added)} {addedWord.toLowerCase()}
         </span>
         <span className="rounded-tag bg-held-weak px-2 py-0.5 text-held">
-          − {removed.length} {t.browse.removed.toLowerCase()}
+          − {countOf(removed)} {removedWord.toLowerCase()}
         </span>
+        {diff.hasNextPage && <span className="self-center text-ink2">{t.browse.comparedSoFar}</span>}
       </p>
       <Box>
         {total === 0 && !diff.hasNextPage && <Empty icon={GitCompare} title={t.browse.nothingDiffers} />}
@@ -140,7 +146,7 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
               key={entry.path}
               path={entry.path}
               tone="then"
-              word={t.browse.removed}
+              word={removedWord}
               to={paths.document(projectId, entry.path)}
             />
           ))}
@@ -149,7 +155,7 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
               key={entry.path}
               path={entry.path}
               tone="now"
-              word={t.browse.added}
+              word={addedWord}
               to={paths.document(projectId, entry.path)}
             />
           ))}

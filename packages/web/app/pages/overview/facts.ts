@@ -19,13 +19,13 @@ export interface ProjectRow {
   readonly newestAt: string | null;
 }
 
-const verdicts: Record<OverviewProject['protection']['state'], Verdict> = {
-  protected: 'protected',
-  at_risk: 'late',
-  unprotected: 'failing',
-  manual: 'manual',
-};
-const order: readonly (Verdict | null)[] = ['failing', 'late', null, 'protected', 'manual'];
+/** At risk for another reason than its age, nothing is late. */
+function verdictOf({ state, reasons }: OverviewProject['protection']): Verdict {
+  if (state === 'at_risk') return reasons[0]?.code === 'late' ? 'late' : 'risk';
+  return state === 'unprotected' ? 'failing' : state;
+}
+
+const order: readonly (Verdict | null)[] = ['failing', 'late', 'risk', null, 'protected', 'manual'];
 export const lineDays = 14;
 
 export function useOverview(nowMs: number) {
@@ -68,13 +68,7 @@ function rowOf(
     judged,
     backups,
     scheduleName,
-    verdict: judged
-      ? verdicts[judged.protection.state]
-      : isRefused
-        ? 'failing'
-        : scheduleName === null
-          ? 'manual'
-          : null,
+    verdict: judged ? verdictOf(judged.protection) : isRefused ? 'failing' : scheduleName === null ? 'manual' : null,
     reason: judged?.protection.reasons[0],
     newestAt: judged?.newestBackup?.completedAt ?? newest?.completedAt ?? null,
   };

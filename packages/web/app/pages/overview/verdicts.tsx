@@ -5,6 +5,9 @@ import {
   CircleDashed,
   CircleHelp,
   FileSearch,
+  GitCompare,
+  HardDrive,
+  History,
   Link2,
   type LucideIcon,
   ShieldAlert,
@@ -12,7 +15,7 @@ import {
   TriangleAlert,
 } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useRead } from '../../api/calls.ts';
+import { useAll, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton, TextLink } from '../../components/button.tsx';
 import { useNow } from '../../components/time.tsx';
@@ -20,6 +23,7 @@ import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatAge } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { lookAt } from './anomaly-bar.tsx';
 import { goodPoints, type ProjectRow } from './facts.ts';
 
 interface AnswerProps {
@@ -49,19 +53,24 @@ export function ProtectedVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   const canRun = useCan('member');
   const paths = usePaths();
   const bad = rows.filter(({ verdict }) => verdict === 'failing' || verdict === 'late');
+  const atRisk = rows.filter(({ verdict }) => verdict === 'risk');
   const counted = rows.filter(({ verdict }) => verdict !== 'manual');
   const manual = rows.filter(({ verdict }) => verdict === 'manual');
-  const [worst] = bad;
+  const [worst = atRisk[0]] = bad;
   const question = t.overview.isProtected;
   if (worst) {
     const isFailing = worst.verdict === 'failing';
     const name = worst.project.name;
     const answer =
-      bad.length === 1
-        ? counted.length > 1
-          ? t.overview.allBut(name)
-          : t.overview.notOne(name)
-        : t.overview.noneBut(bad.length);
+      bad.length === 0
+        ? atRisk.length === 1
+          ? t.overview.atRisk(name)
+          : t.overview.someAtRisk(atRisk.length)
+        : bad.length === 1
+          ? counted.length > 1
+            ? t.overview.allBut(name)
+            : t.overview.notOne(name)
+          : t.overview.noneBut(bad.length);
     return (
       <Answer
         question={question}
@@ -145,24 +154,41 @@ function Why({ row }: { row: ProjectRow }) {
 /** The one thing that mends the worst thing. */
 function Mend({ row }: { row: ProjectRow }) {
   const canRun = useCan('member');
-  const paths = usePaths();
-  const { project, reason } = row;
-  const code = project.connection.error?.code ?? row.backups.find(({ status }) => status === 'failed')?.error?.code;
+  const mend = useMend(row);
+  // What the newest one met; what an older one met may be mended long ago.
+  const newest = row.backups.find(({ status }) => status !== 'running' && status !== 'pending');
+  const code = row.project.connection.error?.code ?? (newest?.status === 'failed' ? newest.error?.code : undefined);
   if (!canRun) return null;
-  const isConnection = project.connection.status !== 'connected' || reason?.code === 'unauthorized';
   return (
     <>
-      <LinkButton
-        kind="primary"
-        icon={isConnection ? Link2 : Archive}
-        to={isConnection ? paths.project(project.id) : `${paths.backups}?new=${project.id}`}
-      >
-        {isConnection ? t.overview.reconnect(project.name) : t.overview.backUpNow}
+      <LinkButton kind="primary" icon={mend.icon} to={mend.to}>
+        {mend.word}
       </LinkButton>
       {code && <code className="font-mono text-meta text-ink2">{code}</code>}
     </>
   );
 }
+
+function useMend({ project, reason, judged }: ProjectRow): { icon: LucideIcon; to: string; word: string } {
+  const paths = usePaths();
+  const broken = useBrokenStorage()[0];
+  const [anomaly] = judged?.anomalies ?? [];
+  if (project.connection.status !== 'connected' || reason?.code === 'unauthorized')
+    return { icon: Link2, to: paths.project(project.id), word: t.overview.reconnect(project.name) };
+  if (reason?.code === 'storage_error')
+    return broken
+      ? { icon: HardDrive, to: paths.destination(broken.id), word: t.overview.lookAt(broken.name) }
+      : { icon: HardDrive, to: paths.storage, word: t.overview.lookAtStorage };
+  if (reason?.code === 'no_storage') return { icon: HardDrive, to: paths.storage, word: t.overview.chooseStorage };
+  if (reason?.code === 'anomaly' && anomaly)
+    return { icon: GitCompare, to: lookAt(paths, anomaly), word: t.overview.haveALook };
+  if (reason?.code === 'capture_stopped')
+    return { icon: History, to: paths.time(project.id), word: t.overview.lookAt(t.time.title) };
+  return { icon: Archive, to: `${paths.backups}?new=${project.id}`, word: t.overview.backUpNow };
+}
+
+const useBrokenStorage = () =>
+  (useAll('listStorageDestinations', {}).rows ?? []).filter(({ status }) => status === 'error');
 
 export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   const canRun = useCan('member');
@@ -173,13 +199,18 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
     .filter(({ judged }) => judged?.lastDrill)
     .sort((a, b) => (b.judged?.lastDrill?.completedAt ?? '').localeCompare(a.judged?.lastDrill?.completedAt ?? ''))[0];
   const drill = drilled?.judged?.lastDrill;
+  const all = useAll('listStorageDestinations', {}).rows?.length;
+  const broken = useBrokenStorage();
+  const isUnread =
+    broken.length > 0 &&
+    rows.some(({ judged }) => judged?.protection.reasons.some(({ code }) => code === 'storage_error'));
   const hasBackup = rows.some((row) => goodPoints(row) > 0 || row.newestAt !== null);
   const find = (
     <LinkButton icon={FileSearch} to={paths.find()}>
       {t.overview.findDocument}
     </LinkButton>
   );
-  if (drill && drilled)
+  if (drill && drilled && !isUnread)
     return (
       <Answer
         question={t.overview.canGetBack}
@@ -201,6 +232,19 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
       </Answer>
     );
   const newest = rows.flatMap((row) => row.backups).find(({ status }) => status === 'completed');
+  if (isUnread && hasBackup) {
+    return (
+      <Answer
+        question={t.overview.canGetBack}
+        icon={TriangleAlert}
+        tone="text-risk"
+        answer={broken.length === all ? t.overview.notNow : t.overview.notAllNow}
+        actions={find}
+      >
+        {t.overview.notNowText(broken.map(({ name }) => name))}
+      </Answer>
+    );
+  }
   return (
     <Answer
       question={t.overview.canGetBack}

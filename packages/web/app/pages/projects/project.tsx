@@ -2,7 +2,7 @@ import { Archive, Link2, Unplug } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Draft } from '../../components/draft.tsx';
@@ -64,6 +64,14 @@ function Shown({ project }: { project: Project }) {
           )}
         </div>
         <div className="flex min-w-0 flex-col gap-5">
+          {project.retentionFrozen && (
+            <Panel tone="risk" title={t.backups.frozen}>
+              <p className="text-table text-ink2">{project.retentionFrozen.reason}</p>
+              <p className="mt-2 text-table">
+                <TextLink to={paths.backup(project.retentionFrozen.backupId)}>{t.overview.haveALook}</TextLink>
+              </p>
+            </Panel>
+          )}
           <Panel>
             <Facts
               rows={[
