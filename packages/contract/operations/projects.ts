@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { member } from '../access.ts';
-import { api, created, done, list, ok, operation } from '../operation.ts';
+import { api, created, done, list, listWith, ok, operation } from '../operation.ts';
 import { backupDocument, collectionNode } from '../schemas/firestore.ts';
-import { documentHistoryQuery, knownVersion, projectDocumentQuery } from '../schemas/pitr.ts';
+import { documentHistoryQuery, knownVersion, projectDocumentQuery, versionsUnreadable } from '../schemas/pitr.ts';
 import { firestoreName, pageQuery, pathId } from '../schemas/primitives.ts';
 import {
   availableProject,
@@ -144,11 +144,12 @@ export const listDocumentVersions = operation({
   path: api('/projects/{projectId}/history'),
   tag,
   summary: 'List every known version of a document',
-  description: 'From the backups, from the captured changes and from the live database, newest first.',
+  description:
+    'From the backups, from the captured changes and from the live database, newest first. A backup that cannot be read takes nothing away from what others hold; it is named in `unreadable`.',
   access: member('viewer', 'backups:read'),
   params,
   query: documentHistoryQuery,
-  success: list(knownVersion),
+  success: listWith(knownVersion, versionsUnreadable),
   errors: [
     'PROJECT_NOT_FOUND',
     'DECRYPTION_ERROR',

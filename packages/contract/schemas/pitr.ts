@@ -81,6 +81,20 @@ export const knownVersion = z
   })
   .meta({ id: 'KnownVersion', description: 'A version of a document, from a backup, from the log or as it is now.' });
 
+export const versionsUnreadable = z.object({
+  unreadable: z
+    .array(
+      z.object({
+        backupId: identifier('bkp').nullable().describe('Null: the log of captured changes.'),
+        code: text({ max: 100 }),
+        message: text({ max: 2000 }),
+      }),
+    )
+    .max(100)
+    .optional()
+    .describe('Backups that this page could not look into: versions that only they hold are missing.'),
+});
+
 const at = instant().describe('The moment to look at.');
 
 export const projectDocumentQuery = z.object({ at: at.optional() });

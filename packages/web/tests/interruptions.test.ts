@@ -99,6 +99,15 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await asks('Nothing would change');
     await page.goBack();
     await asks('How');
+    const safety = page.getByRole('checkbox', { name: /Save what is overwritten first/ });
+    await safety.uncheck();
+    await page.getByRole('complementary').getByText('Off: this cannot be undone').waitFor();
+    await goOn();
+    await asks('Nothing would change');
+    await page.goBack();
+    await asks('How');
+    expect(await safety.isChecked()).toBe(false);
+    expect(await page.getByRole('radio', { name: /Only what is missing/ }).isChecked()).toBe(true);
     await page.goto(page.url().replace('step=how', 'step=where'));
     await asks('Where');
     await page.reload();

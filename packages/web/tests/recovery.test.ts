@@ -1,3 +1,5 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -87,6 +89,21 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await page.getByRole('columnheader', { name: /^Now live, read/ }).waitFor();
     await page.getByRole('row').filter({ hasText: 'broken' }).waitFor();
     await shop.documents.doc('bookings/seen').delete();
+  });
+
+  test('a backup that cannot be read hides no version that others hold', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bookings/kept').set({ status: 'first' });
+    await shop.backUp();
+    await shop.documents.doc('bookings/kept').set({ status: 'second' });
+    const lost = await shop.backUp();
+    const root = join(dashboard.app.folder, 'storage', shop.organizationId);
+    for (const entry of await readdir(root, { recursive: true, withFileTypes: true }))
+      if (entry.isDirectory() && entry.name === lost) await rm(join(entry.parentPath, lost), { recursive: true });
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/kept`);
+    await page.getByText('1 backup could not be read.').waitFor();
+    await page.getByRole('row').filter({ hasText: 'first' }).filter({ hasText: 'second' }).waitFor();
+    await dashboard.app.request('DELETE', `/api/v1/backups/${lost}`, shop.as);
   });
 
   test('the times of the phases are of the restore that is shown, not of the one before', async () => {

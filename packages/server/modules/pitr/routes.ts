@@ -92,8 +92,9 @@ export function pitrHandlers(context: PitrContext, onSwitched: () => void): Hand
       try {
         const { document: path, limit } = query;
         const request = { organizationId: organization.id, projectId, path, limit, position, signal };
-        const { versions, next } = await knownVersions(context, request);
-        return { data: versions, nextCursor: next && cursors.write('document-versions', bound, JSON.stringify(next)) };
+        const { versions, next, unreadable } = await knownVersions(context, request);
+        const nextCursor = next && cursors.write('document-versions', bound, JSON.stringify(next));
+        return { data: versions, nextCursor, beside: unreadable.length > 0 ? { unreadable } : {} };
       } catch (error) {
         throw toProblem(error);
       }

@@ -85,6 +85,8 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
   const rows = useMemo(() => result.data?.pages.flatMap((page) => page.data), [result.data]);
   return {
     rows,
+    /** With what stands beside the rows. */
+    pages: result.data?.pages as readonly Answered<I>[] | undefined,
     error: result.error as HoldfastError | null,
     isLoading: result.isLoading,
     isStale: result.isPlaceholderData,

@@ -20,7 +20,7 @@ export const overview = {
   notNow: 'Not at the moment.',
   notAllNow: 'Not everything at the moment.',
   notNowText: (names: readonly string[]) =>
-    `${names.join(', ')} ${names.length === 1 ? 'does' : 'do'} not work: what lies there cannot be read until then.`,
+    `${names.join(', ')} ${names.length === 1 ? 'does' : 'do'} not work: what lies there cannot be read until ${names.length === 1 ? 'it does' : 'they do'}.`,
   byHand: 'By hand only.',
   byHandText: 'No project has a schedule. What was backed up by hand is below.',
   allText: 'Every scheduled project has a good backup that is younger than its schedule asks.',

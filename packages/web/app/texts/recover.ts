@@ -65,6 +65,10 @@ export const document = {
   change: { created: 'Created', changed: 'Changed', deleted: 'Deleted' },
   same: 'Nothing differs between the two.',
   nowhere: 'No backup holds this document',
+  nowhereRead: 'No backup that can be read holds this document',
+  unreadable: (count: number) =>
+    `${plural(count, 'backup', 'backups')} could not be read. Versions that only ${count === 1 ? 'it holds' : 'they hold'} are missing here.`,
+  unreadableLog: 'The captured changes',
   nowhereText: 'Check the path. Documents that came and went between two backups were never seen.',
   hint: 'Versions come from the backups that hold the document. What happened between two of them was not seen.',
   hintPitr: (since: string) =>

@@ -1,3 +1,5 @@
+import { readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../../testing/backup-bench.ts';
 import { foundOrganization } from '../../../testing/team.ts';
@@ -62,6 +64,21 @@ test('a source that does not answer takes nothing away', async () => {
   bench.sandbox.control.addFault({ method: 'BatchGetDocuments', status: 'PERMISSION_DENIED' });
   expect(told(await versions(50))).toEqual(['backup deleted', 'backup changed', 'backup created']);
   bench.sandbox.control.clearFaults();
+});
+
+test('a backup that is gone from its storage is named, and takes nothing away from the others', async () => {
+  const lost = (await versions(50)).find(({ backupId, change }) => backupId && change === 'changed')!.backupId!;
+  const root = join(bench.app.folder, 'storage', bench.as.organizationId);
+  const aside = `${root}-aside`;
+  const [place] = (await readdir(root, { recursive: true, withFileTypes: true })).filter(({ name }) => name === lost);
+  const folder = join(place!.parentPath, lost);
+  await rename(folder, aside);
+  const answer = await bench.app.request('GET', path(), bench.as);
+  expect(answer.status, answer.text).toBe(200);
+  expect(told(answer.body.data)).toEqual(['backup deleted', 'backup created']);
+  expect(answer.body.unreadable).toMatchObject([{ backupId: lost }]);
+  await rename(aside, folder);
+  expect(told(await versions(50))).toEqual(['backup deleted', 'backup changed', 'backup created']);
 });
 
 test('what was captured between two backups is there with its own times', async () => {

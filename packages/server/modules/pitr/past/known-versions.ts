@@ -7,7 +7,9 @@ import {
   viewOfChain,
 } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
+import { Problem } from '../../../platform/problem.ts';
 import { type BackupInTime, backupStore, scopeOf } from '../../backups/index.ts';
+import { toProblem } from '../../job-error.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { capturedVersions } from './document-history.ts';
@@ -37,6 +39,14 @@ export interface VersionsPosition {
 export interface VersionsPage {
   versions: KnownVersion[];
   next: VersionsPosition | null;
+  unreadable: Unreadable[];
+}
+
+/** Where nobody could look; null: the log. */
+export interface Unreadable {
+  backupId: string | null;
+  code: string;
+  message: string;
 }
 
 /** A page looks into so many backups, for so long, and no more; one without a version may be empty and still go on. */
@@ -55,8 +65,19 @@ export async function knownVersions(context: PitrContext, request: VersionsReque
   if (!request.position) await walk.lookAtLive();
   while (walk.found.length < limit && (await walk.step()));
   const next = walk.isOver && walk.found.length <= limit ? null : walk.position(walk.found.slice(limit));
-  return { versions: walk.found.slice(0, limit), next };
+  return { versions: walk.found.slice(0, limit), next, unreadable: walk.unreadable.slice(0, unreadableMax) };
 }
+
+const unreadableMax = 100;
+
+/** What is wrong with one stored thing says nothing of the others. */
+const ofOneThing: ReadonlySet<string> = new Set([
+  'DECRYPTION_ERROR',
+  'INTEGRITY_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
+]);
 
 /** Goes back in time through the log and the backups at once. */
 class Walk {
@@ -65,6 +86,7 @@ class Walk {
   readonly #timeline: Timeline;
   readonly #endsAtMs = performance.now() + pageMs;
   readonly found: KnownVersion[];
+  readonly unreadable: Unreadable[] = [];
   #captured: DocumentVersion[] | undefined;
   #logBefore: string | null;
   /** The time of the last captured version that was taken. */
@@ -147,10 +169,19 @@ class Walk {
     }
     const { organizationId, projectId, path, limit, signal } = this.#request;
     const asked = { organizationId, projectId, path, before: this.#logBefore, limit, signal };
-    const { versions, isWhole } = await capturedVersions(this.#context, asked);
+    const { versions, isWhole } = await capturedVersions(this.#context, asked).catch((error: unknown) => {
+      this.#passOver(null, error);
+      return { versions: [], isWhole: true };
+    });
     this.#captured = versions;
     this.#logBefore = isWhole ? null : (versions.at(-1)?.time ?? null);
     return versions[0];
+  }
+
+  #passOver(backupId: string | null, error: unknown): void {
+    const problem = toProblem(error);
+    if (this.#request.signal.aborted || !(problem instanceof Problem) || !ofOneThing.has(problem.code)) throw error;
+    this.unreadable.push({ backupId, code: problem.code, message: problem.message });
   }
 
   async #nextBackup(): Promise<BackupInTime | undefined> {
@@ -169,7 +200,14 @@ class Walk {
 
   async #lookIntoBackups(): Promise<void> {
     const several = this.#backups!.slice(0, backupsAtOnce);
-    this.#sightings = await Promise.all(several.map((backup) => this.#lookInto(backup)));
+    this.#sightings = await Promise.all(
+      several.map((backup) =>
+        this.#lookInto(backup).catch((error: unknown) => {
+          this.#passOver(backup.id, error);
+          return undefined;
+        }),
+      ),
+    );
   }
 
   /** What a backup says by itself: an increment that does not speak of the document leaves it as it was before. */

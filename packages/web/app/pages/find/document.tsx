@@ -14,7 +14,8 @@ import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import type { Project } from '../projects/connect-form.tsx';
 import { DocumentHead } from './document-head.tsx';
-import { useFields, useLiveFields, useVersions, type Version, versionAt } from './use-versions.ts';
+import { UnreadableNote } from './unreadable-note.tsx';
+import { type Unreadable, useFields, useLiveFields, useVersions, type Version, versionAt } from './use-versions.ts';
 import { VersionLine } from './version-line.tsx';
 import { type OlderVersions, VersionList } from './version-list.tsx';
 
@@ -37,13 +38,21 @@ export function Page() {
       {versions.versions?.length === 0 && !versions.hasMore && (
         <>
           <h1 className="sr-only">{path}</h1>
-          <Empty icon={FileSearch} title={t.document.nowhere}>
+          <Empty icon={FileSearch} title={versions.unreadable.length > 0 ? t.document.nowhereRead : t.document.nowhere}>
             {t.document.nowhereText}
           </Empty>
+          <UnreadableNote of={versions.unreadable} />
         </>
       )}
       {versions.versions && versions.versions.length > 0 && (
-        <Shown project={project.data} projectId={projectId} path={path} versions={versions.versions} older={versions} />
+        <Shown
+          project={project.data}
+          projectId={projectId}
+          path={path}
+          versions={versions.versions}
+          older={versions}
+          unreadable={versions.unreadable}
+        />
       )}
     </div>
   );
@@ -55,6 +64,7 @@ interface ShownProps {
   path: string;
   versions: readonly Version[];
   older: OlderVersions;
+  unreadable: readonly Unreadable[];
 }
 
 /** Where a version comes back from; none for the one that stands there now, and for one that says it was gone. */
@@ -84,7 +94,7 @@ function useThen(versions: readonly Version[], older: OlderVersions) {
 }
 
 function Shown(props: ShownProps) {
-  const { project, projectId, path, versions, older } = props;
+  const { project, projectId, path, versions, older, unreadable } = props;
   const [, setSearch] = useSearch();
   const zone = useZone();
   const paths = usePaths();
@@ -138,6 +148,7 @@ function Shown(props: ShownProps) {
             live={{ readAtMs, isThere, isUnknown }}
             onThen={(id) => setSearch({ then: id })}
           />
+          <UnreadableNote of={unreadable} />
           <p className="flex gap-2 border-line border-t px-4 py-3 text-meta text-ink2">
             <Info size={15} aria-hidden className="mt-px shrink-0 text-held" />{' '}
             {coveredFrom ? t.document.hintPitr(formatDateTime(coveredFrom, zone)) : t.document.hint}

@@ -9,6 +9,9 @@ import type { Fields } from '../../format/values.ts';
 /** One version of a document: from a backup, captured between two of them, or as it stands now. */
 export type Version = ItemOf<Operations['listDocumentVersions']> & { readonly id: string };
 
+/** A backup nobody could look into. */
+export type Unreadable = ReturnType<typeof useVersions>['unreadable'][number];
+
 /** Every version that anybody knows, newest first. */
 export function useVersions(projectId: string, path: string) {
   const list = useList(
@@ -17,7 +20,8 @@ export function useVersions(projectId: string, path: string) {
     { everyMs: false },
   );
   const versions = list.rows?.map((version): Version => ({ ...version, id: `${version.source} ${version.at}` }));
-  return { ...list, versions };
+  const unreadable = list.pages?.flatMap((page) => page.unreadable ?? []) ?? [];
+  return { ...list, versions, unreadable };
 }
 
 /** Times to the last digit, in a form that can be compared. */

@@ -124,8 +124,9 @@ export function WhichStep({ plan, onDone }: StepProps) {
   const [which, setWhich] = useState<Which>(
     plan.documents.length > 0 ? 'docs' : plan.collections.length > 0 ? 'some' : 'all',
   );
-  const given = plan.documents.join('\n');
+  const [given] = useState(() => plan.documents.join('\n'));
   const [documents, setDocuments] = useState(given);
+  const [, setSearch] = useSearch();
   const inBackup = useAll(
     'listBackupCollections',
     { params: { backupId: plan.backupId ?? '' } },
@@ -138,13 +139,16 @@ export function WhichStep({ plan, onDone }: StepProps) {
   );
   const tree = plan.at === undefined ? inBackup : asOfThen;
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
-  const go = () =>
-    onDone({
-      collections: which === 'some' ? chosen.join('\n') : undefined,
-      ...(which === 'docs'
-        ? { extra: undefined, ...(documents === given ? {} : { document: undefined, documents }) }
-        : { document: undefined, documents: undefined }),
-    });
+  const answerOf = (now: { which: Which; chosen: readonly string[]; documents: string }): Change => ({
+    collections: now.which === 'some' ? now.chosen.join('\n') : undefined,
+    ...(now.which === 'docs'
+      ? { extra: undefined, ...(now.documents === given ? {} : { document: undefined, documents: now.documents }) }
+      : { document: undefined, documents: undefined }),
+  });
+  // What is chosen stands in the entry of this very question, so that Back finds it.
+  const keep = (change: Partial<Parameters<typeof answerOf>[0]>) =>
+    void setSearch({ ...answerOf({ which, chosen, documents, ...change }), step: 'which' }, { replace: true });
+  const go = () => onDone(answerOf({ which, chosen, documents }));
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.which} />
@@ -153,7 +157,10 @@ export function WhichStep({ plan, onDone }: StepProps) {
         name="which"
         columns="grid-cols-1 sm:grid-cols-3"
         value={which}
-        onChange={setWhich}
+        onChange={(next) => {
+          setWhich(next);
+          keep({ which: next });
+        }}
         choices={[
           { value: 'all', title: t.newRestore.all },
           { value: 'some', title: t.newRestore.some, detail: t.newRestore.withSub },
@@ -174,9 +181,13 @@ export function WhichStep({ plan, onDone }: StepProps) {
                 </>
               }
               checked={chosen.includes(node.path)}
-              onChange={(event) =>
-                setChosen(event.target.checked ? [...chosen, node.path] : chosen.filter((path) => path !== node.path))
-              }
+              onChange={(event) => {
+                const next = event.target.checked
+                  ? [...chosen, node.path]
+                  : chosen.filter((path) => path !== node.path);
+                setChosen(next);
+                keep({ chosen: next });
+              }}
             />
           ))}
         </fieldset>
@@ -188,7 +199,10 @@ export function WhichStep({ plan, onDone }: StepProps) {
               rows={5}
               value={documents}
               placeholder="users/ada"
-              onChange={(event) => setDocuments(event.target.value)}
+              onChange={(event) => {
+                setDocuments(event.target.value);
+                keep({ documents: event.target.value });
+              }}
             />
           </Field>
         </div>
@@ -210,7 +224,7 @@ export function WhereStep({ plan, words, onDone }: StepProps & { words: PlanWord
       <Field label={t.newRestore.target}>
         <SelectInput
           value={plan.targetProjectId ?? ''}
-          onChange={(event) => setSearch({ target: event.target.value || undefined }, { replace: true })}
+          onChange={(event) => setSearch({ target: event.target.value || undefined, step: 'where' }, { replace: true })}
         >
           <option value="">
             {t.newRestore.same}: {words.what}
@@ -235,13 +249,17 @@ export function HowStep({ plan, onDone }: StepProps) {
   const [mode, setMode] = useState(plan.mode);
   const [extra, setExtra] = useState(plan.deleteExtra);
   const [safety, setSafety] = useState(plan.safety);
-  const canRemove = plan.documents.length === 0 && !plan.isBasket && mode === 'overwrite';
-  const go = () =>
-    onDone({
-      mode: mode === 'overwrite' ? undefined : mode,
-      extra: extra && canRemove ? '1' : undefined,
-      safety: safety ? undefined : 'off',
-    });
+  const [, setSearch] = useSearch();
+  const removesIn = (chosen: MergeMode) => plan.documents.length === 0 && !plan.isBasket && chosen === 'overwrite';
+  const canRemove = removesIn(mode);
+  const answerOf = (now: { mode: MergeMode; extra: boolean; safety: boolean }): Change => ({
+    mode: now.mode === 'overwrite' ? undefined : now.mode,
+    extra: now.extra && removesIn(now.mode) ? '1' : undefined,
+    safety: now.safety ? undefined : 'off',
+  });
+  const keep = (change: Partial<Parameters<typeof answerOf>[0]>) =>
+    void setSearch({ ...answerOf({ mode, extra, safety, ...change }), step: 'how' }, { replace: true });
+  const go = () => onDone(answerOf({ mode, extra, safety }));
   return (
     <div className="max-w-xl">
       <Heading title={t.newRestore.steps.how} />
@@ -251,7 +269,10 @@ export function HowStep({ plan, onDone }: StepProps) {
           name="mode"
           columns="grid-cols-1"
           value={mode}
-          onChange={setMode}
+          onChange={(next) => {
+            setMode(next);
+            keep({ mode: next });
+          }}
           choices={(['overwrite', 'skip_existing', 'merge'] as const).map((value) => ({
             value,
             title: modes[value],
@@ -263,14 +284,20 @@ export function HowStep({ plan, onDone }: StepProps) {
             label={t.newRestore.deleteExtra}
             hint={t.newRestore.deleteExtraHint}
             checked={extra}
-            onChange={(event) => setExtra(event.target.checked)}
+            onChange={(event) => {
+              setExtra(event.target.checked);
+              keep({ extra: event.target.checked });
+            }}
           />
         )}
         <Checkbox
           label={t.newRestore.safety}
           hint={safety ? t.newRestore.safetyOn : t.newRestore.safetyOff}
           checked={safety}
-          onChange={(event) => setSafety(event.target.checked)}
+          onChange={(event) => {
+            setSafety(event.target.checked);
+            keep({ safety: event.target.checked });
+          }}
         />
       </div>
       <Continue onDone={go} />
