@@ -133,6 +133,38 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
   });
 
+  test('a double click does a thing once', async () => {
+    const { page } = owner;
+    const known = (await request('GET', '/schedules')).body.data.length;
+    await page.goto(`/o/${shop.slug}/schedules/new`);
+    await page.getByRole('button', { name: 'Save schedule' }).dblclick();
+    await page.waitForURL('**/schedules/sch_*');
+    expect((await request('GET', '/schedules')).body.data).toHaveLength(known + 1);
+  });
+
+  test('an address that names a project which is not there shows no other in its place', async () => {
+    const { page } = owner;
+    for (const path of ['projects/prj_nope/time?at=2026-01-01T00:00:00.000Z', 'find?project=prj_nope&q=a/b']) {
+      await page.goto(`/o/${shop.slug}/${path}`);
+      await page.getByRole('heading', { name: 'This project is not connected here' }).waitFor();
+      expect(await page.getByRole('link', { name: /^Restore to/ }).count()).toBe(0);
+    }
+  });
+
+  test('a plan is changed when it is saved, not on the way past it', async () => {
+    const { page } = owner;
+    const planNow = async () => (await request('GET', '/organizations/current/subscription')).body.data.plan;
+    const before = await planNow();
+    await page.goto(`/o/${shop.slug}/settings?tab=plan`);
+    const [other] = ['starter', 'professional'].filter((plan) => plan !== before);
+    await page.getByLabel('Plan').selectOption(other ?? '');
+    await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
+    expect(await planNow()).toBe(before);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect.poll(planNow).toBe(other);
+    await request('PUT', '/organizations/current/subscription', { plan: before });
+  });
+
   test('the palette knows ids, and gives the focus back to where it was', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/backups`);

@@ -71,6 +71,12 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.keyboard.press('Escape');
     await page.goto(`/o/${shop.slug}/find?q=trips/T-1`);
     await page.getByRole('link', { name: 'Look for trips/T-1 in all backups' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find anything' }).fill('trips/T-1');
+    await page.getByRole('option', { name: 'Look for trips/T-1 in all backups', selected: true }).waitFor();
+    await expect.poll(() => page.getByRole('option', { name: /^Restore/ }).count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/documents/trips/T-1');
   });
 
   test('documents picked in two backups come back together, each as it was in its own', async () => {

@@ -8,7 +8,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { clientFor } from './client.ts';
 import { useOrganizationId } from './organization.tsx';
 import { isShort, refetchMs } from './pace.ts';
@@ -136,11 +136,25 @@ interface ActOptions<I extends CallId> {
 export function useAct<I extends CallId>(id: I, options: ActOptions<I> = {}) {
   const organizationId = useOrganizationId();
   const queries = useQueryClient();
-  return useMutation<Answered<I>, HoldfastError, Input<I>>({
+  const underWay = useRef(new Set<string>());
+  const mutation = useMutation<Answered<I>, HoldfastError, Input<I>>({
     mutationFn: (input) => callOf(organizationId, id)(input),
     onSuccess: async (answer, input) => {
       void queries.invalidateQueries();
       options.onDone?.(answer, input);
     },
+    onSettled: (_answer, _error, input) => void underWay.current.delete(JSON.stringify(input)),
   });
+  const { mutate: send } = mutation;
+  // A double click means one deed: the second click comes before the button is drawn as busy.
+  const mutate = useCallback(
+    (...given: Parameters<typeof send>) => {
+      const key = JSON.stringify(given[0]);
+      if (underWay.current.has(key)) return;
+      underWay.current.add(key);
+      send(...given);
+    },
+    [send],
+  );
+  return { ...mutation, mutate };
 }

@@ -267,8 +267,22 @@ function useDocuments(projects: readonly Project[], path: string): Entry[] {
       to: `${paths.find(path)}&project=${other.id}`,
     }),
   );
+  // Who lost a document types its path: the newest backup may have been made without it.
+  const isListed = (found.data?.data ?? []).some((document) => document.path === path);
+  const everywhere: Entry[] =
+    isCollection && collection !== '' && prefix !== '' && !isListed
+      ? [
+          {
+            id: 'everywhere',
+            group: palette.allVersions,
+            icon: FileText,
+            label: t.find.openPath(path),
+            to: paths.document(project.id, path),
+          },
+        ]
+      : [];
   const restore: Entry[] =
-    canRestore && backup && isCollection
+    canRestore && backup && isCollection && found.data && !found.error
       ? [
           {
             id: 'restore',
@@ -279,5 +293,5 @@ function useDocuments(projects: readonly Project[], path: string): Entry[] {
           },
         ]
       : [];
-  return [...documents, ...elsewhere, ...restore];
+  return [...documents, ...everywhere, ...elsewhere, ...restore];
 }

@@ -214,6 +214,8 @@ export const settings = {
     title: 'Subscription',
     plan: 'Plan',
     cycle: 'Billing',
+    lower:
+      'A lower plan keeps the audit log for fewer days, and older entries go. What needs a higher plan, such as a key of your own, can no longer be set.',
     plans: { starter: 'Starter', professional: 'Professional', enterprise: 'Enterprise' },
     cycles: { monthly: 'Monthly', yearly: 'Yearly' },
     ownerOnly: 'Billing belongs to the owner',

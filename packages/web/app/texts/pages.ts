@@ -65,6 +65,8 @@ export const projects = {
   empty: 'No projects yet',
   emptyText: 'Connect the Firestore database you want to get back one day.',
   noneConnected: 'No project is connected yet',
+  unknown: 'This project is not connected here',
+  unknownText: 'It may have been disconnected, or belong to another organization.',
   columns: {
     project: 'Project',
     connection: 'Connection',

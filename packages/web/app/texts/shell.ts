@@ -63,6 +63,7 @@ export const shell = {
     elsewhere: 'Elsewhere',
     lookIn: (path: string, project: string) => `Look for ${path} in ${project}`,
     versions: 'Versions',
+    allVersions: 'In all backups',
     doIt: 'Do',
     goTo: 'Go to',
     projects: 'Projects',

@@ -12,14 +12,15 @@ import { formatDateTime } from '../../format/times.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
-import { NoProject } from '../projects/no-project.tsx';
+import { NoProject, UnknownProject } from '../projects/no-project.tsx';
 
 /** A path, or its beginning: looked up in the newest backup; a whole path opens all its versions. */
 export function Page() {
   const [search, setSearch] = useSearch();
   const projects = useAll('listProjects', {});
   const [text, setText] = useState(search.q ?? '');
-  const project = projects.rows?.find(({ id }) => id === search.project) ?? projects.rows?.[0];
+  const project =
+    search.project === undefined ? projects.rows?.[0] : projects.rows?.find(({ id }) => id === search.project);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setSearch({ q: text });
@@ -33,6 +34,7 @@ export function Page() {
               value={project?.id ?? ''}
               onChange={(event) => setSearch({ project: event.target.value, at: undefined })}
             >
+              {!project && <option value="" />}
               {projects.rows?.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
@@ -64,6 +66,7 @@ export function Page() {
           <NoProject icon={FileSearch}>{t.find.noProjectText}</NoProject>
         </Box>
       )}
+      {!project && projects.rows && projects.rows.length > 0 && <UnknownProject icon={FileSearch} />}
       {project && (
         <Found
           key={`${project.id} ${search.q}`}

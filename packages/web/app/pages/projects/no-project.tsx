@@ -2,6 +2,7 @@ import { type LucideIcon, Plus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useCan } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
+import { Box } from '../../components/list.tsx';
 import { Empty } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
@@ -19,5 +20,21 @@ export function NoProject({ icon, children }: { icon: LucideIcon; children: Reac
     <Empty icon={icon} title={t.projects.noneConnected} action={connect}>
       {children}
     </Empty>
+  );
+}
+
+/** An address that names a project which is not there, or no longer. */
+export function UnknownProject({ icon }: { icon: LucideIcon }) {
+  const paths = usePaths();
+  return (
+    <Box>
+      <Empty
+        icon={icon}
+        title={t.projects.unknown}
+        action={<LinkButton to={paths.projects}>{t.projects.title}</LinkButton>}
+      >
+        {t.projects.unknownText}
+      </Empty>
+    </Box>
   );
 }

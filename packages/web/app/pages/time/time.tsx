@@ -10,7 +10,7 @@ import { useNow } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
-import { NoProject } from '../projects/no-project.tsx';
+import { NoProject, UnknownProject } from '../projects/no-project.tsx';
 import { Gaps } from './gaps.tsx';
 import { GoBack } from './go-back.tsx';
 import { Lines } from './lines.tsx';
@@ -23,7 +23,8 @@ export function Page() {
   const paths = usePaths();
   const go = useGo();
   const wanted = useParam('projectId');
-  const project = projects.rows?.find(({ id }) => id === wanted) ?? projects.rows?.[0];
+  // An address that names a project means that one: another one's past must not stand in its place.
+  const project = wanted === '' ? projects.rows?.[0] : projects.rows?.find(({ id }) => id === wanted);
   const crumbs = [{ label: t.time.title, to: paths.time() }, ...(project ? [{ label: project.name }] : [])];
   return (
     <PageFrame
@@ -55,6 +56,7 @@ export function Page() {
           <NoProject icon={History}>{t.time.offText}</NoProject>
         </Box>
       )}
+      {!project && projects.rows && projects.rows.length > 0 && <UnknownProject icon={History} />}
       {project && <Shown key={project.id} projectId={project.id} name={project.name} />}
     </PageFrame>
   );
