@@ -139,8 +139,17 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await shop.documents.doc('bikes/stray').set({ number: -1 });
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
     const backupId = full.body.data.at(-1).id as string;
+    await page.goto(`/o/${shop.slug}/backups?type=full&trigger=manual`);
+    await page
+      .getByRole('row', { name: /Completed Full/ })
+      .first()
+      .waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('c');
+    await page.waitForURL('**/compare?against=live');
     await page.goto(`/o/${shop.slug}/backups/${backupId}`);
-    await page.getByRole('link', { name: 'Restore…' }).click();
+    await page.getByRole('link', { name: 'Restore…' }).waitFor();
+    await page.keyboard.press('r');
     await page.getByText('Some collections').click();
     await page.getByRole('checkbox', { name: /bikes/ }).check();
     await page.getByRole('button', { name: 'Continue', exact: true }).click();

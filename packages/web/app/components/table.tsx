@@ -146,7 +146,7 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
       <tr
         aria-rowindex={index + 2}
         onClick={onClick}
-        className={`h-[37px] border-line border-b last:border-b-0 ${to ? 'cursor-pointer hover:bg-bg' : ''} ${tone?.(row) ?? ''}`}
+        className={`h-[37px] border-line border-b last:border-b-0 has-[[data-row]:focus-visible]:bg-held-weak ${to ? 'cursor-pointer hover:bg-bg' : ''} ${tone?.(row) ?? ''}`}
       >
         {columns.map((column) => (
           <td

@@ -278,7 +278,7 @@ export const backups = {
     synthetic: 'Synthetic full',
     safety: 'Safety backup, stands alone',
   },
-  keys: { move: 'move', open: 'open' },
+  keys: { move: 'move', open: 'open', restore: 'restore', compare: 'compare' },
   running: (percent: number) => `Reading, ${percent} %`,
   waiting: 'Waits for the backup before it',
   progressLine: (documents: number, bytes: string) => `${formatCount(documents)} documents · ${bytes}`,

@@ -69,6 +69,7 @@ export const schedules = {
     count === 1 ? 'every run' : `every ${count}${count === 2 ? 'nd' : count === 3 ? 'rd' : 'th'} run`,
   allCollections: 'all collections',
   defaultStorage: 'the default storage',
+  noDefaultStorage: 'no storage: there is no default, choose one',
   catchUp: { latest: 'run the latest missed one', skip: 'wait for the next one' },
   never: 'never',
   editEither: 'Edit either; the other follows',

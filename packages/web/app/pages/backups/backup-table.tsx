@@ -1,12 +1,14 @@
 import type { Backup } from '@holdfast/contract';
 import { useCallback, useMemo, useRef } from 'react';
+import { useCan } from '../../api/organization.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
+import { useKeys } from '../../shell/keys.ts';
 import { explainError } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
-import { usePaths } from '../../url.ts';
+import { useGo, usePaths } from '../../url.ts';
 import { chainLinks } from './chain-links.ts';
 import { ChainMark } from './chain-mark.tsx';
 import { BackupState, Kept, momentOf, Proof, typeName } from './shared.tsx';
@@ -23,6 +25,19 @@ export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProp
   const paths = usePaths();
   const columns = useMemo(() => columnsOf(nameOf, showProject), [nameOf, showProject]);
   const to = useCallback(({ backup }: LinkedBackup) => paths.backup(backup.id), [paths]);
+  const go = useGo();
+  const canRestore = useCan('member');
+  /** Of the row that J and K have reached. */
+  const withRow = (act: (id: string) => string) => () => {
+    const link = document.activeElement?.closest<HTMLAnchorElement>('a[data-row]');
+    const id = link?.pathname.split('/').at(-1);
+    const backup = rows.find((row) => row.id === id);
+    if (backup?.status === 'completed') go(act(backup.id));
+  };
+  useKeys({
+    r: canRestore ? withRow((backupId) => paths.newRestore({ backupId })) : undefined,
+    c: withRow((backupId) => paths.compare(backupId)),
+  });
   return (
     <DataTable
       {...list}

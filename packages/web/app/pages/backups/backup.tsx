@@ -14,6 +14,7 @@ import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { saveStream } from '../../format/save-file.ts';
 import { formatDateTime } from '../../format/times.ts';
+import { useKeys } from '../../shell/keys.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
@@ -41,6 +42,11 @@ function Shown({ backup }: { backup: Backup }) {
   const isWhole = backup.status === 'completed';
   const canRun = useCan('member');
   const isRefused = backup.error?.code === 'SOURCE_AUTH_ERROR';
+  const go = useGo();
+  useKeys({
+    r: isWhole && canRun ? () => go(paths.newRestore({ backupId: backup.id })) : undefined,
+    c: isWhole ? () => go(paths.compare(backup.id)) : undefined,
+  });
   return (
     <PageFrame
       title={title}

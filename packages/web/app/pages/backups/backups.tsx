@@ -86,7 +86,8 @@ export function Page() {
         <p className="text-meta text-ink3">
           {t.backups.zone(zone)}{' '}
           <span className="ml-3 inline-flex items-center gap-1 max-md:hidden">
-            <Key>J</Key> <Key>K</Key> {t.backups.keys.move} <Key>Enter</Key> {t.backups.keys.open}
+            <Key>J</Key> <Key>K</Key> {t.backups.keys.move} <Key>Enter</Key> {t.backups.keys.open} <Key>R</Key>{' '}
+            {t.backups.keys.restore} <Key>C</Key> {t.backups.keys.compare}
           </span>
         </p>
       </div>

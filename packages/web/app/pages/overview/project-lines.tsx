@@ -166,6 +166,12 @@ function intervalWords(row: ProjectRow): string {
   return everyMs === dayMs ? t.overview.table.daily : t.overview.table.every(formatDuration(everyMs));
 }
 
+/** Safety backups hold what one restore was about to overwrite: no project comes back from them. Older ones are not told apart. */
+function pointsIn(row: ProjectRow): number {
+  const completed = row.backups.filter(({ status }) => status === 'completed').length;
+  return row.project.statistics.backupCount > completed ? row.project.statistics.backupCount : goodPoints(row);
+}
+
 function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
   const zone = useZone();
   const { enabled, coveredFrom, gaps } = row.project.pitr;
@@ -184,7 +190,7 @@ function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
     );
   return (
     <>
-      {t.overview.table.points(backupCount)}
+      {t.overview.table.points(pointsIn(row))}
       <span className="block text-meta text-ink3">
         {backupCount > shown.length
           ? t.overview.table.sinceBefore(formatDay(nowMs - lineDays * dayMs, zone))
@@ -226,7 +232,7 @@ function PhoneLines({ rows, overview, nowMs }: ProjectLinesProps) {
               <span>
                 {row.project.pitr.enabled && row.project.pitr.coveredFrom
                   ? t.overview.table.anySecond
-                  : t.overview.table.points(row.project.statistics.backupCount)}
+                  : t.overview.table.points(pointsIn(row))}
               </span>
             </p>
           </li>

@@ -126,7 +126,21 @@ function FailuresPanel({ restore }: { restore: Restore }) {
           {count > sample.length && <li className="text-ink3">{t.restore.andMore(count - sample.length)}</li>}
         </ul>
       )}
-      {restore.conflicts ? <p className="mt-2 text-table text-risk">{t.restore.conflicts(restore.conflicts)}</p> : null}
+      {restore.conflicts > 0 && (
+        <div className="mt-2 text-table">
+          <p className="text-risk">{t.restore.conflicts(restore.conflicts)}</p>
+          <ul>
+            {restore.conflictSample.map((path) => (
+              <li key={path}>
+                <code className="break-all font-mono text-meta">{path}</code>
+              </li>
+            ))}
+            {restore.conflicts > restore.conflictSample.length && (
+              <li className="text-ink3">{t.restore.andMore(restore.conflicts - restore.conflictSample.length)}</li>
+            )}
+          </ul>
+        </div>
+      )}
     </Panel>
   );
 }

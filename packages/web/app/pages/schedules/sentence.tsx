@@ -78,7 +78,11 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
             value={draft.storageDestinationId}
             onChange={(event) => set({ storageDestinationId: event.target.value })}
           >
-            <option value="">{words.defaultStorage}</option>
+            <option value="">
+              {destinations.length > 0 && !destinations.some(({ isDefault }) => isDefault)
+                ? words.noDefaultStorage
+                : words.defaultStorage}
+            </option>
             <NamedOptions of={destinations} />
           </Select>
         </Together>
