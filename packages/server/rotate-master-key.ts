@@ -35,7 +35,7 @@ function describe({ resealed, left }: ResealReport): string {
     lines.length > 0 ? `Sealed anew:\n${lines.join('\n')}` : 'Everything was sealed under the current key already.';
   const names = Object.keys(left);
   if (names.length > 0) return `${told}\nKEEP THE OLD KEY: ${names.join(', ')} still need it.`;
-  return `${told}\nNothing needs the old key any more; MASTER_KEYS_PREVIOUS can be emptied.`;
+  return `${told}\nNothing in this database needs the old key any more; MASTER_KEYS_PREVIOUS can be emptied. Older copies of the database do: keep it as long as you keep them.`;
 }
 
 async function main(config: Config): Promise<void> {

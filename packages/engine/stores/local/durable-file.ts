@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
 import { link, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { EngineError } from '../../ports/index.ts';
 
 /** Files under construction; never listed, and swept when they are old. */
@@ -24,12 +24,30 @@ async function flushFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes the folder and its parents below the root, flushing each parent that gained an entry. */
+/**
+ * Makes the folder and its parents below the root, flushing each parent that gained an entry. Never the root itself: one that
+ * vanished under an open store is a disk that was unmounted, and what is written then is not where anybody looks for it.
+ */
 export async function makeFolders(root: string, folder: string): Promise<void> {
   if (folder === root) return;
-  const made = await mkdir(folder, { recursive: true });
-  if (made === undefined) return;
-  for (let at = folder; at.length >= made.length; at = dirname(at)) await flushFolder(dirname(at));
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' && (await stat(folder)).isDirectory()) return;
+    if (errorCode(error) !== 'ENOENT') throw error;
+    if (dirname(folder) === root) throw folderGone(root, error);
+    await makeFolders(root, dirname(folder));
+    return makeFolders(root, folder);
+  }
+  await flushFolder(dirname(folder));
+}
+
+export function folderGone(root: string, cause: unknown): EngineError {
+  return new EngineError(
+    'STORAGE_UNAVAILABLE',
+    `The folder ${basename(root)} is gone: it was removed, or the disk it lies on is not mounted.`,
+    { cause },
+  );
 }
 
 /** Throws when the nearest existing folder of the path lies, behind symbolic links, outside of the root. */
@@ -41,7 +59,8 @@ export async function assertInside(root: string, path: string): Promise<void> {
         throw new EngineError('VALIDATION_ERROR', 'The path leaves the folder of the store.');
       return;
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT' || at === root) throw error;
+      if (errorCode(error) !== 'ENOENT') throw error;
+      if (at === root) throw folderGone(root, error);
     }
   }
 }
@@ -88,7 +107,7 @@ export async function withTemporaryFolder<Result>(
     return await withFolder(root, folder, use);
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
-    await mkdir(folder, { recursive: true });
+    await makeFolders(root, folder);
     return await withFolder(root, folder, use);
   }
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, stat, unlink } from 'node:fs/promises';
+import { open, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AttemptError } from '../attempt.ts';
-import { errorCode, temporaryFolder } from './durable-file.ts';
+import { errorCode, makeFolders, temporaryFolder } from './durable-file.ts';
 
 const waitMsMax = 20_000;
 /** A holder needs milliseconds; one that was watched for this long without a change died. */
@@ -13,7 +13,7 @@ const staleMs = 5000;
 export async function exclusively<Result>(root: string, key: string, run: () => Promise<Result>): Promise<Result> {
   const name = `${createHash('sha256').update(key).digest('hex')}.lock`;
   const path = join(root, temporaryFolder, name);
-  await mkdir(join(root, temporaryFolder), { recursive: true });
+  await makeFolders(root, join(root, temporaryFolder));
   await acquire(path, key);
   try {
     return await run();

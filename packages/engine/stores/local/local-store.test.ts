@@ -18,6 +18,23 @@ import { createLocalStore } from './local-store.ts';
 
 const bytes = new TextEncoder().encode('content');
 
+test('a folder that vanishes under an open store is told and not made anew', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'holdfast-vanished-'));
+  const root = join(parent, 'root');
+  const vanished = await createLocalStore({ root, retry: { attemptsMax: 1 } });
+  rmSync(root, { recursive: true });
+  for (const options of [{}, { ifAbsent: true }])
+    await expect(vanished.put('a/b/c', Buffer.from('x'), options)).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    });
+  await expect(vanished.head('a/b/c')).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  await expect(vanished.list('a/')[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    code: 'STORAGE_UNAVAILABLE',
+  });
+  expect(existsSync(root)).toBe(false);
+  rmSync(parent, { recursive: true });
+});
+
 describe('a local store', () => {
   const parent = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
   const root = join(parent, 'root');

@@ -48,16 +48,17 @@ export async function createLocalStore(options: LocalStoreOptions): Promise<Vers
   const { retry, now = () => new Date() } = options;
   const location = options.location ?? `file://${options.root}`;
   if (options.isExpected) await requireFolder(options.root, location);
-  const root = await openRoot(options.root, options.within).catch((error: unknown) => {
+  const root = await openRoot(options).catch((error: unknown) => {
     throw rootError(location, error);
   });
   await sweepTemporary(root, new Date(now().getTime() - abandonedMs));
   return withRetries(localAttempts(root, location), retry);
 }
 
-async function openRoot(folder: string, within: string | undefined): Promise<string> {
+async function openRoot({ root: folder, within, isExpected }: LocalStoreOptions): Promise<string> {
+  const make = async (path: string) => isExpected || (await mkdir(path, { recursive: true }));
   if (within === undefined) {
-    await mkdir(folder, { recursive: true });
+    await make(folder);
     return realpath(folder);
   }
   await mkdir(within, { recursive: true });
@@ -67,7 +68,7 @@ async function openRoot(folder: string, within: string | undefined): Promise<str
   await assertInside(owner, path).catch((error: unknown) => {
     throw error instanceof EngineError ? leadsOut() : error;
   });
-  await mkdir(path, { recursive: true });
+  await make(path);
   const root = await realpath(path);
   if (root !== owner && !root.startsWith(owner + sep)) throw leadsOut();
   return root;

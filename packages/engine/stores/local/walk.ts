@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, temporaryFolder } from './durable-file.ts';
+import { assertInside, errorCode, temporaryFolder } from './durable-file.ts';
 
 /** Keys below the root that start with the prefix, ascending by bytes, behind `after`; one folder in memory at a time. */
 export async function* walk(root: string, prefix: string, after: string): AsyncGenerator<string> {
@@ -29,7 +29,9 @@ async function namesIn(root: string, folder: string): Promise<string[]> {
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
       .sort();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return [];
-    throw error;
+    if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw error;
+    // A folder that nobody has made yet holds nothing; a store without its root is no empty store.
+    await assertInside(root, join(root, folder));
+    return [];
   }
 }

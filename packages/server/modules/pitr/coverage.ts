@@ -108,10 +108,15 @@ function whyNot(
   { gaps, endedBecause }: Coverage,
   now: Date,
 ): string {
-  if (before === null && after === null)
-    return 'cannot be reached: nothing has been captured yet. The first moment is that of the base backup.';
-  if (before === null) return `lies before what was captured. The first moment that can be reached is ${after}.`;
   const gap = gaps.find(({ from, through }) => from < instant && instant < through);
+  if (before === null && after === null)
+    return gap
+      ? `lies in a gap: ${gap.reason} Nothing else can be reached yet.`
+      : 'cannot be reached: nothing has been captured yet. The first moment is that of the base backup.';
+  if (before === null)
+    return gap
+      ? `lies in a gap: ${gap.reason} The first moment behind it is ${after}.`
+      : `lies before what was captured. The first moment that can be reached is ${after}.`;
   const neighbours =
     after === null ? `The last moment before it is ${before}.` : `The nearest are ${before} and ${after}.`;
   if (gap) return `lies in a gap: ${gap.reason} ${neighbours}`;

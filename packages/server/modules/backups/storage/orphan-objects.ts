@@ -184,9 +184,13 @@ export class Judge {
     if (tasks.some(({ toStorageDestinationId }) => toStorageDestinationId === this.#destination.id)) return everything;
     const { signal, isThorough } = this.#options;
     const proof = { signal, isThorough, provenIn: this.#provenIn };
-    if (await liesWholeIn(this.#context, organizationId, destinationIds, backupId, proof)) return nothing;
-    this.#options.onKept?.(backupId, 'the copy that the catalogue knows does not read well; a rescan links this one');
-    return everything;
+    // Of two places that were asked for one that is lost would leave one alone.
+    for (const id of destinationIds) {
+      if (await liesWholeIn(this.#context, organizationId, [id], backupId, proof)) continue;
+      this.#options.onKept?.(backupId, 'the copy that the catalogue knows does not read well; a rescan links this one');
+      return everything;
+    }
+    return nothing;
   }
 }
 

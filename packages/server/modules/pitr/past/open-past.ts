@@ -1,4 +1,12 @@
-import { type BackupReader, openScratch, parseInstant, type View, viewAt } from '@holdfast/engine';
+import {
+  type BackupReader,
+  EngineError,
+  isEngineError,
+  openScratch,
+  parseInstant,
+  type View,
+  viewAt,
+} from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
 import { type DiffPosition, type OtherSide, openBackup, openLive } from '../../backups/index.ts';
 import { projectStore } from '../../projects/index.ts';
@@ -101,8 +109,18 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
     return { view, readers, instant, close };
   } catch (error) {
     await close();
-    throw error;
+    throw asLost(error);
   }
+}
+
+/** What the catalogue knows and storage does not have will not come back by trying again. */
+function asLost(error: unknown): unknown {
+  if (!isEngineError(error, 'STORAGE_NOT_FOUND')) return error;
+  return new EngineError(
+    'INTEGRITY_ERROR',
+    'A part of what was captured is gone from its storage. A rescan of the storage tells which time is lost.',
+    { cause: error },
+  );
 }
 
 async function openBase(
