@@ -31,7 +31,7 @@ async function namesIn(root: string, folder: string): Promise<string[]> {
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw error;
     // A folder that nobody has made yet holds nothing; a store without its root is no empty store.
-    await assertInside(root, join(root, folder));
+    await assertInside(root, root);
     return [];
   }
 }
