@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('button', { name: 'Restore 1 document', exact: true }).click();
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
-  });
+  }, 150_000);
 
   test('what was captured can be reached after capture was switched off', async () => {
     const { page } = owner;

@@ -42,7 +42,7 @@ export async function makeFolders(root: string, folder: string): Promise<void> {
   await flushFolder(dirname(folder));
 }
 
-export function folderGone(root: string, cause: unknown): EngineError {
+function folderGone(root: string, cause: unknown): EngineError {
   return new EngineError(
     'STORAGE_UNAVAILABLE',
     `The folder ${basename(root)} is gone: it was removed, or the disk it lies on is not mounted.`,

@@ -153,7 +153,7 @@ test('changes are told as they happen, by kind and id, to each what they may see
       await expect.poll(() => ofOwner.some((change) => change.id === invited.body.data.id)).toBe(true);
       await call('DELETE', `/schedules/${id}`);
       await expect
-        .poll(() => ofViewer.find((change) => change.change === 'deleted'))
+        .poll(() => ofViewer.find(({ kind, change }) => kind === 'schedule' && change === 'deleted'))
         .toMatchObject({
           kind: 'schedule',
           id,

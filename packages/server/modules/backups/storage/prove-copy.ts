@@ -55,7 +55,7 @@ export async function liesWholeIn(...where: Parameters<typeof lookInto>): Promis
 }
 
 /** The same with what is not known: a destination that cannot be asked may hold it. */
-export async function lookInto(
+async function lookInto(
   context: BackupsContext,
   organizationId: string,
   destinationIds: readonly string[],

@@ -8,6 +8,7 @@ import { formatAboutMoney, formatCount, formatDuration } from '../../format/numb
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
+import { DestinationField } from '../storage/destination-field.tsx';
 
 interface NewBackupProps {
   /** The project that is chosen already; anything else chooses none. */
@@ -54,12 +55,12 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
             <option value="incremental">{t.backups.typeIncrement}</option>
           </SelectInput>
         </Field>
-        <Field label={t.backups.destination} name="storageDestinationId" error={faults.storageDestinationId}>
-          <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
-            <option value="">{t.backups.destinationDefault}</option>
-            <NamedOptions of={destinations} />
-          </SelectInput>
-        </Field>
+        <DestinationField
+          of={destinations}
+          value={destination}
+          onChange={setDestination}
+          error={faults.storageDestinationId}
+        />
         <Field
           label={t.backups.collections}
           name="collections"

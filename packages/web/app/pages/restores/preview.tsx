@@ -18,8 +18,7 @@ import { bodyOf, isSmall, type Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 import { PreviewCounts, totalOf } from './preview-counts.tsx';
 import { Samples } from './samples.tsx';
-import { isRunning } from './shared.tsx';
-import { Irreversible } from './undo-panel.tsx';
+import { Irreversible, isRunning } from './shared.tsx';
 import { useRestoreProgress } from './use-restore-progress.ts';
 import { useSamples } from './use-samples.ts';
 

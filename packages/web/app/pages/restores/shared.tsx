@@ -1,6 +1,7 @@
 import type { Restore } from '@holdfast/contract';
 import { useAll } from '../../api/calls.ts';
 import { State, type Tone } from '../../components/status.tsx';
+import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 
 export const isRunning = (restore: Restore) => restore.status === 'running' || restore.status === 'pending';
@@ -33,4 +34,17 @@ export function RestoreState({ restore }: { restore: Restore }) {
 export function useProjectNames(): (id: string) => string {
   const projects = useAll('listProjects', {}).rows ?? [];
   return (id) => projects.find((project) => project.id === id)?.name ?? id;
+}
+
+/** What no undo brings back, and why. */
+export function Irreversible({ of }: { of: Pick<Restore, 'irreversibleReasons'> }) {
+  return (
+    <ul className="list-disc pl-5 text-table">
+      {of.irreversibleReasons.map(({ reason, count }) => (
+        <li key={reason}>
+          {reason} ({formatCount(count)})
+        </li>
+      ))}
+    </ul>
+  );
 }

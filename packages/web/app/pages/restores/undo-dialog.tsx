@@ -7,8 +7,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
-import { isRunning } from './shared.tsx';
-import { Irreversible } from './undo-panel.tsx';
+import { Irreversible, isRunning } from './shared.tsx';
 
 /** What an undo would do, by a dry run of it; then the undo itself. */
 export function UndoDialog({ restore, onClose }: { restore: Restore; onClose: () => void }) {

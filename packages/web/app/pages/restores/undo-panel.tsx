@@ -5,10 +5,9 @@ import { useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
-import { isRunning } from './shared.tsx';
+import { Irreversible, isRunning } from './shared.tsx';
 import { UndoDialog } from './undo-dialog.tsx';
 
 /** The way back, in sight from the moment it exists. */
@@ -47,18 +46,5 @@ export function UndoPanel({ restore }: { restore: Restore }) {
       </div>
       {isAsking && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
     </Panel>
-  );
-}
-
-/** What no undo brings back, and why. */
-export function Irreversible({ of }: { of: Pick<Restore, 'irreversibleReasons'> }) {
-  return (
-    <ul className="list-disc pl-5 text-table">
-      {of.irreversibleReasons.map(({ reason, count }) => (
-        <li key={reason}>
-          {reason} ({formatCount(count)})
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -4,10 +4,11 @@ import { useAct, useAll } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
+import { Field, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
+import { DestinationField } from '../storage/destination-field.tsx';
 
 export function Disable({ projectId }: { projectId: string }) {
   const [isAsking, setAsking] = useState(false);
@@ -81,12 +82,12 @@ function EnableDialog({ projectId, pitr, onClose }: EnableProps & { onClose: () 
           />
         </Field>
         {pitr.storageDestinationId === null && (
-          <Field label={t.backups.destination} name="storageDestinationId" error={faults.storageDestinationId}>
-            <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
-              <option value="">{t.backups.destinationDefault}</option>
-              <NamedOptions of={destinations} />
-            </SelectInput>
-          </Field>
+          <DestinationField
+            of={destinations}
+            value={destination}
+            onChange={setDestination}
+            error={faults.storageDestinationId}
+          />
         )}
         {enable.error && Object.keys(faults).length === 0 && <FormProblem error={enable.error} />}
         <div className="flex justify-end gap-2">
