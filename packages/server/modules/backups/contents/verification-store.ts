@@ -6,6 +6,11 @@ import { backups } from '../tables.ts';
 
 const isVerifying = `w.verification->>'status' = 'running' and w.status = 'completed' and w.deleted_at is null`;
 
+/** Of a row `b`: its verification failed for want of a key alone, which says nothing about what the key sealed. */
+export const isKeylessSql = `b.verification->>'status' = 'failed' and jsonb_array_length(b.verification->'errors') > 0
+  and not exists (select 1 from jsonb_array_elements(b.verification->'errors') e
+                   where e->>'code' is distinct from 'DECRYPTION_ERROR')`;
+
 /** A verification stands in the record of its backup. */
 export const verificationTurns: TurnTable = {
   table: 'backups',
@@ -32,12 +37,9 @@ export async function countVerificationFailure(
 /** Those that failed for want of a key alone are verified again, each in its turn. */
 export async function verifyKeyless({ client }: Transaction, organizationId: string, now: Date): Promise<void> {
   await client.query(
-    `update backups set verification = '{"status": "running", "segments": 0, "documents": 0, "errors": []}',
+    `update backups b set verification = '{"status": "running", "segments": 0, "documents": 0, "errors": []}',
             verification_admitted_at = null, verification_failures = 0, updated_at = $2
-      where organization_id = $1 and status = 'completed' and deleted_at is null and verification->>'status' = 'failed'
-        and jsonb_array_length(verification->'errors') > 0
-        and not exists (select 1 from jsonb_array_elements(verification->'errors') e
-                         where e->>'code' is distinct from 'DECRYPTION_ERROR')`,
+      where b.organization_id = $1 and b.status = 'completed' and b.deleted_at is null and ${isKeylessSql}`,
     [organizationId, now],
   );
 }

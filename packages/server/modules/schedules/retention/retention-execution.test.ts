@@ -192,6 +192,20 @@ async function loseObjects(backupId: string): Promise<void> {
       await rm(join(entry.parentPath, entry.name), { recursive: true });
 }
 
+test('a newest backup whose key was withdrawn stays, and nothing goes in its favour', async () => {
+  const path = '/organizations/current/encryption-key';
+  expect((await call('PUT', path, { passphrase: 'correct horse battery staple' })).status).toBeLessThan(300);
+  const schedule = await create({ retention: 2 });
+  const made = [(await run(schedule)).id, (await run(schedule)).id];
+  expect((await call('DELETE', path)).status).toBeLessThan(300);
+  await call('POST', `/backups/${made[1]}/verify`);
+  const verified = async () => (await bench.get(`/backups/${made[1]}`)).verification?.status;
+  await expect.poll(verified, patience).toBe('failed');
+  bench.app.clock.advance(9 * dayMs);
+  expect((await idsAfterwards(schedule)).toSorted()).toEqual(made.toSorted());
+  await clearAway(schedule);
+});
+
 describe('a newest backup that is no longer in its storage', () => {
   test('takes the place of none: the last real one stays, the loss is found and told', async () => {
     const schedule = await create({ retentionPolicy: { last: 2 } });
