@@ -19,7 +19,9 @@ const looksLikeCommand = /^(\$ |(npm|npx|node|holdfast|curl|docker|git|psql|gclo
 
 export function documents(): string[] {
   const patterns = ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'bench/**/*.md'];
-  return patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+  // The benchmarks' peers bring pages of their own along.
+  const exclude = ['**/node_modules/**'];
+  return patterns.flatMap((pattern) => globSync(pattern, { cwd: root, exclude })).sort();
 }
 
 export function readDocument(document: string): string {

@@ -48,11 +48,11 @@ export async function basesNeeded(
   if (!row) return new Set();
   const { bases, log } = await coverageOfLog(transaction, row);
   const from = retainedFrom(row, backups.platform.clock.now());
-  const reached = bases.map(({ id, trigger, exactFrom, ...base }) => ({
-    id,
-    isOwn: trigger === 'pitr',
-    exactFrom,
-    stretches: stretchesFrom({ id, trigger, exactFrom, ...base }, log)
+  const reached = bases.map((base) => ({
+    id: base.id,
+    isOwn: base.trigger === 'pitr',
+    exactFrom: base.exactFrom,
+    stretches: stretchesFrom(base, log)
       .filter(({ through }) => through > from)
       .map((one) => ({ ...one, from: laterOf(one.from, from) })),
   }));
