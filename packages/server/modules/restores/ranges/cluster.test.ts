@@ -195,12 +195,17 @@ test('a restore that is cancelled just after another worker took it up is taken 
   await expect.poll(written, { timeout: 60_000, interval: 300 }).toBe(few);
   for (const worker of bench.cluster.workers) worker.kill('SIGKILL');
   bench.firestore.control.clearFaults();
-  // Slow enough to be stopped before it has come to everything that the dead one wrote.
+  // Small batches, and after two of them nothing moves until it was told to stop: it cannot come to everything that the
+  // dead one wrote.
   await setRampUp(true);
-  bench.firestore.control.addFault({ method: 'BatchWrite', latencyMs: 1000 });
+  const held = Promise.withResolvers<void>();
+  bench.firestore.control.addFault({ method: 'BatchWrite', skip: 2, until: held.promise });
   await bench.cluster.startWorker();
   await bench.untilRestore(id, ({ documentsRestored }) => documentsRestored > 0);
-  const cancelled = await bench.client.cancelRestore({ params: { restoreJobId: id } });
+  const cancelling = bench.client.cancelRestore({ params: { restoreJobId: id } });
+  await sleep(3000);
+  held.resolve();
+  const cancelled = await cancelling;
   expect(cancelled.status).toBe('cancelled');
   expect(cancelled.documentsRestored).toBeLessThan(few);
   bench.firestore.control.clearFaults();
