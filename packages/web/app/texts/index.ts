@@ -1,4 +1,5 @@
 import * as common from './common.ts';
+import * as connect from './connect.ts';
 import * as organization from './organization.ts';
 import * as overview from './overview.ts';
 import * as pages from './pages.ts';
@@ -8,4 +9,14 @@ import * as shell from './shell.ts';
 import * as time from './time.ts';
 
 /** Every text of the dashboard, by where it stands. Another language is another set of these files. */
-export const t = { ...common, ...shell, ...overview, ...pages, ...recover, ...organization, ...schedules, ...time };
+export const t = {
+  ...common,
+  ...shell,
+  ...overview,
+  ...connect,
+  ...pages,
+  ...recover,
+  ...organization,
+  ...schedules,
+  ...time,
+};
