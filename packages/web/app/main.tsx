@@ -27,10 +27,12 @@ const queries = new QueryClient({
 followSystemTheme();
 
 function leave(): void {
-  const { pathname, search } = window.location;
-  rememberNext(`${pathname}${search}`);
+  const { pathname, search: query } = window.location;
+  rememberNext(`${pathname}${query}`);
   queries.clear();
-  void router.navigate({ to: '/sign-in', search: pathname === '/' ? {} : ({ ended: '1' } as never) });
+  const search = pathname === '/' ? {} : ({ ended: '1' } as never);
+  // Who comes here without a session has been asked already.
+  void router.navigate({ to: '/sign-in', search, ignoreBlocker: true });
 }
 
 const place = document.getElementById('root');

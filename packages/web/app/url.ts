@@ -36,12 +36,19 @@ interface GoOptions {
   replace?: boolean;
   /** What the service said of the deed that led there. */
   notice?: string;
+  /** What is filled in here has lost its meaning: nobody is asked whether to leave it. */
+  evenUnsaved?: boolean;
 }
 
 export function useGo(): (to: string, options?: GoOptions) => void {
   const navigate = useNavigate();
-  return (to, { replace = false, notice } = {}) =>
-    void navigate({ to, replace, ...(notice === undefined ? {} : { state: { notice } as never }) });
+  return (to, { replace = false, notice, evenUnsaved = false } = {}) =>
+    void navigate({
+      to,
+      replace,
+      ignoreBlocker: evenUnsaved,
+      ...(notice === undefined ? {} : { state: { notice } as never }),
+    });
 }
 
 /** What the way here brought along, until one goes on. */

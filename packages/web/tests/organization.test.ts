@@ -149,6 +149,32 @@ describe.skipIf(!hasChromium)('an organization', () => {
     expect(await findings(page)).toEqual([]);
   });
 
+  test('is led to another place for its backups before a storage goes, and names what goes with a project', async () => {
+    const { page } = owner;
+    const [{ id, name }] = (await get('/storage-destinations')).filter(
+      ({ usage }: { usage: { backups: number } }) => usage.backups > 0,
+    );
+    await page.goto(`/o/${shop.slug}/storage/${id}`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Remove', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: `Remove ${name}?` });
+    await dialog.getByText(/backups? lies? in it/).waitFor();
+    expect(await dialog.getByRole('button', { name: 'Remove', exact: true }).count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Move everything elsewhere…' }).click();
+    await page.getByRole('dialog', { name: 'Move everything elsewhere…' }).waitFor();
+
+    const { backupCount } = (await get(`/projects/${shop.projectId}`)).statistics;
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
+    await page.getByRole('button', { name: 'Disconnect' }).click();
+    const asked = page.getByRole('dialog');
+    await asked.getByRole('checkbox', { name: /^Delete its/ }).check();
+    const words = `Disconnect and delete ${backupCount} backup${backupCount === 1 ? '' : 's'}`;
+    const button = asked.getByRole('button', { name: words, exact: true });
+    expect(await button.isDisabled()).toBe(true);
+    await asked.getByRole('textbox').fill('shop');
+    expect(await button.isEnabled()).toBe(true);
+  });
+
   test('shows the key of its service account once, and that key works', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/settings?tab=key`);

@@ -13,14 +13,17 @@ interface ConfirmProps {
   danger?: boolean;
   /** To be typed exactly before the button works. */
   typed?: string;
-  busy: boolean;
-  error: HoldfastError | null;
+  busy?: boolean;
+  error?: HoldfastError | null;
+  /** The button that does nothing; absent: Cancel. */
+  cancel?: string;
   onConfirm: () => void;
   onClose: () => void;
 }
 
 /** Says what will happen, and names it on the button. */
-export function Confirm({ title, children, action, danger, typed, busy, error, onConfirm, onClose }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, children, action, danger, typed, busy = false, error = null, onConfirm, onClose } = props;
   const [text, setText] = useState('');
   const isReady = typed === undefined || text === typed;
   return (
@@ -29,7 +32,7 @@ export function Confirm({ title, children, action, danger, typed, busy, error, o
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>{t.common.cancel}</Button>
+          <Button onClick={onClose}>{props.cancel ?? t.common.cancel}</Button>
           <Button kind={danger ? 'danger' : 'primary'} busy={busy} disabled={!isReady} onClick={onConfirm}>
             {action}
           </Button>

@@ -8,6 +8,12 @@ export const common = {
   copied: 'Copied',
   copyId: 'Copy the whole id',
   cancel: 'Cancel',
+  unsaved: {
+    title: 'Leave without saving?',
+    text: 'What you filled in here is not saved.',
+    leave: 'Leave without saving',
+    stay: 'Stay here',
+  },
   save: 'Save',
   saved: 'Saved',
   delete: 'Delete',

@@ -1,4 +1,4 @@
-import { plural } from '../format/numbers.ts';
+import { formatExact, plural } from '../format/numbers.ts';
 
 export const start = {
   title: 'First backup',
@@ -127,7 +127,11 @@ export const projects = {
   disconnectTitle: (name: string) => `Disconnect ${name}?`,
   disconnectText:
     'Nothing in the database changes. Its backups stay until their retention ends; what point-in-time recovery captured goes.',
-  disconnectBackups: 'Delete its backups too. They cannot be brought back.',
+  disconnectBackups: (count: number) =>
+    count === 1
+      ? 'Delete its backup too. It cannot be brought back.'
+      : `Delete its ${formatExact(count)} backups too. They cannot be brought back.`,
+  disconnectAndDelete: (count: number) => `Disconnect and delete ${plural(count, 'backup', 'backups')}`,
   danger: 'Danger zone',
   facts: {
     source: 'Google project',
@@ -206,6 +210,7 @@ export const storage = {
   migrate: 'Move everything elsewhere…',
   migrateText: 'Copies every backup, verifies the copy, then removes the original.',
   migrateTo: 'To',
+  migrateNowhere: 'There is no other destination yet. Add one, then everything here can be moved there.',
   tasks: 'Work on it',
   taskKinds: {
     rescan: 'Looking for backups',
@@ -215,6 +220,8 @@ export const storage = {
   },
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
+  removeHolds: (count: number, bytes: string) =>
+    `${plural(count, 'backup lies', 'backups lie')} in it, ${bytes}. Move ${count === 1 ? 'it' : 'them'} elsewhere first; then the destination can be removed.`,
   removeText:
     'Only a destination without backups can go. The copies of your keys in it go too; nothing else in the bucket is deleted.',
   facts: {

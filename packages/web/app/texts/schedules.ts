@@ -110,6 +110,7 @@ export const schedules = {
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteText: 'Its backups stay until you delete them.',
   deleteBackups: 'Delete its backups too. They cannot be brought back.',
+  deleteWithBackups: 'Delete it and its backups',
   deleteBackupsNeedsAdmin: 'Only admins and the owner delete backups.',
   turnOff: 'Turn off',
   turnOn: 'Turn on',

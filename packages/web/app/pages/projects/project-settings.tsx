@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { Checkbox, Field, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SaveRow } from '../../components/save-row.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
@@ -17,23 +18,22 @@ export function ProjectSettings({ project }: { project: Project }) {
   const [budget, setBudget] = useState(settings.maxReadsPerBackup?.toString() ?? '');
   const [rampUp, setRampUp] = useState(settings.writeRampUp);
   const [users, setUsers] = useState(settings.includeAuthUsers);
-  const save = useAct('updateProject');
+  const body = {
+    name,
+    settings: {
+      backupTimeoutMinutes: Number(timeout),
+      readRateLimit: numberOrNull(rate),
+      maxReadsPerBackup: numberOrNull(budget),
+      writeRampUp: rampUp,
+      includeAuthUsers: users,
+    },
+  };
+  const { question, keep } = useLeaveQuestion(body);
+  const save = useAct('updateProject', { onDone: (_, sent) => keep(sent.body) });
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate({
-      params: { projectId: project.id },
-      body: {
-        name,
-        settings: {
-          backupTimeoutMinutes: Number(timeout),
-          readRateLimit: numberOrNull(rate),
-          maxReadsPerBackup: numberOrNull(budget),
-          writeRampUp: rampUp,
-          includeAuthUsers: users,
-        },
-      },
-    });
+    save.mutate({ params: { projectId: project.id }, body });
   };
   return (
     <Panel title={t.projects.settings}>
@@ -72,6 +72,7 @@ export function ProjectSettings({ project }: { project: Project }) {
         <Checkbox label={t.projects.authUsers} checked={users} onChange={(event) => setUsers(event.target.checked)} />
         <SaveRow save={save} faults={faults} />
       </form>
+      {question}
     </Panel>
   );
 }

@@ -147,7 +147,8 @@ function DangerPanel({ project }: { project: Project }) {
   const [withBackups, setWithBackups] = useState(false);
   const go = useGo();
   const paths = usePaths();
-  const remove = useAct('deleteProject', { onDone: () => go(paths.projects) });
+  const { backupCount } = project.statistics;
+  const remove = useAct('deleteProject', { onDone: () => go(paths.projects, { evenUnsaved: true }) });
   if (!useCan('admin')) return null;
   return (
     <Panel title={t.projects.danger}>
@@ -158,7 +159,7 @@ function DangerPanel({ project }: { project: Project }) {
       {isAsking && (
         <Confirm
           title={t.projects.disconnectTitle(project.name)}
-          action={t.projects.disconnect}
+          action={withBackups ? t.projects.disconnectAndDelete(backupCount) : t.projects.disconnect}
           danger
           {...(withBackups ? { typed: project.sourceProjectId } : {})}
           busy={remove.isPending}
@@ -169,11 +170,13 @@ function DangerPanel({ project }: { project: Project }) {
           }
         >
           <p>{t.projects.disconnectText}</p>
-          <Checkbox
-            label={t.projects.disconnectBackups}
-            checked={withBackups}
-            onChange={(event) => setWithBackups(event.target.checked)}
-          />
+          {backupCount > 0 && (
+            <Checkbox
+              label={t.projects.disconnectBackups(backupCount)}
+              checked={withBackups}
+              onChange={(event) => setWithBackups(event.target.checked)}
+            />
+          )}
         </Confirm>
       )}
     </Panel>

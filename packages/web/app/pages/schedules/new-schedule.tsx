@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useAct, useAll } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Box } from '../../components/list.tsx';
 import { FormProblem, NoPermission, Skeleton } from '../../components/states.tsx';
 import { formatHour, formatNearDay } from '../../format/times.ts';
@@ -48,7 +49,8 @@ function Form({ projectId }: { projectId: string }) {
   const [draft, setDraft] = useState<Draft>(() => usualDraft(projectId, zone));
   const paths = usePaths();
   const go = useGo();
-  const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id)) });
+  const { question } = useLeaveQuestion(draft);
+  const create = useAct('createSchedule', { onDone: (made) => go(paths.schedule(made.id), { evenUnsaved: true }) });
   const first = useNextRuns(draft).preview.data?.runs[0];
   const faults = fieldErrors(create.error);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
@@ -74,6 +76,7 @@ function Form({ projectId }: { projectId: string }) {
     >
       {create.error && !faults.cron && <FormProblem error={create.error} />}
       <Editor draft={draft} set={set} faults={faults} isNew />
+      {question}
     </PageFrame>
   );
 }

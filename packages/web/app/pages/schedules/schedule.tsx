@@ -7,6 +7,7 @@ import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Draft as Form } from '../../components/draft.tsx';
 import { Checkbox } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
@@ -41,6 +42,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
   const [draft, setDraft] = useState<Draft>(saved);
   const paths = usePaths();
   const canEdit = useCan('member');
+  const { question, keep } = useLeaveQuestion(draft);
   const save = useAct('updateSchedule');
   const faults = fieldErrors(save.error);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
@@ -50,6 +52,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
       { params, body: changesOf(saved, draft, schedule) },
       {
         onSuccess: (answer) => {
+          keep(draftOf(answer));
           setSaved(draftOf(answer));
           setDraft(draftOf(answer));
         },
@@ -76,6 +79,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
         <Runs scheduleId={schedule.id} />
         <Retention scheduleId={schedule.id} />
       </div>
+      {question}
     </PageFrame>
   );
 }
@@ -89,7 +93,7 @@ function Actions({ schedule, onSave, isSaving }: { schedule: Schedule; onSave: (
   const run = useAct('runSchedule', { onDone: (backup) => go(paths.backup(backup.id)) });
   const toggle = useAct('updateSchedule');
   const canDeleteBackups = useCan('admin');
-  const remove = useAct('deleteSchedule', { onDone: () => go(paths.schedules) });
+  const remove = useAct('deleteSchedule', { onDone: () => go(paths.schedules, { evenUnsaved: true }) });
   return (
     <>
       <FormProblem error={run.error ?? toggle.error} />
@@ -114,7 +118,7 @@ function Actions({ schedule, onSave, isSaving }: { schedule: Schedule; onSave: (
       {isAsking && (
         <Confirm
           title={t.schedules.deleteTitle(schedule.name)}
-          action={t.schedules.delete}
+          action={withBackups ? t.schedules.deleteWithBackups : t.schedules.delete}
           danger
           {...(withBackups ? { typed: schedule.name } : {})}
           busy={remove.isPending}

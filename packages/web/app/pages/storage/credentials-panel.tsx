@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
@@ -13,6 +14,7 @@ export function CredentialsPanel({ destination }: { destination: Destination }) 
   const [accessKeyId, setAccessKeyId] = useState('');
   const [secretAccessKey, setSecretAccessKey] = useState('');
   const [key, setKey] = useState<ServiceAccountKey | null>(null);
+  const { question } = useLeaveQuestion({ accessKeyId, secretAccessKey, key });
   const save = useAct('updateStorageDestination', {
     onDone: () => {
       setAccessKeyId('');
@@ -57,6 +59,7 @@ export function CredentialsPanel({ destination }: { destination: Destination }) 
           </Button>
         </div>
       </form>
+      {question}
     </Panel>
   );
 }

@@ -122,7 +122,7 @@ function Shown({ destination }: { destination: Destination }) {
           />
         </Panel>
       </div>
-      {asking === 'remove' && <Remove destination={destination} onClose={close} />}
+      {asking === 'remove' && <Remove destination={destination} onClose={close} onMove={() => setAsking('migrate')} />}
       {asking === 'sweep' && <Sweep destination={destination} onClose={close} />}
       {asking === 'migrate' && <Migrate destination={destination} onClose={close} />}
     </PageFrame>
@@ -161,12 +161,25 @@ interface AskProps {
   onClose: () => void;
 }
 
-function Remove({ destination, onClose }: AskProps) {
+/** What holds backups cannot go: the way there leads over their new place. */
+function Remove({ destination, onClose, onMove }: AskProps & { onMove: () => void }) {
   const go = useGo();
   const paths = usePaths();
+  const { usage } = destination;
   const remove = useAct('deleteStorageDestination', {
-    onDone: (message) => go(paths.storage, { notice: String(message) }),
+    onDone: (message) => go(paths.storage, { notice: String(message), evenUnsaved: true }),
   });
+  if (usage.backups > 0)
+    return (
+      <Confirm
+        title={t.storage.removeTitle(destination.name)}
+        action={t.storage.migrate}
+        onClose={onClose}
+        onConfirm={onMove}
+      >
+        <p>{t.storage.removeHolds(usage.backups, formatBytes(usage.bytes))}</p>
+      </Confirm>
+    );
   return (
     <Confirm
       title={t.storage.removeTitle(destination.name)}
@@ -204,10 +217,24 @@ function Sweep({ destination, onClose }: AskProps) {
 }
 
 function Migrate({ destination, onClose }: AskProps) {
-  const destinations = useAll('listStorageDestinations', {}).rows?.filter(({ id }) => id !== destination.id) ?? [];
+  const known = useAll('listStorageDestinations', {});
+  const destinations = known.rows?.filter(({ id }) => id !== destination.id) ?? [];
+  const paths = usePaths();
+  const go = useGo();
   const [target, setTarget] = useState('');
   const migrate = useAct('migrateStorageDestination', { onDone: onClose });
   const chosen = target || destinations[0]?.id || '';
+  if (known.rows && destinations.length === 0)
+    return (
+      <Confirm
+        title={t.storage.migrate}
+        action={t.storage.add}
+        onClose={onClose}
+        onConfirm={() => go(paths.newStorage)}
+      >
+        <p>{t.storage.migrateNowhere}</p>
+      </Confirm>
+    );
   return (
     <Confirm
       title={t.storage.migrate}

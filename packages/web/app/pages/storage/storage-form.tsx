@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -39,7 +40,9 @@ export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
   const [place, setPlace] = useState<Place>(emptyPlace);
   const [saved, setSaved] = useState<Destination | null>(null);
   const test = useAct('testStorageDestination');
+  const { question, keep } = useLeaveQuestion(place);
   const check = (destination: Destination) => {
+    keep(place);
     setSaved(destination);
     test.mutate(
       { params: { storageDestinationId: destination.id } },
@@ -60,27 +63,30 @@ export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
     } else create.mutate({ body });
   };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
-      <TypeChoice value={place.type} onChange={(type) => set({ type })} />
-      {place.type === 'local' ? (
-        <LocalFields place={place} set={set} faults={faults} />
-      ) : (
-        <BucketFields place={place} set={set} faults={faults} />
-      )}
-      {test.data && <TestSteps test={test.data} />}
-      {error && Object.keys(faults).length === 0 && <FormProblem error={error} />}
-      <FormProblem error={test.error} />
-      <div className="flex gap-2">
-        <Button kind="primary" type="submit" busy={create.isPending || update.isPending || test.isPending}>
-          {submitLabel}
-        </Button>
-        {saved && test.data && !test.data.ok && (
-          <Button onClick={() => check(saved)} busy={test.isPending}>
-            {t.storage.testAgain}
-          </Button>
+    <>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <TypeChoice value={place.type} onChange={(type) => set({ type })} />
+        {place.type === 'local' ? (
+          <LocalFields place={place} set={set} faults={faults} />
+        ) : (
+          <BucketFields place={place} set={set} faults={faults} />
         )}
-      </div>
-    </form>
+        {test.data && <TestSteps test={test.data} />}
+        {error && Object.keys(faults).length === 0 && <FormProblem error={error} />}
+        <FormProblem error={test.error} />
+        <div className="flex gap-2">
+          <Button kind="primary" type="submit" busy={create.isPending || update.isPending || test.isPending}>
+            {submitLabel}
+          </Button>
+          {saved && test.data && !test.data.ok && (
+            <Button onClick={() => check(saved)} busy={test.isPending}>
+              {t.storage.testAgain}
+            </Button>
+          )}
+        </div>
+      </form>
+      {question}
+    </>
   );
 }
 

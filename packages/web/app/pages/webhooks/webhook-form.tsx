@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useAct } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, SelectInput, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -13,41 +14,51 @@ export function WebhookForm({ onDone }: { onDone: (webhook: DataOf<Operations['c
   const [url, setUrl] = useState('');
   const [format, setFormat] = useState<EventFormat>('standard');
   const [events, setEvents] = useState<string[]>(['backup.failed']);
-  const create = useAct('createWebhook', { onDone });
+  const body = { name, url, format, events };
+  const { question, keep } = useLeaveQuestion(body);
+  const create = useAct('createWebhook', {
+    onDone: (webhook, sent) => {
+      keep(sent.body);
+      onDone(webhook);
+    },
+  });
   const faults = fieldErrors(create.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.mutate({ body: { name, url, format, events } });
+    create.mutate({ body });
   };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
-      <Field label={t.webhooks.name} name="name" error={faults.name}>
-        <TextInput required value={name} onChange={(event) => setName(event.target.value)} maxLength={100} />
-      </Field>
-      <Field label={t.webhooks.url} name="url" hint={t.webhooks.urlHint} error={faults.url}>
-        <TextInput
-          mono
-          required
-          type="url"
-          placeholder="https://"
-          value={url}
-          onChange={(event) => setUrl(event.target.value)}
-        />
-      </Field>
-      <Field label={t.webhooks.format}>
-        <SelectInput value={format} onChange={(event) => setFormat(event.target.value as EventFormat)}>
-          <option value="standard">{t.webhooks.formats.standard}</option>
-          <option value="simple">{t.webhooks.formats.simple}</option>
-        </SelectInput>
-      </Field>
-      <EventPicker format={format} value={events} onChange={setEvents} />
-      {faults.events && <p className="text-meta text-fail">{faults.events}</p>}
-      {create.error && Object.keys(faults).length === 0 && <FormProblem error={create.error} />}
-      <div className="flex justify-end">
-        <Button kind="primary" type="submit" busy={create.isPending} disabled={events.length === 0}>
-          {t.webhooks.create}
-        </Button>
-      </div>
-    </form>
+    <>
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <Field label={t.webhooks.name} name="name" error={faults.name}>
+          <TextInput required value={name} onChange={(event) => setName(event.target.value)} maxLength={100} />
+        </Field>
+        <Field label={t.webhooks.url} name="url" hint={t.webhooks.urlHint} error={faults.url}>
+          <TextInput
+            mono
+            required
+            type="url"
+            placeholder="https://"
+            value={url}
+            onChange={(event) => setUrl(event.target.value)}
+          />
+        </Field>
+        <Field label={t.webhooks.format}>
+          <SelectInput value={format} onChange={(event) => setFormat(event.target.value as EventFormat)}>
+            <option value="standard">{t.webhooks.formats.standard}</option>
+            <option value="simple">{t.webhooks.formats.simple}</option>
+          </SelectInput>
+        </Field>
+        <EventPicker format={format} value={events} onChange={setEvents} />
+        {faults.events && <p className="text-meta text-fail">{faults.events}</p>}
+        {create.error && Object.keys(faults).length === 0 && <FormProblem error={create.error} />}
+        <div className="flex justify-end">
+          <Button kind="primary" type="submit" busy={create.isPending} disabled={events.length === 0}>
+            {t.webhooks.create}
+          </Button>
+        </div>
+      </form>
+      {question}
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { useAct } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, Field, TextArea, TextInput } from '../../components/field.tsx';
+import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SaveRow } from '../../components/save-row.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
@@ -14,7 +15,8 @@ import type { WebhookDetail } from './webhook-detail.ts';
 
 export function WebhookEvents({ webhook }: { webhook: WebhookDetail }) {
   const [events, setEvents] = useState([...webhook.events]);
-  const save = useAct('patchWebhook');
+  const { question, keep } = useLeaveQuestion({ events });
+  const save = useAct('patchWebhook', { onDone: (_, sent) => keep(sent.body) });
   const canEdit = useCan('admin');
   if (!canEdit)
     return (
@@ -38,6 +40,7 @@ export function WebhookEvents({ webhook }: { webhook: WebhookDetail }) {
           </Button>
         </div>
       </div>
+      {question}
     </Panel>
   );
 }
@@ -85,14 +88,13 @@ export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
   const [timeout, setTimeoutMs] = useState(String(webhook.timeout));
   const [retry, setRetry] = useState(webhook.retryEnabled);
   const [headers, setHeaders] = useState(headersText(webhook.headers));
-  const save = useAct('patchWebhook');
+  const body = { name, url, timeout: Number(timeout), retryEnabled: retry, headers: parseHeaders(headers) };
+  const { question, keep } = useLeaveQuestion(body);
+  const save = useAct('patchWebhook', { onDone: (_, sent) => keep(sent.body) });
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate({
-      params: { webhookId: webhook.id },
-      body: { name, url, timeout: Number(timeout), retryEnabled: retry, headers: parseHeaders(headers) },
-    });
+    save.mutate({ params: { webhookId: webhook.id }, body });
   };
   return (
     <Panel>
@@ -122,6 +124,7 @@ export function WebhookSettings({ webhook }: { webhook: WebhookDetail }) {
         </Field>
         <SaveRow save={save} faults={faults} />
       </form>
+      {question}
     </Panel>
   );
 }

@@ -87,7 +87,7 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
   const [asking, setAsking] = useState<'delete' | 'recover' | null>(null);
   const test = useAct('testWebhook');
   const toggle = useAct('toggleWebhook');
-  const remove = useAct('deleteWebhook', { onDone: () => go(paths.webhooks) });
+  const remove = useAct('deleteWebhook', { onDone: () => go(paths.webhooks, { evenUnsaved: true }) });
   const result = test.data;
   return (
     <>
