@@ -243,7 +243,15 @@ describe('status', () => {
     const job = (id: string, percent: number): Job => ({
       id,
       status: 'running',
-      progress: { percent, phase: 'reading', documents: percent * 10, bytes: 0, etaSeconds: null, waitingFor: null },
+      progress: {
+        percent,
+        phase: 'reading',
+        documents: percent * 10,
+        documentsTotal: null,
+        bytes: 0,
+        etaSeconds: null,
+        waitingFor: null,
+      },
       error: null,
     });
     board.update([job('bkp_a', 0), job('rst_b', 50)]);

@@ -137,6 +137,11 @@ export const backup = z
       .describe('Which share was read at which time; a single entry for a consistent backup.'),
     progress,
     documentCount: count().nullable(),
+    changeCount: count()
+      .nullable()
+      .describe(
+        'Documents that an increment holds as written or deleted; null for other types, and where it was not counted.',
+      ),
     size: bytes().nullable().describe('Bytes of the documents.'),
     sizeFormatted: text({ max: 30 }).nullable(),
     compressedSize: bytes().nullable().describe('Bytes in the storage destination.'),

@@ -24,6 +24,7 @@ export const progress = z
     percent: percent(),
     phase: text({ max: 50 }),
     documents: count().describe('Documents done so far.'),
+    documentsTotal: count().nullable().describe('All there are to do, where that is known.'),
     bytes: bytes().describe('Bytes done so far.'),
     etaSeconds: integer({ min: 0, max: 31_536_000 }).nullable().describe('Seconds left, when they can be told.'),
     waitingFor: text({ max: 500 }).nullable().describe('What the job waits for at the moment, if anything.'),

@@ -88,6 +88,8 @@ export const restore = z
     includeSubcollections: z.boolean(),
     rewriteReferences: z.boolean(),
     deleteExtra: z.boolean(),
+    startedBy: text({ max: 320 }).nullable().describe('Who asked for it; null where that was not kept.'),
+    stoppedBy: text({ max: 320 }).nullable().describe('Who stopped it by hand.'),
     safetyBackupId: identifier('bkp').nullable().describe('What was overwritten or deleted, as it was before.'),
     undoOf: identifier('rst').nullable().describe('The restore that this one takes back.'),
     undoneBy: identifier('rst').nullable().describe('The restore that has taken this one back.'),

@@ -59,3 +59,7 @@ export function callerId(principal: Principal): string {
   if (principal.kind === 'person') return principal.userId;
   return principal.kind === 'key' ? principal.serviceAccountId : 'anonymous';
 }
+
+/** By what people know the caller. */
+export const callerEmail = (principal: Principal): string | null =>
+  principal.kind === 'anonymous' ? null : principal.email;

@@ -17,7 +17,11 @@ export async function cancel(context: BackupsContext, caller: Caller, backupId: 
     if (!(await cancelBackup(context, transaction, row))) {
       throw new Problem('INVALID_STATE', `The backup is ${row.status} already.`, { details: { status: row.status } });
     }
-    await context.audit.noteCaller(transaction, caller, { action: 'backup.cancelled', resource: resourceOf(row) });
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'backup.cancelled',
+      resource: resourceOf(row),
+      details: { projectId: row.projectId },
+    });
   });
   await admitBackups(context.platform);
 }
@@ -40,7 +44,8 @@ export async function deleteBackup(
     const going = await requireDeletable(context, transaction, row);
     for (const { row: removable, replacedBy } of going) {
       await removeRow(context, transaction, removable, replacedBy);
-      const details = removable.id === backupId ? {} : { mergedWith: backupId };
+      const { projectId } = removable;
+      const details = { projectId, ...(removable.id === backupId ? {} : { mergedWith: backupId }) };
       const note = { action: 'backup.deleted', resource: resourceOf(removable), details };
       await context.audit.noteCaller(transaction, caller, note);
     }
@@ -158,7 +163,11 @@ export async function setHold(
     });
     if (!legalHold) await context.onFreed(transaction, row);
     const action = legalHold ? 'backup.held' : 'backup.released';
-    await context.audit.noteCaller(transaction, caller, { action, resource: resourceOf(row) });
+    await context.audit.noteCaller(transaction, caller, {
+      action,
+      resource: resourceOf(row),
+      details: { projectId: row.projectId },
+    });
   });
 }
 

@@ -111,6 +111,8 @@ export const backups = pgTable(
     readsUsed: count('reads_used').notNull().default(0),
 
     documentCount: count('document_count'),
+    /** What an increment writes and deletes. */
+    changeCount: count('change_count'),
     size: count('size'),
     compressedSize: count('compressed_size'),
     collectionCount: integer('collection_count'),

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { secondMs } from '../../platform/durations.ts';
-import type { Caller } from '../../platform/principal.ts';
+import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { backupStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
+import { restoreSubject } from './audit-details.ts';
 import type { RestoresContext } from './context.ts';
 import { rangeStore } from './ranges/range-store.ts';
 import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
@@ -29,10 +30,15 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     const isHeld = row.status === 'running' && (isWritten || now.getTime() - row.updatedAt.getTime() < silentAfterMs);
     await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
+      stoppedBy: callerEmail(caller.principal),
       ...(isHeld ? { cancelRequestedAt: now } : { ...cancelledNow, ...nextEpoch(row), completedAt: now }),
     });
     const resource = { type: 'restore', id: restoreId };
-    await context.audit.noteCaller(transaction, caller, { action: 'restore.cancelled', resource });
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'restore.cancelled',
+      resource,
+      details: restoreSubject(row),
+    });
   });
   await untilEnded(context, organizationId, restoreId);
   await admitRestores(context.platform);
@@ -85,6 +91,7 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       admittedAt: null,
       completedAt: null,
       cancelRequestedAt: null,
+      stoppedBy: null,
       error: null,
       errorCount: 0,
       errorSample: [],
@@ -93,7 +100,11 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       updatedAt: clock.now(),
     });
     const resource = { type: 'restore', id: restoreId };
-    await context.audit.noteCaller(transaction, caller, { action: 'restore.resumed', resource });
+    await context.audit.noteCaller(transaction, caller, {
+      action: 'restore.resumed',
+      resource,
+      details: restoreSubject(row),
+    });
   });
   await admitRestores(context.platform);
 }

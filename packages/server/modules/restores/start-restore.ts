@@ -1,10 +1,11 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { documentsScope, parseInstant, type Scope, wholeDatabase } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
-import type { Caller } from '../../platform/principal.ts';
+import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { backupStore, scopeOf } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
+import { restoreSubject } from './audit-details.ts';
 import type { RestoresContext } from './context.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
@@ -19,19 +20,18 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {
     const target = await projectStore.get(transaction, organizationId, request.targetProjectId ?? what.projectId);
-    const inserted = await restoreStore.insert(
-      transaction,
-      newRestore(context, organizationId, what, target.id, request),
-    );
-    const { mergeMode, dryRun } = inserted;
+    const inserted = await restoreStore.insert(transaction, newRestore(context, caller, what, target.id, request));
+    const { mergeMode, dryRun, deleteExtra, safetyBackup } = inserted;
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.created',
       resource: { type: 'restore', id: inserted.id },
       details: {
         ...(what.backupId ? { backupId: what.backupId } : {}),
         ...(what.pointInTime ? { pointInTime: what.pointInTime } : {}),
-        targetProjectId: target.id,
+        ...restoreSubject(inserted),
         mergeMode,
+        deleteExtra,
+        safetyBackup,
         dryRun,
       },
     });
@@ -108,7 +108,7 @@ async function completedBackup(transaction: Transaction, organizationId: string,
 
 function newRestore(
   context: RestoresContext,
-  organizationId: string,
+  caller: Caller,
   what: RestoredThing,
   targetProjectId: string,
   request: Request,
@@ -128,7 +128,8 @@ function newRestore(
   const { backupId, pointInTime, items, projectId } = what;
   return {
     id: ids.next('rst'),
-    organizationId,
+    organizationId: caller.organization.id,
+    startedBy: callerEmail(caller.principal),
     backupId,
     pointInTime,
     items,

@@ -124,6 +124,9 @@ export const restores = pgTable(
     undoneBy: text('undone_by'),
     /** An undo that also takes back what somebody changed since. */
     force: boolean('force').notNull().default(false),
+    startedBy: text('started_by'),
+    /** Who wanted it to end before its aim. */
+    stoppedBy: text('stopped_by'),
     cancelRequestedAt: instant('cancel_requested_at'),
     /** The journal's data key under the organization's key. */
     journalEnvelope: jsonb('journal_envelope').$type<Envelope>(),

@@ -1,6 +1,7 @@
-import type { Caller } from '../../platform/principal.ts';
+import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { projectStore } from '../projects/index.ts';
+import { restoreSubject } from './audit-details.ts';
 import { requireStatus } from './change-restore.ts';
 import type { RestoresContext } from './context.ts';
 import { journalGone } from './journal/restore-journal.ts';
@@ -35,6 +36,7 @@ export async function undoRestore(
       mergeMode: 'overwrite',
       dryRun,
       undoOf: undone.id,
+      startedBy: callerEmail(caller.principal),
       force,
       scope: undone.scope,
       includeAuthUsers: false,
@@ -51,7 +53,7 @@ export async function undoRestore(
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.created',
       resource: { type: 'restore', id: inserted.id },
-      details: { undoOf: undone.id, force, dryRun },
+      details: { undoOf: undone.id, ...restoreSubject(inserted), force, dryRun },
     });
     return inserted;
   });

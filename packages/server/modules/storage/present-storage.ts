@@ -46,7 +46,7 @@ export function presentTask(row: TaskRow): TaskView {
     storageDestinationId: row.storageDestinationId,
     kind: row.kind,
     status: row.status,
-    progress: { waitingFor: null, ...row.progress },
+    progress: { waitingFor: null, documentsTotal: null, ...row.progress },
     result: row.result,
     error: row.error as TaskView['error'],
     createdAt: row.createdAt.toISOString(),

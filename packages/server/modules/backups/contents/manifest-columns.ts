@@ -74,3 +74,7 @@ export async function requireComplete(store: BlobStore, reader: BackupReader, si
     details: { backupId, missing: [...missing.keys()].slice(0, 10) },
   });
 }
+
+/** What an increment writes and deletes; a whole backup has no changes to tell. */
+export const changesOf = ({ type, counts }: Pick<ManifestBody, 'type' | 'counts'>): number | null =>
+  type === 'incremental' ? counts.puts + counts.deletes : null;

@@ -21,7 +21,11 @@ export async function startVerification(context: BackupsContext, caller: Caller,
       });
     if (row.verification?.status !== 'running')
       await requestVerification(context, transaction, organizationId, backupId);
-    const note = { action: 'backup.verification_started', resource: { type: 'backup', id: backupId } };
+    const note = {
+      action: 'backup.verification_started',
+      resource: { type: 'backup', id: backupId },
+      details: { projectId: row.projectId },
+    };
     await context.audit.noteCaller(transaction, caller, note);
   });
   await admitVerifications(context.platform);

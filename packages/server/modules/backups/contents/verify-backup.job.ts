@@ -143,7 +143,7 @@ async function endVerification(
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.verified',
       resource: { type: 'backup', id: backupId },
-      details: { status, segments, documents, errors: errors.length },
+      details: { projectId: verified.projectId, status, segments, documents, errors: errors.length },
     });
   });
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import { recordUse } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
-import { snapshotShares } from '../contents/manifest-columns.ts';
+import { changesOf, snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import { type BackupInEvent, emitBackupEvent } from '../events/backup-events.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
@@ -51,7 +51,7 @@ export async function completeBackup(
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.completed',
       resource: { type: 'backup', id: backupId },
-      details: { documents, bytes },
+      details: { projectId: row.projectId, documents, bytes },
     });
   });
 }
@@ -87,6 +87,7 @@ function completedColumns(
     updatedAt: now,
     storageDestinationId: isGood ? row.storageDestinationId : (goodCopies[0] ?? row.storageDestinationId),
     documentCount: body.counts.documents,
+    changeCount: changesOf(body),
     documentsDone: Math.max(row.documentsDone, body.counts.puts),
     size: body.counts.plainBytes,
     bytesDone: body.counts.plainBytes,

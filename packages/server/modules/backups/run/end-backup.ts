@@ -37,7 +37,7 @@ export async function failBackup(context: BackupsContext, backup: Ended, cause: 
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.failed',
       resource: { type: 'backup', id: backupId },
-      details: { code: error.code },
+      details: { projectId: row.projectId, code: error.code },
     });
     return true;
   });

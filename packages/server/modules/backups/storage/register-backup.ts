@@ -4,7 +4,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, later } from '../../../platform/durations.ts';
 import type { DestinationRow } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
-import { manifestColumns, snapshotShares } from '../contents/manifest-columns.ts';
+import { changesOf, manifestColumns, snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import { copyStore } from './copy-store.ts';
 
@@ -73,6 +73,7 @@ async function columnsOf(
     percent: 100,
     percentTold: 100,
     documentsDone: body.counts.puts,
+    changeCount: changesOf(body),
     bytesDone: body.counts.plainBytes,
     documentCount: body.counts.documents,
     size: body.counts.plainBytes,

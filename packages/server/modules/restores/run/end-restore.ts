@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { StoredError } from '../../job-error.ts';
+import { restoreSubject } from '../audit-details.ts';
 import type { RestoresContext } from '../context.ts';
 import { rangeStore } from '../ranges/range-store.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
@@ -71,6 +72,8 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
       action: ended.status === 'cancelled' ? 'restore.stopped' : told,
       resource: { type: 'restore', id },
       details: {
+        ...restoreSubject(ended),
+        ...(ended.status === 'cancelled' && ended.stoppedBy ? { askedBy: ended.stoppedBy } : {}),
         documentsRestored: ended.documentsRestored,
         documentsDeleted: ended.documentsDeleted,
         conflicts: ended.conflicts,

@@ -82,7 +82,7 @@ export async function recordAnomaly(
   await audit.noteSystem(transaction, organizationId, {
     action: 'backup.anomaly_found',
     resource: { type: 'backup', id: backupId },
-    details: { ...anomaly },
+    details: { projectId, ...anomaly },
   });
 }
 
