@@ -8,7 +8,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import { useCallback, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { clientFor } from './client.ts';
 import { useOrganizationId } from './organization.tsx';
 import { isShort, refetchMs } from './pace.ts';
@@ -126,6 +126,20 @@ export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOp
     placeholderData: keepPreviousData,
   });
   return { ...result, rows: result.data };
+}
+
+/** Every entry of a list that takes long to read: rows are there as their pages arrive. */
+export function useGrowing<I extends ListId>(id: I, input: Input<I>, options: Pick<ReadOptions, 'enabled'> = {}) {
+  const { query } = input as { query?: object };
+  const asked = { ...input, query: { ...query, limit: entriesPerCall } } as Input<I>;
+  const list = useList(id, asked, { ...options, everyMs: false });
+  const { rows, error, hasMore, isLoadingMore, loadMore } = list;
+  const isGrowing = hasMore && error === null && (rows?.length ?? 0) < entriesMax;
+  useEffect(() => {
+    if (isGrowing && !isLoadingMore) loadMore();
+  });
+  // What was read stays, and what is missing is asked for again.
+  return { ...list, isGrowing, retry: rows ? loadMore : list.retry };
 }
 
 interface ActOptions<I extends CallId> {

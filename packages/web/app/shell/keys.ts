@@ -19,9 +19,9 @@ export function setLettersAreKeys(on: boolean): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  // Nothing is typed into a tick.
+  if (!(target instanceof HTMLElement) || target.matches('[type=checkbox]')) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 const sequenceMs = 1200;

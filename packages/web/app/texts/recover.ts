@@ -139,6 +139,9 @@ export const newRestore = {
   some: 'Some collections',
   docs: 'Single documents',
   collectionsLabel: 'Collections',
+  chosen: (count: number, all: number) => `${formatCount(count)} of ${formatCount(all)} chosen`,
+  choose: { all: 'All', none: 'None', found: 'All found' },
+  tooMany: (most: number) => `At most ${formatCount(most)} collections at once. Choose fewer, or everything in it.`,
   documentsLabel: 'Paths of documents, one per line',
   withSub: 'with their subcollections',
   same: 'The same database',
@@ -214,6 +217,8 @@ export const newRestore = {
   peopleSee: (name: string) => `People using ${name} will see the change as it is written.`,
   go: (count: number) => `Restore ${plural(count, 'document', 'documents')}`,
   back: 'Back',
+  collections: (names: readonly string[]) =>
+    names.length <= 6 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${formatCount(names.length - 5)} more`,
   basket: (count: number) => `${plural(count, 'picked document', 'picked documents')}`,
 };
 

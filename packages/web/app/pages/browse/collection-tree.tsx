@@ -1,6 +1,8 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
-import { Link } from '@tanstack/react-router';
-import { useAll } from '../../api/calls.ts';
+import { useGrowing } from '../../api/calls.ts';
+import { useFolded } from '../../components/folded.tsx';
+import { ReadingOn } from '../../components/reading-on.tsx';
+import { RowLink } from '../../components/row-link.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
@@ -14,15 +16,18 @@ type Node = ItemOf<Operations['listBackupCollections']>;
 
 /** Collections with their counts; those below documents stand under their parents, gathered by name. */
 export function CollectionTree({ backupId, collection }: { backupId: string; collection: string }) {
-  const tree = useAll('listBackupCollections', { params: { backupId } }, { everyMs: false });
+  const tree = useGrowing('listBackupCollections', { params: { backupId } });
   const paths = usePaths();
-  if (tree.error) return <Problem error={tree.error} onRetry={() => void tree.refetch()} />;
+  const rows = (tree.rows ?? []).flatMap((node) => rowsOf(node, 0));
+  const { collectionsFilter: filter, collectionsWord: things } = t.projects;
+  const { shown, field, more } = useFolded(rows, ({ node }) => node.path, { filter, things });
+  if (tree.error) return <Problem error={tree.error} onRetry={tree.retry} />;
   if (!tree.rows) return <Skeleton rows={5} />;
-  const rows = tree.rows.flatMap((node) => rowsOf(node, 0));
   return (
     <nav aria-label={t.browse.collections} className="pb-4">
+      {field && <div className="px-2 pb-2">{field}</div>}
       <ul>
-        {rows.map(({ node, depth }) => {
+        {shown.map(({ node, depth }) => {
           const isHere = node.path === collection || (depth > 0 && isMatch(node.path, collection));
           const content = (
             <>
@@ -37,14 +42,13 @@ export function CollectionTree({ backupId, collection }: { backupId: string; col
           return (
             <li key={node.path}>
               {depth === 0 ? (
-                <Link
+                <RowLink
                   to={paths.browse(backupId, node.path)}
-                  activeProps={{}}
                   aria-current={isHere ? 'true' : undefined}
                   className={`${look} hover:bg-sunken ${isHere ? 'border-line bg-surface font-medium' : 'border-transparent'}`}
                 >
                   {content}
-                </Link>
+                </RowLink>
               ) : (
                 <span className={`${look} text-ink2 ${isHere ? 'border-line bg-surface' : 'border-transparent'}`}>
                   {content}
@@ -54,6 +58,8 @@ export function CollectionTree({ backupId, collection }: { backupId: string; col
           );
         })}
       </ul>
+      {more && <div className="px-2">{more}</div>}
+      {tree.isGrowing && <ReadingOn count={tree.rows.length} />}
     </nav>
   );
 }

@@ -1,6 +1,8 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
-import { useAll } from '../../api/calls.ts';
+import { useGrowing } from '../../api/calls.ts';
+import { useFolded } from '../../components/folded.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { ReadingOn } from '../../components/reading-on.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
@@ -8,32 +10,48 @@ import { t } from '../../texts/index.ts';
 type Node = ItemOf<Operations['listProjectCollections']>;
 
 export function CollectionsPanel({ projectId }: { projectId: string }) {
-  const tree = useAll('listProjectCollections', { params: { projectId } }, { everyMs: false });
+  const tree = useGrowing('listProjectCollections', { params: { projectId } });
   return (
     <Panel title={t.projects.collections} aside={t.projects.collectionsHint} flush>
-      {tree.error && <Problem error={tree.error} onRetry={() => void tree.refetch()} />}
       {tree.isLoading && <Skeleton rows={4} />}
       {tree.rows?.length === 0 && <p className="px-4 py-6 text-table text-ink2">{t.projects.collectionsEmpty}</p>}
-      {tree.rows && tree.rows.length > 0 && (
+      {tree.rows && tree.rows.length > 0 && <Collections nodes={tree.rows} />}
+      {tree.isGrowing && <ReadingOn count={tree.rows?.length ?? 0} />}
+      {tree.error && <Problem error={tree.error} onRetry={tree.retry} />}
+    </Panel>
+  );
+}
+
+function Collections({ nodes }: { nodes: readonly Node[] }) {
+  const rows = nodes.flatMap((node) => rowsOf(node, 0));
+  const { collectionsFilter: filter, collectionsWord: things } = t.projects;
+  const { shown, frame, field, more } = useFolded(rows, ({ node }) => node.path, { filter, things });
+  return (
+    <>
+      {field && <div className="border-line border-b px-4 py-2">{field}</div>}
+      {shown.length === 0 && <p className="px-4 py-3 text-table text-ink2">{t.projects.collectionsNone}</p>}
+      <div className={frame} {...(frame ? { tabIndex: 0 } : {})}>
         <table className="w-full text-table" aria-label={t.projects.collections}>
           <tbody>
-            {tree.rows
-              .flatMap((node) => rowsOf(node, 0))
-              .map(({ node, depth }) => (
-                <tr key={node.path} className="border-line border-b last:border-b-0">
-                  <th scope="row" className="px-4 py-1.5 text-left font-normal">
-                    <span className={`font-mono ${depth > 0 ? 'text-ink2' : ''}`} style={{ paddingLeft: depth * 18 }}>
-                      {depth > 0 && <span aria-hidden="true">↳ </span>}
-                      {node.id}
-                    </span>
-                  </th>
-                  <td className="px-4 py-1.5 text-right">{formatCount(node.documentCount)}</td>
-                </tr>
-              ))}
+            {shown.map(({ node, depth }) => (
+              <tr key={node.path} className="border-line border-b last:border-b-0">
+                <th scope="row" className="px-4 py-1.5 text-left font-normal">
+                  <span
+                    className={`break-all font-mono ${depth > 0 ? 'text-ink2' : ''}`}
+                    style={{ paddingLeft: depth * 18 }}
+                  >
+                    {depth > 0 && <span aria-hidden="true">↳ </span>}
+                    {node.id}
+                  </span>
+                </th>
+                <td className="px-4 py-1.5 text-right">{formatCount(node.documentCount)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
-      )}
-    </Panel>
+      </div>
+      {more && <div className="border-line border-t px-2 py-1">{more}</div>}
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
-import { useAll, useRead } from '../../api/calls.ts';
+import { useAll, useGrowing, useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, NamedOptions, SelectInput, TextArea } from '../../components/field.tsx';
@@ -11,6 +11,7 @@ import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
 import { momentOf, typeName } from '../backups/shared.tsx';
 import { NoProject } from '../projects/no-project.tsx';
+import { CollectionPicker, collectionsMax } from './collection-picker.tsx';
 import type { MergeMode, Plan } from './plan.ts';
 import type { PlanWords } from './plan-words.ts';
 
@@ -127,15 +128,15 @@ export function WhichStep({ plan, onDone }: StepProps) {
   const [given] = useState(() => plan.documents.join('\n'));
   const [documents, setDocuments] = useState(given);
   const [, setSearch] = useSearch();
-  const inBackup = useAll(
+  const inBackup = useGrowing(
     'listBackupCollections',
     { params: { backupId: plan.backupId ?? '' } },
-    { enabled: plan.backupId !== undefined, everyMs: false },
+    { enabled: plan.backupId !== undefined },
   );
-  const asOfThen = useAll(
+  const asOfThen = useGrowing(
     'viewPitrCollections',
     { params: { projectId: plan.projectId ?? '' }, query: { at: plan.at ?? '' } },
-    { enabled: plan.at !== undefined && plan.projectId !== undefined, everyMs: false },
+    { enabled: plan.at !== undefined && plan.projectId !== undefined },
   );
   const tree = plan.at === undefined ? inBackup : asOfThen;
   const [chosen, setChosen] = useState<readonly string[]>(plan.collections);
@@ -168,29 +169,14 @@ export function WhichStep({ plan, onDone }: StepProps) {
         ]}
       />
       {which === 'some' && (
-        <fieldset className="mt-4 flex flex-col gap-2">
-          <legend className="mb-1 text-table font-medium">{t.newRestore.collectionsLabel}</legend>
-          {tree.error && <Problem error={tree.error} onRetry={() => void tree.refetch()} />}
-          {tree.rows?.map((node) => (
-            <Checkbox
-              key={node.path}
-              label={
-                <>
-                  <code className="font-mono">{node.id}</code>{' '}
-                  <span className="text-ink3">{formatCount(node.documentCount)}</span>
-                </>
-              }
-              checked={chosen.includes(node.path)}
-              onChange={(event) => {
-                const next = event.target.checked
-                  ? [...chosen, node.path]
-                  : chosen.filter((path) => path !== node.path);
-                setChosen(next);
-                keep({ chosen: next });
-              }}
-            />
-          ))}
-        </fieldset>
+        <CollectionPicker
+          tree={tree}
+          chosen={chosen}
+          onChange={(next) => {
+            setChosen(next);
+            keep({ chosen: next });
+          }}
+        />
       )}
       {which === 'docs' && (
         <div className="mt-4">
@@ -209,7 +195,10 @@ export function WhichStep({ plan, onDone }: StepProps) {
       )}
       <Continue
         onDone={go}
-        disabled={(which === 'some' && chosen.length === 0) || (which === 'docs' && documents.trim() === '')}
+        disabled={
+          (which === 'some' && (chosen.length === 0 || chosen.length > collectionsMax)) ||
+          (which === 'docs' && documents.trim() === '')
+        }
       />
     </div>
   );

@@ -40,7 +40,7 @@ export function usePlanWords(plan: Plan): PlanWords {
         ? (plan.documents[0] ?? '')
         : t.restores.documents(plan.documents.length)
       : plan.collections.length > 0
-        ? plan.collections.join(', ')
+        ? t.newRestore.collections(plan.collections)
         : t.newRestore.all;
   return {
     what: source?.name ?? '',

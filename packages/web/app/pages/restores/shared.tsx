@@ -13,7 +13,7 @@ export function whatOf(restore: Restore): string {
   if (restore.documentIds?.length === 1) return restore.documentIds[0] ?? '';
   if (restore.documentIds) return t.restores.documents(restore.documentIds.length);
   if (!restore.collections || restore.collections[0] === '*') return t.restores.everything;
-  return restore.collections.join(', ');
+  return t.newRestore.collections(restore.collections);
 }
 
 /** The same within a sentence. */

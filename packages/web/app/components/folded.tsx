@@ -1,0 +1,54 @@
+import { Search } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { formatCount } from '../format/numbers.ts';
+import { t } from '../texts/index.ts';
+import { Button } from './button.tsx';
+
+/** What stands below such a list stays within reach. */
+const foldedRows = 20;
+
+interface FoldedWords {
+  /** Of the field that filters. */
+  readonly filter: string;
+  /** What the rows are, as in "Show all 1,000 collections". */
+  readonly things: string;
+}
+
+/** Names that may be a thousand: the first of them, a field that filters them, and all of them when they are asked for. */
+export function useFolded<Row>(rows: readonly Row[], nameOf: (row: Row) => string, words: FoldedWords) {
+  const [text, setText] = useState('');
+  const [isOpen, setOpen] = useState(false);
+  const wanted = text.trim().toLowerCase();
+  const found = wanted === '' ? rows : rows.filter((row) => nameOf(row).toLowerCase().includes(wanted));
+  const isLong = found.length > foldedRows;
+  const field = rows.length > foldedRows && (
+    <label className="relative block">
+      <span className="sr-only">{words.filter}</span>
+      <Search size={14} aria-hidden className="absolute top-2.5 left-2.5 text-ink3 max-sm:top-4" />
+      <input
+        type="search"
+        data-filter=""
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        placeholder={words.filter}
+        autoComplete="off"
+        spellCheck={false}
+        className="control w-full pl-8!"
+      />
+    </label>
+  );
+  const more: ReactNode = isLong && (
+    <Button kind="quiet" onClick={() => setOpen(!isOpen)}>
+      {isOpen ? t.common.showFewer : t.common.showAll(formatCount(found.length), words.things)}
+    </Button>
+  );
+  return {
+    shown: isOpen || !isLong ? found : found.slice(0, foldedRows),
+    found,
+    isFiltered: wanted !== '',
+    /** The whole list scrolls within itself. */
+    frame: isOpen && isLong ? 'max-h-[480px] overflow-y-auto' : '',
+    field,
+    more,
+  };
+}
