@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Announcer } from './components/announcer.tsx';
 import { TooltipProvider } from './components/tooltip.tsx';
 import { rememberNext } from './pages/sign-in/next.ts';
 import { router } from './router.tsx';
@@ -43,6 +44,7 @@ createRoot(place).render(
       <TooltipProvider>
         <RouterProvider router={router} />
         <SessionEnd onLeave={leave} />
+        <Announcer />
       </TooltipProvider>
     </QueryClientProvider>
   </StrictMode>,

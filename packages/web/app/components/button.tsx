@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { LoaderCircle, type LucideIcon } from 'lucide-react';
-import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from 'react';
 
 export type ButtonKind = 'primary' | 'secondary' | 'danger' | 'quiet';
 
@@ -12,7 +12,7 @@ const looks: Record<ButtonKind, string> = {
 };
 
 const shape =
-  'inline-flex items-center justify-center gap-2 h-8 max-sm:h-11 px-3 rounded-control border text-table max-sm:text-body font-medium whitespace-nowrap select-none disabled:opacity-50 disabled:cursor-not-allowed';
+  'inline-flex items-center justify-center gap-2 h-8 max-sm:h-11 px-3 rounded-control border text-table max-sm:text-body font-medium whitespace-nowrap select-none disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-not-allowed';
 
 interface Common {
   kind?: ButtonKind;
@@ -25,12 +25,15 @@ interface Common {
 
 type ButtonProps = Common & { busy?: boolean } & Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'>;
 
+/** While its deed is under way it takes no click, and keeps the focus: the browser takes it from what is disabled. */
 export function Button({ kind = 'secondary', icon, trailing, busy, children, className = '', ...rest }: ButtonProps) {
+  const onClick = (event: MouseEvent<HTMLButtonElement>) => (busy ? event.preventDefault() : rest.onClick?.(event));
   return (
     <button
       type="button"
       {...rest}
-      disabled={rest.disabled || busy}
+      onClick={onClick}
+      aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
       className={`${shape} ${looks[kind]} ${className}`}
     >

@@ -5,7 +5,9 @@ import {
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
   useContext,
+  useEffect,
   useId,
+  useRef,
 } from 'react';
 
 interface FieldIds {
@@ -25,12 +27,26 @@ interface FieldProps {
   className?: string;
 }
 
+/** Of everything that is wrong in a form, the first gets the focus when it is said. */
+export function useFocusOnError<Around extends HTMLElement>(error: string | undefined) {
+  const around = useRef<Around>(null);
+  useEffect(() => {
+    const form = around.current?.closest('form, dialog, main');
+    const first = error === undefined ? null : form?.querySelector<HTMLElement>('[aria-invalid=true]');
+    if (!first || !around.current?.contains(first)) return;
+    first.closest('details')?.setAttribute('open', '');
+    first.focus();
+  }, [error]);
+  return around;
+}
+
 /** A label, what it labels, and what is wrong with it. */
 export function Field({ label, name, hint, error, children, className = '' }: FieldProps) {
   const id = useId();
+  const around = useFocusOnError<HTMLDivElement>(error);
   const describedBy = error ? `${id}-error` : hint ? `${id}-hint` : undefined;
   return (
-    <div className={`flex flex-col gap-1 ${className}`} data-field={name}>
+    <div ref={around} className={`flex flex-col gap-1 ${className}`} data-field={name}>
       <label htmlFor={id} className="text-table font-medium">
         {label}
       </label>

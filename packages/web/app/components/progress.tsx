@@ -1,7 +1,10 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
+import { t } from '../texts/index.ts';
+import { announce } from './announcer.tsx';
 
 interface ProgressProps {
   percent: number;
+  /** What it is the progress of. */
   label: string;
   tall?: boolean;
 }
@@ -12,15 +15,14 @@ export function ProgressBar({ percent, label, tall }: ProgressProps) {
   highest.current = Math.max(highest.current, Math.min(100, percent));
   const shown = highest.current;
   const tenth = Math.floor(shown / 10) * 10;
-  const [announced, setAnnounced] = useState(tenth);
-  useEffect(() => setAnnounced(tenth), [tenth]);
+  useEffect(() => announce(t.jobs.progress(label, tenth)), [label, tenth]);
   return (
     <div
       role="progressbar"
       aria-label={label}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-valuenow={announced}
+      aria-valuenow={tenth}
       className={`w-full overflow-hidden rounded-full bg-sunken ${tall ? 'h-2.5' : 'h-1.5'}`}
     >
       <div

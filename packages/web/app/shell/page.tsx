@@ -5,10 +5,13 @@ import { Panel } from '../components/panel.tsx';
 import { Problem } from '../components/states.tsx';
 import { t } from '../texts/index.ts';
 import { usePaths } from '../url.ts';
+import { useFocusWhenItComes } from './focus-page.ts';
 import { type Crumb, usePageTitle } from './page-title.tsx';
 
 interface PageProps {
   title: ReactNode;
+  /** Where the title is edited: what stands in its place. */
+  titleInput?: ReactNode;
   /** In the top bar and the tab; the last one names the page. */
   crumbs: readonly Crumb[];
   subtitle?: ReactNode;
@@ -18,14 +21,21 @@ interface PageProps {
 }
 
 /** The usual page: what it is, what can be done, and below it the rest. */
-export function PageFrame({ title, crumbs, subtitle, badge, actions, children }: PageProps) {
+export function PageFrame({ title, titleInput, crumbs, subtitle, badge, actions, children }: PageProps) {
   usePageTitle(crumbs);
+  useFocusWhenItComes();
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-5 px-7 py-6 max-md:px-4 max-md:py-4">
       <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
         <div className="min-w-0">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-            <h1 className="min-w-0 break-words text-page font-semibold">{title}</h1>
+            <h1
+              tabIndex={-1}
+              className={titleInput ? 'sr-only' : 'min-w-0 break-words text-page font-semibold outline-none'}
+            >
+              {title}
+            </h1>
+            {titleInput}
             {badge}
           </div>
           {subtitle && <div className="mt-0.5 text-table text-ink2">{subtitle}</div>}

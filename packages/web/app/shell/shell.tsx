@@ -5,6 +5,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
 import { useAttention } from './attention.ts';
+import { useFocusAfterNavigation } from './focus-page.ts';
 import { useKeys } from './keys.ts';
 import { navigationOf, sectionOf } from './navigation.ts';
 import { type Crumb, CrumbsContext } from './page-title.tsx';
@@ -26,6 +27,7 @@ export function Shell() {
   const badges = useAttention();
   const close = () => setOverlay(null);
   useShellKeys(setOverlay);
+  useFocusAfterNavigation();
   useEffect(() => void loadPalette(), []);
   return (
     <CrumbsContext value={setCrumbs}>

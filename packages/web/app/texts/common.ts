@@ -59,6 +59,7 @@ export const jobs = {
     failed: 'Failed',
     cancelled: 'Stopped',
   },
+  progress: (what: string, percent: number) => `${what}: ${percent} percent`,
   secondsLeft: (text: string) => `${text} left`,
 };
 

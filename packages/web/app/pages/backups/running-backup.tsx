@@ -51,7 +51,7 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
             )}
           </span>
         </div>
-        <ProgressBar percent={percent} label={t.backups.progressLabel(percent)} />
+        <ProgressBar percent={percent} label={t.backups.backupOf(projectName)} />
         {waitingFor !== null && !isWaiting && <p className="mt-2 text-table text-ink2">{waitingFor}</p>}
         <FormProblem error={cancel.error} />
       </div>

@@ -4,6 +4,8 @@ import { keyOf } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
 import { type LiveState, useLive } from '../../api/live.ts';
 import { useWorkplace } from '../../api/organization.tsx';
+import { announce } from '../../components/announcer.tsx';
+import { t } from '../../texts/index.ts';
 
 /** Follows a running backup and writes what it hears into what the page shows. */
 export function useBackupProgress(backup: Backup | undefined): LiveState {
@@ -30,7 +32,10 @@ export function useBackupProgress(backup: Backup | undefined): LiveState {
             : old,
       );
       const isOver = status !== 'running' && status !== 'pending';
-      if (isOver) void queries.invalidateQueries({ queryKey: [organization.id] });
+      if (isOver) {
+        announce(t.backups.ended(t.jobs.status[status]));
+        void queries.invalidateQueries({ queryKey: [organization.id] });
+      }
       return !isOver;
     },
   });

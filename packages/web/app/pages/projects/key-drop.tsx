@@ -1,5 +1,6 @@
 import { FileKey } from 'lucide-react';
 import { type DragEvent, useId, useState } from 'react';
+import { useFocusOnError } from '../../components/field.tsx';
 import { t } from '../../texts/index.ts';
 
 export interface ServiceAccountKey {
@@ -20,6 +21,8 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
   const [fault, setFault] = useState<string>();
   const [isOver, setOver] = useState(false);
   const id = useId();
+  const wrong = fault ?? error;
+  const around = useFocusOnError<HTMLDivElement>(wrong);
   const read = async (file: File | undefined) => {
     if (!file) return;
     const key = parseKey(await file.text());
@@ -32,7 +35,7 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
     void read(event.dataTransfer.files[0]);
   };
   return (
-    <div className="flex flex-col gap-1">
+    <div ref={around} className="flex flex-col gap-1">
       <span id={id} className="text-table font-medium">
         {t.projects.keyFile}
       </span>
@@ -57,11 +60,16 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
           type="file"
           accept="application/json,.json"
           aria-labelledby={id}
+          {...(wrong ? { 'aria-invalid': true, 'aria-describedby': `${id}-error` } : {})}
           className="sr-only"
           onChange={(event) => void read(event.target.files?.[0])}
         />
       </label>
-      {(fault ?? error) && <p className="text-meta text-fail">{fault ?? error}</p>}
+      {wrong && (
+        <p id={`${id}-error`} className="text-meta text-fail">
+          {wrong}
+        </p>
+      )}
     </div>
   );
 }

@@ -1,8 +1,9 @@
 import type { Restore } from '@holdfast/contract';
 import { CircleCheck } from 'lucide-react';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
+import { announce } from '../../components/announcer.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
@@ -55,6 +56,11 @@ function Shown({ restore }: { restore: Restore }) {
   ).data;
   const title = titleOf(restore, undone, nameOf(restore.targetProjectId));
   const running = isRunning(restore);
+  const wasRunning = useRef(running);
+  useEffect(() => {
+    if (wasRunning.current && !running) announce(title);
+    wasRunning.current = running;
+  }, [running, title]);
   const { percent, etaSeconds, waitingFor } = restore.progress;
   return (
     <PageFrame

@@ -56,7 +56,8 @@ function Form({ projectId }: { projectId: string }) {
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   return (
     <PageFrame
-      title={<NameInput name={draft.name} onChange={(name) => set({ name })} />}
+      title={draft.name || t.schedules.newTitle}
+      titleInput={<NameInput name={draft.name} onChange={(name) => set({ name })} />}
       crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: t.schedules.newTitle }]}
       subtitle={first && t.schedules.startsWith(nearDay(first, draft.timezone), formatHour(first, draft.timezone))}
       actions={

@@ -60,7 +60,8 @@ function Shown({ schedule }: { schedule: Schedule }) {
     );
   return (
     <PageFrame
-      title={canEdit ? <NameInput name={draft.name} onChange={(name) => set({ name })} /> : schedule.name}
+      title={schedule.name}
+      titleInput={canEdit && <NameInput name={draft.name} onChange={(name) => set({ name })} />}
       crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: schedule.name }]}
       badge={
         <Badge tone={schedule.enabled ? 'held' : 'off'}>

@@ -50,7 +50,11 @@ export function WebhookForm({ onDone }: { onDone: (webhook: DataOf<Operations['c
           </SelectInput>
         </Field>
         <EventPicker format={format} value={events} onChange={setEvents} />
-        {faults.events && <p className="text-meta text-fail">{faults.events}</p>}
+        {faults.events && (
+          <p role="alert" className="text-meta text-fail">
+            {faults.events}
+          </p>
+        )}
         {create.error && Object.keys(faults).length === 0 && <FormProblem error={create.error} />}
         <div className="flex justify-end">
           <Button kind="primary" type="submit" busy={create.isPending} disabled={events.length === 0}>

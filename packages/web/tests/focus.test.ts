@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+describe.skipIf(!hasChromium)('who works by keys and by ear', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  const focusNow = async () =>
+    (await owner.page.evaluate('document.activeElement.innerText || document.activeElement.name || ""')) as string;
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    for (let number = 0; number < 20; number++) await shop.documents.doc(`bikes/b${number}`).set({ number });
+    await shop.backUp();
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  test('stands at the first field that was refused', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/webhooks?new=1`);
+    const address = page.getByLabel('Address');
+    await page.getByLabel('Name', { exact: true }).fill('On-call');
+    await address.fill('http://hooks.example/x');
+    for (let time = 0; time < 2; time++) {
+      await page.getByRole('button', { name: 'Add webhook' }).click();
+      await page.getByText('Must be a valid HTTPS URL.').waitFor();
+      await expect.poll(() => address.evaluate((element) => element.matches(':focus'))).toBe(true);
+    }
+    expect(await address.getAttribute('aria-invalid')).toBe('true');
+  });
+
+  test('stays at the button whose deed was refused for another reason', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects?new=1`);
+    await page.getByText('Emulator', { exact: true }).click();
+    await page.getByLabel('Address of the emulator').fill('127.0.0.1:1');
+    await page.getByLabel('Google project id').fill('nobody');
+    const connect = page.getByRole('button', { name: 'Connect', exact: true });
+    await connect.click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect(await connect.evaluate((element) => element.matches(':focus'))).toBe(true);
+  });
+
+  test('begins a page at its title', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects`);
+    await page.getByRole('link', { name: /^Shop/ }).last().press('Enter');
+    await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
+    await expect.poll(focusNow).toBe('Shop');
+    await page.getByRole('link', { name: 'Schedules', exact: true }).first().click();
+    await expect.poll(focusNow).toBe('Schedules');
+    await page.getByRole('link', { name: 'Add a schedule' }).first().click();
+    await page.getByRole('heading', { name: 'Nightly', level: 1 }).waitFor({ state: 'attached' });
+    await expect.poll(focusNow).toBe('Nightly');
+  });
+
+  test('hears each tenth of a restore, and how it ended', async () => {
+    const { page } = owner;
+    const { app } = dashboard;
+    const { id: backupId } = (await app.request('GET', '/api/v1/backups', shop.as)).body.data[0];
+    let go = () => {};
+    const until = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    shop.firestore.control.addFault({ method: 'BatchWrite', until });
+    const restore = await app.request('POST', '/api/v1/backups/restore', { ...shop.as, body: { backupId } });
+    await page.goto(`/o/${shop.slug}/restores/${restore.body.data.id}`);
+    const told = page.locator('#root > [role=status]');
+    await expect.poll(() => told.textContent()).toMatch(/^Restoring everything.*: \d?0 percent$/);
+    shop.firestore.control.clearFaults();
+    go();
+    await expect.poll(() => told.textContent()).toMatch(/^Restored everything/);
+  });
+});
