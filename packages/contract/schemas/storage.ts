@@ -106,7 +106,11 @@ export const storageTask = z
         found: count().optional().describe('Backups or objects that were looked at.'),
         registered: count().optional().describe('Backups that were unknown before.'),
         relinked: count().optional().describe('Backups whose copy here was known to lie elsewhere or nowhere.'),
-        missing: count().optional().describe('Backups that were known to lie here and do not: their copy has failed.'),
+        missing: count()
+          .optional()
+          .describe(
+            'Backups and captured segments that were known to lie here and do not: their copy has failed, their time is a gap.',
+          ),
         skipped: count().optional().describe('What was left alone: too young, unreadable, or not surely ours.'),
         removed: count().optional().describe('Objects that were deleted; versions, of a purge.'),
         versionsKept: z

@@ -101,16 +101,6 @@ export const backupStore = {
     await orm.insert(backupCopies).values(copies);
   },
 
-  /** Those of the schedules that have a backup waiting or running; the transaction may span organizations. */
-  async busySchedules({ client }: Transaction, scheduleIds: readonly string[]): Promise<Set<string>> {
-    const { rows } = await client.query<{ schedule_id: string }>(
-      `select distinct schedule_id from backups
-        where schedule_id = any($1) and status in ('pending', 'running') and deleted_at is null`,
-      [[...scheduleIds]],
-    );
-    return new Set(rows.map((row) => row.schedule_id));
-  },
-
   page: pagesOf(backups, {
     always: isNull(backups.deletedAt),
     filters: {

@@ -60,6 +60,7 @@ export {
   readsByProject,
   suspiciousBackups,
 } from './summaries/newest-store.ts';
+export { ofScheduleStore } from './summaries/of-schedule-store.ts';
 export { type RetentionCandidate, retentionStore } from './summaries/retention-store.ts';
 export {
   bytesPerDocument,

@@ -124,6 +124,11 @@ function whyNot(
   const newest = `The newest moment that can be reached is ${before}.`;
   if (instant > instantFromDate(now)) return `lies in the future. ${newest}`;
   if (endedBecause !== null) return `lies behind what was captured. ${endedBecause} ${newest}`;
+  const broken = gaps.findLast(
+    ({ deletionsUnknown, through }) => deletionsUnknown && before !== null && before < through,
+  );
+  if (broken)
+    return `lies behind a gap from which nothing leads on until the next base is made: ${broken.reason} ${newest}`;
   return `is not captured yet. ${newest} Try again in some seconds.`;
 }
 

@@ -159,6 +159,7 @@ export const pitrStore = {
     const { rows } = await client.query<{ key: string; covered_through: string }>(
       `select key, covered_through from pitr_segments
         where log_id = $1 and path_hashes @> array[$2]::integer[] and ($3::text is null or covered_from < $3)
+          and (gap is null or not gap ? 'lost')
         order by covered_through desc, sequence desc limit $4`,
       [logId, hash, before, limit],
     );
@@ -172,7 +173,11 @@ export const pitrStore = {
       .from(pitrSegments)
       .where(and(eq(pitrSegments.logId, logId), sql`${pitrSegments.gap} is not null`))
       .orderBy(asc(pitrSegments.coveredFrom));
-    return rows.flatMap(({ gap }) => (gap === null ? [] : [gap]));
+    return rows.flatMap(({ gap }) => {
+      if (gap === null) return [];
+      const { lost: _lost, ...told } = gap;
+      return [told];
+    });
   },
 
   /** A segment counts at its end. */
@@ -251,6 +256,38 @@ export const pitrStore = {
       [limit],
     );
     return rows;
+  },
+
+  /** What is said to lie in storage, and whether it was missed there before. */
+  async storedSegments(
+    { client }: Transaction,
+    logId: string,
+  ): Promise<{ sequence: number; key: string; isLost: boolean }[]> {
+    const { rows } = await client.query<{ sequence: number; key: string; isLost: boolean }>(
+      `select sequence, key, gap ? 'lost' as "isLost" from pitr_segments where log_id = $1`,
+      [logId],
+    );
+    return rows.map((row) => ({ ...row, isLost: row.isLost === true }));
+  },
+
+  /** What such a segment covered is a gap, as long as it is lost. */
+  async loseSegments({ client }: Transaction, logId: string, sequences: readonly number[], why: string): Promise<void> {
+    await client.query(
+      `update pitr_segments
+          set gap = jsonb_build_object(
+                'from', least(covered_from, gap->>'from'), 'through', greatest(covered_through, gap->>'through'),
+                'reason', $3::text, 'deletionsUnknown', true, 'lost', jsonb_build_object('gap', gap))
+        where log_id = $1 and sequence = any($2)`,
+      [logId, [...sequences], why],
+    );
+  },
+
+  async regainSegments({ client }: Transaction, logId: string, sequences: readonly number[]): Promise<void> {
+    await client.query(
+      `update pitr_segments set gap = nullif(gap->'lost'->'gap', 'null')
+        where log_id = $1 and sequence = any($2) and gap ? 'lost'`,
+      [logId, [...sequences]],
+    );
   },
 
   /** Whose a log is, whichever organization that may be; for a transaction that spans them. */

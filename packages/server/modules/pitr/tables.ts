@@ -73,6 +73,9 @@ export const pitrLogs = pgTable(
   ],
 ).enableRLS();
 
+/** Of a segment that is gone from its storage all of its time is a gap; what it told of itself waits for its return. */
+type StoredGap = LogGap & { readonly lost?: { readonly gap: LogGap | null } };
+
 /** What lies in a log: the catalogue that saves walking it. */
 export const pitrSegments = pgTable(
   'pitr_segments',
@@ -91,7 +94,7 @@ export const pitrSegments = pgTable(
     collections: jsonb('collections').$type<Record<string, number>>().notNull(),
     pathHashes: integer('path_hashes').array().notNull(),
     storedBytes: count('stored_bytes').notNull(),
-    gap: jsonb('gap').$type<LogGap>(),
+    gap: jsonb('gap').$type<StoredGap>(),
     createdAt: instant('created_at').notNull(),
   },
   (table) => [

@@ -304,6 +304,23 @@ describe('a run by hand', () => {
     expect(runs.map(({ status }: { status: string }) => status)).toEqual(['completed', 'completed', 'completed']);
     await call('DELETE', `/schedules/${schedule.id}`);
   });
+
+  test('makes up for a full one that failed; after two of them an increment has its turn', async () => {
+    const schedule = await create({ type: 'incremental', fullEvery: 4, enabled: false });
+    const run = async () => {
+      const { body } = await call('POST', `/schedules/${schedule.id}/run`);
+      const { type, status } = await untilEnded(bench.app, `/api/v1/backups/${body.data.id}`, bench.as);
+      return `${type} ${status}`;
+    };
+    const runs = [await run(), await run(), await run(), await run()];
+    expect(runs).toEqual(['full completed', ...Array(3).fill('incremental completed')]);
+    bench.sandbox.control.addFault({ status: 'PERMISSION_DENIED' });
+    expect([await run(), await run()]).toEqual(['full failed', 'full failed']);
+    bench.sandbox.control.clearFaults();
+    const rest = [await run(), await run(), await run()];
+    expect(rest).toEqual(['incremental completed', 'full completed', 'full completed']);
+    await call('DELETE', `/schedules/${schedule.id}`);
+  });
 });
 
 describe('what happens around a schedule', () => {

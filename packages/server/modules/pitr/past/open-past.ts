@@ -116,7 +116,11 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
 /** What the catalogue knows and storage does not have will not come back by trying again. */
 function asLost(error: unknown): unknown {
   if (!isEngineError(error, 'STORAGE_NOT_FOUND')) return error;
-  return new EngineError('INTEGRITY_ERROR', 'A part of what was captured is gone from its storage.', { cause: error });
+  return new EngineError(
+    'INTEGRITY_ERROR',
+    'A part of what was captured is gone from its storage. A rescan of the storage tells which time is lost.',
+    { cause: error },
+  );
 }
 
 async function openBase(

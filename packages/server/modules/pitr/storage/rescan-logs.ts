@@ -5,6 +5,7 @@ import {
   type LogSegment,
   logIdOfKey,
   logManifestKey,
+  logSegmentsPrefix,
   logsPrefix,
   type OpenedLogManifest,
   openLogManifest,
@@ -12,6 +13,8 @@ import {
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { TaskResult, TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
+import { openLog } from '../log-access.ts';
+import { writeManifestOnce } from '../log-manifest.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { joinedSegments } from './joined-segments.ts';
 
@@ -20,7 +23,7 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
   const { organizationId } = destination;
   const { platform, stores, keys } = context.backups;
   const store = await stores.open(destination);
-  const result = { found: 0, registered: 0, failures: [] as { key: string; reason: string }[] };
+  const result = { found: 0, registered: 0, missing: 0, failures: [] as { key: string; reason: string }[] };
   try {
     const { ring } = await platform.database.tenant(organizationId, (transaction) =>
       keys.ring(transaction, organizationId),
@@ -40,11 +43,50 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
       if (fault === undefined) result.registered += 1;
       else result.failures.push({ key: logManifestKey(logId), reason: fault.slice(0, 2000) });
     }
+    const known = await platform.database.tenant(organizationId, (transaction) =>
+      pitrStore.inDestination(transaction, organizationId, destination.id),
+    );
+    for (const row of known) result.missing += await findLost(context, row, store, signal);
   } finally {
     await store.close();
   }
   return result;
 }
+
+const lostReason = 'What was captured then is gone from its storage.';
+
+/**
+ * Segments that the catalogue knows and that are gone become gaps until they are there again; a manifest that is gone is
+ * written anew. How many segments are missing.
+ */
+async function findLost(context: PitrContext, row: LogRow, store: BlobStore, signal: AbortSignal): Promise<number> {
+  const { database } = context.backups.platform;
+  const { organizationId, projectId, logId } = row;
+  const said = await database.tenant(organizationId, (transaction) => pitrStore.storedSegments(transaction, logId));
+  const there = new Set<string>();
+  for await (const { key } of store.list(logSegmentsPrefix(logId), { signal })) there.add(key);
+  const missing = said.filter(({ key }) => !there.has(key));
+  const lost = missing.filter(({ isLost }) => !isLost);
+  const regained = said.filter(({ key, isLost }) => isLost && there.has(key));
+  const isClosed = row.manifestWritten && (await store.head(logManifestKey(logId), { signal })) === undefined;
+  if (isClosed) {
+    const log = await openLog(context, row);
+    await writeManifestOnce(context, { ...row, manifestWritten: false }, log).finally(() => log.close());
+  }
+  if (lost.length > 0 || regained.length > 0 || isClosed)
+    await database.tenant(organizationId, async (transaction) => {
+      await pitrStore.loseSegments(transaction, logId, sequencesOf(lost), lostReason);
+      await pitrStore.regainSegments(transaction, logId, sequencesOf(regained));
+      await context.backups.audit.noteSystem(transaction, organizationId, {
+        action: 'pitr.log_compared',
+        resource: { type: 'project', id: projectId },
+        details: { logId, lost: lost.length, regained: regained.length, manifestRenewed: isClosed },
+      });
+    });
+  return missing.length;
+}
+
+const sequencesOf = (segments: readonly { sequence: number }[]) => segments.map(({ sequence }) => sequence);
 
 async function logsIn(store: BlobStore, signal: AbortSignal): Promise<Set<string>> {
   const ids = new Set<string>();

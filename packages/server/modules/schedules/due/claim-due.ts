@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { later, minuteMs } from '../../../platform/durations.ts';
 import type { OutboxEvent } from '../../../platform/outbox.ts';
-import { admitBackups, backupStore, type WaitingBackup } from '../../backups/index.ts';
+import { admitBackups, backupStore, ofScheduleStore, type WaitingBackup } from '../../backups/index.ts';
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { SchedulesContext } from '../context.ts';
@@ -58,6 +58,7 @@ interface Facts {
   projects: ReadonlyMap<string, ProjectRow>;
   destinations: ReadonlySet<string>;
   busy: ReadonlySet<string>;
+  owingFull: ReadonlySet<string>;
 }
 
 async function loadFacts(
@@ -75,10 +76,11 @@ async function loadFacts(
     organizations,
     projects: new Map(projects.map((row) => [row.id, row])),
     destinations: new Set(existing.map(({ organizationId, id }) => `${organizationId}/${id}`)),
-    busy: await backupStore.busySchedules(
+    busy: await ofScheduleStore.busy(
       transaction,
       due.map(({ id }) => id),
     ),
+    owingFull: await ofScheduleStore.owingFull(transaction, due),
   };
 }
 
@@ -160,7 +162,8 @@ function startRun(
     return { run: { ...run, status: 'failed', reason: 'There is no storage destination to write to.' } };
   const number = row.runCount + 1;
   const backupId = ids.next('bkp');
-  const asked = { id: backupId, number, trigger: 'scheduled' as const, destinationId, now };
+  const owesFull = facts.owingFull.has(row.id);
+  const asked = { id: backupId, number, trigger: 'scheduled' as const, destinationId, owesFull, now };
   return {
     run: {
       ...run,

@@ -2,18 +2,25 @@ import type { WaitingBackup } from '../../backups/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { ScheduleRow } from '../schedule-store.ts';
 
-/** The backup that a run of the schedule starts; `number` counts the runs that started one, from 1. */
-export function scheduledBackup(
-  row: ScheduleRow,
-  project: ProjectRow,
-  run: { id: string; number: number; trigger: 'scheduled' | 'manual' | 'api'; destinationId: string; now: Date },
-): WaitingBackup {
+interface Run {
+  id: string;
+  /** Counts the runs that started a backup, from 1. */
+  number: number;
+  trigger: 'scheduled' | 'manual' | 'api';
+  destinationId: string;
+  /** The last full backup came to nothing. */
+  owesFull: boolean;
+  now: Date;
+}
+
+/** The backup that a run of the schedule starts. */
+export function scheduledBackup(row: ScheduleRow, project: ProjectRow, run: Run): WaitingBackup {
   return {
     id: run.id,
     organizationId: row.organizationId,
     projectId: row.projectId,
     scheduleId: row.id,
-    type: typeOfRun(row, run.number),
+    type: typeOfRun(row, run),
     status: 'pending',
     trigger: run.trigger,
     collections: row.collections,
@@ -27,8 +34,8 @@ export function scheduledBackup(
   };
 }
 
-/** The first run is full, and then every n-th after it. */
-function typeOfRun({ type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>, number: number) {
+/** The first run is full, then every n-th after it, and one that makes up for a full one that failed. */
+function typeOfRun({ type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>, { number, owesFull }: Run) {
   if (type === 'full') return 'full';
-  return fullEvery !== null && (number - 1) % fullEvery === 0 ? 'full' : 'incremental';
+  return fullEvery !== null && (owesFull || (number - 1) % fullEvery === 0) ? 'full' : 'incremental';
 }

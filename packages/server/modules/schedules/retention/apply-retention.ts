@@ -41,20 +41,21 @@ export async function applyRetention(context: SchedulesContext, signal: AbortSig
  * Judges and marks in one transaction that holds every backup of the project: nobody can put a hold on one, restore it,
  * or build on it in between. Objects and rows go afterwards, as jobs.
  */
-async function applyToProject(
-  context: SchedulesContext,
-  { organizationId, projectId }: RetentionCheck,
-): Promise<number> {
+async function applyToProject(context: SchedulesContext, check: RetentionCheck): Promise<number> {
   const { database, clock } = context.backups.platform;
+  const { organizationId, projectId } = check;
   return database.tenant(organizationId, async (transaction) => {
-    if (!(await retentionCheckStore.lock(transaction, organizationId, projectId, clock.now()))) return 0;
+    const demand = await retentionCheckStore.findDue(transaction, check, clock.now());
+    if (demand === undefined) return 0;
     const organization = await context.backups.organizations.active(transaction, organizationId);
     const now = clock.now();
     if (!organization) {
       await retentionCheckStore.postpone(transaction, organizationId, projectId, later(now, hourMs));
       return 0;
     }
+    // Whoever holds a backup may demand a check next: backups come first here too, and the turn is not waited for.
     const loaded = await loadState(context, transaction, organizationId, projectId, { lock: true });
+    if (!(await retentionCheckStore.lock(transaction, check, demand))) return 0;
     const { state, verdicts, going, next: first } = await whatGoes(transaction, loaded);
     for (const { id } of first)
       await expire(

@@ -25,12 +25,24 @@ export const retentionCheckStore = {
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
   },
 
-  /** Takes the project's turn; false when another process has it or had it. */
-  async lock({ client }: Transaction, organizationId: string, projectId: string, now: Date): Promise<boolean> {
-    const { rowCount } = await client.query(
-      `select 1 from retention_checks where organization_id = $1 and project_id = $2 and due_at <= $3
-         for update skip locked`,
+  /** The demand that is due for a project, as it is now; undefined when another process had its turn. */
+  async findDue(
+    { client }: Transaction,
+    { organizationId, projectId }: RetentionCheck,
+    now: Date,
+  ): Promise<string | undefined> {
+    const { rows } = await client.query<{ demand: string }>(
+      `select xmin::text as demand from retention_checks where organization_id = $1 and project_id = $2 and due_at <= $3`,
       [organizationId, projectId, now],
+    );
+    return rows[0]?.demand;
+  },
+
+  /** Takes the project's turn; false when another process has it, or somebody demanded another look since. */
+  async lock({ client }: Transaction, { projectId }: RetentionCheck, demand: string): Promise<boolean> {
+    const { rowCount } = await client.query(
+      'select 1 from retention_checks where project_id = $1 and xmin::text = $2 for update skip locked',
+      [projectId, demand],
     );
     return rowCount === 1;
   },

@@ -1,0 +1,36 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+
+/** What the backups of schedules say about their next run. */
+export const ofScheduleStore = {
+  /** Those of the schedules that have a backup waiting or running; the transaction may span organizations. */
+  async busy({ client }: Transaction, scheduleIds: readonly string[]): Promise<Set<string>> {
+    const { rows } = await client.query<{ schedule_id: string }>(
+      `select distinct schedule_id from backups
+        where schedule_id = any($1) and status in ('pending', 'running') and deleted_at is null`,
+      [[...scheduleIds]],
+    );
+    return new Set(rows.map((row) => row.schedule_id));
+  },
+
+  /**
+   * Those of the schedules whose last full backup came to nothing, so that the next one makes up for it. After two in a
+   * row an increment has its turn: what can be protected is not left undone for what cannot.
+   */
+  async owingFull(
+    { client }: Transaction,
+    schedules: readonly { organizationId: string; id: string }[],
+  ): Promise<Set<string>> {
+    const { rows } = await client.query<{ id: string }>(
+      `select s.id from unnest($1::text[], $2::text[]) as s(organization_id, id)
+        where (select b.status in ('failed', 'cancelled') from backups b
+                where b.organization_id = s.organization_id and b.schedule_id = s.id and b.type = 'full'
+                order by b.id desc limit 1)
+          and (select count(*) < 2 or not bool_and(l.type = 'full' and l.status in ('failed', 'cancelled'))
+                 from (select b.type, b.status from backups b
+                        where b.organization_id = s.organization_id and b.schedule_id = s.id
+                        order by b.id desc limit 2) l)`,
+      [schedules.map(({ organizationId }) => organizationId), schedules.map(({ id }) => id)],
+    );
+    return new Set(rows.map((row) => row.id));
+  },
+};
