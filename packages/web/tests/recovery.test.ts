@@ -106,6 +106,23 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await dashboard.app.request('DELETE', `/api/v1/backups/${lost}`, shop.as);
   });
 
+  test('a restore that the target refused claims no phase it did not see, and offers nothing to undo', async () => {
+    const { page } = owner;
+    const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;
+    shop.firestore.control.addFault({ method: 'BatchWrite', status: 'PERMISSION_DENIED' });
+    const body = { backupId: data[0].id };
+    const made = await dashboard.app.request('POST', '/api/v1/backups/restore', { ...shop.as, body });
+    await page.goto(`/o/${shop.slug}/restores/${made.body.data.id}`);
+    await page.getByText('The target refused our writes').waitFor();
+    shop.firestore.control.clearFaults();
+    const phases = page.getByRole('listitem');
+    await phases.filter({ hasText: /^InitializingThe target answers$/ }).waitFor();
+    expect(await phases.getByText(/takes writes|are told/).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Nothing was written' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Undo…' }).count()).toBe(0);
+    expect(await page.getByText('Could not be written').count()).toBe(0);
+  });
+
   test('the times of the phases are of the restore that is shown, not of the one before', async () => {
     const { page } = owner;
     const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;

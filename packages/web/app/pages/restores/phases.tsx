@@ -5,6 +5,7 @@ import { Step, type StepState } from '../../components/steps.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
+import { shownBy } from './phase-words.ts';
 import type { PhaseTime } from './use-restore-progress.ts';
 
 interface PhasesProps {
@@ -43,6 +44,8 @@ export function Phases({ restore, times }: PhasesProps) {
                       <span className="block text-ink2">{t.restore.phaseHints.Restoring}</span>
                     )}
                   </>
+                ) : index < at ? (
+                  shownBy(phase, restore)
                 ) : (
                   t.restore.phaseHints[phase]
                 )}

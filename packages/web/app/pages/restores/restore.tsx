@@ -97,13 +97,17 @@ function Shown({ restore }: { restore: Restore }) {
         <div className="flex min-w-0 flex-col gap-4">
           {!restore.dryRun && <UndoPanel restore={restore} />}
           {running && !restore.dryRun && <WritesChart samples={samples} />}
-          {!restore.dryRun && <FailuresPanel restore={restore} />}
+          {!restore.dryRun && !isRefusedWhole(restore) && <FailuresPanel restore={restore} />}
           <FactsPanel restore={restore} undone={undone} nameOf={nameOf} />
         </div>
       </div>
     </PageFrame>
   );
 }
+
+/** Then no single document failed, and none could be written either. */
+const isRefusedWhole = (restore: Restore) =>
+  restore.status === 'failed' && restore.errors.count === 0 && restore.conflicts === 0;
 
 function FailuresPanel({ restore }: { restore: Restore }) {
   const { count, sample } = restore.errors;

@@ -7,6 +7,7 @@ import { Button, TextLink } from '../../components/button.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { wroteNothing } from './phase-words.ts';
 import { Irreversible, isRunning } from './shared.tsx';
 import { UndoDialog } from './undo-dialog.tsx';
 
@@ -27,6 +28,12 @@ export function UndoPanel({ restore }: { restore: Restore }) {
     return (
       <Panel tone="risk" title={t.newRestore.irreversible}>
         <Irreversible of={restore} />
+      </Panel>
+    );
+  if (isOver && wroteNothing(restore))
+    return (
+      <Panel title={t.restore.nothingWritten}>
+        <p className="text-table text-ink2">{t.restore.nothingWrittenText}</p>
       </Panel>
     );
   const saved = safety.data?.documentCount ?? null;
