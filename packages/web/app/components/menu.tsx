@@ -20,12 +20,14 @@ interface MenuProps {
   items: readonly (MenuItem | 'line' | false | null | undefined)[];
   align?: 'start' | 'end';
   header?: ReactNode;
+  /** It was asked for before it was there. */
+  isOpenAtFirst?: boolean;
 }
 
 /** Not modal: a modal one would inject a style element, which the policy refuses. */
-export function Menu({ trigger, items, align = 'end', header }: MenuProps) {
+export function Menu({ trigger, items, align = 'end', header, isOpenAtFirst = false }: MenuProps) {
   return (
-    <Radix.Root modal={false}>
+    <Radix.Root modal={false} defaultOpen={isOpenAtFirst}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
         <Radix.Content

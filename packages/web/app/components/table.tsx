@@ -6,6 +6,7 @@ import { useGo } from '../url.ts';
 import { Button } from './button.tsx';
 import { useDrawnRows } from './drawn-rows.ts';
 import { RowLink } from './row-link.tsx';
+import { RowContext } from './time.tsx';
 import { useIsPhone } from './use-is-phone.ts';
 
 export interface Column<Row> {
@@ -66,65 +67,67 @@ export function DataTable<Row>(props: TableProps<Row>) {
   useNearEnd(props, inSight?.endIndex ?? 0);
   const shown = rows.slice(first, last + 1).map((row, at) => ({ row, index: first + at }));
   return (
-    <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface md:overflow-x-auto">
-      {isPhone ? (
-        <ul aria-label={label}>
-          <li style={{ height: before }} className="empty:list-none" />
-          {shown.map(({ row, index }) => (
-            <li key={rowKey(row)} data-index={index} className="border-line border-b last:border-b-0">
-              {to ? (
-                <RowLink to={to(row)} data-row="" className="block px-4 py-2.5">
-                  {props.phone(row)}
-                </RowLink>
-              ) : (
-                <div className="px-4 py-2.5">{props.phone(row)}</div>
-              )}
-              {props.detail?.(row)}
-            </li>
-          ))}
-          <li style={{ height: after }} className="empty:list-none" />
-        </ul>
-      ) : (
-        <table className="w-full border-collapse text-table" aria-label={label} aria-rowcount={rows.length + 1}>
-          <thead>
-            <tr className="border-line border-b text-left text-meta text-ink2">
-              {columns.map((column) => (
-                <th
-                  key={column.id}
-                  scope="col"
-                  className={`h-9 px-3 font-medium whitespace-nowrap first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right' : ''} ${column.from ? widths[column.from] : ''}`}
-                >
-                  {column.header || <span className="sr-only">{t.common.moreActions}</span>}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {before > 0 && <tr style={{ height: before }} />}
+    <RowContext value={true}>
+      <div ref={frame} className="overflow-hidden rounded-panel border border-line bg-surface md:overflow-x-auto">
+        {isPhone ? (
+          <ul aria-label={label}>
+            <li style={{ height: before }} className="empty:list-none" />
             {shown.map(({ row, index }) => (
-              <Rows
-                key={rowKey(row)}
-                columns={columns}
-                to={to}
-                detail={props.detail}
-                tone={props.tone}
-                row={row}
-                index={index}
-              />
+              <li key={rowKey(row)} data-index={index} className="border-line border-b last:border-b-0">
+                {to ? (
+                  <RowLink to={to(row)} data-row="" className="block px-4 py-2.5">
+                    {props.phone(row)}
+                  </RowLink>
+                ) : (
+                  <div className="px-4 py-2.5">{props.phone(row)}</div>
+                )}
+                {props.detail?.(row)}
+              </li>
             ))}
-            {after > 0 && <tr style={{ height: after }} />}
-          </tbody>
-        </table>
-      )}
-      {props.hasMore && props.loadMore && (
-        <div className="flex justify-center border-line border-t p-2">
-          <Button kind="quiet" busy={props.isLoadingMore ?? false} onClick={props.loadMore}>
-            {t.common.loadMore}
-          </Button>
-        </div>
-      )}
-      {props.foot}
-    </div>
+            <li style={{ height: after }} className="empty:list-none" />
+          </ul>
+        ) : (
+          <table className="w-full border-collapse text-table" aria-label={label} aria-rowcount={rows.length + 1}>
+            <thead>
+              <tr className="border-line border-b text-left text-meta text-ink2">
+                {columns.map((column) => (
+                  <th
+                    key={column.id}
+                    scope="col"
+                    className={`h-9 px-3 font-medium whitespace-nowrap first:pl-4 last:pr-4 ${column.align === 'right' ? 'text-right' : ''} ${column.from ? widths[column.from] : ''}`}
+                  >
+                    {column.header || <span className="sr-only">{t.common.moreActions}</span>}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {before > 0 && <tr style={{ height: before }} />}
+              {shown.map(({ row, index }) => (
+                <Rows
+                  key={rowKey(row)}
+                  columns={columns}
+                  to={to}
+                  detail={props.detail}
+                  tone={props.tone}
+                  row={row}
+                  index={index}
+                />
+              ))}
+              {after > 0 && <tr style={{ height: after }} />}
+            </tbody>
+          </table>
+        )}
+        {props.hasMore && props.loadMore && (
+          <div className="flex justify-center border-line border-t p-2">
+            <Button kind="quiet" busy={props.isLoadingMore ?? false} onClick={props.loadMore}>
+              {t.common.loadMore}
+            </Button>
+          </div>
+        )}
+        {props.foot}
+      </div>
+    </RowContext>
   );
 }
 
@@ -138,7 +141,12 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
   const below = detail?.(row);
   const onClick = (event: MouseEvent) => {
     const target = event.target as HTMLElement;
-    if (!to || target.closest('a, button, input, select, label, time') || window.getSelection()?.toString()) return;
+    if (
+      !to ||
+      target.closest('a, button, input, select, label, time, dialog, [role=menu]') ||
+      window.getSelection()?.toString()
+    )
+      return;
     go(to(row));
   };
   return (
@@ -146,7 +154,7 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
       <tr
         aria-rowindex={index + 2}
         onClick={onClick}
-        className={`h-[37px] border-line border-b last:border-b-0 has-[[data-row]:focus-visible]:bg-held-weak ${to ? 'cursor-pointer hover:bg-bg' : ''} ${tone?.(row) ?? ''}`}
+        className={`h-[37px] border-line border-b last:border-b-0 has-[[data-row]:focus-visible]:bg-held-weak has-[[data-row]:focus-visible]:outline-2 has-[[data-row]:focus-visible]:outline-held has-[[data-row]:focus-visible]:-outline-offset-2 ${to ? 'cursor-pointer hover:bg-bg' : ''} ${tone?.(row) ?? ''}`}
       >
         {columns.map((column) => (
           <td
@@ -166,7 +174,7 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
       {below && (
         <tr className="border-line border-b bg-bg last:border-b-0">
           <td colSpan={columns.length} className="p-0">
-            {below}
+            <RowContext value={false}>{below}</RowContext>
           </td>
         </tr>
       )}
@@ -177,7 +185,7 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
 /** Rows that stay in sight while one scrolls are not drawn again. */
 const Rows = memo(RowsOnce) as typeof RowsOnce;
 
-/** j and k move through the rows; Enter opens, as it does on every link. */
+/** j and k move through the rows; Enter opens, as it does on every link; the arrow to the right leads to what else can be done. */
 function useRowKeys(frame: React.RefObject<HTMLDivElement | null>): void {
   const move = (step: number) => {
     const links = [...(frame.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
@@ -186,7 +194,14 @@ function useRowKeys(frame: React.RefObject<HTMLDivElement | null>): void {
     next?.focus();
     next?.scrollIntoView({ block: 'nearest' });
   };
-  useKeys({ j: () => move(1), k: () => move(-1) });
+  const aside = (from: string, to: string) => () =>
+    document.activeElement?.closest(from)?.closest('tr')?.querySelector<HTMLElement>(to)?.focus();
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowRight: aside('[data-row]', '[data-more]'),
+    ArrowLeft: aside('[data-more]', '[data-row]'),
+  });
 }
 
 function useNearEnd<Row>({ rows, hasMore, isLoadingMore, loadMore }: TableProps<Row>, lastShown: number): void {

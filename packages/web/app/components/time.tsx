@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { createContext, useContext, useSyncExternalStore } from 'react';
 import { useZone } from '../api/organization.tsx';
 import { formatAge, formatClock, formatDateTime, formatDay, formatNearDay } from '../format/times.ts';
 import { Tooltip } from './tooltip.tsx';
@@ -21,6 +21,9 @@ export function useNow(): number {
   );
 }
 
+/** A row of a list is one stop of Tab: its times are told on hover, and on its own page. */
+export const RowContext = createContext(false);
+
 interface TimeProps {
   at: string | number | null | undefined;
   /** `full`: 18 Nov 2025 02:46:59 · `near`: Today 02:46:59 · `age`: 7 h ago · `clock`: 02:46:59 · `day`: 18 Nov */
@@ -32,11 +35,12 @@ interface TimeProps {
 export function Time({ at, as = 'full', className = '' }: TimeProps) {
   const zone = useZone();
   const now = useNow();
+  const isInRow = useContext(RowContext);
   if (at === null || at === undefined) return null;
   const instant = new Date(at);
   return (
     <Tooltip text={<Details instant={instant} zone={zone} />}>
-      <time dateTime={instant.toISOString()} tabIndex={0} className={`rounded-tag ${className}`}>
+      <time dateTime={instant.toISOString()} tabIndex={isInRow ? undefined : 0} className={`rounded-tag ${className}`}>
         {shown(instant, as, zone, now)}
       </time>
     </Tooltip>

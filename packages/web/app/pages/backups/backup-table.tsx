@@ -2,6 +2,7 @@ import type { Backup } from '@holdfast/contract';
 import { useCallback, useMemo, useRef } from 'react';
 import { useCan } from '../../api/organization.tsx';
 import { Cut } from '../../components/cut.tsx';
+import { RowLink } from '../../components/row-link.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
@@ -11,6 +12,8 @@ import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
 import { chainLinks } from './chain-links.ts';
 import { ChainMark } from './chain-mark.tsx';
+import { type RowFacts, useRowFacts } from './row-facts.ts';
+import { RowMenu } from './row-menu.tsx';
 import { BackupState, Kept, momentOf, Proof, typeName } from './shared.tsx';
 
 interface BackupTableProps {
@@ -23,7 +26,8 @@ interface BackupTableProps {
 /** Ten thousand of them are scrolled: what a row is made from stays the same until the row itself changes. */
 export function BackupTable({ rows, list, nameOf, showProject }: BackupTableProps) {
   const paths = usePaths();
-  const columns = useMemo(() => columnsOf(nameOf, showProject), [nameOf, showProject]);
+  const facts = useRowFacts(rows);
+  const columns = useMemo(() => columnsOf(nameOf, showProject, facts), [nameOf, showProject, facts]);
   const to = useCallback(({ backup }: LinkedBackup) => paths.backup(backup.id), [paths]);
   const go = useGo();
   const canRestore = useCan('member');
@@ -85,7 +89,11 @@ function useLinked(rows: readonly Backup[]): readonly LinkedBackup[] {
   }, [rows]);
 }
 
-function columnsOf(nameOf: (projectId: string) => string, showProject: boolean): readonly Column<LinkedBackup>[] {
+function columnsOf(
+  nameOf: (projectId: string) => string,
+  showProject: boolean,
+  facts: RowFacts,
+): readonly Column<LinkedBackup>[] {
   const { columns: headers } = t.backups;
   return [
     {
@@ -117,7 +125,7 @@ function columnsOf(nameOf: (projectId: string) => string, showProject: boolean):
       header: headers.trigger,
       from: 'lg',
       className: 'whitespace-nowrap',
-      cell: ({ backup }) => <span className="text-ink2">{t.backups.triggers[backup.trigger]}</span>,
+      cell: ({ backup }) => <StartedBy backup={backup} facts={facts} />,
     },
     {
       id: 'documents',
@@ -141,13 +149,25 @@ function columnsOf(nameOf: (projectId: string) => string, showProject: boolean):
         <span className="text-ink2">{duration === null || error ? '' : formatDuration(duration)}</span>
       ),
     },
-    { id: 'proof', header: headers.proof, from: 'lg', cell: ({ backup }) => <Proof backup={backup} /> },
+    {
+      id: 'proof',
+      header: headers.proof,
+      from: 'lg',
+      cell: ({ backup }) => <Proof backup={backup} isDrilled={facts.isDrilled(backup)} />,
+    },
     {
       id: 'kept',
       header: headers.kept,
       from: 'lg',
       className: 'whitespace-nowrap',
-      cell: ({ backup }) => backup.status === 'completed' && <Kept backup={backup} />,
+      cell: ({ backup }) => backup.status === 'completed' && <Kept backup={backup} until={facts.kept(backup)} />,
+    },
+    {
+      id: 'more',
+      header: '',
+      align: 'right',
+      className: 'w-10 py-0!',
+      cell: ({ backup }) => <RowMenu backup={backup} undoTo={facts.undoTo(backup)} />,
     },
   ];
 }
@@ -167,5 +187,20 @@ function Outcome({ backup }: { backup: Backup }) {
         </span>
       </span>
     );
+  if (backup.changeCount !== null) return t.backups.changes(backup.changeCount);
   return backup.documentCount === null ? null : formatCount(backup.documentCount);
+}
+
+function StartedBy({ backup, facts }: { backup: Backup; facts: RowFacts }) {
+  const undoTo = facts.undoTo(backup);
+  return (
+    <span className="text-ink2">
+      {facts.scheduleName(backup) ?? t.backups.triggers[backup.trigger]}
+      {undoTo && (
+        <RowLink to={undoTo} tabIndex={-1} className="ml-2 font-medium text-held hover:underline">
+          {t.backups.undoIt}
+        </RowLink>
+      )}
+    </span>
+  );
 }

@@ -1,10 +1,8 @@
 import type { Backup } from '@holdfast/contract';
-import { FolderSearch, GitCompare, Lock, RotateCcw, ShieldCheck, Trash2, Unlock } from 'lucide-react';
-import { useState } from 'react';
+import { FolderSearch, GitCompare, Lock, RotateCcw, ShieldCheck } from 'lucide-react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
@@ -19,6 +17,7 @@ import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
 import { anomalyWords, lookAt } from '../overview/anomaly-bar.tsx';
+import { useBackupActions } from './backup-actions.tsx';
 import { ChainPanel } from './chain-panel.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { DrillsPanel } from './drills-panel.tsx';
@@ -227,19 +226,14 @@ function Actions({ backup }: { backup: Backup }) {
   const paths = usePaths();
   const go = useGo();
   const canRun = useCan('member');
-  const canRemove = useCan('admin');
-  const [isAsking, setAsking] = useState(false);
   const params = { backupId: backup.id };
-  const verify = useAct('verifyBackup');
-  const hold = useAct('holdBackup');
-  const release = useAct('releaseBackup');
+  const { items, dialog, error } = useBackupActions(backup, () => go(paths.backups));
   const drill = useAct('startDrill');
-  const remove = useAct('deleteBackup', { onDone: () => go(paths.backups) });
   const exported = useAct('exportBackup', { onDone: (stream) => void saveStream(`${backup.id}.ndjson`, stream) });
   const isWhole = backup.status === 'completed';
   return (
     <>
-      <FormProblem error={exported.error ?? verify.error ?? hold.error ?? release.error ?? drill.error} />
+      <FormProblem error={exported.error ?? error ?? drill.error} />
       {isWhole && (
         <>
           <LinkButton icon={FolderSearch} to={paths.browse(backup.id)}>
@@ -262,32 +256,14 @@ function Actions({ backup }: { backup: Backup }) {
       <MoreMenu
         label={t.common.moreActions}
         items={[
-          isWhole &&
-            canRun && { label: t.backups.verify, icon: ShieldCheck, onSelect: () => verify.mutate({ params }) },
+          items.verify,
           isWhole && canRun && { label: t.backups.drill, onSelect: () => drill.mutate({ params }) },
           isWhole && { label: t.backups.export, onSelect: () => exported.mutate({ params }) },
-          isWhole &&
-            canRemove &&
-            (backup.legalHold
-              ? { label: t.backups.release, icon: Unlock, onSelect: () => release.mutate({ params }) }
-              : { label: t.backups.hold, icon: Lock, onSelect: () => hold.mutate({ params }) }),
-          isOver(backup) &&
-            canRemove && { label: t.backups.delete, icon: Trash2, danger: true, onSelect: () => setAsking(true) },
+          items.hold,
+          items.delete,
         ]}
       />
-      {isAsking && (
-        <Confirm
-          title={t.backups.deleteTitle}
-          action={t.backups.delete}
-          danger
-          busy={remove.isPending}
-          error={remove.error}
-          onClose={() => setAsking(false)}
-          onConfirm={() => remove.mutate({ params })}
-        >
-          <p>{t.backups.deleteText(formatCount(backup.documentCount ?? 0))}</p>
-        </Confirm>
-      )}
+      {dialog}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { backupTriggers, backupTypes, jobStatuses } from '@holdfast/contract';
+import { backupTriggers, backupTypes, dayMs, hourMs, jobStatuses } from '@holdfast/contract';
 import { Archive, Download } from 'lucide-react';
 import { useCallback, useMemo } from 'react';
 import { useAll, useList } from '../../api/calls.ts';
@@ -8,9 +8,11 @@ import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Key } from '../../components/key.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
+import { formatBytes } from '../../format/numbers.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
+import type { Project } from '../projects/connect-form.tsx';
 import { NoProject } from '../projects/no-project.tsx';
 import { BackupTable } from './backup-table.tsx';
 import { ImportDialog } from './import-dialog.tsx';
@@ -19,7 +21,7 @@ import { NewBackupDialog } from './new-backup-dialog.tsx';
 import { RunningBackup } from './running-backup.tsx';
 import { isOver } from './shared.tsx';
 
-type Named = readonly { id: string; name: string }[];
+type Named = readonly Project[];
 const none: Named = [];
 
 export function Page() {
@@ -45,7 +47,7 @@ export function Page() {
     <PageFrame
       title={t.backups.title}
       crumbs={[{ label: t.backups.title }]}
-      subtitle={chosen ? `${t.backups.of(chosen).replace(/^o/, 'O')}. ${t.backups.subtitle}` : t.backups.subtitle}
+      subtitle={`${summaryOf(projects, search.project)} ${t.backups.subtitle}`.trim()}
       actions={
         canRun && (
           <>
@@ -87,7 +89,7 @@ export function Page() {
           {t.backups.zone(zone)}{' '}
           <span className="ml-3 inline-flex items-center gap-1 max-md:hidden">
             <Key>J</Key> <Key>K</Key> {t.backups.keys.move} <Key>Enter</Key> {t.backups.keys.open} <Key>R</Key>{' '}
-            {t.backups.keys.restore} <Key>C</Key> {t.backups.keys.compare}
+            {t.backups.keys.restore} <Key>C</Key> {t.backups.keys.compare} <Key>→</Key> {t.backups.keys.more}
           </span>
         </p>
       </div>
@@ -99,10 +101,28 @@ export function Page() {
   );
 }
 
-const cleared = { project: undefined, status: undefined, type: undefined, trigger: undefined, from: undefined };
+const cleared = { project: undefined, status: undefined, type: undefined, trigger: undefined, days: undefined };
+
+/** How many there are and what they take; silent until that is known. */
+function summaryOf(projects: Named, projectId: string | undefined): string {
+  const counted = projects.filter(({ id }) => projectId === undefined || id === projectId);
+  const [only] = counted;
+  if (!only) return '';
+  const sum = (of: (project: Project) => number) => counted.reduce((total, project) => total + of(project), 0);
+  return t.backups.summary(
+    sum(({ statistics }) => statistics.backupCount),
+    counted.length === 1 ? t.backups.of(only.name) : t.backups.ofProjects(counted.length),
+    formatBytes(sum(({ statistics }) => statistics.storageUsed)),
+  );
+}
+
+/** Rounded to the hour, so that the key of the query rests. */
+const daysAgo = (days: string) =>
+  new Date(Math.floor(Date.now() / hourMs) * hourMs - Number(days) * dayMs).toISOString();
 
 function pick(search: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const { project, status, type, trigger, from } = search;
+  const { project, status, type, trigger, days } = search;
+  const from = days && t.backups.days[days] ? daysAgo(days) : undefined;
   return Object.fromEntries(
     Object.entries({ projectId: project, status, type, trigger, from }).filter((entry): entry is [string, string] =>
       Boolean(entry[1]),
@@ -144,6 +164,12 @@ function Filters({ projects }: { projects: Named }) {
         value={search.trigger}
         onChange={(trigger) => setSearch({ trigger })}
         options={backupTriggers.map((trigger) => [trigger, t.backups.triggers[trigger]])}
+      />
+      <Filter
+        label={filters.days}
+        value={search.days}
+        onChange={(days) => setSearch({ days })}
+        options={Object.entries(t.backups.days)}
       />
     </FilterBar>
   );

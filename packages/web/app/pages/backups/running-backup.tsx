@@ -25,7 +25,7 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
   const live = useBackupProgress(isFollowed ? backup : undefined);
   const cancel = useAct('cancelBackup');
   const canCancel = useCan('member');
-  const { percent, documents, bytes, etaSeconds, waitingFor } = backup.progress;
+  const { percent, documents, documentsTotal, bytes, etaSeconds, waitingFor } = backup.progress;
   const isWaiting = backup.status === 'pending';
   return (
     <section
@@ -44,7 +44,7 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
           </span>
           <span className="ml-auto text-ink2">
             {live.awaySince === null
-              ? t.backups.progressLine(documents, formatBytes(bytes))
+              ? t.backups.progressLine(documents, documentsTotal, formatBytes(bytes))
               : t.common.reconnecting(formatClock(live.awaySince, zone))}
             {etaSeconds !== null && !isWaiting && (
               <span className="font-semibold text-ink"> · {t.jobs.secondsLeft(formatDuration(etaSeconds * 1000))}</span>

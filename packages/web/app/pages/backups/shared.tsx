@@ -1,5 +1,5 @@
 import type { Backup } from '@holdfast/contract';
-import { Check, Lock, X } from 'lucide-react';
+import { BadgeCheck, Check, Lock, X } from 'lucide-react';
 import { JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
@@ -20,13 +20,19 @@ export function BackupState({ backup }: { backup: Backup }) {
 }
 
 /** How well it is proven. */
-export function Proof({ backup }: { backup: Backup }) {
+export function Proof({ backup, isDrilled }: { backup: Backup; isDrilled?: boolean }) {
   if (backup.status !== 'completed') return null;
   if (backup.verification?.status === 'running') return <span className="text-move">{t.backups.verifying}</span>;
   if (backup.verification?.status === 'failed')
     return (
       <span className="inline-flex items-center gap-1.5 align-middle text-fail">
         <X size={15} aria-hidden /> {t.backups.verifyFailed}
+      </span>
+    );
+  if (isDrilled)
+    return (
+      <span className="inline-flex items-center gap-1.5 align-middle text-ink2">
+        <BadgeCheck size={15} aria-hidden className="text-held" /> {t.backups.drilled}
       </span>
     );
   if (!backup.verifiedAt) return <span className="text-ink3">{t.backups.notYet}</span>;
@@ -37,13 +43,26 @@ export function Proof({ backup }: { backup: Backup }) {
   );
 }
 
-export function Kept({ backup }: { backup: Backup }) {
+interface KeptProps {
+  backup: Backup;
+  /** What its schedule would do with it. */
+  until?: { removedAt: string | null; isNeeded: boolean } | undefined;
+}
+
+export function Kept({ backup, until }: KeptProps) {
   if (backup.legalHold)
     return (
       <span className="inline-flex items-center gap-1.5 align-middle font-medium">
         <Lock size={14} aria-hidden /> {t.backups.legalHold}
       </span>
     );
-  if (backup.expiresAt) return <Time at={backup.expiresAt} as="day" />;
+  const endsAt = backup.expiresAt ?? until?.removedAt;
+  if (endsAt) return <Time at={endsAt} as="day" />;
+  if (until?.isNeeded)
+    return (
+      <span className="text-ink2 underline decoration-dotted underline-offset-4" title={t.backups.whileNeededHint}>
+        {t.backups.whileNeeded}
+      </span>
+    );
   return <span className="text-ink2">{backup.scheduleId ? t.backups.bySchedule : t.backups.untilDeleted}</span>;
 }

@@ -1,0 +1,57 @@
+import type { Backup } from '@holdfast/contract';
+import { Ellipsis, GitCompare } from 'lucide-react';
+import { type ComponentProps, useState } from 'react';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { FormProblem } from '../../components/states.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { useBackupActions, useWaysOn } from './backup-actions.tsx';
+
+interface RowMenuProps {
+  backup: Backup;
+  /** Of a safety backup: where the restore that made it is undone. */
+  undoTo: string | undefined;
+}
+
+/** Made when somebody wants it: ten thousand rows are scrolled past. A row is one stop of Tab; the arrow to the right leads here. */
+export function RowMenu(props: RowMenuProps) {
+  const [isWanted, setWanted] = useState(false);
+  return isWanted ? <Opened {...props} /> : <More onClick={() => setWanted(true)} />;
+}
+
+function More(props: Partial<ComponentProps<typeof IconButton>>) {
+  return <IconButton {...props} icon={Ellipsis} label={t.common.moreActions} tabIndex={-1} data-more="" />;
+}
+
+function Opened({ backup, undoTo }: RowMenuProps) {
+  const paths = usePaths();
+  const { items, dialog, error, forget } = useBackupActions(backup, () => undefined);
+  const ways = useWaysOn(backup, undoTo);
+  return (
+    <>
+      <Menu
+        isOpenAtFirst
+        trigger={<More />}
+        items={[
+          ...ways,
+          backup.status === 'completed' && {
+            label: t.backups.compare,
+            icon: GitCompare,
+            to: paths.compare(backup.id),
+          },
+          items.verify,
+          items.hold,
+          items.delete,
+        ]}
+      />
+      {dialog}
+      {error && (
+        <Dialog title={t.backups.refused} onClose={forget} footer={<Button onClick={forget}>{t.common.close}</Button>}>
+          <FormProblem error={error} />
+        </Dialog>
+      )}
+    </>
+  );
+}

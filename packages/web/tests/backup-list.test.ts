@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilEnded } from '../../server/testing/protected-project.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+describe.skipIf(!hasChromium)('the list of backups', () => {
+  let shop: Shop;
+  let dashboard: TestDashboard;
+  let owner: Visitor;
+  let fullId: string;
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    for (let n = 0; n < 5; n++) await shop.documents.doc(`bikes/B-${n}`).set({ n });
+    fullId = await shop.backUp();
+    await shop.documents.doc('bikes/B-1').set({ n: 'changed' });
+    await shop.documents.doc('bikes/B-2').delete();
+    await shop.backUp('incremental');
+    const body = { projectId: shop.projectId, name: 'Nightly', cron: '0 2 * * *', retention: 9 };
+    const schedule = await dashboard.app.request('POST', '/api/v1/schedules', { ...shop.as, body });
+    const run = await dashboard.app.request('POST', `/api/v1/schedules/${schedule.body.data.id}/run`, shop.as);
+    await untilEnded(dashboard.app, `/api/v1/backups/${run.body.data.id}`, shop.as);
+    const restore = await dashboard.app.request('POST', '/api/v1/backups/restore', {
+      ...shop.as,
+      body: { backupId: fullId, documentIds: ['bikes/B-1'] },
+    });
+    await untilEnded(dashboard.app, `/api/v1/backups/restore/${restore.body.data.id}`, shop.as);
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  test('says what each holds, who made it, and how many there are of which size', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups?project=${shop.projectId}&days=7`);
+    await page.getByText(/^4 of Shop, .* stored\./).waitFor();
+    await page.getByRole('row', { name: /Increment .* By hand 2 changes/ }).waitFor();
+    await page.getByRole('row', { name: /Full .* Nightly 4 / }).waitFor();
+    await page.getByRole('link', { name: 'Undo it…' }).click();
+    await page.getByRole('button', { name: 'Undo…' }).waitFor();
+  });
+
+  test('is walked through row by row with Tab; what can be done with one stands to its right', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups`);
+    const rows = page.getByRole('row');
+    await expect.poll(() => rows.count()).toBe(5);
+    const rowOfFocus = () => page.evaluate('document.activeElement.closest("tr")?.rowIndex');
+    await page.keyboard.press('j');
+    const visited = [await rowOfFocus()];
+    for (let presses = 0; presses < 3; presses++) {
+      await page.keyboard.press('Tab');
+      visited.push(await rowOfFocus());
+    }
+    expect(visited).toEqual([1, 2, 3, 4]);
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await page.getByRole('menuitem', { name: 'Put under legal hold' }).click();
+    await page.getByRole('row', { name: /Full .* Legal hold/ }).waitFor();
+    const held = await dashboard.app.request('GET', `/api/v1/backups/${fullId}`, shop.as);
+    expect(held.body.data.legalHold).toBe(true);
+    // The menu belongs to the row, and is no way to open it.
+    expect(page.url()).toMatch(/\/backups$/);
+  });
+});
