@@ -76,6 +76,9 @@ export const knownVersion = z
     at: firestoreTime().describe('The moment from which this version is known.'),
     source: z.enum(['backup', 'pitr', 'live']),
     backupId: identifier('bkp').nullable(),
+    heldBy: identifier('bkp')
+      .nullable()
+      .describe('A backup that holds this very version, where the page has met one; null also for a deletion.'),
     change: z.enum(['created', 'changed', 'deleted']),
     updateTime: firestoreTime().nullable().describe('Null for a deleted document.'),
   })

@@ -63,7 +63,8 @@ export async function knownVersions(context: PitrContext, request: VersionsReque
   );
   const walk = new Walk(context, request);
   if (!request.position) await walk.lookAtLive();
-  while (walk.found.length < limit && (await walk.step()));
+  // Up to the first of the next page: only then it is known which backups hold the last of this one.
+  while (walk.found.length <= limit && (await walk.step()));
   const next = walk.isOver && walk.found.length <= limit ? null : walk.position(walk.found.slice(limit));
   return { versions: walk.found.slice(0, limit), next, unreadable: walk.unreadable.slice(0, unreadableMax) };
 }
@@ -100,8 +101,8 @@ class Walk {
     const { position } = request;
     this.#context = context;
     this.#request = request;
-    this.#timeline = new Timeline(position?.state);
     this.found = [...(position?.waiting ?? [])];
+    this.#timeline = new Timeline(position?.state, this.found.at(-1));
     this.#logBefore = position ? position.logBefore : afterEverything;
     this.#shownThrough = this.#logBefore;
     this.#lastBackup = position?.backup ?? null;

@@ -21,9 +21,12 @@ export type TimelineState =
  */
 export class Timeline {
   state: TimelineState;
+  /** The version that was told last: backups behind it may hold it too. */
+  #last: KnownVersion | undefined;
 
-  constructor(state: TimelineState = { kind: 'unknown' }) {
+  constructor(state: TimelineState = { kind: 'unknown' }, last?: KnownVersion) {
     this.state = state;
+    this.#last = last;
   }
 
   add(sighting: Sighting): KnownVersion[] {
@@ -34,8 +37,12 @@ export class Timeline {
     const told = this.#deletion();
     const isKnown = this.state.kind === 'present' && this.state.updateTime === updateTime;
     this.state = { kind: 'present', updateTime };
-    if (isKnown) return told;
-    return [...told, { at, source, backupId, change: isFirst ? 'created' : 'changed', updateTime }];
+    if (isKnown) {
+      if (this.#last) this.#last.heldBy ??= backupId;
+      return told;
+    }
+    this.#last = { at, source, backupId, heldBy: backupId, change: isFirst ? 'created' : 'changed', updateTime };
+    return [...told, this.#last];
   }
 
   #absent({ at, isExact, source, backupId }: Extract<Sighting, { kind: 'absent' }>): KnownVersion[] {
@@ -48,6 +55,6 @@ export class Timeline {
   #deletion(): KnownVersion[] {
     if (this.state.kind !== 'absent' || this.state.isTold) return [];
     this.state.isTold = true;
-    return [{ at: this.state.at, ...this.state.origin, change: 'deleted', updateTime: null }];
+    return [{ at: this.state.at, ...this.state.origin, heldBy: null, change: 'deleted', updateTime: null }];
   }
 }
