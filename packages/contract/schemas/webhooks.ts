@@ -82,6 +82,12 @@ export const webhook = z
     events: subscriptions,
     format: z.enum(eventFormats),
     enabled: z.boolean(),
+    disabledBecause: z
+      .enum(['gone'])
+      .nullable()
+      .describe(
+        'Why the service disabled it: `gone` after an answer of 410. Null when a person did, or while enabled.',
+      ),
     headers: z
       .record(z.string(), headerValue)
       .meta({ description: 'Custom headers. Their values are shown to admins, and masked to others.' }),
@@ -89,6 +95,7 @@ export const webhook = z
     retryEnabled: z.boolean(),
     filters,
     lastTriggeredAt: timestamp().nullable(),
+    failingSince: timestamp().nullable().describe('The first attempt since which none was taken; null while they are.'),
     createdAt: timestamp(),
     updatedAt: timestamp(),
   })
@@ -238,7 +245,10 @@ export const recoverWebhookRequest = z.strictObject({
   since: instant().describe('Deliveries that failed since then are sent again.'),
 });
 export const recoveredWebhook = z
-  .object({ recovered: count() })
+  .object({
+    recovered: count(),
+    tryingAgain: count().describe('Deliveries that failed so far and go on by themselves.'),
+  })
   .meta({ id: 'RecoveredWebhook', description: 'How many deliveries are sent again.' });
 
 export const listDeliveriesQuery = pageQuery.extend({

@@ -103,9 +103,11 @@ export function recoverCommand(): Command {
         await withService(options, async ({ client }) => {
           const params = { webhookId: await webhookIdOf(client, reference) };
           const body = { since: parseMoment(options.since) };
-          const { recovered } = await client.recoverWebhook({ params, body });
-          if (options.json) printJson({ recovered });
-          else printLine(`${formatCount(recovered)} deliveries are sent again.`);
+          const answer = await client.recoverWebhook({ params, body });
+          if (options.json) return printJson(answer);
+          printLine(`${formatCount(answer.recovered)} deliveries are sent again.`);
+          if (answer.tryingAgain > 0)
+            printLine(`${formatCount(answer.tryingAgain)} more are tried again by themselves.`);
         }),
     );
 }

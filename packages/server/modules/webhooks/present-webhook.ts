@@ -31,11 +31,13 @@ export function presentWebhook(row: WebhookRow, secrets: WebhookSecrets) {
     events: row.events,
     format: row.format,
     enabled: row.enabled,
+    disabledBecause: row.enabled ? null : row.disabledBecause,
     headers: secrets.headers(row),
     timeout: row.timeoutMs,
     retryEnabled: row.retryEnabled,
     filters: row.filters,
     lastTriggeredAt: row.lastTriggeredAt?.toISOString() ?? null,
+    failingSince: row.failingSince?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -123,8 +123,8 @@ function deliveryHandlers(context: WebhooksContext): Handlers {
     },
     recoverWebhook: async (call) => {
       const { webhookId } = call.params;
-      const recovered = await recoverDeliveries(context, callerOf(call), webhookId, new Date(call.body.since));
-      return { data: { recovered }, location: pathOf('listDeliveries', { webhookId }) };
+      const data = await recoverDeliveries(context, callerOf(call), webhookId, new Date(call.body.since));
+      return { data, location: pathOf('listDeliveries', { webhookId }) };
     },
   };
 }

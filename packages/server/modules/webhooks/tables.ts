@@ -28,6 +28,8 @@ export const webhooks = pgTable(
     events: jsonb('events').$type<string[]>().notNull(),
     format: text('format').$type<'standard' | 'simple'>().notNull(),
     enabled: boolean('enabled').notNull(),
+    /** Why the service itself disabled it; null when a person did. */
+    disabledBecause: text('disabled_because').$type<'gone'>(),
     sealedSecret: text('sealed_secret'),
     /** The secret before a rotation, which signs beside the new one until then. */
     sealedPreviousSecret: text('sealed_previous_secret'),
@@ -38,6 +40,8 @@ export const webhooks = pgTable(
     retryEnabled: boolean('retry_enabled').notNull(),
     filters: jsonb('filters').$type<WebhookFilters>().notNull(),
     lastTriggeredAt: instant('last_triggered_at'),
+    /** Since when every attempt failed, as far as attempts are noted; null while they arrive. */
+    failingSince: instant('failing_since'),
     ...history,
   },
   (table) => [

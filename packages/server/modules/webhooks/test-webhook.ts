@@ -101,7 +101,7 @@ async function record(
         responseBody,
       },
     );
-    await webhookStore.touch(transaction, [{ id: current.id, at: event.createdAt }]);
+    await webhookStore.touch(transaction, [{ id: current.id, at: event.createdAt, failed: !success }]);
     if (statusCode === 410) await disableGone({ platform, audit }, transaction, current);
     await audit.write(transaction, auditEntry(caller, 'webhook.tested', current.id, { event: event.type, success }));
   });

@@ -40,6 +40,8 @@ function isSwitch(fields: readonly string[]): boolean {
 function columnsOf({ secrets }: WebhooksContext, id: string, change: WebhookChange): Partial<NewWebhook> {
   const { secret, headers, timeout, ...plain } = change;
   const columns: Partial<NewWebhook> = defined(plain);
+  // Who enables it has mended it, who disables it knows why.
+  if (plain.enabled !== undefined) columns.disabledBecause = null;
   if (timeout !== undefined) columns.timeoutMs = timeout;
   if (headers !== undefined) columns.sealedHeaders = secrets.sealHeaders(id, headers);
   if (secret !== undefined) {

@@ -7,6 +7,13 @@ import { webhooks } from './tables.ts';
 export type WebhookRow = typeof webhooks.$inferSelect;
 export type NewWebhook = typeof webhooks.$inferInsert;
 
+export interface Touch {
+  id: string;
+  at: Date;
+  /** The endpoint did not take it. */
+  failed: boolean;
+}
+
 /** All SQL on the webhooks of an organization. */
 export const webhookStore = {
   async insert({ orm }: Transaction, row: NewWebhook): Promise<WebhookRow> {
@@ -49,15 +56,18 @@ export const webhookStore = {
     return found(updated);
   },
 
-  /** Notes when webhooks were last triggered; no change that If-Match should see. Ordered, so that two processes never wait for each other. */
-  async touch({ client }: Transaction, touches: readonly { id: string; at: Date }[]): Promise<void> {
+  /** Notes when webhooks were last triggered, and whether they took it; no change that If-Match should see. Ordered, so that two processes never wait for each other. */
+  async touch({ client }: Transaction, touches: readonly Touch[]): Promise<void> {
     await client.query(
       `with touched as (
-         select w.id, t.at from webhooks w join unnest($1::text[], $2::timestamptz[]) as t (id, at) on t.id = w.id
+         select w.id, t.at, t.failed
+           from webhooks w join unnest($1::text[], $2::timestamptz[], $3::boolean[]) as t (id, at, failed) on t.id = w.id
           order by w.id for no key update of w
        )
-       update webhooks w set last_triggered_at = greatest(w.last_triggered_at, touched.at) from touched where w.id = touched.id`,
-      [touches.map((touch) => touch.id), touches.map((touch) => touch.at)],
+       update webhooks w set last_triggered_at = greatest(w.last_triggered_at, touched.at),
+           failing_since = case when touched.failed then coalesce(w.failing_since, touched.at) end
+         from touched where w.id = touched.id`,
+      [touches.map((touch) => touch.id), touches.map((touch) => touch.at), touches.map((touch) => touch.failed)],
     );
   },
 

@@ -66,11 +66,14 @@ describe('the log', () => {
     await house.deliveries(id, (list) => list.length === 4 && list.every((delivery) => delivery.status === 'failed'));
     house.receiver.answer(path, (_request, response) => response.writeHead(200).end());
     const later = new Date(house.app.clock.now().getTime() + 60_000).toISOString();
-    expect((await house.call('POST', `/webhooks/${id}/recover`, { since: later })).body.data).toEqual({ recovered: 0 });
+    expect((await house.call('POST', `/webhooks/${id}/recover`, { since: later })).body.data).toEqual({
+      recovered: 0,
+      tryingAgain: 0,
+    });
     const since = new Date(house.app.clock.now().getTime() - 60_000).toISOString();
     const answer = await house.call('POST', `/webhooks/${id}/recover`, { since });
     expect(answer.status).toBe(202);
-    expect(answer.body.data).toEqual({ recovered: 3 });
+    expect(answer.body.data).toEqual({ recovered: 3, tryingAgain: 0 });
     const isSent = ({ status }: Delivery) => status === 'delivered';
     const recovered = await house.deliveries(id, (list) => list.filter(isSent).length === 3);
     // The oldest is the sample of the test call: it never happened.
@@ -169,6 +172,11 @@ describe('the test call', () => {
       success: false,
       statusCode: 410,
     });
-    expect((await house.call('GET', `/webhooks/${id}`)).body.data.enabled).toBe(false);
+    const shown = async () => (await house.call('GET', `/webhooks/${id}`)).body.data;
+    expect(await shown()).toMatchObject({ enabled: false, disabledBecause: 'gone', failingSince: expect.any(String) });
+    house.receiver.answer(path, (_request, response) => response.writeHead(200).end());
+    await house.call('PATCH', `/webhooks/${id}/toggle`, { enabled: true });
+    await house.call('POST', `/webhooks/${id}/test`);
+    expect(await shown()).toMatchObject({ enabled: true, disabledBecause: null, failingSince: null });
   });
 });

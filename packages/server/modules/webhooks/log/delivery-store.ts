@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { and, asc, desc, eq, gte, lt, sql } from '../../../platform/database/orm.ts';
+import { and, asc, desc, eq, gt, gte, lt, sql } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { webhookAttempts, webhookDeliveries } from '../tables.ts';
@@ -88,6 +88,19 @@ export const deliveryStore = {
         ),
       );
     return recovered.rowCount ?? 0;
+  },
+
+  /** Those that failed so far and are tried again by themselves. */
+  async countTryingAgain({ orm }: Transaction, organizationId: string, webhookId: string): Promise<number> {
+    return orm.$count(
+      webhookDeliveries,
+      and(
+        eq(webhookDeliveries.organizationId, organizationId),
+        eq(webhookDeliveries.webhookId, webhookId),
+        eq(webhookDeliveries.status, 'pending'),
+        gt(webhookDeliveries.attempts, 0),
+      ),
+    );
   },
 
   async attempts({ orm }: Transaction, organizationId: string, deliveryId: string): Promise<AttemptRow[]> {

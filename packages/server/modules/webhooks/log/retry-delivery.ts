@@ -21,20 +21,21 @@ export async function retryDelivery(
   });
 }
 
-/** Sends everything again that failed since then. */
+/** Sends everything again that failed since then, and tells what goes on by itself. */
 export async function recoverDeliveries(
   { platform, audit }: WebhooksContext,
   caller: Caller,
   webhookId: string,
   since: Date,
-): Promise<number> {
+): Promise<{ recovered: number; tryingAgain: number }> {
   const { id: organizationId } = caller.organization;
   return platform.database.tenant(organizationId, async (transaction) => {
     await webhookStore.get(transaction, organizationId, webhookId);
+    const tryingAgain = await deliveryStore.countTryingAgain(transaction, organizationId, webhookId);
     const recovered = await deliveryStore.recover(transaction, organizationId, webhookId, since, platform.clock.now());
     await announceDeliveries(transaction);
     const details = { since: since.toISOString(), recovered };
     await audit.write(transaction, auditEntry(caller, 'webhook.recovered', webhookId, details));
-    return recovered;
+    return { recovered, tryingAgain };
   });
 }

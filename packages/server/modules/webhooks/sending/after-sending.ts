@@ -4,14 +4,16 @@ import { type AuditLog, systemActor } from '../../audit/index.ts';
 import { type WebhookRow, webhookStore } from '../webhook-store.ts';
 import type { SentAttempt } from './sender.ts';
 
-/** `lastTriggeredAt` of a busy webhook is written at most once in this time. */
+/** `lastTriggeredAt` of a busy webhook is written at most once in this time, unless it begins or ends to fail. */
 const touchEveryMs = 1000;
+
+const isTaken = (statusCode: number | null) => statusCode !== null && statusCode >= 200 && statusCode < 300;
 
 /** What follows from attempts for their webhooks: when they were last triggered, and whether they are gone for good. */
 export class AfterSending {
   readonly #platform: Platform;
   readonly #audit: AuditLog;
-  readonly #touchedMs = new Map<string, number>();
+  readonly #touched = new Map<string, { at: Date; failed: boolean }>();
 
   constructor(platform: Platform, audit: AuditLog) {
     this.#platform = platform;
@@ -26,17 +28,18 @@ export class AfterSending {
   }
 
   async #touch(sent: readonly SentAttempt[]): Promise<void> {
-    const due = new Map<string, Date>();
-    for (const { webhookId, sentAt } of sent) {
-      const lastMs = this.#touchedMs.get(webhookId) ?? 0;
-      if (sentAt.getTime() - lastMs < touchEveryMs) continue;
-      due.set(webhookId, sentAt);
+    const due = new Map<string, { at: Date; failed: boolean }>();
+    for (const { webhookId, sentAt, statusCode } of sent) {
+      const failed = !isTaken(statusCode);
+      const last = this.#touched.get(webhookId);
+      if (last && last.failed === failed && sentAt.getTime() - last.at.getTime() < touchEveryMs) continue;
+      due.set(webhookId, { at: sentAt, failed });
     }
     if (due.size === 0) return;
-    const touches = [...due].map(([id, at]) => ({ id, at }));
+    const touches = [...due].map(([id, touch]) => ({ id, ...touch }));
     await this.#platform.database.system((transaction) => webhookStore.touch(transaction, touches));
-    if (this.#touchedMs.size > 10_000) this.#touchedMs.clear();
-    for (const { id, at } of touches) this.#touchedMs.set(id, at.getTime());
+    if (this.#touched.size > 10_000) this.#touched.clear();
+    for (const { id, ...touch } of touches) this.#touched.set(id, touch);
   }
 
   async #disable(organizationId: string, id: string): Promise<void> {
@@ -55,7 +58,8 @@ export async function disableGone(
 ): Promise<void> {
   const row = await webhookStore.lockIfPresent(transaction, organizationId, id);
   if (!row?.enabled) return;
-  await webhookStore.update(transaction, row, { enabled: false, updatedAt: platform.clock.now() });
+  const change = { enabled: false, disabledBecause: 'gone' as const, updatedAt: platform.clock.now() };
+  await webhookStore.update(transaction, row, change);
   await audit.write(transaction, {
     organizationId,
     action: 'webhook.disabled',

@@ -95,7 +95,8 @@ const finishStatement = `
   ), changed as (
     update webhook_deliveries d set status = o.status, attempts = coalesce(o.attempt, d.attempts),
         next_attempt_at = o."nextAttemptAt", finished_at = o."finishedAt", lease_until = null, lease_owner = null,
-        status_code = o."statusCode", duration_ms = o."durationMs", last_error = o.error
+        status_code = case when o.attempt is null then d.status_code else o."statusCode" end,
+        duration_ms = case when o.attempt is null then d.duration_ms else o."durationMs" end, last_error = o.error
       from outcome o where d.id = o.id and d.lease_owner = $2
     returning d.id
   )

@@ -190,7 +190,9 @@ describe('attempts', () => {
       attempts: 1,
       statusCode: 410,
     });
-    await expect.poll(async () => (await house.call('GET', `/webhooks/${id}`)).body.data.enabled).toBe(false);
+    const shown = async () => (await house.call('GET', `/webhooks/${id}`)).body.data;
+    await expect.poll(async () => (await shown()).enabled).toBe(false);
+    expect(await shown()).toMatchObject({ disabledBecause: 'gone', failingSince: expect.any(String) });
     const log = await house.call('GET', `/audit-logs?action=webhook.disabled&resourceId=${id}`);
     expect(log.body.data[0]).toMatchObject({ actor: { type: 'system' }, resource: { type: 'webhook', id } });
   });
