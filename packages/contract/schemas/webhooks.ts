@@ -185,6 +185,10 @@ export const deliveryRequest = z
       .max(1_048_576)
       .regex(/^[\s\S]*$/)
       .describe('The raw body.'),
+    signedWith: z
+      .enum(['current', 'former'])
+      .nullable()
+      .describe('Whether the secret of today signed it, or one of before. Null: it is not signed.'),
     attempts: z
       .array(
         z.object({

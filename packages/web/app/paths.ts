@@ -60,7 +60,8 @@ export const pathsOf = (slug: string) => {
     webhooks: at('/webhooks'),
     newWebhook: at('/webhooks?new=1'),
     webhook: (id: string, tab?: string) => at(`/webhooks/${id}${query({ tab })}`),
-    delivery: (id: string, deliveryId: string) => at(`/webhooks/${id}/deliveries/${deliveryId}`),
+    delivery: (id: string, deliveryId: string, filters: Record<string, string | undefined> = {}) =>
+      at(`/webhooks/${id}/deliveries/${deliveryId}${query(filters)}`),
     team: at('/team'),
     audit: at('/audit'),
     settings: (tab?: string) => at(`/settings${query({ tab })}`),

@@ -47,10 +47,49 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     expect(delivered.length).toBeGreaterThanOrEqual(2);
   });
 
+  test('that a 410 disabled says so on top, also after a reload, and is enabled there', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    receiver.answer('/gone', (_request, response) => response.writeHead(410).end());
+    const body = { name: 'Former', url: `${receiver.address}/gone`, events: ['restore.*'] };
+    const made = await dashboard.app.request('POST', '/api/v1/webhooks', { ...shop.as, body });
+    await page.goto(`/o/${shop.slug}/webhooks/${made.body.data.id}`);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send a test' });
+    await dialog.getByLabel('Event').selectOption('restore.failed');
+    await dialog.getByRole('button', { name: 'Send it' }).click();
+    await dialog.getByText('The receiver did not take it').waitFor();
+    expect(JSON.parse(receiver.to('/gone')[0]?.body ?? '{}').type).toBe('restore.failed');
+    await page.reload();
+    await page.getByRole('heading', { name: /answered 410 Gone, so this webhook was disabled/ }).waitFor();
+    const bar = page.getByRole('navigation', { name: 'Main' }).first();
+    await bar.getByRole('link', { name: /^Webhooks 1$/ }).waitFor();
+    receiver.answer('/gone', (_request, response) => response.writeHead(200).end());
+    await page.getByRole('button', { name: 'Enable', exact: true }).click();
+    await page.getByRole('heading', { name: /answered 410/ }).waitFor({ state: 'detached' });
+  });
+
+  test('that still tries says, when asked to resend, that it goes on by itself', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    receiver.answer('/busy', (_request, response) => response.writeHead(500).end());
+    const body = { name: 'Busy', url: `${receiver.address}/busy`, events: ['backup.completed'] };
+    const made = await dashboard.app.request('POST', '/api/v1/webhooks', { ...shop.as, body });
+    await shop.backUp();
+    await receiver.arrivals('/busy', 1);
+    await page.goto(`/o/${shop.slug}/webhooks/${made.body.data.id}?event=backup.completed`);
+    await page.getByRole('table', { name: 'Deliveries' }).getByText('500').waitFor();
+    await page.getByRole('button', { name: 'Resend what failed…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('1 delivery is still being tried and goes on by itself.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'backup.completed' }).click();
+    await page.getByText('Signed with the current secret').waitFor();
+    await dashboard.app.request('DELETE', `/api/v1/webhooks/${made.body.data.id}`, shop.as);
+  });
+
   test('that was mended sends what failed since a time again, and shows a new secret once', async () => {
     const { page } = await dashboard.visit(shop.as.token);
     const webhooks = await dashboard.app.request('GET', '/api/v1/webhooks', shop.as);
-    const { id } = webhooks.body.data[0];
+    const { id } = webhooks.body.data.find(({ name }: { name: string }) => name === 'On-call');
     await dashboard.app.request('PATCH', `/api/v1/webhooks/${id}`, { ...shop.as, body: { retryEnabled: false } });
     receiver.answer('/hook', (_request, response) => response.writeHead(503).end());
     const before = receiver.to('/hook').length;

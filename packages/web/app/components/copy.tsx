@@ -1,17 +1,34 @@
 import { Check, Copy } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { shortenId } from '../format/numbers.ts';
 import { t } from '../texts/index.ts';
+import { Button } from './button.tsx';
 
 const shownMs = 1500;
 
-export function CopyButton({ text, label = t.common.copy }: { text: string; label?: string }) {
+/** Copies, and says for a moment that it has. */
+function useCopy(text: string): [done: boolean, copy: () => Promise<void>] {
   const [done, setDone] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     setDone(true);
     setTimeout(() => setDone(false), shownMs);
   };
+  return [done, copy];
+}
+
+/** A button that says what it copies. */
+export function CopyTextButton({ text, children }: { text: string; children: ReactNode }) {
+  const [done, copy] = useCopy(text);
+  return (
+    <Button icon={done ? Check : Copy} onClick={() => void copy()}>
+      {done ? t.common.copied : children}
+    </Button>
+  );
+}
+
+export function CopyButton({ text, label = t.common.copy }: { text: string; label?: string }) {
+  const [done, copy] = useCopy(text);
   const Icon = done ? Check : Copy;
   return (
     <button

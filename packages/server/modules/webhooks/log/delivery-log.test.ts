@@ -18,8 +18,9 @@ describe('the log', () => {
     const sent = only(await house.receiver.arrivals(path, 1));
     const answer = await house.call('GET', `/webhooks/${id}/deliveries/${delivery.id}/request`);
     expect(answer.text).not.toContain(secret);
-    const { headers, attempts, ...rest } = answer.body.data;
+    const { headers, attempts, signedWith, ...rest } = answer.body.data;
     expect(rest).toEqual({ id: delivery.id, method: 'POST', url: house.receiver.address + path, body: sent.body });
+    expect(signedWith).toBe('current');
     expect(headers).toMatchObject({
       'X-Service-Signature': sent.headers['x-service-signature'],
       'X-Team': 'ops',

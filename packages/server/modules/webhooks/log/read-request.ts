@@ -1,5 +1,5 @@
 import type { Caller, WebhooksContext } from '../context.ts';
-import { type RenderedRequest, renderRequest } from '../requests/render-request.ts';
+import { type RenderedRequest, renderRequest, signedWith } from '../requests/render-request.ts';
 import { webhookStore } from '../webhook-store.ts';
 import { deliveryStore } from './delivery-store.ts';
 import { presentRequest } from './present-delivery.ts';
@@ -16,15 +16,19 @@ export async function readRequest(
     const delivery = await deliveryStore.get(transaction, organization.id, webhookId, deliveryId);
     const attempts = await deliveryStore.attempts(transaction, organization.id, deliveryId);
     const last = attempts.at(-1);
+    const present = (request: RenderedRequest) => ({
+      ...presentRequest(deliveryId, request, attempts),
+      signedWith: signedWith(request, secrets.secret(webhook)),
+    });
     if (last) {
       const sent = { url: last.url, headers: secrets.requestHeaders(deliveryId, last.sealedHeaders), body: last.body };
-      return presentRequest(deliveryId, sent, attempts);
+      return present(sent);
     }
     const event = await deliveryStore.event(transaction, organization.id, delivery.eventId);
     const now = platform.clock.now();
     const request: RenderedRequest = event
       ? renderRequest({ event, webhook: secrets.signer(webhook, now), deliveryId, attempt: 1, now })
       : { url: webhook.url, headers: {}, body: '' };
-    return presentRequest(deliveryId, request, attempts);
+    return present(request);
   });
 }

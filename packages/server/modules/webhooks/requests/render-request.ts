@@ -36,6 +36,15 @@ export function renderRequest(facts: RequestFacts): RenderedRequest {
   return { url: webhook.url, headers: { ...webhook.headers, ...own, ...signed }, body };
 }
 
+/** Whether the secret that a webhook has now signed a request; null for one that nothing signed. */
+export function signedWith({ headers, body }: RenderedRequest, secret: string | null): 'current' | 'former' | null {
+  const standard = headers['X-Service-Signature'];
+  const signature = standard ?? headers['X-Webhook-Signature'];
+  if (signature === undefined) return null;
+  const message = standard === undefined ? body : `${headers['X-Service-Timestamp']}.${body}`;
+  return secret !== null && signature === hexSignature(secret, message) ? 'current' : 'former';
+}
+
 function standardBody({ event, webhook, deliveryId, attempt }: RequestFacts): string {
   const maxAttempts = automaticAttempts(webhook);
   const onFailure = event.type.endsWith('.failed') ? { maxAttempts, willRetry: attempt < maxAttempts } : {};

@@ -1,16 +1,27 @@
+import { allowedEvents } from '@holdfast/contract';
 import { Send } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
+import { useZone } from '../../api/organization.tsx';
 import { Filter } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Empty, FilteredEmpty } from '../../components/states.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
-import { Time } from '../../components/time.tsx';
+import { Time, useNow } from '../../components/time.tsx';
+import { formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
 import { AttemptMarks } from './attempt-marks.tsx';
 import { type Delivery, DeliveryState } from './delivery-state.tsx';
 import { DeliveryView } from './delivery-view.tsx';
+import type { WebhookDetail } from './webhook-detail.ts';
+
+/** Of today the time alone, as the newest rows are. */
+function NearTime({ at }: { at: string }) {
+  const zone = useZone();
+  const isToday = formatNearDay(at, zone, useNow()) === formatNearDay(Date.now(), zone);
+  return <Time at={at} as={isToday ? 'clock' : 'near'} />;
+}
 
 const columns: Column<Delivery>[] = [
   {
@@ -27,7 +38,8 @@ const columns: Column<Delivery>[] = [
   {
     id: 'time',
     header: t.webhooks.deliveries.columns.time,
-    cell: ({ timestamp }) => <Time at={timestamp} as="near" />,
+    className: 'whitespace-nowrap',
+    cell: ({ timestamp }) => <NearTime at={timestamp} />,
   },
   {
     id: 'attempts',
@@ -45,18 +57,22 @@ const columns: Column<Delivery>[] = [
 ];
 
 /** At the left what was sent, at the right one delivery with everything that happened to it. */
-export function Deliveries({ webhookId }: { webhookId: string }) {
+export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: WebhookDetail }) {
   const chosen = useParam('deliveryId');
   const paths = usePaths();
   const [search, setSearch] = useSearch();
-  const query = { limit: 100, ...(search.status ? { status: search.status as Delivery['status'] } : {}) };
+  const query = {
+    limit: 100,
+    ...(search.status ? { status: search.status as Delivery['status'] } : {}),
+    ...(search.event ? { eventType: search.event } : {}),
+  };
   const answer = useRead('listDeliveries', { params: { webhookId }, query }, { everyMs: 4000 });
   const rows = answer.data?.data.deliveries;
   const { deliveries } = t.webhooks;
   return (
     <div className="grid items-start gap-5 xl:grid-cols-[520px_1fr]">
       <div className={`flex min-w-0 flex-col gap-3 ${chosen ? 'max-xl:order-2' : ''}`}>
-        <div className="flex items-center justify-between">
+        <div className="flex flex-wrap items-center gap-2">
           <Filter
             isFirst
             label={deliveries.columns.status}
@@ -64,7 +80,13 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
             onChange={(status) => setSearch({ status })}
             options={(['pending', 'delivered', 'failed'] as const).map((status) => [status, deliveries.status[status]])}
           />
-          <span className="text-meta text-ink3">{deliveries.newestFirst}</span>
+          <Filter
+            label={deliveries.columns.event}
+            value={search.event}
+            onChange={(event) => setSearch({ event })}
+            options={allowedEvents(format).map((name) => [name, name])}
+          />
+          <span className="ml-auto text-meta text-ink3">{deliveries.newestFirst}</span>
         </div>
         <List
           list={{ rows, error: answer.error, retry: () => void answer.refetch() }}
@@ -73,7 +95,11 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
               {deliveries.emptyText}
             </Empty>
           }
-          filteredEmpty={search.status && <FilteredEmpty onClear={() => setSearch({ status: undefined })} />}
+          filteredEmpty={
+            (search.status || search.event) && (
+              <FilteredEmpty onClear={() => setSearch({ status: undefined, event: undefined })} />
+            )
+          }
         >
           {(shown) => (
             <DataTable
@@ -81,7 +107,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
               columns={columns}
               rows={shown}
               rowKey={({ id }) => id}
-              to={({ id }) => paths.delivery(webhookId, id)}
+              to={({ id }) => paths.delivery(webhookId, id, { status: search.status, event: search.event })}
               tone={({ id }) => (id === chosen ? 'bg-held-weak' : undefined)}
               phone={(delivery) => (
                 <>

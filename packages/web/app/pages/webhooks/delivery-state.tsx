@@ -5,13 +5,13 @@ import { t } from '../../texts/index.ts';
 
 export type Delivery = DataOf<Operations['listDeliveries']>['deliveries'][number];
 
-export function DeliveryState({ delivery }: { delivery: Delivery }) {
-  const { status: words } = t.webhooks.deliveries;
+export function DeliveryState({ delivery, isLong }: { delivery: Delivery; isLong?: boolean }) {
+  const { status: words, attempts } = t.webhooks.deliveries;
   if (delivery.status === 'delivered') return <State tone="held">{words.delivered}</State>;
   if (delivery.status === 'failed') return <State tone="fail">{words.failed}</State>;
   return (
     <State tone={delivery.attempts > 0 ? 'risk' : 'off'} icon={RefreshCw}>
-      {delivery.attempts > 0 ? words.pending : words.first}
+      {delivery.attempts === 0 ? words.first : isLong ? attempts(words.pending, delivery.attempts) : words.pending}
     </State>
   );
 }

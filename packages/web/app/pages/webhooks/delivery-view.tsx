@@ -1,12 +1,13 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { Check, Clock, Send, TriangleAlert, X } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
-import { CopyButton, Id } from '../../components/copy.tsx';
+import { CopyButton, CopyTextButton, Id } from '../../components/copy.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { formatDuration } from '../../format/numbers.ts';
+import { formatBytes, formatDuration } from '../../format/numbers.ts';
 import { formatIn } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { type Delivery, DeliveryState } from './delivery-state.tsx';
@@ -32,15 +33,11 @@ export function DeliveryView({ webhookId, deliveryId, delivery }: DeliveryViewPr
     <section aria-label={deliveryId} className="min-w-0 overflow-hidden rounded-panel border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-3 px-5 py-3.5">
         <code className="font-mono text-body">{delivery?.eventType}</code>
-        {delivery && <DeliveryState delivery={delivery} />}
+        {delivery && <DeliveryState delivery={delivery} isLong />}
+        <span className="ml-auto" />
+        <CopyTextButton text={curlOf(request.data)}>{deliveries.copyCurl}</CopyTextButton>
         {canRetry && (
-          <Button
-            kind="primary"
-            icon={Send}
-            className="ml-auto"
-            busy={retry.isPending}
-            onClick={() => retry.mutate({ params })}
-          >
+          <Button kind="primary" icon={Send} busy={retry.isPending} onClick={() => retry.mutate({ params })}>
             {deliveries.sendAgain}
           </Button>
         )}
@@ -131,32 +128,41 @@ function Texts({ request }: { request: Request }) {
       {last && (
         <Text
           title={deliveries.whatAnswered}
-          aside={deliveries.kept}
+          detail={deliveries.answeredIn(last.attempt)}
+          aside={last.responseBody && deliveries.keptOf(formatBytes(new Blob([last.responseBody]).size))}
           text={last.responseBody ? `${last.statusCode ?? ''} ${last.responseBody}` : deliveries.nothingAnswered}
         />
       )}
-      <Text title={deliveries.whatSent} text={sent} copy={curlOf(request)} copyLabel={deliveries.copyCurl} />
+      <Text title={deliveries.whatSent} text={sent} aside={request.signedWith && <Signed by={request.signedWith} />} />
     </div>
+  );
+}
+
+/** A receiver that knows one secret alone is told by this why it refuses. */
+function Signed({ by }: { by: 'current' | 'former' }) {
+  const Icon = by === 'current' ? Check : TriangleAlert;
+  return (
+    <span className={`inline-flex items-center gap-1.5 ${by === 'current' ? 'text-held' : 'text-risk'}`}>
+      <Icon size={13} aria-hidden /> {t.webhooks.deliveries.signedWith[by]}
+    </span>
   );
 }
 
 interface TextProps {
   title: string;
-  aside?: string;
+  detail?: string;
+  aside?: ReactNode;
   text: string;
-  copy?: string;
-  copyLabel?: string;
 }
 
-function Text({ title, aside, text, copy, copyLabel }: TextProps) {
+function Text({ title, detail, aside, text }: TextProps) {
   return (
     <div>
       <p className="mb-1 flex items-center gap-2 text-table font-medium">
         {title}
-        {aside && <span className="text-meta font-normal text-ink3">{aside}</span>}
-        <span className="ml-auto">
-          <CopyButton text={copy ?? text} {...(copyLabel ? { label: copyLabel } : {})} />
-        </span>
+        {detail && <span className="font-normal text-ink3">{detail}</span>}
+        <span className="ml-auto text-meta font-normal text-ink3">{aside}</span>
+        <CopyButton text={text} />
       </p>
       <pre
         tabIndex={0}

@@ -32,7 +32,12 @@ export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClo
           </Field>
         </div>
         <FormProblem error={recover.error} />
-        {recover.data && <p role="status">{t.webhooks.recovered(recover.data.recovered)}</p>}
+        {recover.data && (
+          <p role="status">
+            {recover.data.recovered === 0 ? t.webhooks.recoveredNone : t.webhooks.recovered(recover.data.recovered)}{' '}
+            {recover.data.tryingAgain > 0 && t.webhooks.goesOn(recover.data.tryingAgain)}
+          </p>
+        )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{t.common.close}</Button>
           <Button kind="primary" type="submit" busy={recover.isPending}>

@@ -10,12 +10,12 @@ import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Skeleton } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { formatDuration } from '../../format/numbers.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import { Deliveries } from './deliveries.tsx';
 import { RecoverDialog } from './recover-dialog.tsx';
+import { TestDialog } from './test-dialog.tsx';
 import type { WebhookDetail } from './webhook-detail.ts';
 import { WebhookEvents, WebhookSecret, WebhookSettings } from './webhook-tabs.tsx';
 
@@ -37,9 +37,13 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
       title={webhook.name}
       crumbs={[{ label: t.webhooks.title, to: paths.webhooks }, { label: webhook.name }]}
       badge={
-        <Badge tone={webhook.enabled ? 'held' : 'off'}>
-          {webhook.enabled ? t.webhooks.enabled : t.webhooks.disabled}
-        </Badge>
+        webhook.enabled && webhook.failingSince ? (
+          <Badge tone="risk">{t.webhooks.failing}</Badge>
+        ) : (
+          <Badge tone={webhook.enabled ? 'held' : 'off'}>
+            {webhook.enabled ? t.webhooks.enabled : t.webhooks.disabled}
+          </Badge>
+        )
       }
       subtitle={
         <>
@@ -49,7 +53,7 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
       }
       actions={canEdit && <Actions webhook={webhook} />}
     >
-      {!webhook.enabled && <Panel tone="risk">{t.webhooks.disabledNote}</Panel>}
+      {!webhook.enabled && <Disabled webhook={webhook} />}
       <Tabs
         label={tabs.label}
         current={tab}
@@ -64,7 +68,7 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
             : []),
         ]}
       />
-      {tab === 'deliveries' && <Deliveries webhookId={webhook.id} />}
+      {tab === 'deliveries' && <Deliveries webhook={webhook} />}
       {tab === 'events' && (
         <Draft version={webhook.updatedAt}>
           <WebhookEvents webhook={webhook} />
@@ -80,27 +84,42 @@ function Shown({ webhook }: { webhook: WebhookDetail }) {
   );
 }
 
+/** Why nothing is sent, and the way back. */
+function Disabled({ webhook }: { webhook: WebhookDetail }) {
+  const canEdit = useCan('admin');
+  const enable = useAct('toggleWebhook');
+  const isGone = webhook.disabledBecause === 'gone';
+  return (
+    <Panel tone="risk" title={isGone ? t.webhooks.goneTitle : t.webhooks.disabledTitle}>
+      <p className="text-table text-ink2">{isGone ? t.webhooks.goneNote : t.webhooks.disabledNote}</p>
+      {canEdit && (
+        <div className="mt-3">
+          <Button
+            kind="primary"
+            busy={enable.isPending}
+            onClick={() => enable.mutate({ params: { webhookId: webhook.id }, body: { enabled: true } })}
+          >
+            {t.webhooks.enable}
+          </Button>
+        </div>
+      )}
+      <FormProblem error={enable.error} />
+    </Panel>
+  );
+}
+
 function Actions({ webhook }: { webhook: WebhookDetail }) {
   const paths = usePaths();
   const go = useGo();
   const params = { webhookId: webhook.id };
-  const [asking, setAsking] = useState<'delete' | 'recover' | null>(null);
-  const test = useAct('testWebhook');
+  const [asking, setAsking] = useState<'delete' | 'recover' | 'test' | null>(null);
   const toggle = useAct('toggleWebhook');
   const remove = useAct('deleteWebhook', { onDone: () => go(paths.webhooks, { evenUnsaved: true }) });
-  const result = test.data;
   return (
     <>
-      <FormProblem error={test.error ?? toggle.error} />
-      {result && (
-        <p role="status" className={`text-table ${result.success ? 'text-held' : 'text-fail'}`}>
-          {result.success
-            ? t.webhooks.testGood(result.statusCode ?? 0, formatDuration(result.duration))
-            : t.webhooks.testBad(result.error ?? String(result.statusCode))}
-        </p>
-      )}
+      <FormProblem error={toggle.error} />
       <Button onClick={() => setAsking('recover')}>{t.webhooks.recover}</Button>
-      <Button icon={Send} busy={test.isPending} onClick={() => test.mutate({ params })}>
+      <Button icon={Send} onClick={() => setAsking('test')}>
         {t.webhooks.test}
       </Button>
       <MoreMenu
@@ -114,6 +133,7 @@ function Actions({ webhook }: { webhook: WebhookDetail }) {
           { label: t.webhooks.delete, icon: Trash2, danger: true, onSelect: () => setAsking('delete') },
         ]}
       />
+      {asking === 'test' && <TestDialog webhook={webhook} onClose={() => setAsking(null)} />}
       {asking === 'recover' && <RecoverDialog webhookId={webhook.id} onClose={() => setAsking(null)} />}
       {asking === 'delete' && (
         <Confirm

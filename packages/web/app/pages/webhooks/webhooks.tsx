@@ -17,9 +17,10 @@ import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
 import { WebhookForm } from './webhook-form.tsx';
 
-export type Webhook = ItemOf<Operations['listWebhooks']>;
+type Webhook = ItemOf<Operations['listWebhooks']>;
 
-export function WebhookState({ enabled }: { enabled: boolean }) {
+function WebhookState({ webhook: { enabled, failingSince } }: { webhook: Webhook }) {
+  if (enabled && failingSince) return <State tone="risk">{t.webhooks.failing}</State>;
   return <State tone={enabled ? 'held' : 'off'}>{enabled ? t.webhooks.enabled : t.webhooks.disabled}</State>;
 }
 
@@ -30,7 +31,7 @@ const columns: Column<Webhook>[] = [
     isLink: true,
     cell: ({ name }) => <Cut text={name} className="font-medium" />,
   },
-  { id: 'state', header: t.webhooks.columns.state, cell: ({ enabled }) => <WebhookState enabled={enabled} /> },
+  { id: 'state', header: t.webhooks.columns.state, cell: (webhook) => <WebhookState webhook={webhook} /> },
   {
     id: 'url',
     header: t.webhooks.columns.url,
@@ -93,7 +94,7 @@ export function Page() {
                   <span className="min-w-0 truncate font-medium" dir="auto">
                     {webhook.name}
                   </span>
-                  <WebhookState enabled={webhook.enabled} />
+                  <WebhookState webhook={webhook} />
                 </span>
                 <span className="block truncate font-mono text-meta text-ink3">{webhook.url}</span>
               </>
