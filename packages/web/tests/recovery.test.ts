@@ -191,6 +191,34 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     expect((await shop.documents.doc('bikes/stray').get()).exists).toBe(false);
   });
 
+  test('a document says what each version changed, and whether a backup holds it as it is now', async () => {
+    const { page } = owner;
+    const document = shop.documents.doc('bookings/story');
+    await document.set({ status: 'new', amount: 1 });
+    await shop.backUp('incremental');
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/story`);
+    await page.getByText('A backup holds it as it is now.').waitFor();
+    await page.getByText('Created with 2 fields').waitFor();
+    await document.update({ status: 'paid' });
+    await page.reload();
+    await page.getByText('No backup holds it as it is now.').waitFor();
+    await page.getByText('1 changed: status').waitFor();
+    await page.getByText(/The other .+ in bookings (is|are) not touched/).waitFor();
+  });
+
+  test('documents inside a backup are ticked by keys and restored together', async () => {
+    const { page } = owner;
+    const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);
+    await page.goto(`/o/${shop.slug}/backups/${full.body.data.at(-1).id}/browse/bikes`);
+    await page.getByRole('link', { name: 'B-0', exact: true }).waitFor();
+    for (const key of ['j', 'x', 'j', 'j', 'x']) await page.keyboard.press(key);
+    await page.getByRole('link', { name: 'Restore 2 selected…' }).click();
+    await page.getByRole('button', { name: 'Restore 2 documents' }).waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'None', exact: true }).click();
+    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0);
+  });
+
   test('inside a backup every value keeps its type', async () => {
     const { page } = owner;
     const full = await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as);

@@ -20,6 +20,8 @@ export function useNewestBackup(projectId: string | undefined) {
   const ordinary = backups?.filter(({ trigger }) => trigger !== 'pre_restore');
   return {
     isRead: backups !== undefined,
+    /** The newest completed ones. */
+    backups,
     backup: ordinary?.find(isWhole) ?? ordinary?.[0] ?? backups?.[0],
     error,
     refetch,

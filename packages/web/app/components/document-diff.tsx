@@ -48,7 +48,7 @@ export function DocumentDiff({
       <table aria-label={t.document.whatChanged} className="w-full table-fixed border-collapse text-table max-md:block">
         <thead className="max-md:sr-only">
           <tr className="border-line border-y bg-bg text-left text-meta">
-            <th scope="col" className="w-[16%] px-4 py-2 font-medium text-ink2">
+            <th scope="col" className="w-36 px-4 py-2 font-medium text-ink2 2xl:w-[16%]">
               {t.document.field}
             </th>
             <th scope="col" className="px-4 py-2 font-normal">

@@ -1,10 +1,10 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type MouseEvent, memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { useKeys } from '../shell/keys.ts';
 import { t } from '../texts/index.ts';
 import { useGo } from '../url.ts';
 import { Button } from './button.tsx';
 import { useDrawnRows } from './drawn-rows.ts';
+import { useRowKeys } from './row-keys.ts';
 import { RowLink } from './row-link.tsx';
 import { RowContext } from './time.tsx';
 import { useIsPhone } from './use-is-phone.ts';
@@ -184,25 +184,6 @@ function RowsOnce<Row>({ columns, row, index, to, detail, tone }: RowsProps<Row>
 
 /** Rows that stay in sight while one scrolls are not drawn again. */
 const Rows = memo(RowsOnce) as typeof RowsOnce;
-
-/** j and k move through the rows; Enter opens, as it does on every link; the arrow to the right leads to what else can be done. */
-function useRowKeys(frame: React.RefObject<HTMLDivElement | null>): void {
-  const move = (step: number) => {
-    const links = [...(frame.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    const next = links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))];
-    next?.focus();
-    next?.scrollIntoView({ block: 'nearest' });
-  };
-  const aside = (from: string, to: string) => () =>
-    document.activeElement?.closest(from)?.closest('tr')?.querySelector<HTMLElement>(to)?.focus();
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    ArrowRight: aside('[data-row]', '[data-more]'),
-    ArrowLeft: aside('[data-more]', '[data-row]'),
-  });
-}
 
 function useNearEnd<Row>({ rows, hasMore, isLoadingMore, loadMore }: TableProps<Row>, lastShown: number): void {
   const isNear = rows.length > virtualFrom && lastShown > rows.length - 40;

@@ -1,13 +1,18 @@
 import { useEffect, useState } from 'react';
 
 const phone = window.matchMedia('(width < 600px)');
+/** There is room for one more column. */
+const wide = window.matchMedia('(width >= 1280px)');
 
-export function useIsPhone(): boolean {
-  const [isPhone, setPhone] = useState(phone.matches);
+function useMatches(media: MediaQueryList): boolean {
+  const [isSo, setSo] = useState(media.matches);
   useEffect(() => {
-    const listen = () => setPhone(phone.matches);
-    phone.addEventListener('change', listen);
-    return () => phone.removeEventListener('change', listen);
-  }, []);
-  return isPhone;
+    const listen = () => setSo(media.matches);
+    media.addEventListener('change', listen);
+    return () => media.removeEventListener('change', listen);
+  }, [media]);
+  return isSo;
 }
+
+export const useIsPhone = () => useMatches(phone);
+export const useIsWide = () => useMatches(wide);

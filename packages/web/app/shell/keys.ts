@@ -30,21 +30,22 @@ const sequenceMs = 1200;
  * Keys of the page: `b`, `?`, or two letters one after the other as `g b`. Never while somebody types, never with
  * Control or Alt, never behind a dialog.
  */
-export function useKeys(keys: Readonly<Record<string, (() => void) | undefined>>): void {
+export function useKeys(keys: Readonly<Record<string, (() => unknown) | undefined>>): void {
   const latest = useRef(keys);
   latest.current = keys;
   useEffect(() => {
     let [first, firstAtMs] = ['', 0];
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (isTyping(event.target) || document.querySelector('dialog[open]') || !lettersAreKeys()) return;
+      if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      // Letters can be switched off; arrows are nobody's speech.
+      if (event.key.length === 1 && !lettersAreKeys()) return;
       const isSecond = first !== '' && event.timeStamp - firstAtMs < sequenceMs;
       const act = (isSecond ? latest.current[`${first} ${event.key}`] : undefined) ?? latest.current[event.key];
       [first, firstAtMs] = [event.key === 'g' ? 'g' : '', event.timeStamp];
       if (!act) return;
-      event.preventDefault();
       first = '';
-      act();
+      if (act() !== false) event.preventDefault();
     };
     window.addEventListener('keydown', listen);
     return () => window.removeEventListener('keydown', listen);

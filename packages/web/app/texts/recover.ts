@@ -25,6 +25,18 @@ export const document = {
   whatChanged: 'What changed',
   field: 'Field',
   liveRead: (time: string) => `live, read ${time}`,
+  readAt: (time: string) => `read ${time}`,
+  createdWith: (fields: number) => `Created with ${plural(fields, 'field', 'fields')}`,
+  changes: (names: Record<'changed' | 'added' | 'removed', readonly string[]>) => {
+    const kinds = Object.entries(names).filter(([, fields]) => fields.length > 0);
+    const [only] = kinds;
+    if (!only) return 'Written anew, no field changed';
+    const counts = kinds.map(([kind, fields]) => `${formatCount(fields.length)} ${kind}`).join(', ');
+    return kinds.length === 1 && only[1].length <= 2 ? `${counts}: ${only[1].join(', ')}` : counts;
+  },
+  utc: (time: string) => `(${time} UTC)`,
+  inNoBackup: 'No backup holds it as it is now.',
+  inBackup: 'A backup holds it as it is now.',
   then: 'Then',
   now: 'Now',
   live: 'Live',
@@ -44,9 +56,8 @@ export const document = {
   unknownThenText: 'No version is known that is so old. Choose one from the list.',
   whichFields: 'Which fields are shown',
   bringsBack: (fields: number) => `Restoring brings the document back, with ${plural(fields, 'field', 'fields')}.`,
-  bringsBackSafe: 'Nothing stands there now: an undo takes it away again. No other document is touched.',
-  unknownSafe:
-    'What stands there is saved before it is overwritten, so it can be undone. No other document is touched.',
+  bringsBackSafe: 'Nothing stands there now: an undo takes it away again.',
+  unknownSafe: 'What stands there is saved before it is overwritten, so it can be undone.',
   restoring: ({ changed, added, removed }: { changed: number; added: number; removed: number }) => {
     const back = changed + removed > 0 && `puts back ${plural(changed + removed, 'field', 'fields')}`;
     const away = added > 0 && `takes ${plural(added, 'field', 'fields')} away`;
@@ -73,7 +84,13 @@ export const document = {
   hint: 'Versions come from the backups that hold the document. What happened between two of them was not seen.',
   hintPitr: (since: string) =>
     `Since ${since} every change is captured; quick successive writes can show as one, and a delete is known by the latest moment it can have happened at. Older versions come from backups.`,
-  safe: 'What stands there now is saved first, so it can be undone. No other document is touched.',
+  safe: 'What stands there now is saved first, so it can be undone.',
+  others: (count: number | undefined, collection: string) =>
+    count === undefined || count < 1
+      ? 'No other document is touched.'
+      : count === 1
+        ? `The other one in ${collection} is not touched.`
+        : `The other ${formatCount(count)} in ${collection} are not touched.`,
   source: { backup: 'in a backup', pitr: 'captured', live: 'as it is now' },
 };
 

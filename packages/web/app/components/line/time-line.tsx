@@ -34,6 +34,8 @@ export interface TimeLineProps {
 
 const barsHeight = 56;
 const axisHeight = 24;
+/** Half of the widest word below the line. */
+const tickRoomPx = 30;
 
 /** Any stretch of time in the one drawing: what can be reached, what happened, and the chosen moment. */
 export function TimeLine(props: TimeLineProps) {
@@ -46,10 +48,13 @@ export function TimeLine(props: TimeLineProps) {
   const isInside = (ms: number) => ms >= fromMs && ms <= toMs;
   const peak = Math.max(1, ...bars.map(({ value }) => value));
   const nowX = Math.min(width, x(nowMs));
-  // The flag of the chosen moment needs the room.
-  const ticks = ticksOf(fromMs, toMs, Math.max(2, Math.floor(width / 110)), zone).filter(
-    ({ atMs }) => chosenMs === undefined || Math.abs(x(atMs) - x(chosenMs)) > 84,
-  );
+  // Words stand below their moment or not at all; the flag of the chosen one needs the room.
+  const hasRoom = ({ atMs }: { atMs: number }) =>
+    atMs <= nowMs &&
+    x(atMs) >= tickRoomPx &&
+    x(atMs) <= width - tickRoomPx &&
+    (chosenMs === undefined || Math.abs(x(atMs) - x(chosenMs)) > 84);
+  const ticks = ticksOf(fromMs, toMs, Math.max(2, Math.floor(width / 110)), zone).filter(hasRoom);
   const drawing = (
     <svg
       role="img"
@@ -102,16 +107,11 @@ export function TimeLine(props: TimeLineProps) {
           ))}
         <Names points={points} x={x} width={width} />
       </g>
-      {isInside(nowMs) && <path d={`M${nowX} 2V${height - axisHeight}`} className="stroke-ink" strokeWidth="1.5" />}
+      {isInside(nowMs) && !points.some(({ kind }) => kind === 'now') && (
+        <path d={`M${nowX} 2V${height - axisHeight}`} className="stroke-ink" strokeWidth="1.5" />
+      )}
       {ticks.map((tick) => (
-        <text
-          key={tick.atMs}
-          x={x(tick.atMs)}
-          y={height - 6}
-          textAnchor={x(tick.atMs) > width - 60 ? 'end' : x(tick.atMs) < 40 ? 'start' : 'middle'}
-          className="fill-ink2"
-          fontSize="12"
-        >
+        <text key={tick.atMs} x={x(tick.atMs)} y={height - 6} textAnchor="middle" className="fill-ink2" fontSize="12">
           {tick.label}
         </text>
       ))}

@@ -1,4 +1,5 @@
-import { FolderSearch } from 'lucide-react';
+import { Link } from '@tanstack/react-router';
+import { ChevronLeft, FolderSearch } from 'lucide-react';
 import { useRead } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
 import { Empty, Skeleton } from '../../components/states.tsx';
@@ -55,6 +56,7 @@ export function Page() {
       <div
         className={`min-w-0 border-line border-r ${document ? 'max-md:hidden' : ''} ${collection ? '' : 'max-md:hidden'}`}
       >
+        {collection && <WayUp to={paths.browse(backupId)} word={t.browse.toCollections} />}
         {collection && (
           <DocumentList
             key={collection}
@@ -66,6 +68,7 @@ export function Page() {
         )}
       </div>
       <div className={`min-w-0 ${document ? '' : 'max-md:hidden'}`}>
+        {document && <WayUp to={paths.browse(backupId, collection)} word={collection} />}
         {document ? (
           <DocumentView backup={backup.data} project={project.data} path={document} moment={moment} />
         ) : (
@@ -75,5 +78,17 @@ export function Page() {
         )}
       </div>
     </div>
+  );
+}
+
+/** On a phone the columns stand one behind the other. */
+function WayUp({ to, word }: { to: string; word: string }) {
+  return (
+    <Link
+      to={to}
+      className="flex h-11 items-center gap-1 border-line border-b px-3 font-medium text-held text-table md:hidden"
+    >
+      <ChevronLeft size={16} aria-hidden /> <span className="truncate">{word}</span>
+    </Link>
   );
 }

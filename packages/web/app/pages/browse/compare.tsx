@@ -2,23 +2,24 @@ import type { DataOf, Operations } from '@holdfast/contract';
 import type { Page as AnswerPage, HoldfastError } from '@holdfast/contract/client';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { GitCompare } from 'lucide-react';
-import { useState } from 'react';
+import { useRef } from 'react';
 import { keyOf, useAll, useRead } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
 import { useWorkplace, useZone } from '../../api/organization.tsx';
-import { Button, TextLink } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
 import { Filter, FilterBar } from '../../components/filters.tsx';
 import { Box } from '../../components/list.tsx';
+import { useRowKeys } from '../../components/row-keys.ts';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
-import { TypeName, Value } from '../../components/value.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { PageFrame } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
+import { ChangedRow, type Picking, SideRow } from './compare-rows.tsx';
+import { RestoreSelected } from './restore-selected.tsx';
 
 type Diff = DataOf<Operations['diffBackup']>;
-type Changed = Diff['changed'][number];
 
 /** What changed from this backup to the live database or to another one, page by page. */
 export function Page() {
@@ -70,6 +71,7 @@ export function Page() {
           key={against}
           backupId={backupId}
           projectId={projectId}
+          moment={from}
           against={against}
           collection={search.collection}
         />
@@ -81,11 +83,12 @@ export function Page() {
 interface DifferencesProps {
   backupId: string;
   projectId: string;
+  moment: string;
   against: string;
   collection: string | undefined;
 }
 
-function Differences({ backupId, projectId, against, collection }: DifferencesProps) {
+function Differences({ backupId, projectId, moment, against, collection }: DifferencesProps) {
   const { organization } = useWorkplace();
   const input = { params: { backupId }, query: { against, limit: 100, ...(collection ? { collection } : {}) } };
   const diff = useInfiniteQuery<AnswerPage<Diff>, HoldfastError>({
@@ -101,6 +104,8 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
     staleTime: 30_000,
   });
   const paths = usePaths();
+  const frame = useRef<HTMLUListElement>(null);
+  useRowKeys(frame);
   if (diff.error && !diff.data)
     return (
       <Box>
@@ -120,6 +125,8 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
   const countOf = (entries: readonly unknown[]) => `${formatCount(entries.length)}${diff.hasNextPage ? '+' : ''}`;
   const addedWord = against === 'live' ? t.browse.added : t.browse.addedOther;
   const removedWord = against === 'live' ? t.browse.removed : t.browse.removedOther;
+  // What is only there now stands in no backup to take it from.
+  const picking: Picking = { projectId, backupId, from: moment };
   const total = added.length + removed.length + changed.length;
   return (
     <>
@@ -135,11 +142,12 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
         </span>
         {diff.hasNextPage && <span className="self-center text-ink2">{t.browse.comparedSoFar}</span>}
       </p>
+      <RestoreSelected projectId={projectId} />
       <Box>
         {total === 0 && !diff.hasNextPage && <Empty icon={GitCompare} title={t.browse.nothingDiffers} />}
-        <ul>
+        <ul ref={frame}>
           {changed.map((entry) => (
-            <ChangedRow key={entry.path} entry={entry} to={paths.document(projectId, entry.path)} />
+            <ChangedRow key={entry.path} entry={entry} to={paths.document(projectId, entry.path)} picking={picking} />
           ))}
           {removed.map((entry) => (
             <SideRow
@@ -148,6 +156,7 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
               tone="then"
               word={removedWord}
               to={paths.document(projectId, entry.path)}
+              picking={picking}
             />
           ))}
           {added.map((entry) => (
@@ -170,78 +179,5 @@ function Differences({ backupId, projectId, against, collection }: DifferencesPr
         )}
       </Box>
     </>
-  );
-}
-
-function SideRow({ path, tone, word, to }: { path: string; tone: 'then' | 'now'; word: string; to: string }) {
-  return (
-    <li className="flex items-center gap-3 border-line border-b px-4 py-2 text-table last:border-b-0">
-      <span aria-hidden="true" className={`w-3 font-semibold ${tone === 'then' ? 'text-held' : 'text-risk'}`}>
-        {tone === 'then' ? '−' : '+'}
-      </span>
-      <TextLink to={to} className="min-w-0 break-all font-mono text-ink!">
-        {path}
-      </TextLink>
-      <span className="ml-auto shrink-0 text-meta text-ink3">{word}</span>
-    </li>
-  );
-}
-
-function ChangedRow({ entry, to }: { entry: Changed; to: string }) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <li className="border-line border-b last:border-b-0">
-      <div className="flex items-center gap-3 px-4 py-2 text-table">
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-label={`${t.browse.changed}: ${entry.path}`}
-          onClick={() => setOpen(!isOpen)}
-          className="w-3 font-semibold text-ink2"
-        >
-          ±
-        </button>
-        <TextLink to={to} className="min-w-0 break-all font-mono text-ink!">
-          {entry.path}
-        </TextLink>
-        <button
-          type="button"
-          onClick={() => setOpen(!isOpen)}
-          className="ml-auto shrink-0 text-meta text-held hover:underline"
-        >
-          {t.browse.fieldsChanged(entry.fields.length)}
-        </button>
-      </div>
-      {isOpen && (
-        <dl className="border-line border-t bg-bg">
-          {entry.fields.map((field) => (
-            <div
-              key={field.field}
-              className="grid grid-cols-[1fr_2fr_2fr] items-start gap-3 border-line border-b px-4 py-1.5 text-table last:border-b-0 max-md:grid-cols-1"
-            >
-              <dt className="break-words font-medium">{field.field}</dt>
-              <dd className="min-w-0 rounded-tag bg-held-weak px-2">
-                {field.before ? (
-                  <>
-                    <Value value={field.before} /> <TypeName value={field.before} />
-                  </>
-                ) : (
-                  <span className="text-ink3">{t.document.notThere}</span>
-                )}
-              </dd>
-              <dd className="min-w-0 rounded-tag bg-risk-weak px-2">
-                {field.after ? (
-                  <>
-                    <Value value={field.after} /> <TypeName value={field.after} />
-                  </>
-                ) : (
-                  <span className="text-ink3">{t.document.notThere}</span>
-                )}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </li>
   );
 }

@@ -7,13 +7,18 @@ import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { useDrawnRows } from '../../components/drawn-rows.ts';
 import { Checkbox } from '../../components/field.tsx';
+import { Key } from '../../components/key.tsx';
+import { useRowKeys } from '../../components/row-keys.ts';
 import { RowLink } from '../../components/row-link.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
+import { useIsPhone } from '../../components/use-is-phone.ts';
 import { useBasket } from '../../shell/basket.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { RestoreSelected } from './restore-selected.tsx';
 
 const rowHeightPx = 30;
+const phoneRowHeightPx = 44;
 
 interface DocumentListProps {
   backup: Backup;
@@ -38,7 +43,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   // A document need not have every collection that others of its kind have below them.
   const isEmpty = list.error?.code === 'COLLECTION_NOT_FOUND';
   return (
-    <div className="flex h-[calc(100dvh-52px)] flex-col max-md:h-[calc(100dvh-120px)]">
+    <div className="flex h-[calc(100dvh-52px)] flex-col max-md:h-[calc(100dvh-164px)]">
       <div className="flex flex-col gap-2 border-line border-b p-3">
         <h2 className="truncate font-mono text-table font-medium">{collection}</h2>
         <label className="control flex items-center gap-2">
@@ -58,6 +63,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
           checked={inValues}
           onChange={(event) => setInValues(event.target.checked)}
         />
+        <RestoreSelected projectId={backup.projectId} />
         {canRestore && !isEmpty && (
           <LinkButton icon={RotateCcw} to={paths.newRestore({ backupId: backup.id, collections: collection })}>
             {t.browse.restoreCollection}
@@ -86,6 +92,15 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
           loadMore={list.loadMore}
         />
       )}
+      <p className="flex items-center gap-1 border-line border-t px-3 py-2 text-meta text-ink3 max-md:hidden">
+        <Key>J</Key> <Key>K</Key> {t.browse.keys.move}{' '}
+        {canRestore && (
+          <>
+            <Key>X</Key> {t.browse.keys.tick}{' '}
+          </>
+        )}
+        <Key>Enter</Key> {t.browse.keys.open}
+      </p>
     </div>
   );
 }
@@ -104,10 +119,12 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
   const paths = usePaths();
   const { has, toggle } = useBasket(useWorkplace().organization.id);
   const canRestore = useCan('member');
+  useRowKeys(frame);
+  const rowPx = useIsPhone() ? phoneRowHeightPx : rowHeightPx;
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
-    estimateSize: () => rowHeightPx,
+    estimateSize: () => rowPx,
     useFlushSync: false,
   });
   const inSight = virtualizer.calculateRange();
@@ -121,7 +138,7 @@ function Rows({ backup, rows, document, moment, hasMore, loadMore }: RowsProps) 
   }, [hasMore, lastSeen, rows.length, loadMore]);
   return (
     <nav ref={frame} aria-label={t.browse.documents} className="flex-1 overflow-y-auto p-2">
-      <ul style={{ paddingTop: first * rowHeightPx, paddingBottom: (rows.length - 1 - last) * rowHeightPx }}>
+      <ul style={{ paddingTop: first * rowPx, paddingBottom: (rows.length - 1 - last) * rowPx }}>
         {rows.slice(first, last + 1).map(({ path }) => {
           const item = { path, backupId: backup.id, from: moment };
           return (
@@ -155,20 +172,21 @@ interface RowProps {
  */
 const Row = memo(
   ({ path, to, isOpen, isPicked, onPick }: RowProps) => (
-    <li className="flex h-[30px] items-center gap-1">
+    <li className="flex h-[30px] items-center gap-1 rounded-tag has-[[data-row]:focus-visible]:bg-held-weak max-sm:h-11">
       {isPicked !== undefined && (
         <input
           type="checkbox"
           aria-label={`${t.browse.pick}: ${path}`}
           checked={isPicked}
           onChange={onPick}
-          className="size-3.5 shrink-0 accent-held"
+          className="size-3.5 shrink-0 accent-held max-sm:size-5"
         />
       )}
       <RowLink
         to={to}
+        data-row=""
         aria-current={isOpen ? 'true' : undefined}
-        className={`block min-w-0 flex-1 truncate rounded-tag px-2 font-mono text-table leading-[30px] ${isOpen ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-bg'}`}
+        className={`block min-w-0 flex-1 truncate rounded-tag px-2 font-mono text-table leading-[30px] max-sm:leading-[44px] ${isOpen ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-bg'}`}
       >
         {path.split('/').at(-1)}
       </RowLink>

@@ -22,6 +22,8 @@ interface HeadProps {
   at: string | undefined;
   /** False when the database says that it is not there; undefined while it could not be asked. */
   isThere: boolean | undefined;
+  /** Every version that anybody knows has been read. */
+  isWholeStory: boolean;
   start: RestoreStart | undefined;
   restoreTo: string | undefined;
   /** The project refuses us: into it nothing can be written. */
@@ -77,13 +79,17 @@ function Story({
   then,
   at,
   isThere,
-}: Pick<HeadProps, 'path' | 'versions' | 'then' | 'at' | 'isThere'>) {
+  isWholeStory,
+}: Pick<HeadProps, 'path' | 'versions' | 'then' | 'at' | 'isThere' | 'isWholeStory'>) {
   const zone = useZone();
   const now = useNow();
   const paths = usePaths();
   const [newest] = versions;
   const changed = versions.find(({ change }) => change !== 'deleted');
   const collection = path.split('/').slice(0, -1).join('/');
+  // Of what stands there now; unknown while older backups have not been looked into.
+  const held = isThere && newest?.source === 'live' ? newest.heldBy !== null : undefined;
+  const isHeld = held || isWholeStory ? held : undefined;
   return (
     <p className="text-table text-ink2">
       {at !== undefined && <b className="font-medium text-ink">{t.document.asOf(formatDateTime(at, zone))} </b>}
@@ -94,9 +100,11 @@ function Story({
       {changed && (
         <>
           {isThere === undefined ? t.document.lastKnown : t.browse.updated} <Time at={changed.at} as="age" />,{' '}
-          {formatDateTime(changed.at, zone)}.{' '}
+          {formatDateTime(changed.at, zone)}
+          {zone !== 'UTC' && ` ${t.document.utc(formatDateTime(changed.at, 'UTC'))}`}.{' '}
         </>
       )}
+      {isHeld !== undefined && <>{isHeld ? t.document.inBackup : t.document.inNoBackup} </>}
       {then?.backupId && isThere !== undefined && (
         <TextLink to={`${paths.compare(then.backupId)}&collection=${encodeURIComponent(collection)}`}>
           {t.document.compareAll(collection)}

@@ -5,6 +5,7 @@ import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { countChanges, DocumentDiff } from '../../components/document-diff.tsx';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
+import { useIsWide } from '../../components/use-is-phone.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
 import { linksInto } from '../../format/values.ts';
 import type { RestoreStart } from '../../paths.ts';
@@ -14,7 +15,10 @@ import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import type { Project } from '../projects/connect-form.tsx';
 import { DocumentHead } from './document-head.tsx';
+import { Neighbours } from './neighbours.tsx';
 import { UnreadableNote } from './unreadable-note.tsx';
+import { useChanges } from './use-changes.ts';
+import { useOthers } from './use-others.ts';
 import { type Unreadable, useFields, useLiveFields, useVersions, type Version, versionAt } from './use-versions.ts';
 import { VersionLine } from './version-line.tsx';
 import { type OlderVersions, VersionList } from './version-list.tsx';
@@ -24,6 +28,7 @@ export function Page() {
   const projectId = useParam('projectId');
   const path = useParam('_splat');
   const project = useRead('getProject', { params: { projectId } }, { everyMs: false });
+  const isWide = useIsWide();
   const versions = useVersions(projectId, path);
   const paths = usePaths();
   usePageTitle([
@@ -32,28 +37,34 @@ export function Page() {
     { label: path.split('/').at(-1) ?? path },
   ]);
   return (
-    <div className="flex flex-1 flex-col">
-      {!versions.versions && !versions.error && <Skeleton />}
-      {versions.error && <Problem error={versions.error} onRetry={versions.retry} />}
-      {versions.versions?.length === 0 && !versions.hasMore && (
-        <>
-          <h1 className="sr-only">{path}</h1>
-          <Empty icon={FileSearch} title={versions.unreadable.length > 0 ? t.document.nowhereRead : t.document.nowhere}>
-            {t.document.nowhereText}
-          </Empty>
-          <UnreadableNote of={versions.unreadable} />
-        </>
-      )}
-      {versions.versions && versions.versions.length > 0 && (
-        <Shown
-          project={project.data}
-          projectId={projectId}
-          path={path}
-          versions={versions.versions}
-          older={versions}
-          unreadable={versions.unreadable}
-        />
-      )}
+    <div className={`grid flex-1 ${isWide ? 'grid-cols-[210px_minmax(0,1fr)]' : ''}`}>
+      {isWide && <Neighbours projectId={projectId} projectName={project.data?.name ?? ''} path={path} />}
+      <div className={`flex min-w-0 flex-col ${isWide ? 'col-start-2' : ''}`}>
+        {!versions.versions && !versions.error && <Skeleton />}
+        {versions.error && <Problem error={versions.error} onRetry={versions.retry} />}
+        {versions.versions?.length === 0 && !versions.hasMore && (
+          <>
+            <h1 className="sr-only">{path}</h1>
+            <Empty
+              icon={FileSearch}
+              title={versions.unreadable.length > 0 ? t.document.nowhereRead : t.document.nowhere}
+            >
+              {t.document.nowhereText}
+            </Empty>
+            <UnreadableNote of={versions.unreadable} />
+          </>
+        )}
+        {versions.versions && versions.versions.length > 0 && (
+          <Shown
+            project={project.data}
+            projectId={projectId}
+            path={path}
+            versions={versions.versions}
+            older={versions}
+            unreadable={versions.unreadable}
+          />
+        )}
+      </div>
     </div>
   );
 }
@@ -120,6 +131,8 @@ function Shown(props: ShownProps) {
   const problem = thenFields.error ?? known.error;
   const isRead = thenFields.data !== undefined && nowFields.data !== undefined;
   const changes = isRead ? countChanges(thenFields.data, nowFields.data) : { changed: 0, added: 0, removed: 0 };
+  const changesOf = useChanges(projectId, path, versions, older.hasMore);
+  const others = useOthers(projectId, path);
   const momentWords = (version: Version) => formatDateTime(version.at, zone);
   const readAtMs = isUnknown || live.data === undefined ? undefined : live.dataUpdatedAt;
   const isThere = live.data !== null;
@@ -134,15 +147,17 @@ function Shown(props: ShownProps) {
         thenFields={thenFields.data}
         at={at}
         isThere={isUnknown ? undefined : isThere}
+        isWholeStory={!older.hasMore && unreadable.length === 0}
         start={start}
         restoreTo={restoreTo}
         isRefused={isRefused}
       />
       <VersionLine projectId={projectId} versions={versions} then={then} readAtMs={readAtMs} />
-      <div className="grid flex-1 md:grid-cols-[260px_1fr]">
+      <div className="grid flex-1 md:grid-cols-[216px_minmax(0,1fr)] xl:grid-cols-[264px_minmax(0,1fr)]">
         <aside className="border-line border-r max-md:border-r-0 max-md:border-b">
           <VersionList
             versions={versions}
+            changes={changesOf}
             older={older}
             then={then}
             live={{ readAtMs, isThere, isUnknown }}
@@ -236,7 +251,8 @@ function Shown(props: ShownProps) {
                   </b>
                 )}
                 <span className="text-ink2">
-                  {isUnknown ? t.document.unknownSafe : isThere ? t.document.safe : t.document.bringsBackSafe}
+                  {isUnknown ? t.document.unknownSafe : isThere ? t.document.safe : t.document.bringsBackSafe}{' '}
+                  {t.document.others(others, path.split('/').slice(0, -1).join('/'))}
                 </span>
               </p>
             </div>

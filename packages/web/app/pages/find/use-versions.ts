@@ -1,6 +1,6 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
 import type { HoldfastError } from '@holdfast/contract/client';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useList } from '../../api/calls.ts';
 import { clientFor } from '../../api/client.ts';
 import { useWorkplace } from '../../api/organization.tsx';
@@ -54,15 +54,14 @@ export function useLiveFields(projectId: string, path: string) {
 }
 
 /** What a version holds; null for one that says the document is gone. */
-export function useFields(projectId: string, path: string, version: Version | undefined) {
-  const { organization } = useWorkplace();
-  return useQuery<Fields | null, HoldfastError>({
-    queryKey: [organization.id, 'version', projectId, path, version?.id],
+export function fieldsQuery(organizationId: string, projectId: string, path: string, version: Version | undefined) {
+  return queryOptions<Fields | null, HoldfastError>({
+    queryKey: [organizationId, 'version', projectId, path, version?.id],
     enabled: version !== undefined,
     staleTime: version?.source === 'live' ? 0 : Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
       if (!version || version.change === 'deleted') return null;
-      const client = clientFor(organization.id);
+      const client = clientFor(organizationId);
       const { source, backupId, at } = version;
       const { fields } = backupId
         ? await client.getBackupDocument({ params: { backupId, documentPath: path }, signal })
@@ -74,4 +73,8 @@ export function useFields(projectId: string, path: string, version: Version | un
       return fields;
     },
   });
+}
+
+export function useFields(projectId: string, path: string, version: Version | undefined) {
+  return useQuery(fieldsQuery(useWorkplace().organization.id, projectId, path, version));
 }

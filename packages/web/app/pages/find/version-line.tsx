@@ -22,7 +22,9 @@ export function VersionLine({ projectId, versions, then, readAtMs }: VersionLine
   const oldest = Math.min(...times);
   // The clock of this page goes by the minute: what was written has happened.
   const newest = Math.max(useNow(), readAtMs ?? 0, ...times);
-  const marginMs = Math.max(minuteMs, (newest - oldest) * 0.05);
+  const beforeMs = Math.max(minuteMs, (newest - oldest) * 0.05);
+  // Nothing is known of the future: it gets the room of a word.
+  const afterMs = (newest - oldest + beforeMs) * 0.04;
   const kindOf = (version: Version) => (version === then ? 'then' : 'version');
   const points = versions.map(
     (version): LinePoint => ({ id: version.id, atMs: Date.parse(version.at), kind: kindOf(version) }),
@@ -39,8 +41,8 @@ export function VersionLine({ projectId, versions, then, readAtMs }: VersionLine
     <div className="border-line border-b px-5 py-2">
       <TimeLine
         label={t.document.lineLabel(versions.length)}
-        fromMs={oldest - marginMs}
-        toMs={newest + marginMs}
+        fromMs={oldest - beforeMs}
+        toMs={newest + afterMs}
         nowMs={newest}
         // The two that are compared lie on top.
         points={points.sort((a, b) => Number(a.kind !== 'version') - Number(b.kind !== 'version'))}

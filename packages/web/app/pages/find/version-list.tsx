@@ -13,6 +13,8 @@ export interface OlderVersions {
 
 interface VersionListProps {
   versions: readonly Version[];
+  /** What each changed, by its id, as far as that was worked out. */
+  changes: ReadonlyMap<string, string>;
   older: OlderVersions;
   then: Version | undefined;
   live: LiveState;
@@ -27,7 +29,7 @@ export interface LiveState {
 }
 
 /** Newest above; the one that would come back is teal. */
-export function VersionList({ versions, older, then, live, onThen }: VersionListProps) {
+export function VersionList({ versions, changes, older, then, live, onThen }: VersionListProps) {
   return (
     <>
       <div className="flex justify-between px-4 pt-4 pb-2 text-table">
@@ -40,6 +42,7 @@ export function VersionList({ versions, older, then, live, onThen }: VersionList
           <li key={version.id}>
             <VersionButton
               version={version}
+              words={changes.get(version.id)}
               isThen={version === then}
               isLast={index === versions.length - 1}
               onThen={onThen}
@@ -61,16 +64,30 @@ export function VersionList({ versions, older, then, live, onThen }: VersionList
 function LiveRow({ live: { readAtMs, isThere, isUnknown } }: { live: LiveState }) {
   const zone = useZone();
   if (readAtMs === undefined && !isUnknown) return null;
+  const isRead = !isUnknown && readAtMs !== undefined;
   return (
-    <p className="flex items-baseline gap-2 px-4 py-2 text-table" data-live={isUnknown ? 'unknown' : isThere}>
-      <span className="rounded-tag bg-ink px-1.5 text-meta font-medium text-on-ink">{t.document.now}</span>
-      {isUnknown || readAtMs === undefined ? (
-        <span className="text-fail">{t.document.notRead}</span>
-      ) : (
-        <span className="text-ink2">
-          {t.document.liveRead(formatClock(readAtMs, zone))}
-          {!isThere && `, ${t.document.notThere}`}
-        </span>
+    <p className="relative flex gap-3 px-4 py-2.5 text-table" data-live={isUnknown ? 'unknown' : isThere}>
+      <span
+        aria-hidden="true"
+        className="absolute top-6 -bottom-3 left-[21px] border-control border-l-2 border-dotted"
+      />
+      <span
+        aria-hidden="true"
+        className={`z-10 mt-1.5 size-3 shrink-0 rounded-full border-2 ${isRead && isThere ? 'border-ink bg-ink' : 'border-control bg-surface'}`}
+      />
+      <span className="min-w-0 flex-1">
+        <b className="font-semibold">{t.document.live}</b>{' '}
+        {isRead ? (
+          <span className="text-ink2">
+            {t.document.readAt(formatClock(readAtMs, zone))}
+            {!isThere && `, ${t.document.notThere}`}
+          </span>
+        ) : (
+          <span className="text-fail">{t.document.notRead}</span>
+        )}
+      </span>
+      {isRead && (
+        <span className="self-start rounded-tag bg-ink px-1.5 text-meta font-medium text-on-ink">{t.document.now}</span>
       )}
     </p>
   );
@@ -78,12 +95,13 @@ function LiveRow({ live: { readAtMs, isThere, isUnknown } }: { live: LiveState }
 
 interface VersionButtonProps {
   version: Version;
+  words: string | undefined;
   isThen: boolean;
   isLast: boolean;
   onThen: (id: string) => void;
 }
 
-function VersionButton({ version, isThen, isLast, onThen }: VersionButtonProps) {
+function VersionButton({ version, words, isThen, isLast, onThen }: VersionButtonProps) {
   const zone = useZone();
   return (
     <button
@@ -104,8 +122,8 @@ function VersionButton({ version, isThen, isLast, onThen }: VersionButtonProps) 
               ? t.document.by(formatClock(version.at, zone))
               : formatClock(version.at, zone)}
           </b>
-          <span className="text-ink2">
-            {formatWeekday(version.at, zone)} {formatDay(version.at, zone)}
+          <span className="whitespace-nowrap text-ink2">
+            <span className="max-xl:hidden">{formatWeekday(version.at, zone)}</span> {formatDay(version.at, zone)}
           </span>
           {isThen && (
             <span className="ml-auto rounded-tag bg-held px-1.5 text-meta font-medium text-surface">
@@ -113,10 +131,16 @@ function VersionButton({ version, isThen, isLast, onThen }: VersionButtonProps) 
             </span>
           )}
         </span>
-        <span className="block text-ink2">
-          {t.document.change[version.change]} · {t.document.source[version.source]}
+        <span className="block break-words text-ink2">
+          {words ?? t.document.change[version.change]} · {sourceWords(version)}
         </span>
       </span>
     </button>
   );
+}
+
+/** Who knows it; of one that was captured or stands there now also whether a backup keeps it. */
+function sourceWords({ source, heldBy }: Version): string {
+  const known = t.document.source[source];
+  return source !== 'backup' && heldBy !== null ? `${known} · ${t.document.source.backup}` : known;
 }

@@ -1,0 +1,16 @@
+import { useAll } from '../../api/calls.ts';
+import { useNewestBackup } from '../../api/newest-backup.ts';
+import { isMatch } from '../browse/collections-below.ts';
+
+/** How many documents lie beside this one, by the newest backup; of a collection below documents that is not known. */
+export function useOthers(projectId: string, path: string): number | undefined {
+  const { backup } = useNewestBackup(projectId);
+  const tree = useAll(
+    'listBackupCollections',
+    { params: { backupId: backup?.id ?? '' } },
+    { enabled: backup !== undefined, everyMs: false },
+  );
+  const collection = path.split('/').slice(0, -1).join('/');
+  const here = collection.includes('/') ? undefined : tree.rows?.find((node) => isMatch(node.path, collection));
+  return here && here.documentCount - 1;
+}
