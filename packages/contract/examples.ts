@@ -27,6 +27,7 @@ export const requestExamples: Examples = {
   setEncryptionKey: { passphrase: 'correct horse battery staple' },
   updateMember: { role: 'admin' },
   createInvitation: { email: 'grace@acme.test', role: 'member' },
+  showInvitation: { token: 'the token of the link in the e-mail' },
   acceptInvitation: { token: 'the token of the link in the e-mail' },
   createServiceAccount: { name: 'Nightly jobs', permissions: ['backups:create', 'backups:read'] },
   rotateServiceAccount: { graceSeconds: 86_400 },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { member, person } from '../access.ts';
+import { anyone, member, person } from '../access.ts';
 import { api, created, done, list, ok, operation } from '../operation.ts';
 import {
   acceptedInvitation,
@@ -14,6 +14,7 @@ import {
   rotatedServiceAccount,
   rotateServiceAccountRequest,
   serviceAccount,
+  shownInvitation,
   updatedMember,
   updateMemberRequest,
 } from '../schemas/organizations.ts';
@@ -118,6 +119,20 @@ export const resendInvitation = operation({
   params: inviteParams,
   success: ok(resentInvitation),
   errors: ['INVITATION_NOT_FOUND'],
+});
+
+export const showInvitation = operation({
+  id: 'showInvitation',
+  method: 'POST',
+  path: api('/invitations/show'),
+  tag,
+  summary: 'Show an invitation',
+  description:
+    'To whoever holds the link: into which organization, by whom, and for which e-mail address. Changes nothing.',
+  access: anyone,
+  body: acceptInvitationRequest,
+  success: ok(shownInvitation),
+  errors: ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'],
 });
 
 export const acceptInvitation = operation({

@@ -162,6 +162,16 @@ export const resentInvitation = z
   .object({ id: identifier('inv'), email: email(), resentAt: timestamp(), expiresAt: timestamp() })
   .meta({ id: 'ResentInvitation', description: 'An invitation that was sent again.' });
 
+export const shownInvitation = z
+  .object({
+    organization: z.object({ name: text({ max: 100 }) }),
+    email: email().describe('Who accepts it signs in with this address.'),
+    role,
+    invitedBy: z.object({ email: email() }),
+    expiresAt: timestamp(),
+  })
+  .meta({ id: 'ShownInvitation', description: 'What the mail of an invitation says, for who holds its link.' });
+
 export const acceptedInvitation = z
   .object({
     organization: z.object({ id: identifier('org'), name: text({ max: 100 }), slug }),

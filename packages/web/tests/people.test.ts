@@ -49,7 +49,17 @@ describe.skipIf(!hasChromium)('people', () => {
     await expect.poll(() => mails.received.length).toBe(1);
     const link = /http\S+invitations\/accept\?token=[\w-]+/.exec(mails.received[0]?.readable ?? '')?.[0] ?? '';
     const guest = await dashboard.visit();
+    const { name } = (await dashboard.app.request('GET', '/api/v1/organizations/current', shop.as)).body.data;
+    const other = await addMember(dashboard.app, shop.organizationId, 'viewer');
+    const wrong = await dashboard.visit(other.token);
+    await wrong.page.goto(link);
+    await wrong.page.getByRole('alert').getByText('The invitation is for grace@example.com.').waitFor();
+    expect(await wrong.page.getByRole('button', { name: 'Accept the invitation' }).count()).toBe(0);
+    await dashboard.app.request('DELETE', `/api/v1/organizations/current/members/${other.id}`, shop.as);
+
     await guest.page.goto(link);
+    await guest.page.getByRole('heading', { name: `Join ${name}` }).waitFor();
+    await guest.page.getByText('Sign in as grace@example.com to accept.').waitFor();
     provider.account = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' };
     await guest.page.getByRole('button', { name: /^Continue with/ }).click();
     await guest.page.getByRole('button', { name: 'Accept the invitation' }).click();
@@ -83,8 +93,10 @@ describe.skipIf(!hasChromium)('people', () => {
     expect(await page.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
     await page.goto(`/o/${shop.slug}/audit`);
     await page.getByRole('heading', { name: 'The audit log is for admins and the owner' }).waitFor();
+    await page.getByText(/^You are a viewer of .* \(owner\) can change that\.$/).waitFor();
+    await page.getByRole('link', { name: 'Go to Overview' }).waitFor();
     await page.goto(`/o/${shop.slug}/restores/new`);
-    await page.getByText('Backs up, restores').waitFor();
+    await page.getByText(/^You are a viewer of/).waitFor();
   });
 
   test('whose session was ended elsewhere are asked to sign in, and return to where they were', async () => {

@@ -10,6 +10,7 @@ import { cancelInvitation } from './invitations/cancel-invitation.ts';
 import { createInvitation } from './invitations/create-invitation.ts';
 import { listPending } from './invitations/invitation-store.ts';
 import { resendInvitation } from './invitations/resend-invitation.ts';
+import { showInvitation } from './invitations/show-invitation.ts';
 import { currentKey } from './keys/organization-keys.ts';
 import { encryptionKeyEtag, presentEncryptionKey } from './keys/present-encryption-key.ts';
 import { takeRecoveryKit } from './keys/recovery-kit.ts';
@@ -169,6 +170,14 @@ function invitationHandlers(context: InvitationsContext): Handlers {
       const row = await resendInvitation(context, call.organization.id, call, call.params.inviteId);
       const { id, email, resentAt, expiresAt } = row;
       return { data: { id, email, resentAt: resentAt.toISOString(), expiresAt: expiresAt.toISOString() } };
+    },
+    showInvitation: async ({ body }) => {
+      const { organization, invitation } = await showInvitation(context, body.token);
+      const { email, role, invitedByEmail, expiresAt } = invitation;
+      const invitedBy = { email: invitedByEmail };
+      return {
+        data: { organization: { name: organization.name }, email, role, invitedBy, expiresAt: expiresAt.toISOString() },
+      };
     },
     acceptInvitation: async ({ principal, origin, body }) => {
       const joined = await acceptInvitation(context, { principal: personOf(principal), origin }, body.token);

@@ -2,9 +2,12 @@ import type { JobError } from '@holdfast/contract';
 import { HoldfastError } from '@holdfast/contract/client';
 import { CircleX, Lock, type LucideIcon, RotateCw } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
+import { useAll } from '../api/calls.ts';
+import { useWorkplace } from '../api/organization.tsx';
+import { pathsOf } from '../paths.ts';
 import { explainError, isRetryable } from '../texts/errors.ts';
 import { t } from '../texts/index.ts';
-import { Button } from './button.tsx';
+import { Button, LinkButton } from './button.tsx';
 import { CopyButton } from './copy.tsx';
 
 const quietMs = 300;
@@ -124,11 +127,19 @@ export function FormProblem({ error }: { error: HoldfastError | null }) {
 
 /** Who can, not just no. */
 export function NoPermission({ title, children }: { title: string; children: ReactNode }) {
+  const { organization } = useWorkplace();
+  const owner = useAll('listMembers', {}, { everyMs: false }).rows?.find(({ role }) => role === 'owner');
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center">
       <Lock size={24} aria-hidden className="text-ink3" />
       <h2 className="mt-1 text-body font-semibold">{title}</h2>
-      <p className="max-w-md text-table text-ink2">{children}</p>
+      <p className="max-w-md text-table text-ink2">
+        {t.common.youAre(t.roles[organization.role], organization.name)}{' '}
+        {owner ? t.common.canChange(owner.name || owner.email) : children}
+      </p>
+      <div className="mt-2">
+        <LinkButton to={pathsOf(organization.slug).overview}>{t.common.goToOverview}</LinkButton>
+      </div>
     </div>
   );
 }

@@ -1,6 +1,9 @@
 export const common = {
   onlyReads: 'Your role reads, and changes nothing',
   whoMay: 'An admin or the owner can make you a member, who backs up, restores and sets schedules.',
+  youAre: (role: string, organization: string) =>
+    `You are ${/^[AEIO]/.test(role) ? 'an' : 'a'} ${role.toLowerCase()} of ${organization}.`,
+  canChange: (owner: string) => `${owner} (owner) can change that.`,
   backTo: (list: string) => `Go to ${list}`,
   product: 'Holdfast',
   close: 'Close',

@@ -118,11 +118,12 @@ export const signIn = {
 
 export const invitation = {
   title: 'You are invited',
-  text: 'Join the organization that invited you. You can leave it at any time.',
-  signInFirst: 'Sign in with the e-mail address the invitation was sent to.',
+  joinTitle: (organization: string) => `Join ${organization}`,
+  text: (by: string, role: string) => `${by} invites you as ${role}.`,
+  leave: 'You can leave at any time.',
+  signInFirst: (email: string) => `Sign in as ${email} to accept.`,
   accept: 'Accept the invitation',
-  wrongEmail: (email: string) =>
-    `You are signed in as ${email}. The invitation was sent to another address; sign in with that one.`,
+  wrongEmail: (email: string, invited: string) => `You are signed in as ${email}. The invitation is for ${invited}.`,
   noToken: 'The link is not whole. Open it from the mail again.',
 };
 

@@ -9,6 +9,7 @@ import { lockOrganization, type OrganizationRow } from '../organization-store.ts
 import { invitationNotFound } from './cancel-invitation.ts';
 import { changeInvitation, findByToken, type InvitationRow, lockInvitation } from './invitation-store.ts';
 import { hashInvitationToken } from './invitation-token.ts';
+import { requireOpen } from './show-invitation.ts';
 
 export interface Joined {
   organization: OrganizationRow;
@@ -43,8 +44,7 @@ function requireAcceptable(invitation: InvitationRow, person: Person, now: Date)
       'FORBIDDEN',
       'Your identity provider has not verified your e-mail address, so it proves nothing.',
     );
-  if (invitation.status === 'expired' || invitation.expiresAt <= now)
-    throw new Problem('INVITATION_EXPIRED', 'The invitation has expired. Ask for a new one.');
+  requireOpen(invitation, now);
 }
 
 async function join(

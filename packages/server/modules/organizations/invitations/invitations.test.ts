@@ -59,8 +59,16 @@ describe('inviting', () => {
     expect(mail.readable).toContain(`${app.address}/invitations/accept?token=`);
     expect(mail.readable).toContain('Ada &#38; &#34;Sons&#34; &#60;Ltd&#62;');
     expect(mail.readable).not.toContain('<strong>Ada & "Sons" <Ltd>');
+    const show = () => app.request('POST', '/api/v1/invitations/show', { body: { token: tokenIn(mail.readable) } });
+    expect((await show()).body.data).toMatchObject({
+      organization: { name: expect.any(String) },
+      email,
+      role: 'admin',
+      invitedBy: { email: expect.any(String) },
+    });
     const person = await signUp(app, email.toUpperCase());
     const joined = await accept(person, tokenIn(mail.readable));
+    expect((await show()).body.error.code).toBe('INVITATION_NOT_FOUND');
     expect(joined.body.data).toMatchObject({ organization: { id: organization.id }, role: 'admin' });
     const me = await app.request('GET', invites, { token: person.token, organizationId: organization.id });
     expect(me.status).toBe(200);

@@ -1,3 +1,5 @@
+import type { DataOf, Operations } from '@holdfast/contract';
+import { useEffect } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { Button } from '../../components/button.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
@@ -7,30 +9,56 @@ import { useGo, useSearch } from '../../url.ts';
 import { Frame } from './frame.tsx';
 import { ProviderButton } from './provider-button.tsx';
 
+type Invitation = DataOf<Operations['showInvitation']>;
+
 export function Page() {
   const [{ token = '' }] = useSearch();
   const me = useRead('getMe', {}, { everyMs: false });
+  const { mutate: show, ...shown } = useAct('showInvitation');
+  useEffect(() => {
+    if (token !== '') show({ body: { token } });
+  }, [token, show]);
+  const invitation = shown.data;
   if (token === '')
     return (
       <Frame title={t.invitation.title}>
         <p className="text-ink2">{t.invitation.noToken}</p>
       </Frame>
     );
+  if (shown.error)
+    return (
+      <Frame title={t.invitation.title}>
+        <Problem error={shown.error} onRetry={() => show({ body: { token } })} />
+      </Frame>
+    );
   return (
-    <Frame title={t.invitation.title}>
-      <p className="text-ink2">{t.invitation.text}</p>
-      {me.isLoading && <Skeleton rows={1} />}
-      {me.data && <Accept token={token} email={me.data.email} />}
-      {me.error && (me.error.status === 401 ? <SignInFirst token={token} /> : <Problem error={me.error} />)}
+    <Frame title={invitation ? t.invitation.joinTitle(invitation.organization.name) : t.invitation.title}>
+      {(!invitation || me.isLoading) && <Skeleton rows={1} />}
+      {invitation && (
+        <div className="text-ink2">
+          <p>{t.invitation.text(invitation.invitedBy.email, t.roles[invitation.role])}</p>
+          <p>
+            {t.roleMeanings[invitation.role]} {t.invitation.leave}
+          </p>
+        </div>
+      )}
+      {invitation && me.data && <Accept token={token} email={me.data.email} invitation={invitation} />}
+      {invitation &&
+        me.error &&
+        (me.error.status === 401 ? (
+          <SignInFirst token={token} email={invitation.email} />
+        ) : (
+          <Problem error={me.error} />
+        ))}
     </Frame>
   );
 }
 
-function SignInFirst({ token }: { token: string }) {
+function SignInFirst({ token, email }: { token: string; email: string }) {
   const methods = useRead('getSignInMethods', {}, { everyMs: false });
   return (
     <>
-      <p className="text-ink2">{t.invitation.signInFirst}</p>
+      <p>{t.invitation.signInFirst(email)}</p>
       {methods.data?.provider ? (
         <ProviderButton
           provider={methods.data.provider}
@@ -43,12 +71,19 @@ function SignInFirst({ token }: { token: string }) {
   );
 }
 
-function Accept({ token, email }: { token: string; email: string }) {
+/** Who is signed in as somebody else is told so before they try. */
+function Accept({ token, email, invitation }: { token: string; email: string; invitation: Invitation }) {
   const go = useGo();
   const accept = useAct('acceptInvitation', {
     onDone: (joined) => go(pathsOf(joined.organization.slug).overview, { replace: true }),
   });
-  const isWrongPerson = accept.error?.code === 'FORBIDDEN';
+  if (email.toLowerCase() !== invitation.email.toLowerCase())
+    return (
+      <>
+        <p role="alert">{t.invitation.wrongEmail(email, invitation.email)}</p>
+        <SignInFirst token={token} email={invitation.email} />
+      </>
+    );
   return (
     <>
       <p className="text-table text-ink3">{t.signIn.signedInAs(email)}</p>
@@ -60,13 +95,7 @@ function Accept({ token, email }: { token: string; email: string }) {
       >
         {t.invitation.accept}
       </Button>
-      {isWrongPerson && (
-        <>
-          <p role="alert">{t.invitation.wrongEmail(email)}</p>
-          <SignInFirst token={token} />
-        </>
-      )}
-      {accept.error && !isWrongPerson && <Problem error={accept.error} />}
+      {accept.error && <Problem error={accept.error} />}
     </>
   );
 }
