@@ -71,6 +71,12 @@ export interface LogManifestBody {
   readonly from: Instant;
 }
 
+/** When the last part of a backup was read: its snapshot time, unless the source could not reach that far back. */
+export function readThrough({ snapshotTime, ranges }: Pick<ManifestBody, 'snapshotTime' | 'ranges'>): Instant {
+  const times = ranges.flatMap(({ parts }) => parts.map(({ readTime }) => readTime));
+  return [snapshotTime, ...times].sort().at(-1)!;
+}
+
 /**
  * The body was authenticated already: it was sealed by somebody who has the key. Who has it may still mean no good, and
  * other versions may write otherwise, so nothing in it is believed to have the shape it should have.

@@ -77,4 +77,6 @@ export interface CaptureGap {
   readonly deletionsUnknown?: true;
   /** At both ends the database is the same: only what came and went in between is not known. */
   readonly isQuiet?: true;
+  /** No longer than is promised: every instant inside can be reached, but nothing leads on from what was read inside. */
+  readonly isBrief?: true;
 }

@@ -1,3 +1,4 @@
+import { type ManifestBody, readThrough } from '../../format/manifest-body.ts';
 import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 
@@ -8,6 +9,8 @@ export interface LogGap {
   readonly deletionsUnknown?: true;
   /** At both ends the database is the same: only what came and went in between is not known. */
   readonly isQuiet?: true;
+  /** No longer than is promised: every instant inside can be reached, but nothing leads on from what was read inside. */
+  readonly isBrief?: true;
 }
 
 /** What one log segment covers: everything that changed after `coveredFrom` up to and including `coveredThrough`. */
@@ -65,15 +68,28 @@ export function coverageOf(stretches: readonly LogStretch[]): LogCoverage {
   return { stretches: sorted, gaps: gaps.sort((left, right) => (left.from < right.from ? -1 : 1)) };
 }
 
+/**
+ * Whether the log leads on from a base that was read from one instant to another. What is told behind a gap is the difference
+ * to what was there before it: of a base that was read inside one nobody knows what went until the gap's end.
+ */
+export function leadsOn(snapshotTime: Instant, { gaps }: LogCoverage, lastReadTime: Instant = snapshotTime): boolean {
+  return gaps.every((gap) => gap.through <= snapshotTime || gap.from >= lastReadTime);
+}
+
 /** The instants that a base with this snapshot time and this log can be taken to. */
-export function reachableFrom(snapshotTime: Instant, { stretches, gaps }: LogCoverage): ReachableStretch[] {
+export function reachableFrom(
+  snapshotTime: Instant,
+  { stretches, gaps }: LogCoverage,
+  lastReadTime: Instant = snapshotTime,
+): ReachableStretch[] {
   const reachable: ReachableStretch[] = [];
   const first = stretches[0]?.coveredFrom;
   const last = stretches.reduce((latest, { coveredThrough }) => later(coveredThrough, latest), snapshotTime);
-  if (first === undefined || first > snapshotTime) return [{ from: snapshotTime, through: snapshotTime }];
+  if (first === undefined || first > snapshotTime || !leadsOn(snapshotTime, { stretches, gaps }, lastReadTime))
+    return [{ from: snapshotTime, through: snapshotTime }];
   let from = snapshotTime;
   for (const gap of gaps) {
-    if (gap.through <= snapshotTime || gap.from >= last) continue;
+    if (gap.isBrief || gap.through <= snapshotTime || gap.from >= last) continue;
     if (gap.from >= from) reachable.push({ from, through: gap.from });
     // Behind a gap whose deletions nobody saw, the state is unknown until the next backup.
     if (gap.deletionsUnknown) return reachable;
@@ -88,8 +104,12 @@ function later(left: Instant, right: Instant): Instant {
 }
 
 /** Refuses an instant that cannot be reached, and names the nearest ones that can. */
-export function assertReachable(instant: Instant, snapshotTime: Instant, coverage: LogCoverage): void {
-  const stretches = reachableFrom(snapshotTime, coverage);
+export function assertReachable(
+  instant: Instant,
+  base: Pick<ManifestBody, 'snapshotTime' | 'ranges'>,
+  coverage: LogCoverage,
+): void {
+  const stretches = reachableFrom(base.snapshotTime, coverage, readThrough(base));
   if (stretches.some(({ from, through }) => from <= instant && instant <= through)) return;
   const before = stretches.findLast(({ through }) => through < instant)?.through ?? null;
   const after = stretches.find(({ from }) => from > instant)?.from ?? null;

@@ -67,7 +67,7 @@ export function contentsOf(data: Uint8Array, database: string, stretch: LogStret
 
 /** Inside a gap nothing is exact: then it is where the gap begins. */
 function lastExactBefore(instant: Instant, { coveredFrom, marks, gap }: LogStretch): Instant {
-  if (gap !== null && gap.from < instant) return gap.from;
+  if (gap !== null && !gap.isBrief && gap.from < instant) return gap.from;
   return marks.findLast((mark) => mark < instant) ?? coveredFrom;
 }
 

@@ -11,7 +11,7 @@ import { recordKind } from '../../ports/record.ts';
 import { createMemoryStore } from '../../stores/memory/memory-store.ts';
 import { sortRecords } from '../view/sorted-runs.ts';
 import { View } from '../view/view.ts';
-import { coverageOf, reachableFrom } from './log-coverage.ts';
+import { coverageOf, type LogGap, reachableFrom } from './log-coverage.ts';
 import { LogReader } from './log-reader.ts';
 import { createLog, LogWriter } from './log-writer.ts';
 import { viewAt } from './view-at.ts';
@@ -172,6 +172,18 @@ test('instants inside a gap are unreachable; behind it they are reachable only w
   expect(reachableFrom(at(25), coverageOf(stretches({ ...gap, deletionsUnknown: true })))).toEqual([
     { from: at(25), through: at(30) },
   ]);
+});
+
+test('from a base that was read inside a gap, whatever its ends have in common, no other instant is reached', () => {
+  const gap = { from: at(10), through: at(20), reason: 'outage' };
+  const stretches = (told: LogGap) => [{ coveredFrom: at(0), coveredThrough: at(30), marks: [], gap: told }];
+  for (const told of [gap, { ...gap, isQuiet: true as const }, { ...gap, deletionsUnknown: true as const }]) {
+    const coverage = coverageOf(stretches(told));
+    expect(reachableFrom(at(15), coverage)).toEqual([{ from: at(15), through: at(15) }]);
+    expect(reachableFrom(at(5), coverage, at(15))).toEqual([{ from: at(5), through: at(5) }]);
+    expect(reachableFrom(at(20), coverage)).toEqual([{ from: at(20), through: at(30) }]);
+    expect(reachableFrom(at(10), coverage)[0]).toEqual({ from: at(10), through: at(10) });
+  }
 });
 
 test('sorting in small runs gives the same as sorting everything at once; the last of a path wins', async () => {

@@ -35,7 +35,7 @@ export async function viewAt({
   const newest = chain.at(-1)!;
   const call = signal ? { signal } : {};
   const { snapshotTime, database } = newest.body;
-  assertReachable(instant, snapshotTime, coverage ?? (await log.coverage(call)));
+  assertReachable(instant, newest.body, coverage ?? (await log.coverage(call)));
   const changes = log.changes(snapshotTime, instant, { ...call, ...(segmentKeys ? { keys: segmentKeys } : {}) });
   const layers = await sortRecords(changes, { database, scratch, codec, ...call });
   return new View(database, [...chain, ...layers]);

@@ -55,6 +55,8 @@ export interface BackupsContext {
   ): Promise<CapturedState | undefined>;
   /** The database whose changes are captured for the project of a backup; undefined where none are, or the backup needs more. */
   capturedDatabase(row: BackupRow): Promise<string | undefined>;
+  /** An instant behind the asking for a backup at which captured changes are exactly the database; undefined without one. */
+  capturedMark(row: BackupRow, signal: AbortSignal): Promise<string | undefined>;
   /** Whether it is full only because a schedule of increments wants one now and then. */
   isOfRhythm(row: BackupRow): Promise<boolean>;
   platform: Platform;

@@ -3,8 +3,11 @@ import {
   instantFromDate,
   type LogCoverage,
   type LogGap,
+  leadsOn,
+  type ManifestBody,
   type ReachableStretch,
   reachableFrom,
+  readThrough,
 } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -31,9 +34,10 @@ export interface Coverage {
 
 /** One stretch from the beginning of the log to its end: what lies in between is joined by the transactions that wrote it. */
 export async function coverageOfLog(transaction: Transaction, row: LogRow): Promise<Coverage> {
-  const gaps = await pitrStore.gaps(transaction, row.logId);
+  const all = await pitrStore.gaps(transaction, row.logId);
+  const gaps = all.filter(({ isBrief }) => !isBrief);
   const whole = { coveredFrom: row.startedFrom, coveredThrough: row.coveredThrough, marks: [], gap: null };
-  const told = gaps.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
+  const told = all.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
   const bases = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
   return { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]), endedBecause: endOf(row) };
@@ -56,7 +60,7 @@ export function laterOf(left: string, right: string): string {
 
 /** What can be reached from a base. */
 export function stretchesFrom({ snapshotTime, exactFrom }: Base, log: LogCoverage): ReachableStretch[] {
-  return reachableFrom(snapshotTime, log)
+  return reachableFrom(snapshotTime, log, exactFrom)
     .filter(({ through }) => through >= exactFrom)
     .map(({ from, through }) => ({ from: laterOf(from, exactFrom), through }));
 }
@@ -72,10 +76,12 @@ export function findBase(instant: string, { bases, log }: Coverage): Base | unde
   return bases.findLast((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
 }
 
-/** Whether everything between two instants was captured, so that what is there at the second follows from the first. */
-export function isUnbroken(from: string, through: string, { gaps, log }: Coverage): boolean {
+/** Whether everything since a backup was captured up to an instant, so that what is there then follows from the backup. */
+export function isUnbroken(body: ManifestBody, through: string, { gaps, log }: Coverage): boolean {
+  const from = body.snapshotTime;
   const isCovered = log.stretches.some((one) => one.coveredFrom <= from && through <= one.coveredThrough);
-  return isCovered && gaps.every((gap) => gap.isQuiet || gap.through <= from || gap.from >= through);
+  if (!isCovered || !leadsOn(from, log, readThrough(body))) return false;
+  return gaps.every((gap) => gap.isQuiet || gap.through <= from || gap.from >= through);
 }
 
 function reaches(instant: string, stretches: readonly ReachableStretch[]): boolean {

@@ -21,7 +21,7 @@ export { endPitrOf } from './disable-pitr.ts';
 export { pitrJobs } from './jobs.ts';
 export { rewrapLogs } from './keys.ts';
 export { basesRead } from './past/bases-read.ts';
-export { capturedDatabase, capturedSince, capturedState } from './past/captured-state.ts';
+export { capturedDatabase, capturedMark, capturedSince, capturedState } from './past/captured-state.ts';
 export { momentsOf } from './past/moments.ts';
 export { basesNeeded, requireOtherBases } from './past/only-bases.ts';
 export { pitrStore } from './pitr-store.ts';

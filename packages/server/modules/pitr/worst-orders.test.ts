@@ -61,6 +61,11 @@ async function usersAt(at: string): Promise<string[]> {
   return documents.map(({ path }: { path: string }) => path);
 }
 
+async function usersIn(backupId: string): Promise<string[]> {
+  const documents = await call('GET', `/backups/${backupId}/documents?collection=users&limit=100`);
+  return documents.map(({ path }: { path: string }) => path);
+}
+
 test('storage that fails for a while is told by status, and nothing of that time is lost once it works again', async () => {
   s3.faults.set({ errorRate: 1 });
   await doc('users/down').set({ n: 1 });
@@ -137,6 +142,22 @@ test('while a restore brings back a moment neither its log nor its base can go, 
   await call('POST', pitrPath('/enable'), {});
   await running();
 });
+
+test('a backup that was made inside a gap leads nowhere: what went before the gap was over does not come back', async () => {
+  await call('POST', pitrPath('/disable'), {});
+  await until(async () => (await shown()).status === 'stopped');
+  await doc('users/phantom').set({ n: 1 });
+  const inside = await bench.backUp();
+  await doc('users/phantom').delete();
+  await call('POST', pitrPath('/enable'), {});
+  await running();
+  await doc('users/1').set({ n: 'later' });
+
+  expect(await usersAt(await captured())).not.toContain('users/phantom');
+  for (const type of ['incremental', 'synthetic'])
+    expect(await usersIn(await bench.backUp({ type }))).not.toContain('users/phantom');
+  expect(await usersIn(inside)).toContain('users/phantom');
+}, 120_000);
 
 test('switched off, what was heard is written down first; the time without capture is a gap, also when both its ends are the same', async () => {
   await doc('users/heard').set({ n: 1 });

@@ -39,6 +39,24 @@ test('the tree of a live project has every level with its real path and its exac
   ]);
 });
 
+test('the pages of a long tree are cut from one look at the database', async () => {
+  const path = `/api/v1/projects/${bench.shop.projectId}/collections?limit=1`;
+  const reads = () =>
+    Object.values(bench.sandbox.control.counters().methods).reduce((sum, { calls }) => sum + calls, 0);
+  const seen: string[] = [];
+  let before = 0;
+  for (let cursor = ''; ; ) {
+    const page = await bench.app.request('GET', `${path}${cursor && `&cursor=${cursor}`}`, bench.as);
+    expect(page.status, page.text).toBe(200);
+    seen.push(page.body.data[0].path);
+    if (seen.length > 1) expect(reads()).toBe(before);
+    before = reads();
+    cursor = page.body.pagination.nextCursor;
+    if (cursor === null) break;
+  }
+  expect(seen.sort()).toEqual(['customers', 'places', 'users']);
+});
+
 test('estimates count each document once, and know how slowly writes begin and reads may go', async () => {
   const path = `/projects/${bench.shop.projectId}`;
   const before = await bench.get(`${path}/cost-estimate`);

@@ -4,6 +4,7 @@ import { pageOf } from '../../platform/cursor.ts';
 import { toProblem } from '../job-error.ts';
 import { changeProject, deleteProject } from './change-project.ts';
 import { listGoogleProjects } from './connection/google-projects.ts';
+import { KeptTrees } from './connection/kept-trees.ts';
 import { countDocuments, readCollections } from './connection/live-collections.ts';
 import type { CollectionView } from './connection/nest-collections.ts';
 import { reconnectProject } from './connection/reconnect-project.ts';
@@ -31,6 +32,7 @@ export async function answerProject(context: ProjectsContext, row: ProjectRow) {
 
 export function projectHandlers(context: ProjectsContext): Handlers {
   const { database, cursors } = context.platform;
+  const trees = new KeptTrees();
   const present = (organizationId: string, rows: readonly ProjectRow[]) => presentAll(context, organizationId, rows);
   const answer = (_organizationId: string, row: ProjectRow) => answerProject(context, row);
 
@@ -98,12 +100,14 @@ export function projectHandlers(context: ProjectsContext): Handlers {
       const row = await database.tenant(organization.id, (transaction) =>
         projectStore.get(transaction, organization.id, params.projectId),
       );
-      const tree = await readCollections(context.sources, row, signal);
       const after = cursors.read('collections', row.id, query.cursor);
+      const kept = after === undefined ? undefined : trees.find(row);
+      const tree = kept ?? (await readCollections(context.sources, row, signal));
       const start = after === undefined ? 0 : tree.findIndex((node) => node.path === after) + 1;
       const page = pageOf(tree.slice(start, start + query.limit + 1), query.limit, (node: CollectionView) =>
         cursors.write('collections', row.id, node.path),
       );
+      if (page.nextCursor !== null && !kept) trees.keep(row, tree);
       return { data: page.rows, nextCursor: page.nextCursor };
     },
 

@@ -85,8 +85,9 @@ export class CoveredTime {
     };
   }
 
-  #withLateGroups(gap: CaptureGap | undefined, through: Instant): CaptureGap | undefined {
-    if (this.#lateGroups.length === 0) return gap;
+  #withLateGroups(given: CaptureGap | undefined, through: Instant): CaptureGap | undefined {
+    if (this.#lateGroups.length === 0) return given;
+    const gap = given?.isBrief ? undefined : given;
     const reason = `Collections were found late: ${this.#lateGroups.join(', ')}.`;
     this.#lateGroups = [];
     const { knownCollectionIds, knownNames, position } = this.#options;

@@ -331,12 +331,14 @@ export class ListeningRun {
   #gapOfInterruption(changes: readonly Change[], through: Instant): CaptureGap | undefined {
     const from = this.#interruptedSince;
     const { exactWithinMs } = this.#parts.options;
-    if (from === undefined || Date.parse(through) - Date.parse(from) <= exactWithinMs) return undefined;
+    if (from === undefined) return undefined;
     const interrupted = 'Capture was interrupted:';
+    const brief = { from, through, reason: 'Capture was interrupted for a moment.', isBrief: true } as const;
+    if (Date.parse(through) - Date.parse(from) <= exactWithinMs) return brief;
     if (changes.length > 0)
       return { from, through, reason: `${interrupted} what changed meanwhile is known only as of the end.` };
     // A quiet database sends few snapshots, but whoever listens hears at once what changes: that time was not missed.
-    if (this.#blindMs <= exactWithinMs) return undefined;
+    if (this.#blindMs <= exactWithinMs) return brief;
     const reason = `${interrupted} nothing is different behind it, but what came and went meanwhile is not known.`;
     return { from, through, reason, isQuiet: true };
   }

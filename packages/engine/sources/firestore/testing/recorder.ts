@@ -64,6 +64,6 @@ export class Recorder {
   }
 
   get gaps() {
-    return this.batches.flatMap((batch) => (batch.gap === undefined ? [] : [batch.gap]));
+    return this.batches.flatMap((batch) => (batch.gap === undefined || batch.gap.isBrief ? [] : [batch.gap]));
   }
 }

@@ -19,6 +19,8 @@ import { runBackupJob } from './run-backup-job.ts';
 
 /** Enough for many workers to share, few enough that each range is worth a job. */
 const rangesMax = 16;
+/** Far fewer than a worker reads in that time. */
+const documentsAnHour = 5_000_000;
 const documentsPerRange = 10_000;
 const nothingYet = { documents: 0, bytes: 0, reads: 0 };
 
@@ -45,13 +47,16 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
     const { source } = firestore;
     const scope = scopeOf(row);
     // What a restore is about to overwrite must hold the newest edits; other backups prefer an instant that lasts.
-    const readTime = await source.snapshotTime({ signal, isLasting: row.trigger !== 'pre_restore' });
+    const isSafety = row.trigger === 'pre_restore';
+    const now = await source.snapshotTime({ signal, isLasting: !isSafety });
     const expected = row.documentPaths
       ? row.documentPaths.length
-      : await source.count(everything, { scope, readTime, signal });
+      : await source.count(everything, { scope, readTime: now, signal });
     requireBudget(project.maxReadsPerBackup, expected);
+    // What is read within the hour that every instant lasts is read at one from which captured changes lead on.
+    const isQuick = !isSafety && expected <= documentsAnHour;
+    const readTime = (isQuick ? await context.capturedMark(row, signal) : undefined) ?? now;
     // What a restore is about to overwrite may well be nothing.
-    const isSafety = row.trigger === 'pre_restore';
     const empty = isSafety ? [] : await emptyCollections(source, { scope, readTime, signal });
     const { chain, warning } =
       row.type === 'incremental'

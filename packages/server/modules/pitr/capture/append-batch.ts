@@ -51,7 +51,7 @@ export async function appendBatch(
       readsUsed: row.readsUsed + reads,
       untold: isTold ? null : untold,
       ...(isTold ? { toldAt: now } : {}),
-      ...(batch.gap && !batch.gap.isQuiet
+      ...(batch.gap && !batch.gap.isQuiet && !batch.gap.isBrief
         ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) }
         : {}),
       error: null,

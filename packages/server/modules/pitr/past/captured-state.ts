@@ -29,6 +29,18 @@ export async function capturedState(
   return at === undefined ? undefined : open(context, row, { at, signal });
 }
 
+/**
+ * An instant at which the log is exactly the database, for a backup that is read from the source: what changes around any
+ * other instant may be heard as one, and what was there for a moment in between would stay in what is made of the backup.
+ */
+export async function capturedMark(
+  context: PitrContext,
+  row: BackupRow,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return endOfLog(context, row, signal, async () => true);
+}
+
 /** The same on top of a chain that lies beside the backup to be made. */
 export async function capturedSince(
   context: PitrContext,
@@ -36,9 +48,9 @@ export async function capturedSince(
   chain: readonly BackupReader[],
   signal: AbortSignal,
 ): Promise<CapturedState | undefined> {
-  const { snapshotTime } = chain.at(-1)!.body;
+  const { body } = chain.at(-1)!;
   const at = await endOfLog(context, row, signal, async (log, transaction) =>
-    isUnbroken(snapshotTime, log.coveredThrough, await coverageOfLog(transaction, log)),
+    isUnbroken(body, log.coveredThrough, await coverageOfLog(transaction, log)),
   );
   return at === undefined ? undefined : open(context, row, { at, signal, chain });
 }
@@ -64,7 +76,7 @@ async function endOfLog(
   const { database } = context.backups.platform;
   for (const endsAtMs = performance.now() + waitMsMax; performance.now() < endsAtMs; ) {
     const log = await logOf(context, row);
-    if (!log?.enabled || log.position === null || log.error !== null) return undefined;
+    if (!log?.enabled || log.error !== null) return undefined;
     if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
     if (Date.parse(log.coveredThrough) > row.createdAt.getTime()) return log.coveredThrough;
     await sleep(lookEveryMs, undefined, { signal });

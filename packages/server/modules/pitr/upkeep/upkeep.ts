@@ -1,3 +1,4 @@
+import { leadsOn } from '@holdfast/engine';
 import { byOrganization } from '../../../platform/by-organization.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
@@ -145,7 +146,10 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   const cut = retainedFrom(row, clock.now());
   if (!row.enabled && row.coveredThrough < cut) return removeWhole(context, key, cut);
   // One of our own: others go when their schedules want it, and would take the time behind them along.
-  const kept = coverage.bases.findLast(({ exactFrom, trigger }) => exactFrom <= cut && trigger === 'pitr');
+  const kept = coverage.bases.findLast(
+    ({ snapshotTime, exactFrom, trigger }) =>
+      exactFrom <= cut && trigger === 'pitr' && leadsOn(snapshotTime, coverage.log, exactFrom),
+  );
   if (!kept) return;
   // Nothing goes before what stands in its place was opened.
   const chain = await context.chains.openChainOf(organizationId, kept.id, signal);

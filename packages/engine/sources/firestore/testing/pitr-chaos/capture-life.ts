@@ -52,6 +52,15 @@ export class CapturedDatabase {
     return new CapturedDatabase(connected, harness, from, await createLog(log));
   }
 
+  /** What was captured behind an instant: the last of each document, null when it is gone. */
+  async changesSince(instant: Instant): Promise<Map<string, string | null>> {
+    const log = new LogReader(this.harness.store, this.seal);
+    const changes = new Map<string, string | null>();
+    for await (const { path, kind, body } of log.changes(instant, this.covered, { keys: this.keys }))
+      changes.set(path, kind === recordKind.put ? Buffer.from(body).toString('hex') : null);
+    return changes;
+  }
+
   async viewAt(instant: Instant, segmentKeys: readonly string[] = this.keys): Promise<View> {
     const log = new LogReader(this.harness.store, this.seal);
     const coverage = coverageOf([{ coveredFrom: this.from, coveredThrough: this.covered, marks: [], gap: null }]);

@@ -2,7 +2,13 @@
 
 import type { Random } from '../../../../../sandbox/firestore/faults/random.ts';
 import { contentsOf } from '../../../../fixtures/backup-harness.ts';
-import { assertReachable, coverageOf, type LogCoverage, marksAround } from '../../../../pipeline/log/log-coverage.ts';
+import {
+  assertReachable,
+  coverageOf,
+  type LogCoverage,
+  leadsOn,
+  marksAround,
+} from '../../../../pipeline/log/log-coverage.ts';
 import { reconcile } from '../../../../pipeline/log/reconcile.ts';
 import { type EngineError, type Instant, wholeDatabase } from '../../../../ports/index.ts';
 import type { CapturedDatabase } from './capture-life.ts';
@@ -32,6 +38,7 @@ export interface JudgeOptions {
 
 /** Instants inside gaps are looked at beside those that are compared. */
 const triesPerInstant = 20;
+const basesAtMarks = 10;
 
 export class Judge {
   readonly #captured: CapturedDatabase;
@@ -50,7 +57,7 @@ export class Judge {
 
   async verdict(): Promise<Verdict> {
     const { instants, losses, random, log } = this.#options;
-    const { gaps } = this.#coverage;
+    const gaps = this.#coverage.gaps.filter(({ isBrief }) => !isBrief);
     const { from, covered } = this.#captured;
     const commits = [...this.#history.values()].flat().map(({ at }) => at);
     const reachable = commits.filter((at) => at >= from && at <= covered).sort();
@@ -67,6 +74,9 @@ export class Judge {
       compared += 1;
       if (compared % 50 === 0) log(`${compared} instants, ${this.#wrong.length} wrong`);
     }
+    const marks = this.#coverage.stretches.flatMap((stretch) => stretch.marks);
+    const firm = marks.filter((mark) => mark > from && leadsOn(mark, this.#coverage));
+    for (let count = 0; count < basesAtMarks && firm.length > 0; count += 1) await this.#leadOn(random.pick(firm));
     let lost = 0;
     for (let count = 0; count < losses; count += 1) lost += await this.#plantLoss(random.pick(this.#captured.keys));
     const differencesAtEnd = (await this.#reconcile(this.#captured.keys)).differences;
@@ -76,13 +86,23 @@ export class Judge {
 
   /** With both neighbours, which can be reached. */
   #requireRefusal(instant: Instant): void {
-    const { from } = this.#captured;
+    const base = { snapshotTime: this.#captured.from, ranges: [] };
     try {
-      assertReachable(instant, from, this.#coverage);
+      assertReachable(instant, base, this.#coverage);
       this.#wrong.push(`${instant} lies in a gap and was not refused`);
     } catch (error) {
       const { before, after } = (error as EngineError).details as { before: Instant; after: Instant };
-      for (const neighbour of [before, after]) assertReachable(neighbour, from, this.#coverage);
+      for (const neighbour of [before, after]) assertReachable(neighbour, base, this.#coverage);
+    }
+  }
+
+  /** From the database as it was at any mark the log leads to what it was at the end. */
+  async #leadOn(mark: Instant): Promise<void> {
+    const { covered } = this.#captured;
+    const changes = await this.#captured.changesSince(mark);
+    for (const path of new Set([...this.#history.keys(), ...changes.keys()])) {
+      const reached = changes.has(path) ? changes.get(path) : this.#truthAt(path, mark);
+      if (reached !== this.#truthAt(path, covered)) this.#wrong.push(`${path} at the end, from a base at ${mark}`);
     }
   }
 

@@ -1,0 +1,35 @@
+import { minuteMs } from '../../../platform/durations.ts';
+import type { CollectionView } from './nest-collections.ts';
+
+const keptMs = minuteMs;
+const treesMax = 20;
+
+/**
+ * The tree that the first page of a listing was cut from, kept for the pages behind it: every look costs the source a count of
+ * each collection. Another process has none, and looks itself.
+ */
+export class KeptTrees {
+  readonly #trees = new Map<string, { tree: CollectionView[]; untilMs: number }>();
+
+  /** A tree that was kept a moment ago, of the project as it is connected now. */
+  find(project: { id: string; updatedAt: Date }): CollectionView[] | undefined {
+    this.#forget();
+    return this.#trees.get(keyOf(project))?.tree;
+  }
+
+  keep(project: { id: string; updatedAt: Date }, tree: CollectionView[]): void {
+    this.#trees.delete(keyOf(project));
+    this.#trees.set(keyOf(project), { tree, untilMs: performance.now() + keptMs });
+    this.#forget();
+  }
+
+  #forget(): void {
+    const now = performance.now();
+    for (const [key, { untilMs }] of this.#trees)
+      if (untilMs < now || this.#trees.size > treesMax) this.#trees.delete(key);
+  }
+}
+
+function keyOf({ id, updatedAt }: { id: string; updatedAt: Date }): string {
+  return `${id} ${updatedAt.getTime()}`;
+}
