@@ -8,6 +8,7 @@ import { TooltipProvider } from './components/tooltip.tsx';
 import { rememberNext } from './pages/sign-in/next.ts';
 import { router } from './router.tsx';
 import { SessionEnd } from './shell/session-end.tsx';
+import { wasSignedOut } from './shell/sign-out.ts';
 import { followSystemTheme } from './shell/theme.ts';
 import './styles.css';
 
@@ -31,7 +32,7 @@ function leave(): void {
   const { pathname, search: query } = window.location;
   rememberNext(`${pathname}${query}`);
   queries.clear();
-  const search = pathname === '/' ? {} : ({ ended: '1' } as never);
+  const search = pathname === '/' || wasSignedOut() ? {} : ({ ended: '1' } as never);
   // Who comes here without a session has been asked already.
   void router.navigate({ to: '/sign-in', search, ignoreBlocker: true });
 }

@@ -65,7 +65,7 @@ export const pathsOf = (slug: string) => {
     team: at('/team'),
     audit: at('/audit'),
     settings: (tab?: string) => at(`/settings${query({ tab })}`),
-    account: '/account',
+    account: at('/account'),
   };
 };
 export type Paths = ReturnType<typeof pathsOf>;

@@ -56,6 +56,7 @@ const inside = {
   '/team': () => import('./pages/team/team.tsx'),
   '/audit': () => import('./pages/audit/audit.tsx'),
   '/settings': () => import('./pages/settings/settings.tsx'),
+  '/account': () => import('./pages/account/account-inside.tsx'),
   '/find': () => import('./pages/find/find.tsx'),
   '/projects/$projectId/documents/$': () => import('./pages/find/document.tsx'),
   '/$': () => import('./pages/not-found.tsx'),

@@ -126,6 +126,28 @@ describe.skipIf(!hasChromium)('people', () => {
     await first.page.waitForURL(`**/o/${shop.slug}/projects`);
   });
 
+  test('who sign out are refused nothing on the way, and are not told that something ended', async () => {
+    const { page } = await dashboard.visit();
+    provider.account = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace Hopper' };
+    await page.goto('/sign-in');
+    await page.getByRole('button', { name: /^Continue with/ }).click();
+    await page.waitForURL(`**/o/${shop.slug}**`);
+    await page.goto(`/o/${shop.slug}/account`);
+    await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 401) refused.push(response.url());
+    });
+    await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL('**/sign-in');
+    await page.getByRole('button', { name: /^Continue with/ }).waitFor();
+    await page.waitForTimeout(1500);
+    expect(refused).toEqual([]);
+    await page.goBack();
+    await page.waitForURL('**/sign-in');
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+  });
+
   test('end one session, or all but the one they use', async () => {
     const owner = await dashboard.visit(shop.as.token);
     const live = () =>

@@ -9,6 +9,7 @@ import { formatClock } from '../format/times.ts';
 import { t } from '../texts/index.ts';
 import { useParam } from '../url.ts';
 import { rememberSlug } from './last-organization.ts';
+import { noteSignedIn } from './sign-out.ts';
 
 const NothingHereAlone = lazy(async () => ({
   default: (await import('../components/nothing-here.tsx')).NothingHereAlone,
@@ -23,6 +24,9 @@ export function OrganizationGate() {
   useEffect(() => {
     if (organization) rememberSlug(organization.slug);
   }, [organization]);
+  useEffect(() => {
+    if (me.data) noteSignedIn();
+  }, [me.data]);
   const error = me.error ?? organizations.error;
   if (error && !(me.data && organizations.rows)) {
     const retry = () => void Promise.all([me.refetch(), organizations.refetch()]);

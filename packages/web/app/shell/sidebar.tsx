@@ -1,7 +1,7 @@
 import { type ItemOf, minuteMs, type Operations, roleAtLeast } from '@holdfast/contract';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Check, ChevronsUpDown, KeyRound, LogOut, Moon, Plus, Sun, UserRound } from 'lucide-react';
-import { useAct, useAll } from '../api/calls.ts';
+import { useAll } from '../api/calls.ts';
 import { useWorkplace } from '../api/organization.tsx';
 import { Avatar } from '../components/avatar.tsx';
 import { Mark } from '../components/brand.tsx';
@@ -9,8 +9,9 @@ import { IconButton } from '../components/button.tsx';
 import { Menu } from '../components/menu.tsx';
 import { pathsOf } from '../paths.ts';
 import { t } from '../texts/index.ts';
-import { useGo, usePaths } from '../url.ts';
+import { usePaths } from '../url.ts';
 import { navigationOf, sectionOf } from './navigation.ts';
+import { useSignOut } from './sign-out.ts';
 import { toggleTheme, useIsDark } from './theme.ts';
 
 interface SidebarProps {
@@ -103,8 +104,8 @@ export function OrganizationSwitcher() {
 export function PersonMenu({ onShowKeys }: { onShowKeys: () => void }) {
   const { me, organization } = useWorkplace();
   const dark = useIsDark();
-  const go = useGo();
-  const signOut = useAct('logout', { onDone: () => go('/sign-in') });
+  const paths = usePaths();
+  const signOut = useSignOut();
   return (
     <div className="flex items-center gap-1">
       <Menu
@@ -122,10 +123,10 @@ export function PersonMenu({ onShowKeys }: { onShowKeys: () => void }) {
           </button>
         }
         items={[
-          { label: t.shell.person.account, icon: UserRound, to: '/account' },
+          { label: t.shell.person.account, icon: UserRound, to: paths.account },
           { label: t.shell.person.help, icon: KeyRound, onSelect: onShowKeys },
           'line',
-          { label: t.shell.person.signOut, icon: LogOut, onSelect: () => signOut.mutate({}) },
+          { label: t.shell.person.signOut, icon: LogOut, onSelect: () => signOut.mutate() },
         ]}
       />
       <IconButton

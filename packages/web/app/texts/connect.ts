@@ -78,6 +78,8 @@ export const projects = {
   connection: { connected: 'Connected', unauthorized: 'Refused by Google', error: 'Not reachable' },
   through: { oauth: 'through a Google consent', service_account: 'by service account', emulator: 'an emulator' },
   reconnect: 'Reconnect',
+  useKey: 'Use this key from now on',
+  still: { unauthorized: 'Still refused', error: 'Still not reachable' },
   ways: {
     label: 'How to connect',
     oauth: 'With Google',

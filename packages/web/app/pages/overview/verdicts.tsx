@@ -8,7 +8,6 @@ import {
   GitCompare,
   HardDrive,
   History,
-  Link2,
   type LucideIcon,
   ShieldAlert,
   ShieldCheck,
@@ -23,6 +22,7 @@ import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatAge } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { ReconnectButton } from '../projects/reconnect.tsx';
 import { lookAt } from './anomaly-bar.tsx';
 import { goodPoints, type ProjectRow } from './facts.ts';
 
@@ -161,20 +161,25 @@ function Mend({ row }: { row: ProjectRow }) {
   if (!canRun) return null;
   return (
     <>
-      <LinkButton kind="primary" icon={mend.icon} to={mend.to}>
-        {mend.word}
-      </LinkButton>
+      {isCut(row) ? (
+        <ReconnectButton project={row.project} word={t.overview.reconnect(row.project.name)} />
+      ) : (
+        <LinkButton kind="primary" icon={mend.icon} to={mend.to}>
+          {mend.word}
+        </LinkButton>
+      )}
       {code && <code className="font-mono text-meta text-ink2">{code}</code>}
     </>
   );
 }
 
+const isCut = ({ project, reason }: ProjectRow) =>
+  project.connection.status !== 'connected' || reason?.code === 'unauthorized';
+
 function useMend({ project, reason, judged }: ProjectRow): { icon: LucideIcon; to: string; word: string } {
   const paths = usePaths();
   const broken = useBrokenStorage()[0];
   const [anomaly] = judged?.anomalies ?? [];
-  if (project.connection.status !== 'connected' || reason?.code === 'unauthorized')
-    return { icon: Link2, to: paths.project(project.id), word: t.overview.reconnect(project.name) };
   if (reason?.code === 'storage_error')
     return broken
       ? { icon: HardDrive, to: paths.destination(broken.id), word: t.overview.lookAt(broken.name) }

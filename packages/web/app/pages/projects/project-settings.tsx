@@ -70,7 +70,7 @@ export function ProjectSettings({ project }: { project: Project }) {
           onChange={(event) => setRampUp(event.target.checked)}
         />
         <Checkbox label={t.projects.authUsers} checked={users} onChange={(event) => setUsers(event.target.checked)} />
-        <SaveRow save={save} faults={faults} />
+        <SaveRow save={save} faults={faults} kind="secondary" />
       </form>
       {question}
     </Panel>

@@ -1,4 +1,4 @@
-import { Archive, Link2, Unplug } from 'lucide-react';
+import { Archive, Unplug } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
@@ -8,7 +8,7 @@ import { Id } from '../../components/copy.tsx';
 import { Draft } from '../../components/draft.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { Problem, Skeleton } from '../../components/states.tsx';
 import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
@@ -18,6 +18,7 @@ import { CollectionsPanel } from './collections-panel.tsx';
 import type { Project } from './connect-form.tsx';
 import { CostPanel } from './cost-panel.tsx';
 import { ProjectSettings } from './project-settings.tsx';
+import { ReconnectButton, ReconnectByKey } from './reconnect.tsx';
 
 export function Page() {
   const projectId = useParam('projectId');
@@ -45,7 +46,7 @@ function Shown({ project }: { project: Project }) {
       actions={
         <>
           <LinkButton to={paths.backupsOf(project.id)}>{t.backups.title}</LinkButton>
-          {canRun && (
+          {canRun && isGood && (
             <LinkButton kind="primary" icon={Archive} to={`${paths.backups}?new=${project.id}`}>
               {t.projects.backUpNow}
             </LinkButton>
@@ -110,32 +111,15 @@ function Shown({ project }: { project: Project }) {
 
 function ConnectionProblem({ project }: { project: Project }) {
   const canEdit = useCan('member');
-  const reconnect = useAct('reconnectProject', {
-    onDone: ({ authorizationUrl }) => authorizationUrl && window.location.assign(authorizationUrl),
-  });
-  const error = project.connection.error;
+  const { error, type } = project.connection;
   return (
     <Panel tone="fail" flush>
       {error && (
-        <Problem
-          error={error}
-          action={
-            canEdit && (
-              <Button
-                kind="primary"
-                icon={Link2}
-                busy={reconnect.isPending}
-                onClick={() => reconnect.mutate({ params: { projectId: project.id } })}
-              >
-                {t.projects.reconnect}
-              </Button>
-            )
-          }
-        />
+        <Problem error={error} action={canEdit && <ReconnectButton project={project} word={t.projects.reconnect} />} />
       )}
-      {reconnect.error && (
-        <div className="px-5 pb-5">
-          <FormProblem error={reconnect.error} />
+      {canEdit && type === 'service_account' && (
+        <div className="border-line border-t px-5 py-4">
+          <ReconnectByKey project={project} />
         </div>
       )}
     </Panel>

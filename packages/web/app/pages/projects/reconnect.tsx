@@ -1,0 +1,69 @@
+import { Link2 } from 'lucide-react';
+import { useState } from 'react';
+import { useAct } from '../../api/calls.ts';
+import { Button } from '../../components/button.tsx';
+import { FormProblem } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+import type { Project } from './connect-form.tsx';
+import { KeyDrop, type ServiceAccountKey } from './key-drop.tsx';
+
+function useReconnect() {
+  return useAct('reconnectProject', {
+    onDone: ({ authorizationUrl }) => authorizationUrl && window.location.assign(authorizationUrl),
+  });
+}
+
+/** Leads to the consent, or asks the database once more and says what became of it. */
+export function ReconnectButton({ project, word }: { project: Project; word: string }) {
+  const reconnect = useReconnect();
+  return (
+    <>
+      <Button
+        kind="primary"
+        icon={Link2}
+        busy={reconnect.isPending}
+        onClick={() => reconnect.mutate({ params: { projectId: project.id } })}
+      >
+        {word}
+      </Button>
+      <Outcome of={reconnect} />
+    </>
+  );
+}
+
+/** A key that was withdrawn answers no check: another one takes its place. */
+export function ReconnectByKey({ project }: { project: Project }) {
+  const [key, setKey] = useState<ServiceAccountKey | null>(null);
+  const reconnect = useReconnect();
+  return (
+    <div className="flex flex-col items-start gap-3">
+      <div className="w-full max-w-md">
+        <KeyDrop value={key} onChange={setKey} />
+      </div>
+      <Button
+        busy={reconnect.isPending}
+        disabled={!key}
+        onClick={() => key && reconnect.mutate({ params: { projectId: project.id }, body: { key: { ...key } } })}
+      >
+        {t.projects.useKey}
+      </Button>
+      <Outcome of={reconnect} />
+    </div>
+  );
+}
+
+function Outcome({ of: { data, error } }: { of: ReturnType<typeof useReconnect> }) {
+  if (error) return <FormProblem error={error} />;
+  if (!data || data.authorizationUrl || data.connection.status === 'connected') return null;
+  return (
+    <p role="alert" className="text-fail text-table">
+      {t.projects.still[data.connection.status]}
+      {data.connection.lastCheckedAt && (
+        <>
+          , <Time at={data.connection.lastCheckedAt} as="age" />
+        </>
+      )}
+    </p>
+  );
+}
