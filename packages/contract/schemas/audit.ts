@@ -36,6 +36,7 @@ export const auditEntry = z
     }),
     details: z.record(z.string(), z.unknown()).describe('What changed.'),
     requestId: text({ max: 200 }).nullable(),
+    previousHash: sha256().describe('The hash of the entry before it; zeros for the first.'),
     hash: sha256().describe('Covers this entry and the hash of the one before it.'),
   })
   .meta({ id: 'AuditEntry', description: 'One line of the audit log.' });
@@ -46,6 +47,7 @@ export const auditVerification = z
     entries: count().describe('Entries that were checked.'),
     from: timestamp().nullable(),
     to: timestamp().nullable(),
+    keptDays: count().describe('After so many days an entry may go from the beginning of the log.'),
     brokenAt: identifier('aud').nullable().describe('The first entry that does not fit the chain.'),
   })
   .meta({ id: 'AuditVerification', description: 'Whether the audit log is whole and unchanged.' });

@@ -32,12 +32,13 @@ export function createAuditModule(platform: Platform, dependencies: AuditDepende
   const { config, clock, ids, database, cursors } = platform;
   const log = new AuditLog(clock, ids, createLocator(config.GEOIP_FILE));
   const signatures = new CheckpointSignatures(platform);
+  const daysOverride = config.AUDIT_RETENTION_DAYS;
   const retention = new AuditRetention({
     database,
     clock,
     log,
     signatures,
-    daysOverride: config.AUDIT_RETENTION_DAYS,
+    daysOverride,
     planOf: dependencies.planOf,
   });
   return {
@@ -45,7 +46,7 @@ export function createAuditModule(platform: Platform, dependencies: AuditDepende
     retention,
     denials: new DenialLog({ database, log, clock }),
     module: {
-      handlers: auditHandlers({ database, cursors, clock, signatures }),
+      handlers: auditHandlers({ database, cursors, clock, signatures, daysOverride }),
       tasks: [{ name: 'audit retention', everyMs: retentionEveryMs, run: (signal) => retention.run(signal) }],
     },
   };

@@ -14,6 +14,7 @@ export function presentAuditEntry(row: AuditRow): PresentedEntry {
     context: { ip: row.ip, userAgent: row.userAgent, location: row.location },
     details: row.details,
     requestId: row.requestId,
+    previousHash: row.previousHash,
     hash: row.hash,
   };
 }

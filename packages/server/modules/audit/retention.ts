@@ -7,6 +7,9 @@ import { checkpointOf, keepCheckpoint, organizationsWithRows, removeOldest } fro
 import type { CheckpointSignatures } from './checkpoint-signature.ts';
 
 const daysByPlan: Readonly<Record<Plan, number>> = { starter: 30, professional: 90, enterprise: 365 };
+/** How long entries are kept: as the operator says, else as the plan does. */
+export const keptDaysOf = (plan: Plan, daysOverride: number | undefined) => daysOverride ?? daysByPlan[plan];
+
 const rowsPerCut = 5000;
 const organizationsPerPage = 200;
 
@@ -63,7 +66,7 @@ export class AuditRetention {
     const plan = await planOf(transaction, organizationId);
     if (!plan) return 0;
     const now = clock.now();
-    const before = new Date(now.getTime() - (daysOverride ?? daysByPlan[plan]) * dayMs);
+    const before = new Date(now.getTime() - keptDaysOf(plan, daysOverride) * dayMs);
     const kept = await checkpointOf(transaction, organizationId);
     const removed = await removeOldest(transaction, organizationId, before, rowsPerCut);
     if (!removed) return 0;

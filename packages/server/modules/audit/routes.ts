@@ -6,6 +6,7 @@ import { type AuditPlace, newestRows } from './audit-store.ts';
 import type { CheckpointSignatures } from './checkpoint-signature.ts';
 import { exportAuditLogs, exportContentTypes } from './export-audit-logs.ts';
 import { presentAuditEntry } from './present-audit-entry.ts';
+import { keptDaysOf } from './retention.ts';
 import { verifyChain } from './verify-chain.ts';
 
 export interface AuditRoutes {
@@ -13,9 +14,10 @@ export interface AuditRoutes {
   cursors: Cursors;
   clock: Clock;
   signatures: CheckpointSignatures;
+  daysOverride: number | undefined;
 }
 
-export function auditHandlers({ database, cursors, clock, signatures }: AuditRoutes): Handlers {
+export function auditHandlers({ database, cursors, clock, signatures, daysOverride }: AuditRoutes): Handlers {
   return {
     listAuditLogs: async (call) => {
       const { limit, cursor, ...filters } = call.query;
@@ -39,7 +41,10 @@ export function auditHandlers({ database, cursors, clock, signatures }: AuditRou
       };
     },
     verifyAuditLogs: async (call) => ({
-      data: await verifyChain(database, signatures, call.organization.id, call.signal),
+      data: {
+        ...(await verifyChain(database, signatures, call.organization.id, call.signal)),
+        keptDays: keptDaysOf(call.organization.plan, daysOverride),
+      },
     }),
   };
 }

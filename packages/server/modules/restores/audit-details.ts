@@ -3,7 +3,10 @@ import type { RestoreRow } from './restore-store.ts';
 /** Of many paths the log keeps the first. */
 const pathsMax = 20;
 
-type Subject = Pick<RestoreRow, 'projectId' | 'targetProjectId' | 'collections' | 'documentPaths' | 'items' | 'dryRun'>;
+type Subject = Pick<
+  RestoreRow,
+  'projectId' | 'targetProjectId' | 'undoOf' | 'collections' | 'documentPaths' | 'items' | 'dryRun'
+>;
 
 /** What a restore is of, for every entry about it: who reads the log years later may not find the restore itself. */
 export function restoreSubject(row: Subject): Record<string, unknown> {
@@ -11,6 +14,7 @@ export function restoreSubject(row: Subject): Record<string, unknown> {
   return {
     projectId: row.projectId,
     targetProjectId: row.targetProjectId,
+    ...(row.undoOf ? { undoOf: row.undoOf } : {}),
     ...(row.collections ? { collections: row.collections.slice(0, pathsMax) } : {}),
     ...(documents ? { documents: documents.slice(0, pathsMax), documentCount: documents.length } : {}),
     ...(row.dryRun ? { dryRun: true } : {}),

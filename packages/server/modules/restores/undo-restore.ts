@@ -53,7 +53,7 @@ export async function undoRestore(
     await context.audit.noteCaller(transaction, caller, {
       action: 'restore.created',
       resource: { type: 'restore', id: inserted.id },
-      details: { undoOf: undone.id, ...restoreSubject(inserted), force, dryRun },
+      details: { ...restoreSubject(inserted), force, dryRun },
     });
     return inserted;
   });

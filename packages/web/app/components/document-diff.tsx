@@ -8,6 +8,7 @@ import {
   isSameValue,
 } from '../format/values.ts';
 import { t } from '../texts/index.ts';
+import { Exact } from './exact.tsx';
 import { useFirstRows } from './first-rows.tsx';
 import { TypeName, Value } from './value.tsx';
 
@@ -73,7 +74,7 @@ export function DocumentDiff({
                   className={`px-4 py-2 text-left align-top max-md:block max-md:pb-0 ${row.change === 'same' ? 'font-normal text-ink2' : 'font-semibold'}`}
                 >
                   <span className="break-words" style={{ paddingLeft: row.depth * 14 }}>
-                    {row.name}
+                    <Exact text={row.name} />
                   </span>
                 </th>
                 <Side
@@ -162,9 +163,11 @@ function ChangedValue({
   return (
     <code className="min-w-0 whitespace-pre-wrap break-words px-0.5 font-mono">
       <span className="text-ink3">"</span>
-      {shownText(text.slice(0, start))}
-      <mark className={`rounded-tag text-ink ${strong}`}>{shownText(text.slice(start, end))}</mark>
-      {shownText(text.slice(end))}
+      <Exact text={shownText(text.slice(0, start))} />
+      <mark className={`rounded-tag text-ink ${strong}`}>
+        <Exact text={shownText(text.slice(start, end))} />
+      </mark>
+      <Exact text={shownText(text.slice(end))} />
       <span className="text-ink3">"</span>
     </code>
   );

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { type Fields, rowsOf } from '../format/values.ts';
+import { Exact } from './exact.tsx';
 import { useFirstRows } from './first-rows.tsx';
 import { TypeName, Value } from './value.tsx';
 
@@ -30,7 +31,7 @@ export function DocumentFields({ fields, label, linkTo }: DocumentFieldsProps) {
                 className="w-1/4 px-4 py-2 text-left align-top font-normal text-ink2 max-sm:w-[34%] max-sm:pr-1"
               >
                 <span className="break-words" style={{ paddingLeft: row.depth * 16 }}>
-                  {row.name}
+                  <Exact text={row.name} />
                 </span>
               </th>
               <td className="px-2 py-2 align-top">

@@ -41,6 +41,11 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
+/** One word that is on its way: a sentence has no hole. */
+export function Pending() {
+  return <span role="status" aria-label={t.common.loading} className="skeleton inline-block h-2.5 w-24 align-middle" />;
+}
+
 interface EmptyProps {
   icon: LucideIcon;
   title: string;

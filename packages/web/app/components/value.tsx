@@ -6,6 +6,7 @@ import { formatBytes, formatCount } from '../format/numbers.ts';
 import { formatDateTime } from '../format/times.ts';
 import { type FirestoreValue, hintOf, pathOfReference, typeOf } from '../format/values.ts';
 import { t } from '../texts/index.ts';
+import { Exact } from './exact.tsx';
 
 interface ValueProps {
   value: FirestoreValue;
@@ -46,11 +47,11 @@ function Reference({ name, to }: { name: string; to: string | undefined }) {
       <CornerDownRight size={14} aria-hidden className="shrink-0" />
       {to ? (
         <Link to={to} className={`${look} underline decoration-1 underline-offset-2`}>
-          {pathOfReference(name)}
+          <Exact text={pathOfReference(name)} />
         </Link>
       ) : (
         <code className={look} title={name}>
-          {pathOfReference(name)}
+          <Exact text={pathOfReference(name)} />
         </code>
       )}
     </span>
@@ -65,7 +66,9 @@ function Folded({ value, isOpen, onToggle }: ValueProps) {
     <>
       <ChevronRight size={14} aria-hidden className={`shrink-0 text-ink2 ${isOpen ? 'rotate-90' : ''}`} />
       <code className="font-mono">{value.arrayValue ? `[${size}]` : `{${size}}`}</code>
-      <span className="truncate text-ink2">{hintOf(value)}</span>
+      <span className="truncate text-ink2">
+        <Exact text={hintOf(value)} />
+      </span>
     </>
   );
   const look = 'inline-flex min-w-0 max-w-full items-center gap-1.5 align-top';
@@ -88,7 +91,7 @@ function Text({ text: whole }: { text: string }) {
       <span className="text-ink3">"</span>
       {text.split('\n').map((line, index, all) => (
         <span key={index}>
-          {line}
+          <Exact text={line} />
           {index < all.length - 1 && <span className="text-ink3">↵</span>}
         </span>
       ))}

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronRight, LoaderCircle, Search } from 'lucide-react';
 import { useRead } from '../api/calls.ts';
+import { Exact } from '../components/exact.tsx';
 import { Key } from '../components/key.tsx';
 import { t } from '../texts/index.ts';
 import { usePaths } from '../url.ts';
@@ -41,16 +42,16 @@ function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
       {crumbs.map((crumb, index) => (
         <li
           key={`${index} ${crumb.label}`}
-          className={`flex items-center gap-2 ${index === 0 && crumbs.length > 1 ? 'max-w-40 shrink-0' : 'min-w-0'}`}
+          className={`flex items-center gap-2 ${index < crumbs.length - 1 ? 'max-w-48 shrink-0' : 'min-w-0'}`}
         >
           {index > 0 && <ChevronRight size={14} aria-hidden className="shrink-0 text-ink3" />}
           {crumb.to && index < crumbs.length - 1 ? (
             <Link to={crumb.to} className="truncate text-ink2 hover:underline">
-              {crumb.label}
+              <Exact text={crumb.label} />
             </Link>
           ) : (
             <span className="truncate font-semibold" aria-current="page">
-              {crumb.label}
+              <Exact text={crumb.label} />
             </span>
           )}
         </li>

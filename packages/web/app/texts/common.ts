@@ -29,6 +29,7 @@ export const common = {
   showAll: (count: string, what: string) => `Show all ${count} ${what}`,
   showFewer: 'Show fewer',
   readSoFar: (count: string) => `${count} so far, more are being read`,
+  turnsDirection: 'A character that is not seen and turns the direction of the text behind it',
   loading: 'Loading',
   tryAgain: 'Try again',
   back: 'Back',
@@ -64,6 +65,7 @@ export const jobs = {
   },
   progress: (what: string, percent: number) => `${what}: ${percent} percent`,
   secondsLeft: (text: string) => `${text} left`,
+  almostDone: 'almost done',
 };
 
 export const roles = {

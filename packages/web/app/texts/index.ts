@@ -1,5 +1,6 @@
 import * as common from './common.ts';
 import * as connect from './connect.ts';
+import * as newRestore from './new-restore.ts';
 import * as organization from './organization.ts';
 import * as overview from './overview.ts';
 import * as pages from './pages.ts';
@@ -16,6 +17,7 @@ export const t = {
   ...connect,
   ...pages,
   ...recover,
+  ...newRestore,
   ...organization,
   ...schedules,
   ...time,

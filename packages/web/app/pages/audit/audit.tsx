@@ -1,7 +1,7 @@
 import { type AuditEntry, dayMs, hourMs } from '@holdfast/contract';
 import { Ban, Bot, ChevronDown, ChevronRight, Download, ScrollText, Server } from 'lucide-react';
 import { useState } from 'react';
-import { useAct, useAll, useList } from '../../api/calls.ts';
+import { useAct, useAll, useList, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { Avatar } from '../../components/avatar.tsx';
 import { Button } from '../../components/button.tsx';
@@ -32,9 +32,18 @@ export function Page() {
       </PageFrame>
     );
   return (
-    <PageFrame title={t.audit.title} crumbs={crumbs} subtitle={t.audit.subtitle} actions={<ExportMenu />}>
+    <PageFrame title={t.audit.title} crumbs={crumbs} subtitle={<Subtitle />} actions={<ExportMenu />}>
       <Log />
     </PageFrame>
+  );
+}
+
+function Subtitle() {
+  const chain = useRead('verifyAuditLogs', {}, { everyMs: false }).data;
+  return (
+    <>
+      {t.audit.subtitle} {chain && t.audit.keptFor(chain.keptDays)}
+    </>
   );
 }
 
@@ -96,6 +105,7 @@ function Log() {
   const { search, setSearch, days, query } = useFilters();
   const list = useList('listAuditLogs', { query: { ...query, limit: 100 } });
   const members = useAll('listMembers', {}).rows ?? [];
+  const nameOf = (entry: AuditEntry) => members.find(({ userId }) => userId === entry.actor.id)?.name ?? undefined;
   const projects = useAll('listProjects', {}).rows;
   const projectName = (id: string) => projects?.find((project) => project.id === id)?.name;
   const [open, setOpen] = useState<string | null>(null);
@@ -149,14 +159,16 @@ function Log() {
         {(rows) => (
           <DataTable
             label={t.audit.title}
-            columns={columnsOf(open, (id) => setOpen(id === open ? null : id), projectName)}
+            columns={columnsOf({ open, toggle: (id) => setOpen(id === open ? null : id), projectName, nameOf })}
             rows={rows}
             rowKey={({ id }) => id}
             hasMore={list.hasMore}
             isLoadingMore={list.isLoadingMore}
             loadMore={list.loadMore}
             tone={({ id }) => (id === open ? 'bg-bg' : undefined)}
-            detail={(entry) => (entry.id === open ? <AuditDetail entry={entry} /> : null)}
+            detail={(entry) =>
+              entry.id === open ? <AuditDetail entry={entry} hashAfter={hashAfter(rows, entry)} /> : null
+            }
             phone={(entry) => (
               <button
                 type="button"
@@ -170,7 +182,8 @@ function Log() {
                     <Time at={entry.timestamp} as="age" />
                   </span>
                 </span>
-                <Actor entry={entry} />
+                <span className="block truncate text-ink2">{subjectOf(entry, projectName)}</span>
+                <Actor entry={entry} name={nameOf(entry)} />
               </button>
             )}
           />
@@ -180,14 +193,27 @@ function Log() {
   );
 }
 
-function columnsOf(
-  open: string | null,
-  toggle: (id: string) => void,
-  projectName: (id: string) => string | undefined,
-): Column<AuditEntry>[] {
+/** The entry that took this one into its own hash, if it is among those that are shown. */
+const hashAfter = (rows: readonly AuditEntry[], { hash }: AuditEntry) =>
+  rows.find(({ previousHash }) => previousHash === hash)?.hash;
+
+interface ColumnsOptions {
+  open: string | null;
+  toggle: (id: string) => void;
+  projectName: (id: string) => string | undefined;
+  /** Of the person who did it. */
+  nameOf: (entry: AuditEntry) => string | undefined;
+}
+
+function columnsOf({ open, toggle, projectName, nameOf }: ColumnsOptions): Column<AuditEntry>[] {
   const { columns } = t.audit;
   return [
-    { id: 'time', header: columns.time, cell: ({ timestamp }) => <Time at={timestamp} as="near" /> },
+    {
+      id: 'time',
+      header: columns.time,
+      className: 'whitespace-nowrap',
+      cell: ({ timestamp }) => <Time at={timestamp} as="near" />,
+    },
     { id: 'action', header: columns.action, cell: (entry) => <Action entry={entry} /> },
     {
       id: 'on',
@@ -195,7 +221,7 @@ function columnsOf(
       from: 'md',
       cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-72 text-ink2" />,
     },
-    { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} /> },
+    { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} name={nameOf(entry)} /> },
     {
       id: 'from',
       header: columns.from,
@@ -229,19 +255,21 @@ function columnsOf(
 function Action({ entry }: { entry: AuditEntry }) {
   const isDenied = entry.action.endsWith('.denied');
   return (
-    <code className={`inline-flex min-w-0 items-center gap-1.5 break-all font-mono ${isDenied ? 'text-fail' : ''}`}>
+    <code
+      className={`inline-flex min-w-0 items-center gap-1.5 font-mono max-md:break-all ${isDenied ? 'text-fail' : ''}`}
+    >
       {isDenied && <Ban size={14} aria-hidden />}
       {entry.action}
     </code>
   );
 }
 
-function Actor({ entry }: { entry: AuditEntry }) {
+function Actor({ entry, name }: { entry: AuditEntry; name: string | undefined }) {
   const { actor } = entry;
-  const name = actor.email ?? (actor.type === 'system' ? t.audit.service : t.audit.anonymous);
+  const email = actor.email ?? (actor.type === 'system' ? t.audit.service : t.audit.anonymous);
   const mark =
     actor.type === 'user' ? (
-      <Avatar name={name} />
+      <Avatar name={name || email} />
     ) : (
       <span className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-sunken text-ink2">
         {actor.type === 'service_account' ? <Bot size={13} aria-hidden /> : <Server size={13} aria-hidden />}
@@ -250,7 +278,7 @@ function Actor({ entry }: { entry: AuditEntry }) {
   return (
     <span className="flex min-w-0 items-center gap-2">
       {mark}
-      <span className="truncate">{name}</span>
+      <span className="truncate">{email}</span>
     </span>
   );
 }

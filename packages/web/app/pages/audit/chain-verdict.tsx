@@ -5,13 +5,15 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Box } from '../../components/list.tsx';
 import { Problem } from '../../components/states.tsx';
-import { formatDateTime } from '../../format/times.ts';
+import { useNow } from '../../components/time.tsx';
+import { formatAge, formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
 /** Whether the log is whole and unchanged, and what to keep elsewhere so that it stays provable. */
 export function ChainVerdict({ newestHash }: { newestHash: string | undefined }) {
   const chain = useRead('verifyAuditLogs', {}, { everyMs: false });
   const zone = useZone();
+  const now = useNow();
   if (chain.error)
     return (
       <Box>
@@ -29,7 +31,8 @@ export function ChainVerdict({ newestHash }: { newestHash: string | undefined })
       <div className="min-w-0 flex-1">
         <h2 className="text-table font-semibold">{valid ? t.audit.whole : t.audit.broken}</h2>
         <p className="text-table text-ink2">
-          {valid ? from && t.audit.wholeText(entries, formatDateTime(from, zone)) : t.audit.brokenText(brokenAt ?? '')}
+          {valid ? from && t.audit.wholeText(entries, formatDateTime(from, zone)) : t.audit.brokenText(brokenAt ?? '')}{' '}
+          {t.audit.checkedAt(formatAge(chain.dataUpdatedAt, zone, now))}
         </p>
       </div>
       {newestHash && (

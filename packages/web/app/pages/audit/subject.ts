@@ -4,15 +4,42 @@ import { t } from '../../texts/index.ts';
 
 export const wordsOf = (type: string) => `${type.charAt(0).toUpperCase()}${type.slice(1).replaceAll('_', ' ')}`;
 
-/** What an entry is about, in words: a backup of which project, a schedule of which name. */
-export function subjectOf({ resource, details }: AuditEntry, projectName: (id: string) => string | undefined): string {
-  const what = details.dryRun === true ? t.restores.dryRun : wordsOf(resource.type);
-  if (typeof details.name === 'string') return `${what} ${details.name}`;
-  if (resource.type === 'project') return `${what} ${projectName(resource.id ?? '') ?? ''}`.trim();
-  const projectId = details.projectId ?? details.targetProjectId;
-  const name = typeof projectId === 'string' ? projectName(projectId) : undefined;
-  return name === undefined ? what : `${what} ${t.backups.of(name)}`;
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const listOf = (value: unknown) =>
+  Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : [];
+
+/** Which documents a restore is of, as the entry tells; undefined for all of them. */
+export function whichOf({ details }: AuditEntry): string | undefined {
+  const [collections, documents] = [listOf(details.collections), listOf(details.documents)];
+  const [only] = documents;
+  const count = typeof details.documentCount === 'number' ? details.documentCount : documents.length;
+  if (only !== undefined) return count === 1 ? only : t.restores.documents(count);
+  return collections.length > 0 ? t.newRestore.collections(collections) : undefined;
 }
+
+/** What an entry is about, in words: a backup of which project, a restore of what, a schedule of which name. */
+export function subjectOf(entry: AuditEntry, projectName: (id: string) => string | undefined): string {
+  const { resource, details, action } = entry;
+  if (action === 'auth.denied') return t.audit.refusedCall(callName(resource.id ?? ''), textOf(details.code) ?? '');
+  if (action === 'member.role_changed')
+    return t.audit.roles(textOf(details.email) ?? '', textOf(details.previousRole) ?? '', textOf(details.role) ?? '');
+  const what = details.dryRun === true ? t.restores.dryRun : wordsOf(resource.type);
+  const name = textOf(details.name) ?? textOf(details.email);
+  if (name !== undefined) return `${what} ${name}`;
+  if (resource.type === 'project') return `${what} ${projectName(resource.id ?? '') ?? ''}`.trim();
+  const project = projectName(textOf(details.targetProjectId) ?? textOf(details.projectId) ?? '');
+  const of = details.undoOf ? undefined : (whichOf(entry) ?? project);
+  const undo = details.dryRun === true ? t.restores.dryUndo : t.audit.undoOf;
+  const words = details.undoOf ? undo : of === undefined ? what : `${what} ${t.backups.of(of)}`;
+  const askedBy = textOf(details.askedBy);
+  return askedBy === undefined ? words : t.audit.asAsked(words, askedBy);
+}
+
+/** `deleteBackup` → "Delete backup". */
+const callName = (id: string) => {
+  const words = id.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+};
 
 /** Where it can be looked at, when it has a page. */
 export function pathOf({ type, id }: AuditEntry['resource'], paths: Paths): string | undefined {

@@ -6,7 +6,7 @@ import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton, Id } from '../../components/copy.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
-import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
+import { FormProblem, Pending, Problem, Skeleton } from '../../components/states.tsx';
 import { Badge, JobBadge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
@@ -66,7 +66,7 @@ function Shown({ backup }: { backup: Backup }) {
       }
       subtitle={
         <>
-          {typeName(backup)} {t.backups.of(projectName)} · {t.backups.triggers[backup.trigger]}
+          {typeName(backup)} {projectName && t.backups.of(projectName)} · {t.backups.triggers[backup.trigger]}
         </>
       }
       actions={<Actions backup={backup} />}
@@ -133,7 +133,14 @@ function FactsPanel({ backup, projectName }: { backup: Backup; projectName: stri
     <Panel>
       <Facts
         rows={[
-          [facts.project, <LinkText key="p" to={paths.project(backup.projectId)} text={projectName} />],
+          [
+            facts.project,
+            projectName ? (
+              <LinkText key="p" to={paths.project(backup.projectId)} text={projectName} />
+            ) : (
+              <Pending key="p" />
+            ),
+          ],
           backup.snapshotTime !== null && [facts.snapshot, <Time key="s" at={backup.snapshotTime} />],
           backup.snapshots.length > 1 && [facts.snapshot, t.backups.snapshots(backup.snapshots.length)],
           [facts.collections, scope],

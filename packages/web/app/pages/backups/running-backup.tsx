@@ -47,7 +47,10 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
               ? t.backups.progressLine(documents, documentsTotal, formatBytes(bytes))
               : t.common.reconnecting(formatClock(live.awaySince, zone))}
             {etaSeconds !== null && !isWaiting && (
-              <span className="font-semibold text-ink"> · {t.jobs.secondsLeft(formatDuration(etaSeconds * 1000))}</span>
+              <span className="font-semibold text-ink">
+                {' '}
+                · {etaSeconds < 2 ? t.jobs.almostDone : t.jobs.secondsLeft(formatDuration(etaSeconds * 1000))}
+              </span>
             )}
           </span>
         </div>

@@ -1,6 +1,7 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { useState } from 'react';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
+import { Exact } from '../../components/exact.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { TypeName, Value } from '../../components/value.tsx';
 import { useBasket } from '../../shell/basket.ts';
@@ -48,7 +49,7 @@ export function SideRow({ path, tone, word, to, picking }: SideRowProps) {
         {tone === 'then' ? '−' : '+'}
       </span>
       <RowLink to={to} data-row="" className="min-w-0 break-all rounded-tag font-medium font-mono hover:underline">
-        {path}
+        <Exact text={path} />
       </RowLink>
       <span className="ml-auto shrink-0 text-meta text-ink3">{word}</span>
     </li>
@@ -71,7 +72,7 @@ export function ChangedRow({ entry, to, picking }: { entry: Changed; to: string;
           ±
         </button>
         <RowLink to={to} data-row="" className="min-w-0 break-all rounded-tag font-medium font-mono hover:underline">
-          {entry.path}
+          <Exact text={entry.path} />
         </RowLink>
         <button
           type="button"
@@ -88,7 +89,9 @@ export function ChangedRow({ entry, to, picking }: { entry: Changed; to: string;
               key={field.field}
               className="grid grid-cols-[1fr_2fr_2fr] items-start gap-3 border-line border-b px-4 py-1.5 text-table last:border-b-0 max-md:grid-cols-1"
             >
-              <dt className="break-words font-medium">{field.field}</dt>
+              <dt className="break-words font-medium">
+                <Exact text={field.field} />
+              </dt>
               <dd className="min-w-0 rounded-tag bg-held-weak px-2">
                 {field.before ? (
                   <>

@@ -6,6 +6,7 @@ import { useList } from '../../api/calls.ts';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { useDrawnRows } from '../../components/drawn-rows.ts';
+import { Exact } from '../../components/exact.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Key } from '../../components/key.tsx';
 import { useRowKeys } from '../../components/row-keys.ts';
@@ -188,7 +189,7 @@ const Row = memo(
         aria-current={isOpen ? 'true' : undefined}
         className={`block min-w-0 flex-1 truncate rounded-tag px-2 font-mono text-table leading-[30px] max-sm:leading-[44px] ${isOpen ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-bg'}`}
       >
-        {path.split('/').at(-1)}
+        <Exact text={path.split('/').at(-1) ?? ''} />
       </RowLink>
     </li>
   ),

@@ -5,6 +5,7 @@ import { useCan, useWorkplace } from '../../api/organization.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { DocumentFields } from '../../components/document-fields.tsx';
+import { Exact } from '../../components/exact.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { linksInto } from '../../format/values.ts';
@@ -40,7 +41,7 @@ export function DocumentView({ backup, project, path, moment }: DocumentViewProp
       <header className="flex flex-col gap-3 border-line border-b px-5 py-4">
         <div className="min-w-0">
           <h2 className="flex items-center gap-1 break-all font-mono text-section font-medium">
-            {path} <CopyButton text={path} />
+            <Exact text={path} /> <CopyButton text={path} />
           </h2>
           {document.data && (
             <p className="text-meta text-ink3">

@@ -2,6 +2,7 @@ import { Download, RotateCcw, ShoppingBasket } from 'lucide-react';
 import { useCan, useWorkplace, useZone } from '../../api/organization.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
+import { Exact } from '../../components/exact.tsx';
 import { Time, useNow } from '../../components/time.tsx';
 import { saveFile } from '../../format/save-file.ts';
 import { formatAge, formatDateTime } from '../../format/times.ts';
@@ -44,7 +45,7 @@ export function DocumentHead({ projectId, path, then, thenFields, start, restore
     <header className="flex flex-wrap items-center gap-3 border-line border-b px-5 py-4">
       <div className="min-w-0 flex-1 max-md:basis-full">
         <h1 className="flex items-center gap-1 break-all font-mono text-section font-medium">
-          {path} <CopyButton text={path} />
+          <Exact text={path} /> <CopyButton text={path} />
         </h1>
         <Story path={path} then={then} {...known} />
       </div>

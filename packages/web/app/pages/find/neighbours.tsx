@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useRead } from '../../api/calls.ts';
 import { useNewestBackup } from '../../api/newest-backup.ts';
 import { useZone } from '../../api/organization.tsx';
+import { Exact } from '../../components/exact.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { formatDay, formatHour } from '../../format/times.ts';
@@ -84,7 +85,7 @@ function Alike({ projectId, backupId, path }: { projectId: string; backupId: str
               aria-current={one.path === path ? 'true' : undefined}
               className={`block truncate rounded-tag px-2 py-1 font-mono text-table ${one.path === path ? 'bg-held-weak font-medium' : 'text-ink2 hover:bg-sunken'}`}
             >
-              <bdi>{one.path.split('/').at(-1)}</bdi>
+              <Exact text={one.path.split('/').at(-1) ?? ''} />
             </RowLink>
           </li>
         ))}

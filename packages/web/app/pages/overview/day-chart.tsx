@@ -1,6 +1,8 @@
 import { useState } from 'react';
 import { Panel } from '../../components/panel.tsx';
+import { Scale } from '../../components/scale.tsx';
 import { TableToggle } from '../../components/table-toggle.tsx';
+import { roundUp } from '../../format/numbers.ts';
 import { formatDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import type { Layer } from './days.ts';
@@ -25,7 +27,7 @@ const [width, height] = [240, 120];
 /** Thirty days of one number, as a picture and as a table. */
 export function DayChart({ title, label, days, headline, detail, parts, layers, format }: DayChartProps) {
   const [asTable, setAsTable] = useState(false);
-  const peak = Math.max(0, ...days.map(({ value }) => value));
+  const peak = roundUp(Math.max(0, ...days.map(({ value }) => value)));
   return (
     <Panel title={title} aside={t.overview.days} className="max-md:rounded-none max-md:border-x-0">
       <div className="flex flex-wrap gap-x-5 gap-y-2">
@@ -90,23 +92,25 @@ export function DayChart({ title, label, days, headline, detail, parts, layers, 
           </section>
         ) : (
           <div className="min-w-40 flex-1">
-            <svg
-              role="img"
-              aria-label={`${label}: ${headline}`}
-              viewBox={`0 0 ${width} ${height}`}
-              preserveAspectRatio="none"
-              className="h-32 w-full"
-            >
-              <path
-                d={`M0 ${height / 2}H${width}M0 ${height - 0.5}H${width}`}
-                className="stroke-line"
-                strokeWidth="1"
-              />
-              {layers ? <Areas layers={layers} peak={peak} /> : <Bars days={days} peak={peak} />}
-            </svg>
+            <div className="flex gap-2">
+              <svg
+                role="img"
+                aria-label={`${label}: ${headline}`}
+                viewBox={`0 0 ${width} ${height}`}
+                preserveAspectRatio="none"
+                className="h-32 min-w-0 flex-1"
+              >
+                <path
+                  d={`M0 ${yOf(peak, peak)}H${width}M0 ${yOf(peak / 2, peak)}H${width}M0 ${height - 0.5}H${width}`}
+                  className="stroke-line"
+                  strokeWidth="1"
+                />
+                {layers ? <Areas layers={layers} peak={peak} /> : <Bars days={days} peak={peak} />}
+              </svg>
+              <Scale top={peak} format={format} />
+            </div>
             <p className="flex justify-between text-meta text-ink3">
               <span>{days[0] && formatDay(Date.parse(days[0].day), 'UTC')}</span>
-              <span>{t.overview.peak(format(peak))}</span>
               <span>{t.overview.today}</span>
             </p>
           </div>

@@ -122,7 +122,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
       </th>
       <td className="py-2 pr-3">
         {row.newestAt ? (
-          <span className={row.verdict === 'failing' ? 'text-fail' : row.verdict === 'late' ? 'text-risk' : ''}>
+          <span className={ageTone(row)}>
             <Time at={row.newestAt} as="age" />
           </span>
         ) : (
@@ -151,6 +151,12 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
       </td>
     </tr>
   );
+}
+
+/** Coloured where the age is what is wrong. */
+function ageTone({ reason, verdict }: ProjectRow): string {
+  if (reason?.code !== 'late' && reason?.code !== 'very_late' && reason?.code !== 'failing') return '';
+  return verdict === 'failing' ? 'text-fail' : 'text-risk';
 }
 
 /** Why it is not well, in the words of the service. */

@@ -1,7 +1,7 @@
 import { Undo2 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useCan, useWorkplace } from '../../api/organization.tsx';
-import { NoPermission } from '../../components/states.tsx';
+import { NoPermission, Pending } from '../../components/states.tsx';
 import { Step } from '../../components/steps.tsx';
 import { useBasket } from '../../shell/basket.ts';
 import { usePageTitle } from '../../shell/page-title.tsx';
@@ -69,7 +69,7 @@ function Rail({ plan, words, step, onStep, isReady }: RailProps) {
   const answers: Record<StepId, ReactNode> = {
     what: (
       <>
-        <b className="font-medium">{words.what}</b>
+        <b className="font-medium">{words.what || (words.isKnown ? '' : <Pending />)}</b>
         {words.moment && <span className="block text-ink2">{words.moment}</span>}
         {words.momentUtc && <span className="block text-meta text-ink3">{words.momentUtc}</span>}
         {words.takenFrom && <span className="block text-meta text-ink3">{words.takenFrom}</span>}

@@ -3,7 +3,7 @@ import { Undo2 } from 'lucide-react';
 import { Panel } from '../../components/panel.tsx';
 import { Step, type StepState } from '../../components/steps.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatDuration } from '../../format/numbers.ts';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { t } from '../../texts/index.ts';
 import { shownBy } from './phase-words.ts';
 import type { PhaseTime } from './use-restore-progress.ts';
@@ -12,6 +12,10 @@ interface PhasesProps {
   restore: Restore;
   times: Partial<Record<RestorePhase, PhaseTime>>;
 }
+
+/** What is under way stands on a band of its own, from edge to edge. */
+const band =
+  "isolate before:absolute before:-inset-x-4 before:-top-3 before:bottom-3 before:-z-10 before:bg-move-weak before:content-['']";
 
 /** The eight phases by their names; the safety backup is a line inside Validating. */
 export function Phases({ restore, times }: PhasesProps) {
@@ -24,7 +28,7 @@ export function Phases({ restore, times }: PhasesProps) {
             key={phase}
             state={stateOf(restore, index, at)}
             isLast={index === restorePhases.length - 1}
-            className="pb-6 last:pb-1"
+            className={`pb-6 last:pb-1 ${index === at && restore.status === 'running' ? band : ''}`}
           >
             <div
               className={`grid grid-cols-[110px_1fr_auto] items-baseline gap-x-4 text-table max-sm:grid-cols-[1fr_auto] ${index === at ? '' : 'text-ink2'}`}
@@ -38,7 +42,7 @@ export function Phases({ restore, times }: PhasesProps) {
                 {phase === 'Restoring' && index <= at && !restore.dryRun ? (
                   <>
                     <span className="text-ink" data-done="">
-                      {t.restore.written(restore.documentsRestored, restore.documentsDeleted)}
+                      <Written restore={restore} />
                     </span>
                     {index === at && restore.status === 'running' && (
                       <span className="block text-ink2">{t.restore.phaseHints.Restoring}</span>
@@ -61,6 +65,18 @@ export function Phases({ restore, times }: PhasesProps) {
         ))}
       </ol>
     </Panel>
+  );
+}
+
+/** Done and to be done, until all of it is done. */
+function Written({ restore }: { restore: Restore }) {
+  const { documents, documentsTotal } = restore.progress;
+  if (restore.status === 'completed' || documentsTotal === null || documentsTotal < documents)
+    return t.restore.written(restore.documentsRestored, restore.documentsDeleted);
+  return (
+    <>
+      <b className="font-semibold">{formatCount(documents)}</b> {t.restore.ofTotal(documentsTotal)}
+    </>
   );
 }
 

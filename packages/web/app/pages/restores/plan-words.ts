@@ -8,6 +8,8 @@ import type { Plan } from './plan.ts';
 /** What the rail knows about the plan, in words. */
 export interface PlanWords {
   readonly what: string;
+  /** False while it is being read. */
+  readonly isKnown: boolean;
   readonly sourceId: string | null | undefined;
   readonly moment: string;
   readonly momentUtc: string;
@@ -16,13 +18,18 @@ export interface PlanWords {
   readonly which: string;
   readonly target: string;
   readonly targetSourceId: string;
+  /** Where the safety backup goes, as far as that is known. */
+  readonly place: string | undefined;
+  /** Whether writes into the target begin slowly. */
+  readonly rampsUp: boolean;
 }
 
 /** The answers in words. */
 export function usePlanWords(plan: Plan): PlanWords {
   const zone = useZone();
   const { basket } = useBasket(useWorkplace().organization.id);
-  const projects = useAll('listProjects', {}).rows ?? [];
+  const listed = useAll('listProjects', {});
+  const projects = listed.rows ?? [];
   const backup = useRead(
     'getBackup',
     { params: { backupId: plan.backupId ?? '' } },
@@ -44,6 +51,7 @@ export function usePlanWords(plan: Plan): PlanWords {
         : t.newRestore.all;
   return {
     what: source?.name ?? '',
+    isKnown: listed.rows !== undefined && (plan.backupId === undefined || !backup.isLoading),
     sourceId,
     moment: at && !plan.isBasket ? formatDateTime(at, zone) : '',
     momentUtc: at && !plan.isBasket && zone !== 'UTC' ? `${formatDateTime(at, 'UTC')} UTC` : '',
@@ -51,5 +59,7 @@ export function usePlanWords(plan: Plan): PlanWords {
     which,
     target: target?.name ?? '',
     targetSourceId: target?.sourceProjectId ?? '',
+    place: backup.data?.storageDestination?.name,
+    rampsUp: target?.settings.writeRampUp ?? true,
   };
 }

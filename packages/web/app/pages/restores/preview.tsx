@@ -8,7 +8,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProgressBar } from '../../components/progress.tsx';
 import { FormProblem, Problem } from '../../components/states.tsx';
-import { formatAboutMoney } from '../../format/numbers.ts';
+import { formatAboutMoney, formatDuration } from '../../format/numbers.ts';
 import { priceOf } from '../../format/prices.ts';
 import { formatClock } from '../../format/times.ts';
 import { useBasket } from '../../shell/basket.ts';
@@ -19,6 +19,7 @@ import type { PlanWords } from './plan-words.ts';
 import { PreviewCounts, totalOf } from './preview-counts.tsx';
 import { Samples } from './samples.tsx';
 import { Irreversible, isRunning } from './shared.tsx';
+import { secondsOf, startPerSecond } from './takes.ts';
 import { useRestoreProgress } from './use-restore-progress.ts';
 import { useSamples } from './use-samples.ts';
 
@@ -154,6 +155,15 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
       )}
       <dl className="grid gap-4 text-table sm:grid-cols-3">
         <div>
+          <dt className="text-meta text-ink3">{t.newRestore.takes}</dt>
+          <dd>
+            <b className="font-medium">
+              {formatDuration(Math.max(1, secondsOf(spent.writes + spent.deletes, words.rampsUp)) * 1000)}
+            </b>
+            {words.rampsUp && <span className="block text-ink2">{t.newRestore.startsAt(startPerSecond)}</span>}
+          </dd>
+        </div>
+        <div>
           <dt className="text-meta text-ink3">{t.newRestore.costs}</dt>
           <dd>
             <b className="font-medium">{formatAboutMoney(priceOf(spent))}</b>
@@ -165,7 +175,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
           <dd>
             <b className="font-medium">{plan.safety ? t.newRestore.canUndoYes : t.newRestore.canUndoNo}</b>
             <span className="block text-ink2">
-              {plan.safety ? t.newRestore.canUndoHint : t.newRestore.canUndoNoHint}
+              {plan.safety ? t.newRestore.canUndoHint(words.place) : t.newRestore.canUndoNoHint}
             </span>
           </dd>
         </div>

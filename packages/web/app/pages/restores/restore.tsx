@@ -1,5 +1,5 @@
 import type { Restore } from '@holdfast/contract';
-import { CircleCheck } from 'lucide-react';
+import { CircleCheck, CirclePause } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
@@ -75,7 +75,7 @@ function Shown({ restore }: { restore: Restore }) {
             <b className="mr-2 font-semibold text-ink">{percent} %</b>
             {awaySince === null ? (
               <>
-                {etaSeconds === null ? waitingFor : t.restore.left(formatDuration(etaSeconds * 1000))} {t.restore.close}
+                {etaSeconds === null ? waitingFor : leftWords(etaSeconds)} {t.restore.close}
               </>
             ) : (
               t.common.reconnecting(formatClock(awaySince, zone))
@@ -84,11 +84,7 @@ function Shown({ restore }: { restore: Restore }) {
           <ProgressBar percent={percent} label={title} tall />
         </div>
       )}
-      {restore.error && (
-        <Panel tone="fail" flush>
-          <Problem error={restore.error} />
-        </Panel>
-      )}
+      {restore.error && <Ended restore={restore} error={restore.error} />}
       <div className="grid items-start gap-5 lg:grid-cols-[1fr_350px]">
         <div className="flex min-w-0 flex-col gap-5">
           {restore.dryRun && restore.preview && <PreviewCounts preview={restore.preview} />}
@@ -102,6 +98,32 @@ function Shown({ restore }: { restore: Restore }) {
         </div>
       </div>
     </PageFrame>
+  );
+}
+
+const leftWords = (etaSeconds: number) =>
+  etaSeconds < 2 ? t.restore.leftSoon : t.restore.left(formatDuration(etaSeconds * 1000));
+
+/** Who stops something by hand has met no fault. */
+function Ended({ restore, error }: { restore: Restore; error: NonNullable<Restore['error']> }) {
+  const zone = useZone();
+  if (restore.status !== 'cancelled' || restore.stoppedBy === null)
+    return (
+      <Panel tone={restore.status === 'cancelled' ? 'risk' : 'fail'} flush>
+        <Problem error={error} />
+      </Panel>
+    );
+  const at = restore.completedAt ? formatDateTime(restore.completedAt, zone) : '';
+  return (
+    <Panel tone="bg">
+      <p className="flex items-start gap-3 text-table">
+        <CirclePause size={18} aria-hidden className="mt-0.5 shrink-0 text-ink2" />
+        <span>
+          <b className="block font-semibold">{t.restore.stoppedBy(restore.stoppedBy, at)}</b>
+          <span className="text-ink2">{t.restore.stoppedText}</span>
+        </span>
+      </p>
+    </Panel>
   );
 }
 
@@ -188,6 +210,7 @@ function FactsPanel({ restore, undone, nameOf }: FactsProps) {
             [t.restore.modes[restore.mergeMode], restore.deleteExtra && t.restore.removing].filter(Boolean).join(', '),
           ],
           [facts.started, <Time key="s" at={restore.startedAt ?? restore.createdAt} />],
+          restore.startedBy !== null && [facts.startedBy, restore.startedBy],
           restore.duration !== null && [facts.took, formatDuration(restore.duration * 1000)],
           [facts.job, <Id key="j" id={restore.id} />],
         ]}

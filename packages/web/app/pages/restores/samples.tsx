@@ -1,5 +1,6 @@
 import { ArrowRight } from 'lucide-react';
 import { TextLink } from '../../components/button.tsx';
+import { Exact } from '../../components/exact.tsx';
 import { FormProblem, Skeleton } from '../../components/states.tsx';
 import { TypeName, Value } from '../../components/value.tsx';
 import type { FirestoreValue } from '../../format/values.ts';
@@ -45,9 +46,13 @@ function Row({ sample }: { sample: Sample }) {
   return (
     <tr className="border-line border-b align-top last:border-b-0 max-md:block max-md:px-4 max-md:py-2 md:[&>*]:px-4 md:[&>*]:py-2">
       <th scope="row" className="text-left font-normal max-md:block">
-        <code className="break-all font-mono">{sample.path}</code>
+        <code className="break-all font-mono">
+          <Exact text={sample.path} />
+        </code>
       </th>
-      <td className="break-all font-medium max-md:block">{sample.field ?? words.whole}</td>
+      <td className="break-all font-medium max-md:block">
+        {sample.field === null ? words.whole : <Exact text={sample.field} />}
+      </td>
       <td className="max-md:block">{change === 'remove' ? words.there : <Side value={sample.now} />}</td>
       <td className="max-md:block">
         <span className="flex items-start gap-2">
@@ -56,7 +61,10 @@ function Row({ sample }: { sample: Sample }) {
             <Side value={sample.then} />
           ) : (
             <span className={change === 'remove' ? 'text-fail' : 'font-medium'}>
-              {change === 'remove' ? words.removed : words.created}
+              {change === 'remove' ? words.removed : words.created}{' '}
+              {sample.fields !== undefined && (
+                <span className="font-normal text-ink2">{words.withFields(sample.fields)}</span>
+              )}
             </span>
           )}
         </span>

@@ -1,10 +1,13 @@
-import type { Restore } from '@holdfast/contract';
+import type { Backup, Restore } from '@holdfast/contract';
 import { Undo2 } from 'lucide-react';
 import { useState } from 'react';
-import { useRead } from '../../api/calls.ts';
-import { useCan } from '../../api/organization.tsx';
+import { useAct, useRead } from '../../api/calls.ts';
+import { useCan, useZone } from '../../api/organization.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { formatBytes } from '../../format/numbers.ts';
+import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { wroteNothing } from './phase-words.ts';
@@ -15,6 +18,7 @@ import { UndoDialog } from './undo-dialog.tsx';
 export function UndoPanel({ restore }: { restore: Restore }) {
   const paths = usePaths();
   const canUndo = useCan('member');
+  const zone = useZone();
   const [isAsking, setAsking] = useState(false);
   const { safetyBackupId, undoOf, undoneBy } = restore;
   const safety = useRead(
@@ -44,14 +48,54 @@ export function UndoPanel({ restore }: { restore: Restore }) {
         {undoneBy ? t.restore.undone : undoOf ? t.restore.redoTitle : t.restore.undoTitle}
       </h2>
       <p className="mt-1 text-table text-ink2">
-        {safetyBackupId === null ? t.restore.undoUnsaved : t.restore.undoText(saved)}
+        {safetyBackupId === null ? t.restore.undoUnsaved : keptWords(safety.data, saved, zone)}
       </p>
       <div className="mt-3 flex flex-wrap items-center gap-4">
         {isOver && canUndo && !undoneBy && <Button onClick={() => setAsking(true)}>{t.restore.undo}</Button>}
+        {!isOver && canUndo && !undoOf && <StopAndUndo restore={restore} onStopped={() => setAsking(true)} />}
         {undoneBy && <TextLink to={paths.restore(undoneBy)}>{t.restore.toUndo}</TextLink>}
         {safetyBackupId && saved !== 0 && <TextLink to={paths.browse(safetyBackupId)}>{t.restore.lookInside}</TextLink>}
       </div>
-      {isAsking && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
+      {isAsking && isOver && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
     </Panel>
+  );
+}
+
+/** What is kept, since when and where, as far as that is known. */
+function keptWords(safety: Backup | undefined, saved: number | null, zone: string): string {
+  if (!safety?.snapshotTime || !safety.storageDestination || !saved) return t.restore.undoText(saved);
+  return t.restore.undoKept({
+    at: formatDateTime(safety.snapshotTime, zone),
+    place: safety.storageDestination.name,
+    saved,
+    size: formatBytes(safety.compressedSize ?? 0),
+  });
+}
+
+/** One wish in two steps: what an undo would take back is known once nothing more is written. */
+function StopAndUndo({ restore, onStopped }: { restore: Restore; onStopped: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  const cancel = useAct('cancelRestore', {
+    onDone: () => {
+      setAsking(false);
+      onStopped();
+    },
+  });
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{t.restore.stopAndUndo}</Button>
+      {isAsking && (
+        <Confirm
+          title={t.restore.stopAndUndoTitle}
+          action={t.restore.stop}
+          busy={cancel.isPending}
+          error={cancel.error}
+          onClose={() => setAsking(false)}
+          onConfirm={() => cancel.mutate({ params: { restoreJobId: restore.id } })}
+        >
+          <p>{t.restore.stopAndUndoText}</p>
+        </Confirm>
+      )}
+    </>
   );
 }

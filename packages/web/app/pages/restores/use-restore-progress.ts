@@ -21,14 +21,16 @@ export interface Sample {
 export function useRestoreProgress(restore: Restore | undefined) {
   const { organization } = useWorkplace();
   const queries = useQueryClient();
-  const [phases, setPhases] = useState<Partial<Record<RestorePhase, PhaseTime>>>({});
+  const [phases, setPhases] = useState<PhaseTimes>({});
   const [samples, setSamples] = useState<readonly Sample[]>([]);
   const last = useRef<RestorePhase | null>(null);
+  const [firstMs, setFirstMs] = useState<number>();
   const live = useLive(restore && isRunning(restore) ? restore.id : null, {
     open: (signal) =>
       clientFor(organization.id).streamRestoreEvents({ params: { restoreJobId: restore?.id ?? '' }, signal }),
     onItem: ({ id, status, phase, progress, documentsRestored, error }) => {
       const now = Date.now();
+      setFirstMs((known) => known ?? now);
       if (last.current !== phase) {
         const before = last.current;
         last.current = phase;
@@ -56,5 +58,23 @@ export function useRestoreProgress(restore: Restore | undefined) {
       return !isOver;
     },
   });
-  return { phases, samples, awaySince: live.awaySince };
+  // Nothing of a restore was seen before it began: where it looks so, the clock of this browser is behind.
+  const startedMs = Date.parse(restore?.startedAt ?? restore?.createdAt ?? '');
+  const behindMs = firstMs === undefined || Number.isNaN(startedMs) ? 0 : Math.max(0, startedMs - firstMs);
+  return { phases: laterBy(phases, behindMs), samples: laterSamples(samples, behindMs), awaySince: live.awaySince };
 }
+
+type PhaseTimes = Partial<Record<RestorePhase, PhaseTime>>;
+
+function laterBy(times: PhaseTimes, ms: number): PhaseTimes {
+  if (ms === 0) return times;
+  return Object.fromEntries(
+    Object.entries(times).map(([phase, { startedMs, endedMs }]) => [
+      phase,
+      { startedMs: startedMs + ms, ...(endedMs === undefined ? {} : { endedMs: endedMs + ms }) },
+    ]),
+  );
+}
+
+const laterSamples = (samples: readonly Sample[], ms: number): readonly Sample[] =>
+  ms === 0 ? samples : samples.map(({ atMs, documents }) => ({ atMs: atMs + ms, documents }));

@@ -17,10 +17,14 @@ export interface Sample {
   readonly now: FirestoreValue | undefined;
   readonly then: FirestoreValue | undefined;
   readonly change: 'create' | 'remove' | 'field';
+  /** Of a document that is created, where they were counted. */
+  readonly fields?: number;
 }
 
 const samplesMax = 8;
 const documentsMax = 4;
+const comparedMax = 100;
+const pagesMax = 4;
 
 /** Some of what the dry run has counted. Of another database nothing is compared: what stands there is not asked for. */
 export function useSamples(plan: Plan, basket: Basket, projectId: string | undefined, isEnabled: boolean) {
@@ -63,7 +67,7 @@ async function compareDocument(client: Client, projectId: string, picked: Picked
     ),
     orNull(client.getProjectDocument({ ...live, query: {} })),
   ]);
-  if (!then || !now) return then ? [wholeOf(path, 'create')] : [];
+  if (!then || !now) return then ? [{ ...wholeOf(path, 'create'), fields: Object.keys(then).length }] : [];
   return diffRows(then, now)
     .filter(({ change }) => change !== 'same')
     .map(
@@ -83,12 +87,23 @@ async function orNull(answer: Promise<{ fields: Fields }>): Promise<Fields | nul
 
 async function comparePage(client: Client, plan: Plan, signal: AbortSignal): Promise<Diff> {
   const [collection] = plan.collections;
-  const query = { limit: samplesMax, ...(collection ? { collection } : {}) };
-  const { data } =
-    plan.at && plan.projectId
-      ? await client.viewPitrDiff({ params: { projectId: plan.projectId }, query: { ...query, at: plan.at }, signal })
-      : await client.diffBackup({ params: { backupId: plan.backupId ?? '' }, query, signal });
-  return data;
+  const query = { limit: comparedMax, ...(collection ? { collection } : {}) };
+  const { at, projectId } = plan;
+  const pageOf = (cursor: string | undefined) => {
+    const asked = { ...query, ...(cursor === undefined ? {} : { cursor }) };
+    return at && projectId
+      ? client.viewPitrDiff({ params: { projectId }, query: { ...asked, at }, signal })
+      : client.diffBackup({ params: { backupId: plan.backupId ?? '' }, query: asked, signal });
+  };
+  const found: Diff = { against: '', changed: [], removed: [], added: [] };
+  // What differs may stand behind many that are only there now.
+  for (let cursor: string | undefined, page = 0; page < pagesMax && found.changed.length === 0; page++) {
+    const { data, pagination } = await pageOf(cursor);
+    for (const kind of ['changed', 'removed', 'added'] as const) found[kind].push(...(data[kind] as never[]));
+    cursor = pagination.nextCursor ?? undefined;
+    if (cursor === undefined) break;
+  }
+  return found;
 }
 
 const wholeOf = (path: string, change: 'create' | 'remove'): Sample => ({
