@@ -1,17 +1,10 @@
 import { type ManifestBody, readThrough } from '../../format/manifest-body.ts';
+import type { CaptureGap } from '../../ports/change-capture.ts';
 import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 
-export interface LogGap {
-  readonly from: Instant;
-  readonly through: Instant;
-  readonly reason: string;
-  readonly deletionsUnknown?: true;
-  /** At both ends the database is the same: only what came and went in between is not known. */
-  readonly isQuiet?: true;
-  /** No longer than is promised: every instant inside can be reached, but nothing leads on from what was read inside. */
-  readonly isBrief?: true;
-}
+/** What capture told is what the log keeps. */
+export type LogGap = CaptureGap;
 
 /** What one log segment covers: everything that changed after `coveredFrom` up to and including `coveredThrough`. */
 export interface LogStretch {

@@ -31,7 +31,8 @@ test('in bounded memory, in as many passes as it takes, every change comes once 
     yield* ['gone/1', 'gone/2', 'same/1'];
   };
   const onPath = (path: string) => void seen.add(path);
-  const request = { scope: wholeDatabase, since, at, known, onPath, signal: undefined, changedMax: 200 };
+  const knowsAll = () => true;
+  const request = { scope: wholeDatabase, since, at, known, knowsAll, onPath, signal: undefined, changedMax: 200 };
   for await (const piece of catchUp(connected.source, request)) pieces.push(piece);
   const changes = pieces.flatMap((piece) => piece.changes);
   expect(changes.map(({ path }) => path).sort()).toEqual([...expected, 'gone/1', 'gone/2'].sort());
@@ -45,4 +46,31 @@ test('in bounded memory, in as many passes as it takes, every change comes once 
   }
   expect(end).toBe(at);
   expect(seen.size).toBe(expected.length + 1);
+});
+
+test('documents that nobody knew come with the first piece, also when they are older than what is known', async () => {
+  const connected = bench.connect({ projectId: 'missed' });
+  await write(connected, [
+    { path: 'c/known', fields: fields(1) },
+    { path: 'c/known/hidden/1', fields: fields(1) },
+  ]);
+  const since = await connected.source.snapshotTime();
+  for (let index = 0; index < 6; index += 1) await write(connected, [{ path: `c/${index}`, fields: fields(1) }]);
+  const at = await connected.source.snapshotTime();
+  const caughtUp = async (knowsAll: boolean) => {
+    const known = async function* () {
+      yield 'c/known';
+    };
+    const request = { scope: wholeDatabase, since, at, known, onPath: () => {}, signal: undefined, changedMax: 2 };
+    const pieces: string[][] = [];
+    for await (const { changes } of catchUp(connected.source, { ...request, knowsAll: () => knowsAll }))
+      pieces.push(changes.map(({ path }) => path));
+    return pieces;
+  };
+  const pieces = await caughtUp(true);
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(pieces[0]![0]).toBe('c/known/hidden/1');
+  expect(pieces.flat().sort()).toEqual(['c/0', 'c/1', 'c/2', 'c/3', 'c/4', 'c/5', 'c/known/hidden/1']);
+  // Without knowledge of all names nothing can be told to have been missed.
+  expect((await caughtUp(false)).flat()).not.toContain('c/known/hidden/1');
 });

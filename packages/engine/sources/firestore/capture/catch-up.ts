@@ -14,6 +14,8 @@ const fetchAtOnce = 1_000;
 const defaultChangedMax = 200_000;
 /** Deletions held at once; more than these cannot be told. */
 const goneMax = 1_000_000;
+/** Documents of unknown collections that are fetched at once; more than these need a new base. */
+const missedMax = 20_000;
 
 export interface CatchUpRequest {
   readonly scope: Scope;
@@ -22,6 +24,8 @@ export interface CatchUpRequest {
   readonly at: Instant;
   /** Paths known to have existed, ascending; those that are gone become deletes. */
   readonly known: () => AsyncIterable<string>;
+  /** Whether that was all of them, once they were passed. */
+  readonly knowsAll: () => boolean;
   /** Told of every path that exists, changed or not. */
   readonly onPath: (path: string) => void;
   readonly signal: AbortSignal | undefined;
@@ -32,12 +36,15 @@ export interface CatchUpRequest {
 export interface CaughtUp {
   readonly changes: Change[];
   readonly through: Instant;
-  /** More was deleted than could be held: some deletions are missing. */
+  /** More was deleted, or missed, than could be held: some of it is missing. */
   readonly deletionsLost: boolean;
+  /** Among them are documents that nobody knew although they are older than what is covered: of collections found now. */
+  readonly hadMissed: boolean;
 }
 
 interface Difference {
   readonly changed: readonly NameAndTime[];
+  readonly missed: readonly NameAndTime[];
   readonly gone: readonly string[];
   readonly isWhole: boolean;
   readonly deletionsLost: boolean;
@@ -46,21 +53,40 @@ interface Difference {
 export async function* catchUp(source: FirestoreSource, request: CatchUpRequest): AsyncGenerator<CaughtUp, void> {
   const { at } = request;
   let { since } = request;
+  let isFirst = true;
   for (;;) {
     const difference = await compareNames(source, { ...request, since });
+    const { deletionsLost, isWhole, gone } = difference;
     const groups = groupsOf(difference.changed);
-    const last = difference.isWhole ? groups.pop() : undefined;
+    const last = isWhole ? groups.pop() : undefined;
+    // With the first piece: whoever goes on behind it takes their collections for known.
+    const missed = isFirst ? await fetchAll(source, difference.missed, request) : [];
+    const hadMissed = missed.length > 0;
+    const withMissed = (changes: Change[]) => inCommitOrder([...missed.splice(0), ...changes]);
     for (const group of groups) {
       const through = group.at(-1)!.at;
-      yield { changes: await fetchChanges(source, group, request), through, deletionsLost: false };
+      const changes = withMissed(await fetchChanges(source, group, request));
+      yield { changes, through, deletionsLost: isFirst && deletionsLost, hadMissed };
       since = through;
+      isFirst = false;
     }
-    if (!difference.isWhole) continue;
+    if (!isWhole) continue;
     const changes = last === undefined ? [] : await fetchChanges(source, last, request);
-    for (const path of difference.gone) changes.push(deleteChange(source.client.name(path), at));
-    yield { changes: inCommitOrder(changes), through: at, deletionsLost: difference.deletionsLost };
+    for (const path of gone) changes.push(deleteChange(source.client.name(path), at));
+    yield { changes: withMissed(changes), through: at, deletionsLost, hadMissed };
     return;
   }
+}
+
+async function fetchAll(
+  source: FirestoreSource,
+  names: readonly NameAndTime[],
+  request: CatchUpRequest,
+): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (let start = 0; start < names.length; start += fetchAtOnce)
+    changes.push(...(await fetchChanges(source, names.slice(start, start + fetchAtOnce), request)));
+  return changes;
 }
 
 /** One pass over all names. When there is too much, the oldest changes are kept and the pass is not whole. */
@@ -68,6 +94,8 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
   const { at, since, scope, signal, changedMax = defaultChangedMax } = request;
   const oldest = new OldestChanges(changedMax);
   const gone: string[] = [];
+  const missed: NameAndTime[] = [];
+  let missedCount = 0;
   const known = request.known()[Symbol.asyncIterator]();
   let next = await known.next();
   const passKnown = async (before: string | undefined): Promise<void> => {
@@ -80,13 +108,19 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
   for await (const batch of source.scan(everything, options)) {
     for (const name of namesOf(batch)) {
       await passKnown(name.path);
-      if (!next.done && next.value === name.path) next = await known.next();
+      const isKnown = !next.done && next.value === name.path;
+      if (isKnown) next = await known.next();
       request.onPath(name.path);
       if (name.at > since) oldest.add(name);
+      else if (!isKnown && request.knowsAll()) {
+        missedCount += 1;
+        if (missed.length < missedMax) missed.push(name);
+      }
     }
   }
   await passKnown(undefined);
-  return { ...oldest.take(), gone, deletionsLost: gone.length >= goneMax };
+  if (!request.knowsAll()) missed.length = 0;
+  return { ...oldest.take(), missed, gone, deletionsLost: gone.length >= goneMax || missedCount > missedMax };
 }
 
 /** Keeps the oldest of many changes in bounded memory. */

@@ -28,6 +28,10 @@ export class CoveredTime {
     return this.#through;
   }
 
+  get provedThrough(): Instant {
+    return this.#provedThrough;
+  }
+
   get resumeToken(): Buffer | undefined {
     return this.#resumeToken;
   }

@@ -28,9 +28,13 @@ export async function* scanEverything(
   let gap: CaptureGap | undefined = covered.gap(covered.through, at, reason);
   covered.forgetLateGroups();
   try {
-    for await (const piece of catchUp(source, { scope, since: covered.through, at, known, onPath, signal })) {
+    const knowsAll = (): boolean => knownNames !== undefined && isKnown;
+    for await (const piece of catchUp(source, { scope, since: covered.through, at, known, knowsAll, onPath, signal })) {
       const isUnknown = piece.deletionsLost || (gap !== undefined && !isKnown);
-      if (isUnknown) gap = { ...covered.gap(covered.through, at, reason), deletionsUnknown: true };
+      // What was missed was missing since the last proof.
+      const from = gap !== undefined && piece.hadMissed ? covered.provedThrough : covered.through;
+      if (isUnknown || (gap !== undefined && piece.hadMissed)) gap = covered.gap(from, at, reason);
+      if (isUnknown) gap = { ...gap!, deletionsUnknown: true };
       const marks = piece.through === at ? [at] : [];
       yield covered.stretch(piece.changes, piece.through, marks, { gap });
       gap = undefined;
