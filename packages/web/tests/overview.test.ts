@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asOwner } from '../../server/testing/people.ts';
+import { formatDay } from '../app/format/times.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
 
@@ -37,7 +38,8 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await expect
       .poll(() => table.getByRole('columnheader').allInnerTexts())
       .toEqual(['Folder', 'A former destination', 'Together']);
-    const cells = table.getByRole('row', { name: yesterday }).getByRole('cell');
+    const day = formatDay(Date.parse(yesterday), 'UTC');
+    const cells = table.getByRole('row', { name: new RegExp(`^${day} `) }).getByRole('cell');
     expect(await cells.allInnerTexts()).toEqual(['4.0 MB', '1.0 MB', '5.0 MB']);
   });
 
@@ -58,6 +60,22 @@ describe.skipIf(!hasChromium)('the overview', () => {
     await page.getByRole('link', { name: 'Look at Folder' }).click();
     await page.getByRole('heading', { name: 'Folder', level: 1 }).waitFor();
     await setStatus('connected');
+  });
+
+  test('as a table has all that is drawn, each row with its project', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByRole('button', { name: 'Show as table', exact: true }).click();
+    const drawn = page.getByRole('table', { name: 'What is on the line' });
+    await drawn
+      .getByRole('row', { name: /^Shop Due/ })
+      .first()
+      .waitFor();
+    await drawn
+      .getByRole('row', { name: /^Shop Full/ })
+      .first()
+      .waitFor();
+    await page.getByRole('table', { name: 'Show as table' }).getByRole('columnheader', { name: 'Proven' }).waitFor();
   });
 
   test('leads from a sudden loss to what got lost, and asks before retention goes on', async () => {

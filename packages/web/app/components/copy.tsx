@@ -36,7 +36,7 @@ export function CopyButton({ text, label = t.common.copy }: { text: string; labe
       onClick={copy}
       aria-label={done ? t.common.copied : label}
       title={done ? t.common.copied : label}
-      className="inline-flex size-6 shrink-0 items-center justify-center rounded-tag text-ink3 hover:bg-sunken hover:text-ink"
+      className="touch inline-flex size-6 shrink-0 items-center justify-center rounded-tag text-ink3 hover:bg-sunken hover:text-ink"
     >
       <Icon size={14} aria-hidden />
     </button>

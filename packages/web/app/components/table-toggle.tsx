@@ -14,7 +14,7 @@ export function TableToggle({ asTable, onChange, of }: TableToggleProps) {
     <button
       type="button"
       onClick={() => onChange(!asTable)}
-      className="font-medium text-held text-meta hover:underline"
+      className="touch font-medium text-held text-meta hover:underline"
       aria-label={of && `${words}: ${of}`}
     >
       {words}

@@ -132,6 +132,7 @@ export const projects = {
   disconnectTitle: (name: string) => `Disconnect ${name}?`,
   disconnectText:
     'Nothing in the database changes. Its backups stay until their retention ends; what point-in-time recovery captured goes.',
+  disconnectAllText: 'Nothing in the database changes. Its backups go, and what point-in-time recovery captured.',
   disconnectBackups: (count: number) =>
     count === 1
       ? 'Delete its backup too. It cannot be brought back.'

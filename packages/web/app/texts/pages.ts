@@ -79,7 +79,14 @@ export const backups = {
     `${documents} reads, ${money} at Google, about ${time}.`,
   startIt: 'Back up',
   importTitle: 'Import a backup',
-  importPath: 'Path in the destination',
+  importFrom: 'Where it lies',
+  importPath: 'Path in it',
+  importPathRule: 'A path below the destination, such as exports/shop.json',
+  importPathHints: {
+    holdfast: 'The folder of the backup, below the folder of the destination.',
+    'firestore-export': 'The folder of the export, or its .overall_export_metadata file.',
+    json: 'The file, below the folder of the destination.',
+  },
   importSource: 'What lies there',
   importSources: {
     holdfast: 'A backup of Holdfast',

@@ -87,6 +87,14 @@ export const schedules = {
     'While changes are captured (point in time), its backups are made of them. Only a full backup that has nothing to stand on reads every document.',
   full: 'Full',
   increment: 'Increment',
+  noNextRuns: 'None, until the cron expression is right.',
+  blocked: 'Blocked',
+  notYet: 'Not yet',
+  grows: (bytes: string) => `About ${bytes} after a year`,
+  growsText: (full: string, increment: string | null) =>
+    increment === null
+      ? `${full} for a full backup, by the newest one.`
+      : `${full} for a full backup, some ${increment} for an increment, by the newest ones.`,
   badCron: 'This is not a cron expression with five fields.',
   yearTitle: 'What you could go back to in a year',
   yearCount: (count: number, day: string) =>

@@ -9,12 +9,21 @@ import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths } from '../../url.ts';
 
+type Source = (typeof importSources)[number];
+const examples: Readonly<Record<Source, string>> = {
+  holdfast: 'backups/bkp_01K9ZQ3V5T0HNB6E',
+  'firestore-export': '2025-11-18T02:00:04_81234',
+  json: 'exports/shop.json',
+};
+/** Below the destination: no address, and no way up out of it. */
+const pathPattern = String.raw`(?!/)(?!.*://)(?!(?:.*/)?\.\.(?:/|$)).+`;
+
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const projects = useAll('listProjects', {}).rows ?? [];
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
   const [project, setProject] = useState('');
   const [destination, setDestination] = useState('');
-  const [source, setSource] = useState<(typeof importSources)[number]>('firestore-export');
+  const [source, setSource] = useState<Source>('firestore-export');
   const [path, setPath] = useState('');
   const go = useGo();
   const paths = usePaths();
@@ -48,13 +57,21 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             <NamedOptions of={projects} />
           </SelectInput>
         </Field>
-        <Field label={t.backups.destination} error={faults.storageDestinationId}>
+        <Field label={t.backups.importFrom} error={faults.storageDestinationId}>
           <SelectInput value={destination} onChange={(event) => setDestination(event.target.value)}>
             <NamedOptions of={destinations} />
           </SelectInput>
         </Field>
-        <Field label={t.backups.importPath} error={faults.path}>
-          <TextInput mono required value={path} onChange={(event) => setPath(event.target.value)} />
+        <Field label={t.backups.importPath} hint={t.backups.importPathHints[source]} error={faults.path}>
+          <TextInput
+            mono
+            required
+            pattern={pathPattern}
+            title={t.backups.importPathRule}
+            placeholder={examples[source]}
+            value={path}
+            onChange={(event) => setPath(event.target.value)}
+          />
         </Field>
         {send.error && Object.keys(faults).length === 0 && <FormProblem error={send.error} />}
         <div className="flex justify-end gap-2">

@@ -74,7 +74,7 @@ export function DayChart({ title, label, days, headline, detail, parts, layers, 
                   .map(({ day, value }, at) => (
                     <tr key={day}>
                       <th scope="row" className="text-left font-normal whitespace-nowrap text-ink2">
-                        {day}
+                        {formatDay(Date.parse(day), 'UTC')}
                       </th>
                       {layers &&
                         layers.length > 1 &&

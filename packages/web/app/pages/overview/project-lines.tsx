@@ -52,7 +52,13 @@ export function ProjectLines({ rows: all, overview, nowMs }: ProjectLinesProps) 
   return (
     <div className="overflow-hidden rounded-panel border border-line">
       {asTable ? (
-        <LineTable rows={rows} />
+        <LineTable
+          rows={rows}
+          overview={overview}
+          newestOf={(row) => <Newest row={row} />}
+          reachOf={(row) => <Reach row={row} nowMs={nowMs} />}
+          provenOf={(row) => <Proven row={row} />}
+        />
       ) : (
         <table className="w-full table-fixed border-collapse text-table" aria-label={t.overview.table.project}>
           <thead>
@@ -121,14 +127,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
         {!isTold && <Reason row={row} />}
       </th>
       <td className="py-2 pr-3">
-        {row.newestAt ? (
-          <span className={ageTone(row)}>
-            <Time at={row.newestAt} as="age" />
-          </span>
-        ) : (
-          <span className="text-ink3">{t.overview.table.none}</span>
-        )}
-        <span className="block text-meta text-ink3">{intervalWords(row)}</span>
+        <Newest row={row} />
       </td>
       <td className="py-1">
         <Line
@@ -143,11 +142,7 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
         <Reach row={row} nowMs={nowMs} />
       </td>
       <td className="py-2 pr-4">
-        {row.judged?.lastDrill?.passed ? (
-          <Time at={row.judged.lastDrill.completedAt} as="age" />
-        ) : (
-          <span className="text-ink3">{t.common.never}</span>
-        )}
+        <Proven row={row} />
       </td>
     </tr>
   );
@@ -157,6 +152,26 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
 function ageTone({ reason, verdict }: ProjectRow): string {
   if (reason?.code !== 'late' && reason?.code !== 'very_late' && reason?.code !== 'failing') return '';
   return verdict === 'failing' ? 'text-fail' : 'text-risk';
+}
+
+function Newest({ row }: { row: ProjectRow }) {
+  return (
+    <>
+      {row.newestAt ? (
+        <span className={ageTone(row)}>
+          <Time at={row.newestAt} as="age" />
+        </span>
+      ) : (
+        <span className="text-ink3">{t.overview.table.none}</span>
+      )}
+      <span className="block text-meta text-ink3">{intervalWords(row)}</span>
+    </>
+  );
+}
+
+function Proven({ row }: { row: ProjectRow }) {
+  const drill = row.judged?.lastDrill;
+  return drill?.passed ? <Time at={drill.completedAt} as="age" /> : <span className="text-ink3">{t.common.never}</span>;
 }
 
 /** Why it is not well, in the words of the service. */

@@ -153,7 +153,7 @@ function DangerPanel({ project }: { project: Project }) {
             remove.mutate({ params: { projectId: project.id }, query: withBackups ? { deleteBackups: true } : {} })
           }
         >
-          <p>{t.projects.disconnectText}</p>
+          <p>{withBackups ? t.projects.disconnectAllText : t.projects.disconnectText}</p>
           {backupCount > 0 && (
             <Checkbox
               label={t.projects.disconnectBackups(backupCount)}

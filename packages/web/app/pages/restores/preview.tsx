@@ -128,7 +128,7 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
           </h2>
           <span className="ml-auto text-meta text-ink3">
             {job.completedAt && t.newRestore.finished(formatClock(job.completedAt, zone))}{' '}
-            <button type="button" onClick={onAgain} className="font-medium text-held hover:underline">
+            <button type="button" onClick={onAgain} className="touch font-medium text-held hover:underline">
               {t.newRestore.runAgain}
             </button>
           </span>

@@ -16,6 +16,9 @@ export interface Draft {
   readonly drillEvery: number | null;
 }
 
+/** What the service may refuse at a place of the sentence; anything else is said above it. */
+export const placedFaults = ['cron', 'collections', 'storageDestinationId'];
+
 /** What most people want: every night, a full one a week, kept for a year. */
 export function usualDraft(projectId: string, timezone: string): Draft {
   return {

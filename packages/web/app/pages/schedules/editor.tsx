@@ -1,6 +1,7 @@
 import { Panel } from '../../components/panel.tsx';
 import { Cost } from './cost.tsx';
 import type { Draft } from './draft.ts';
+import { Growth } from './growth.tsx';
 import { NextRuns } from './next-runs.tsx';
 import { Sentence } from './sentence.tsx';
 import { YearPanel } from './year-panel.tsx';
@@ -24,7 +25,10 @@ export function Editor({ draft, set, faults, isNew }: EditorProps) {
         <NextRuns draft={draft} />
       </div>
       <YearPanel draft={draft} />
-      <Cost draft={draft} />
+      <div className="grid gap-5 lg:grid-cols-2 empty:hidden">
+        <Cost draft={draft} />
+        <Growth draft={draft} />
+      </div>
     </>
   );
 }

@@ -12,7 +12,7 @@ import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, usePaths, useSearch } from '../../url.ts';
 import { NoProject } from '../projects/no-project.tsx';
-import { type Draft, requestOf, usualDraft } from './draft.ts';
+import { type Draft, placedFaults, requestOf, usualDraft } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
 import { useNextRuns } from './use-next-runs.ts';
@@ -75,7 +75,7 @@ function Form({ projectId }: { projectId: string }) {
         </>
       }
     >
-      {create.error && !faults.cron && <FormProblem error={create.error} />}
+      {create.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={create.error} />}
       <Editor draft={draft} set={set} faults={faults} isNew />
       {question}
     </PageFrame>

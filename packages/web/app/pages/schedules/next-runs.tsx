@@ -10,15 +10,15 @@ import { useNextRuns } from './use-next-runs.ts';
 
 /** When it would run, in its own zone and in UTC, as the service reckons it. */
 export function NextRuns({ draft }: { draft: Draft }) {
-  const { preview, isWhole } = useNextRuns(draft);
+  const { preview, isWhole, fault } = useNextRuns(draft);
   const now = useNow();
   const change = clockChangeOf(draft, now);
   const isUtc = draft.timezone === 'UTC';
   return (
     <Panel title={t.schedules.nextRuns} aside={isUtc ? 'UTC' : t.schedules.zones(draft.timezone)} flush>
-      {!isWhole && <p className="px-4 py-3 text-table text-ink2">{t.schedules.badCron}</p>}
-      <FormProblem error={isWhole ? preview.error : null} />
-      {preview.data && isWhole && (
+      {fault && <p className="px-4 py-3 text-table text-ink2">{t.schedules.noNextRuns}</p>}
+      <FormProblem error={isWhole && !fault ? preview.error : null} />
+      {preview.data && !fault && (
         <ul>
           {preview.data.runs.map((run, index) => {
             const isFull = draft.fullEvery === 1 || index % draft.fullEvery === 0;

@@ -18,7 +18,7 @@ import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths } from '../../url.ts';
-import { changesOf, type Draft, draftOf } from './draft.ts';
+import { changesOf, type Draft, draftOf, placedFaults } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
 import { ScheduleFacts } from './schedule-facts.tsx';
@@ -70,7 +70,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
       }
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
-      {save.error && !faults.cron && <FormProblem error={save.error} />}
+      {save.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={save.error} />}
       {canEdit ? (
         <Editor draft={draft} set={set} faults={faults} isNew={false} />
       ) : (

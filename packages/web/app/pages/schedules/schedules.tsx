@@ -77,7 +77,11 @@ export function Page() {
   );
 }
 
+/** One whose project Google refuses runs into the same refusal each time. */
 function Enabled({ schedule }: { schedule: Schedule }) {
+  const project = useAll('listProjects', {}).rows?.find(({ id }) => id === schedule.projectId);
+  if (schedule.enabled && project && project.connection.status !== 'connected')
+    return <State tone="fail">{t.schedules.blocked}</State>;
   return (
     <State tone={schedule.enabled ? 'held' : 'off'}>
       {schedule.enabled ? t.schedules.enabled : t.schedules.disabled}
@@ -105,13 +109,15 @@ function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
       id: 'next',
       header: columns.next,
       className: 'whitespace-nowrap',
-      cell: ({ nextRunAt }) => nextRunAt && <Time at={nextRunAt} as="near" />,
+      cell: ({ nextRunAt }) =>
+        nextRunAt ? <Time at={nextRunAt} as="near" /> : <span className="text-ink3">{t.common.none}</span>,
     },
     {
       id: 'last',
       header: columns.last,
       from: 'lg',
-      cell: ({ lastRun }) => lastRun && <RunState status={lastRun.status} />,
+      cell: ({ lastRun }) =>
+        lastRun ? <RunState status={lastRun.status} /> : <span className="text-ink3">{t.schedules.notYet}</span>,
     },
   ];
 }

@@ -1,9 +1,10 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
 import { useAll } from '../../api/calls.ts';
-import { NamedOptions } from '../../components/field.tsx';
+import { NamedOptions, useFocusOnError } from '../../components/field.tsx';
 import { cronOf, type Rhythm, rhythmOf } from '../../format/cron.ts';
 import { t } from '../../texts/index.ts';
 import type { Draft } from './draft.ts';
+import { rhythmWords } from './rhythm-words.ts';
 import { useNextRuns } from './use-next-runs.ts';
 
 interface SentenceProps {
@@ -21,8 +22,10 @@ const words = t.schedules;
 export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
   const projects = useAll('listProjects', {}).rows ?? [];
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
+  const around = useFocusOnError<HTMLDivElement>(Object.values(faults).join(' ') || undefined);
+  const wrongCron = useNextRuns(draft).fault;
   return (
-    <div className="flex flex-col gap-4 text-body text-ink2">
+    <div ref={around} className="flex flex-col gap-4 text-body text-ink2">
       <Row>
         {words.sentence.backUp}
         <Select
@@ -69,6 +72,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           value={draft.collections}
           placeholder={words.allCollections}
           size={16}
+          aria-invalid={faults.collections ? true : undefined}
           onChange={(event) => set({ collections: event.target.value })}
         />
         <Together>
@@ -76,6 +80,7 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
           <Select
             label={words.fields.destination}
             value={draft.storageDestinationId}
+            aria-invalid={faults.storageDestinationId ? true : undefined}
             onChange={(event) => set({ storageDestinationId: event.target.value })}
           >
             <option value="">
@@ -86,6 +91,8 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
             <NamedOptions of={destinations} />
           </Select>
         </Together>
+        <Fault of={faults.collections} />
+        <Fault of={faults.storageDestinationId} />
       </Row>
       <Row>
         {words.sentence.keep}
@@ -135,12 +142,13 @@ export function Sentence({ draft, set, faults, isNew }: SentenceProps) {
         <Input
           label={words.fields.cron}
           value={draft.cron}
+          aria-invalid={faults.cron || wrongCron ? true : undefined}
           onChange={(event) => set({ cron: event.target.value })}
-          className="w-40 font-mono"
+          className="w-40 font-mono aria-invalid:border-fail"
         />
         <InWords draft={draft} />
         <span className="ml-auto text-ink3">{words.editEither}</span>
-        {faults.cron && <p className="w-full text-meta text-fail">{faults.cron}</p>}
+        <Fault of={faults.cron ?? wrongCron} />
       </div>
     </div>
   );
@@ -196,10 +204,25 @@ function RhythmSelects({ draft, set }: Pick<SentenceProps, 'draft' | 'set'>) {
   );
 }
 
-/** What the expression says, as the service reads it. */
+/** What the expression says: in the words of the sentence, or as the service reads it. */
 function InWords({ draft }: { draft: Draft }) {
-  const { preview } = useNextRuns(draft);
-  return preview.data && !preview.error ? <span className="text-ink2">{preview.data.description}</span> : null;
+  const { preview, fault } = useNextRuns(draft);
+  if (!preview.data || fault) return null;
+  const [days, time] = rhythmWords(draft.cron).split(` ${words.sentence.at} `);
+  const said = preview.data.description;
+  return (
+    <span className="text-ink2">
+      {time ? `${words.sentence.at} ${time}, ${days}` : said.charAt(0).toLowerCase() + said.slice(1)}
+    </span>
+  );
+}
+
+function Fault({ of }: { of: string | undefined }) {
+  return of ? (
+    <p role="status" className="w-full text-fail text-meta">
+      {of}
+    </p>
+  ) : null;
 }
 
 function Row({ children }: { children: ReactNode }) {
@@ -212,7 +235,13 @@ function Together({ children }: { children: ReactNode }) {
 }
 
 function Select({ label, ...rest }: SelectHTMLAttributes<HTMLSelectElement> & { label: string }) {
-  return <select aria-label={label} {...rest} className="control chevron min-w-0 max-w-56 truncate font-medium" />;
+  return (
+    <select
+      aria-label={label}
+      {...rest}
+      className="control chevron field-sizing-content min-w-0 max-w-56 truncate font-medium aria-invalid:border-fail"
+    />
+  );
 }
 
 function Input({ label, className = '', ...rest }: InputHTMLAttributes<HTMLInputElement> & { label: string }) {

@@ -1,4 +1,6 @@
 import { useRead } from '../../api/calls.ts';
+import { fieldErrors } from '../../texts/errors.ts';
+import { t } from '../../texts/index.ts';
 import type { Draft } from './draft.ts';
 
 const asked = 7;
@@ -12,5 +14,6 @@ export function useNextRuns(draft: Draft) {
     { body: { cron, timezone: draft.timezone, count: asked } },
     { enabled: isWhole, everyMs: false },
   );
-  return { preview, isWhole };
+  const fault = isWhole ? fieldErrors(preview.error).cron : t.schedules.badCron;
+  return { preview, isWhole, fault };
 }

@@ -38,7 +38,7 @@ export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (
 
 function Nearest({ word, onClick }: { word: string; onClick: () => void }) {
   return (
-    <button type="button" onClick={onClick} className="font-medium text-held hover:underline">
+    <button type="button" onClick={onClick} className="touch font-medium text-held hover:underline max-sm:py-3">
       {word}
     </button>
   );

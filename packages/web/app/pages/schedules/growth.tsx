@@ -1,0 +1,56 @@
+import type { Backup } from '@holdfast/contract';
+import { HardDrive } from 'lucide-react';
+import { useAll } from '../../api/calls.ts';
+import { useNow } from '../../components/time.tsx';
+import { formatBytes } from '../../format/numbers.ts';
+import { inputDate } from '../../format/times.ts';
+import { t } from '../../texts/index.ts';
+import type { Draft } from './draft.ts';
+import { yearAhead } from './year-ahead.ts';
+
+const looked = 50;
+
+/**
+ * What the kept backups come to in a year, by the size of the newest ones. What is kept for its week or month alone stands on
+ * nothing else and is as great as a full one.
+ */
+export function Growth({ draft }: { draft: Draft }) {
+  const now = useNow();
+  const { projectId } = draft;
+  const backups = useAll(
+    'listBackups',
+    { query: { projectId, status: 'completed', limit: looked } },
+    { enabled: projectId !== '' && draft.collections.trim() === '', everyMs: false },
+  ).rows;
+  const full = averageOf(backups, 'full', 1);
+  const increment = averageOf(backups, 'incremental', looked);
+  const days = yearAhead(draft, Date.parse(`${inputDate(now, draft.timezone)}T00:00:00Z`));
+  if (!days || days.length === 0 || full === null || draft.collections.trim() !== '') return null;
+  if (draft.fullEvery > 1 && increment === null) return null;
+  const daily = days.filter(({ rules }) => rules.includes('daily')).length;
+  const fullsOfDaily = draft.fullEvery === 1 ? daily : Math.min(daily, Math.ceil(daily / draft.fullEvery) + 1);
+  const bytes = (days.length - daily + fullsOfDaily) * full + (daily - fullsOfDaily) * (increment ?? 0);
+  return (
+    <div className="flex gap-2 px-1 text-table">
+      <HardDrive size={16} aria-hidden className="mt-0.5 shrink-0 text-held" />
+      <p>
+        <b className="block font-medium">{t.schedules.grows(formatBytes(bytes))}</b>
+        <span className="text-ink2">
+          {t.schedules.growsText(
+            formatBytes(full),
+            draft.fullEvery === 1 || increment === null ? null : formatBytes(Math.round(increment)),
+          )}
+        </span>
+      </p>
+    </div>
+  );
+}
+
+/** Of the newest so many of a kind that a schedule makes; null where there is none. */
+function averageOf(backups: readonly Backup[] | undefined, type: Backup['type'], count: number): number | null {
+  const sizes = (backups ?? [])
+    .filter((backup) => backup.type === type && backup.trigger !== 'pre_restore' && backup.compressedSize !== null)
+    .slice(0, count)
+    .map(({ compressedSize }) => compressedSize ?? 0);
+  return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+}
