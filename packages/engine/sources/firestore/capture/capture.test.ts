@@ -112,30 +112,6 @@ describe('following a database', () => {
     await recorder.stop();
   });
 
-  test('what lies in a collection that only a scan finds is handed over, however old, and the time since the last proof is a gap', async () => {
-    const connected = fresh();
-    await write(connected, [{ path: 'c/a', fields: fields(1) }]);
-    const provedThrough = await connected.source.snapshotTime();
-    // Far from where a look around passes.
-    for (let start = 0; start < 2000; start += 500)
-      await write(
-        connected,
-        [...Array(500)].map((_, index) => ({ path: `z/${start + index}`, fields: fields(1) })),
-      );
-    const readTime = await connected.source.snapshotTime();
-    const knownNames = () => connected.source.scan(everything, { scope: wholeDatabase, readTime, namesOnly: true });
-    await write(connected, [{ path: 'z/1234/hidden/1', fields: fields(1) }]);
-    const from = await connected.source.snapshotTime();
-    const position = { collectionIds: ['c', 'z'], provedThrough, resumeToken: null };
-    const recorder = new Recorder(connected, from, { position, knownNames });
-    await write(connected, [{ path: 'c/a', fields: fields(2) }]);
-    await recorder.until(() => recorder.changes().includes('put z/1234/hidden/1'));
-    expect(recorder.gaps[0]).toMatchObject({ from: provedThrough, reason: expect.stringContaining('nobody knew of') });
-    await write(connected, [{ path: 'z/1234/hidden/2', fields: fields(1) }]);
-    await recorder.until(() => recorder.changes().includes('put z/1234/hidden/2'));
-    await recorder.stop();
-  });
-
   test('new collections below documents that do not exist are found with their root collection', async () => {
     const connected = fresh();
     await write(connected, [{ path: 'c/a', fields: fields(1) }]);
