@@ -2,7 +2,16 @@ import { type Access, operations, roleAtLeast, scopesCover } from '@holdfast/con
 import type { Caller } from './principal.ts';
 import { Problem } from './problem.ts';
 
-type OrganizationRight = Access & { kind: 'organization' };
+export type OrganizationRight = Access & { kind: 'organization' };
+
+/** Whether requireRight would let the caller pass. */
+export function hasRight(
+  { role, scope }: OrganizationRight,
+  { principal, organization }: Pick<Caller, 'principal' | 'organization'>,
+): boolean {
+  if (principal.kind === 'key') return scope !== null && scopesCover(principal.scopes, scope);
+  return organization.role !== null && organization.role !== undefined && roleAtLeast(organization.role, role);
+}
 
 /** The role of a person or the scope of a key, whichever the caller is. */
 export function requireRight(

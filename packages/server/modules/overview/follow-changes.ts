@@ -1,8 +1,9 @@
 import { PassThrough, type Readable } from 'node:stream';
-import type { DataOf, Operations } from '@holdfast/contract';
+import { type DataOf, type Operations, operations } from '@holdfast/contract';
 import type { Change } from '../../platform/changes.ts';
 import { minuteMs, secondMs } from '../../platform/durations.ts';
 import type { OrganizationAccess, Principal } from '../../platform/principal.ts';
+import { hasRight, type OrganizationRight } from '../../platform/rights.ts';
 import type { OverviewContext } from './context.ts';
 
 const heartbeatMs = 10 * secondMs;
@@ -12,15 +13,29 @@ const lifeMs = 5 * minuteMs;
 const unreadBytesMax = 256 * 1024;
 const gatherMs = 200;
 
-/** Managing the team is for admins and owners, and so is seeing who is invited. */
-const adminKinds = new Set(['invitation', 'service_account']);
+/** Of what changed hears who may read it. */
+const readers: Readonly<Record<string, { access: OrganizationRight } | undefined>> = {
+  organization: operations.getOrganization,
+  member: operations.listMembers,
+  invitation: operations.listInvitations,
+  service_account: operations.getServiceAccount,
+  project: operations.getProject,
+  storage_destination: operations.getStorageDestination,
+  storage_task: operations.getStorageTask,
+  backup: operations.getBackup,
+  restore: operations.getRestore,
+  drill: operations.listAllDrills,
+  schedule: operations.getSchedule,
+  pitr: operations.getPitr,
+  webhook: operations.getWebhook,
+  delivery: operations.listDeliveries,
+};
 /** After these the caller may be somebody else, or nobody any more. */
 const accessKinds = new Set(['organization', 'member', 'service_account']);
 
 interface Follower {
   organization: OrganizationAccess;
   principal: Principal;
-  maySeeTeam: boolean;
 }
 
 /**
@@ -29,9 +44,10 @@ interface Follower {
  */
 export async function followChanges(
   { platform: { changes, clock }, isSessionOpen }: OverviewContext,
-  { organization, principal, maySeeTeam }: Follower,
+  follower: Follower,
   signal: AbortSignal,
 ): Promise<Readable> {
+  const { organization, principal } = follower;
   const stream = new PassThrough({ highWaterMark: unreadBytesMax });
   let waiting = new Map<string, Change>();
   let timer: NodeJS.Timeout | undefined;
@@ -43,7 +59,7 @@ export async function followChanges(
     if (stream.writableLength > unreadBytesMax) end();
   };
   const stop = await changes.follow(organization.id, (change) => {
-    const isSeen = maySeeTeam || !adminKinds.has(change.kind);
+    const isSeen = mayHear(change, follower);
     if (accessKinds.has(change.kind)) {
       if (isSeen) stream.write(asEvent(change, clock.now()));
       return end();
@@ -75,6 +91,11 @@ export async function followChanges(
   stream.write(': following\n\n');
   if (signal.aborted) end();
   return stream;
+}
+
+function mayHear({ kind }: Change, follower: Follower): boolean {
+  const reader = readers[kind];
+  return reader !== undefined && hasRight(reader.access, follower);
 }
 
 function asEvent({ kind, id, change, projectId }: Change, now: Date): string {

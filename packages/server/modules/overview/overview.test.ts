@@ -164,6 +164,21 @@ test('changes are told as they happen, by kind and id, to each what they may see
   });
 });
 
+test('a key hears of what its scopes let it read, and of nothing else', async () => {
+  const account = { name: 'Ear', permissions: ['organization:read', 'schedules:read'] };
+  const made = await call('POST', '/organizations/current/service-account', account);
+  expect(made.status, made.text).toBe(201);
+  await follow(made.body.data.apiKey, async (seen) => {
+    const schedule = { projectId: bench.shop.projectId, name: 'S', cron: '0 3 * * *' };
+    const backupId = await bench.backUp();
+    const { id } = (await call('POST', '/schedules', schedule)).body.data;
+    await expect.poll(() => seen.map((change) => change.id)).toContain(id);
+    expect(seen.map((change) => change.id)).not.toContain(backupId);
+    expect(seen.filter(({ kind }) => kind !== 'schedule')).toEqual([]);
+    await call('DELETE', `/schedules/${id}`);
+  });
+});
+
 test('who is no longer a member hears nothing more', async () => {
   await follow(viewer.token, async (seen) => {
     await asOwner(bench.app.databaseUrl, (client) =>

@@ -7,12 +7,9 @@ export function overviewHandlers(context: OverviewContext): Handlers {
   return {
     getOverview: async ({ organization }) => ({ data: await getOverview(context, organization.id) }),
 
-    streamOrganizationEvents: async ({ organization, principal, signal }) => {
-      const maySeeTeam = organization.role === 'owner' || organization.role === 'admin';
-      return {
-        stream: await followChanges(context, { organization, principal, maySeeTeam }, signal),
-        contentType: 'text/event-stream',
-      };
-    },
+    streamOrganizationEvents: async ({ organization, principal, signal }) => ({
+      stream: await followChanges(context, { organization, principal }, signal),
+      contentType: 'text/event-stream',
+    }),
   };
 }

@@ -37,7 +37,7 @@ function standardData({ row, project, target, organization }: RestoreFacts, perc
   return {
     restore: {
       id: row.id,
-      backupId: row.backupId,
+      ...(row.backupId === null ? {} : { backupId: row.backupId }),
       status: row.status,
       phase: row.phase,
       percent,

@@ -17,6 +17,7 @@ import { scanEverything } from './scan-everything.ts';
 
 const targetsPerStreamMax = 100;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
+const reasonLengthMax = 200;
 const catchUpsMax = 3;
 /**
  * Streams that end so often before anything was complete do not get there: a scan does, and less often each time. Not
@@ -183,6 +184,9 @@ function isOpenlyCut(error: unknown): boolean {
   return !/silent|ETIMEDOUT|UNREACH/.test(error.message);
 }
 
+/** One line, whatever a server or what stands before it says. */
 function reasonOf(error: unknown): string {
-  return `Listening could not go on: ${error instanceof Error ? error.message : String(error)}.`;
+  const said = (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  const brief = said.length > reasonLengthMax ? `${said.slice(0, reasonLengthMax)}…` : said;
+  return `Listening could not go on: ${brief.replace(/\.$/, '')}.`;
 }
