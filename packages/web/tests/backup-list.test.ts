@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)('the list of backups', () => {
     await page.getByRole('row', { name: /Increment .* By hand 2 changes/ }).waitFor();
     await page.getByRole('row', { name: /Full .* Nightly 4 / }).waitFor();
     await page.getByRole('link', { name: 'Undo it…' }).click();
-    await page.getByRole('button', { name: 'Undo…' }).waitFor();
+    await page.getByRole('button', { name: 'Undo…', exact: true }).waitFor();
   });
 
   test('is walked through row by row with Tab; what can be done with one stands to its right', async () => {

@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     });
 
     const first = restored.body.data[0].id as string;
-    await page.getByRole('button', { name: 'Undo…' }).click();
+    await page.getByRole('button', { name: 'Undo…', exact: true }).click();
     await page.getByText('1 document that the restore created goes.').waitFor();
     await page.getByRole('button', { name: 'Undo the restore' }).click();
     await page.getByRole('heading', { name: /^Undone: the restore of bookings\/BK-204418/ }).waitFor();
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await phases.filter({ hasText: /^InitializingThe target answers$/ }).waitFor();
     expect(await phases.getByText(/takes writes|are told/).count()).toBe(0);
     await page.getByRole('heading', { name: 'Nothing was written' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Undo…' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Undo…', exact: true }).count()).toBe(0);
     expect(await page.getByText('Could not be written').count()).toBe(0);
   });
 
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     const times = page.getByRole('listitem').locator('time');
     await expect.poll(() => times.count()).toBeGreaterThan(0);
     shop.firestore.control.clearFaults();
-    await page.getByRole('button', { name: 'Undo…' }).click();
+    await page.getByRole('button', { name: 'Undo…', exact: true }).click();
     await page.getByRole('button', { name: 'Undo the restore' }).click();
     await page.getByRole('heading', { name: /^Undone/ }).waitFor();
     const started = (await dashboard.app.request('GET', '/api/v1/backups/restore', shop.as)).body.data[0];

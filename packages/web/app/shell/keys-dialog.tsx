@@ -18,6 +18,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     [['J', 'K'], keys.move],
     [['Enter'], keys.open],
     [['X'], keys.pick],
+    [['→'], keys.more],
     [['R'], keys.restore],
     [['C'], keys.compare],
     [['[', ']'], keys.older],

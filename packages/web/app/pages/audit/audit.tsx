@@ -219,7 +219,7 @@ function columnsOf({ open, toggle, projectName, nameOf }: ColumnsOptions): Colum
       id: 'on',
       header: columns.on,
       from: 'md',
-      cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-72 text-ink2" />,
+      cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-44 text-ink2 xl:max-w-72" />,
     },
     { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} name={nameOf(entry)} /> },
     {
@@ -278,7 +278,9 @@ function Actor({ entry, name }: { entry: AuditEntry; name: string | undefined })
   return (
     <span className="flex min-w-0 items-center gap-2">
       {mark}
-      <span className="truncate">{email}</span>
+      <span className="max-w-44 truncate lg:max-w-56 xl:max-w-96" title={email}>
+        {email}
+      </span>
     </span>
   );
 }

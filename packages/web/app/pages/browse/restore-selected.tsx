@@ -10,7 +10,17 @@ export function RestoreSelected({ projectId }: { projectId: string }) {
   const { basket, clear } = useBasket(useWorkplace().organization.id);
   const canRestore = useCan('member');
   const paths = usePaths();
-  if (!canRestore || basket.items.length === 0 || basket.projectId !== projectId) return null;
+  if (!canRestore || basket.items.length === 0) return null;
+  // A restore has one target: rows of this project cannot be ticked until the others are gone.
+  if (basket.projectId !== projectId)
+    return (
+      <p role="status" className="text-table text-ink2">
+        {t.shell.basket.oneProject}{' '}
+        <button type="button" onClick={clear} className="font-medium text-held hover:underline">
+          {t.shell.basket.clear}
+        </button>
+      </p>
+    );
   return (
     <div className="flex flex-wrap gap-1">
       <LinkButton kind="primary" icon={RotateCcw} to={paths.newRestore({ basket: '1' })}>

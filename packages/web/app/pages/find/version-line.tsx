@@ -3,6 +3,7 @@ import { useRead } from '../../api/calls.ts';
 import type { LinePoint } from '../../components/line/marks.tsx';
 import { TimeLine } from '../../components/line/time-line.tsx';
 import { useNow } from '../../components/time.tsx';
+import { useIsPhone } from '../../components/use-is-phone.ts';
 import { t } from '../../texts/index.ts';
 import type { Version } from './use-versions.ts';
 
@@ -24,7 +25,7 @@ export function VersionLine({ projectId, versions, then, readAtMs }: VersionLine
   const newest = Math.max(useNow(), readAtMs ?? 0, ...times);
   const beforeMs = Math.max(minuteMs, (newest - oldest) * 0.05);
   // Nothing is known of the future: it gets the room of a word.
-  const afterMs = (newest - oldest + beforeMs) * 0.04;
+  const afterMs = (newest - oldest + beforeMs) * (useIsPhone() ? 0.14 : 0.04);
   const kindOf = (version: Version) => (version === then ? 'then' : 'version');
   const points = versions.map(
     (version): LinePoint => ({ id: version.id, atMs: Date.parse(version.at), kind: kindOf(version) }),
