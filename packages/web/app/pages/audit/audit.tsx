@@ -219,13 +219,13 @@ function columnsOf({ open, toggle, projectName, nameOf }: ColumnsOptions): Colum
       id: 'on',
       header: columns.on,
       from: 'md',
-      cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-44 text-ink2 xl:max-w-72" />,
+      cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-36 text-ink2 xl:max-w-72" />,
     },
     { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} name={nameOf(entry)} /> },
     {
       id: 'from',
       header: columns.from,
-      from: 'lg',
+      from: 'xl',
       cell: ({ context }) => (
         <>
           {context.ip} <span className="text-ink3">{context.location}</span>
@@ -256,7 +256,7 @@ function Action({ entry }: { entry: AuditEntry }) {
   const isDenied = entry.action.endsWith('.denied');
   return (
     <code
-      className={`inline-flex min-w-0 items-center gap-1.5 font-mono max-md:break-all ${isDenied ? 'text-fail' : ''}`}
+      className={`inline-flex min-w-0 items-center gap-1.5 font-mono max-xl:text-meta max-md:break-all ${isDenied ? 'text-fail' : ''}`}
     >
       {isDenied && <Ban size={14} aria-hidden />}
       {entry.action}
@@ -278,7 +278,7 @@ function Actor({ entry, name }: { entry: AuditEntry; name: string | undefined })
   return (
     <span className="flex min-w-0 items-center gap-2">
       {mark}
-      <span className="max-w-44 truncate lg:max-w-56 xl:max-w-96" title={email}>
+      <span className="truncate md:max-w-28 xl:max-w-96" title={email}>
         {email}
       </span>
     </span>
