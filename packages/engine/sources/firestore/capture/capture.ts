@@ -64,7 +64,7 @@ class CaptureRun {
     const options = { ...captureDefaults, ...given };
     const proofIntervalMs = settings.proofIntervalMs ?? options.batchIntervalMs;
     const groups = new CollectionGroups(source.client, options.scope, proofIntervalMs);
-    const covered = new CoveredTime(options, () => groups.ids);
+    const covered = new CoveredTime(options, groups);
     const budget = new ReadBudget(options.readsPerHourMax, options.spentReads, options.onSpent);
     this.#parts = { source, options, groups, covered, budget };
   }

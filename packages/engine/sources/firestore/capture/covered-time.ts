@@ -7,7 +7,7 @@ import type { CollectionGroups, NewGroup } from './groups.ts';
 
 export class CoveredTime {
   readonly #options: CaptureOptions;
-  readonly #collectionIds: () => readonly string[];
+  readonly #groups: Pick<CollectionGroups, 'ids' | 'canProve'>;
   #through: Instant;
   /** Belongs to #through. */
   #resumeToken: Buffer | undefined;
@@ -15,9 +15,9 @@ export class CoveredTime {
   #provedThrough: Instant;
   #lateGroups: string[] = [];
 
-  constructor(options: CaptureOptions, collectionIds: () => readonly string[]) {
+  constructor(options: CaptureOptions, groups: Pick<CollectionGroups, 'ids' | 'canProve'>) {
     this.#options = options;
-    this.#collectionIds = collectionIds;
+    this.#groups = groups;
     this.#through = options.from;
     this.#provedThrough = options.position?.provedThrough ?? options.from;
     const token = options.position?.resumeToken ?? null;
@@ -81,7 +81,7 @@ export class CoveredTime {
       coveredThrough: through,
       marks: marks.filter((mark) => mark > coveredFrom && mark <= through),
       position: {
-        collectionIds: this.#collectionIds(),
+        collectionIds: this.#groups.ids,
         provedThrough: this.#provedThrough,
         resumeToken: more.resumeToken?.toString('base64') ?? null,
       },
@@ -98,7 +98,8 @@ export class CoveredTime {
     // A collection that was not known at the start had no documents then that could have been deleted since.
     const knewAll = (knownCollectionIds ?? knownNames ?? position) !== undefined;
     const from = gap !== undefined && gap.from < this.#provedThrough ? gap.from : this.#provedThrough;
-    this.#provedThrough = through;
+    // Where some were unknown there may be more, until a proof says otherwise; where none can be made, this is all there is.
+    if (!this.#groups.canProve) this.#provedThrough = through;
     const late = { from, through: gap !== undefined && gap.through > through ? gap.through : through };
     const reasons = gap === undefined ? reason : `${gap.reason} ${reason}`;
     const isUnknown = gap?.deletionsUnknown === true || !knewAll;

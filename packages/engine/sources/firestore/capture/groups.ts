@@ -53,6 +53,11 @@ export class CollectionGroups {
     return [...this.#groups];
   }
 
+  /** Whether the database counts all collections at once. */
+  get canProve(): boolean {
+    return this.#canProve && !this.#isFixed;
+  }
+
   add(id: string): void {
     this.#groups.add(id);
   }

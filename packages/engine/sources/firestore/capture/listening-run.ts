@@ -17,6 +17,7 @@ import { changesKeptBack, type ResumedGroup } from './resume-check.ts';
 const pendingFactor = 16;
 /** Resuming from further back runs, and bills, the whole query: a scan of names costs the same and is bounded. */
 const resumeMsMax = 25 * minuteMs;
+const unprovedRoundsMax = 10;
 const countsAtOnce = 8;
 const quietLookMsMax = 10 * minuteMs;
 /** Due a little before a batch is full, so that what comes meanwhile is not left over for one of its own. */
@@ -51,6 +52,8 @@ export class ListeningRun {
   #changedMs = performance.now();
   #lookedMs = performance.now();
   #provedThrough: Instant | undefined;
+  #provesAgain = false;
+  #unprovedRounds = 0;
 
   constructor(parts: CaptureParts, limits: RunLimits) {
     this.#parts = parts;
@@ -309,12 +312,14 @@ export class ListeningRun {
   /** True when collections turned up that nobody had known. */
   async #proveGroups(through: Instant): Promise<boolean> {
     const { groups, covered } = this.#parts;
-    if (!groups.isProofDue(this.#changedSinceProof)) return false;
+    if (!this.#provesAgain && !groups.isProofDue(this.#changedSinceProof)) return false;
+    this.#provesAgain = false;
     const reads = this.#reads(through);
     const isWhole = await groups.holdEverything(reads);
     if (isWhole === true) {
       this.#provedThrough = through;
       this.#changedSinceProof = false;
+      this.#unprovedRounds = 0;
       return false;
     }
     const found = [
@@ -324,7 +329,11 @@ export class ListeningRun {
     const unique = found.filter((group, index) => found.findIndex(({ id }) => id === group.id) === index);
     if (isWhole === false && unique.length === 0)
       throw new CatchUpNeeded('documents lie in collections that nobody knew of');
-    return await this.#listenToNew(unique);
+    const isOpen = await this.#listenToNew(unique);
+    // Where some were unknown there may be more: the stretch ends with a proof, unless new ones appear without end.
+    this.#unprovedRounds += isOpen ? 1 : 0;
+    this.#provesAgain = isOpen && isWhole === false && this.#unprovedRounds < unprovedRoundsMax;
+    return isOpen;
   }
 
   /** What changed while nobody listened is known as of its end alone, and what came and went is not known at all. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { everything, wholeDatabase } from '../../../ports/index.ts';
-import { type FirestoreHarness, fields, startFirestoreHarness, write } from '../testing/firestore-harness.ts';
+import { type FirestoreHarness, fields, startFirestoreHarness, storedIn, write } from '../testing/firestore-harness.ts';
 import { Recorder } from '../testing/recorder.ts';
 
 let bench: FirestoreHarness;
@@ -32,3 +32,36 @@ test('what lies in a collection that only a scan finds is handed over, however o
   await recorder.until(() => recorder.changes().includes('put z/1234/hidden/2'));
   await recorder.stop();
 });
+
+test('where one unknown collection is found the others are too, before time goes on: behind a gap nothing is missing', async () => {
+  const connected = bench.connect({ projectId: 'many-hidden' });
+  await write(
+    connected,
+    [...Array(100)].map((_, index) => ({ path: `a/${index}`, fields: fields(index) })),
+  );
+  const from = await connected.source.snapshotTime();
+  const scan = (readTime: string) =>
+    connected.source.scan(everything, { scope: wholeDatabase, readTime, namesOnly: true });
+  const recorder = new Recorder(connected, from, { knownNames: () => scan(from) });
+  await recorder.until(() => recorder.batches.length > 0);
+  const hidden = [...Array(50)].map((_, index) => `a/${(index * 7) % 100}/n${index}/q`);
+  await write(
+    connected,
+    hidden.map((path) => ({ path, fields: fields(1) })),
+  );
+  const written = await connected.source.snapshotTime();
+  await write(connected, [{ path: 'a/2', fields: fields(3) }]);
+  await recorder.until(() => hidden.every((path) => recorder.changes().includes(`put ${path}`)));
+  await recorder.stop();
+  const whole = recorder.batches.findIndex((batch) => batch.coveredThrough >= written);
+  const told = recorder.batches.slice(whole).flatMap(({ gap }) => (gap === undefined || gap.isBrief ? [] : [gap]));
+  const heard = storedIn(recorder.batches.slice(0, whole + 1).flatMap(({ records }) => records ?? []));
+  const isWhole = hidden.every((path) => heard.some((record) => record.path === path));
+  // Heard in time, or the time without them is told.
+  expect(isWhole || told.some((gap) => gap.from < written)).toBe(true);
+  for (const { through } of told) {
+    const before = recorder.batches.filter((batch) => batch.coveredThrough <= through);
+    const known = storedIn(before.flatMap(({ records }) => records ?? [])).map(({ path }) => path);
+    expect(known).toEqual(expect.arrayContaining(hidden));
+  }
+}, 60_000);

@@ -32,6 +32,8 @@ export interface Verdict {
 export interface JudgeOptions {
   readonly instants: number;
   readonly losses: number;
+  /** Whether the history has the very moment of a delete, and not one a little later. */
+  readonly knowsDeletes: boolean;
   readonly random: Random;
   readonly log: (line: string) => void;
 }
@@ -101,6 +103,8 @@ export class Judge {
     const { covered } = this.#captured;
     const changes = await this.#captured.changesSince(mark);
     for (const path of new Set([...this.#history.keys(), ...changes.keys()])) {
+      const next = this.#history.get(path)?.find(({ at }) => at > mark);
+      if (next?.hex === null && !this.#options.knowsDeletes) continue;
       const reached = changes.has(path) ? changes.get(path) : this.#truthAt(path, mark);
       if (reached !== this.#truthAt(path, covered)) this.#wrong.push(`${path} at the end, from a base at ${mark}`);
     }

@@ -40,7 +40,9 @@ export async function runPitrChaos(options: ChaosOptions): Promise<ChaosResult> 
     const life = new ChaoticLife(world, await CapturedDatabase.begin(world.connected), random, options);
     await life.live();
     const { captured, kills, staleRestarts } = life;
-    const verdict = await new Judge(captured, world.history, { instants, losses, random, log }).verdict();
+    const knowsDeletes = mode !== 'foreign';
+    const judging = { instants, losses, knowsDeletes, random, log };
+    const verdict = await new Judge(captured, world.history, judging).verdict();
     const writes = [...world.history.values()].flat().length;
     return { writes, kills, staleRestarts, segments: captured.keys.length, ...verdict };
   } finally {
