@@ -23,8 +23,10 @@ interface OpenedStore {
 export async function latestId({ store, keys, codec, signal }: OpenedStore, project: string): Promise<string> {
   const newest = new Map<string, { backupId: string; snapshotTime: string }>();
   let unopened = 0;
+  let opened = 0;
   for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {
     if (problem?.code === 'DECRYPTION_ERROR') unopened++;
+    if (body !== null) opened++;
     if (body === null || !isWhole(body) || !isOf(body.database, project)) continue;
     const known = newest.get(body.database);
     if (known === undefined || body.snapshotTime > known.snapshotTime)
@@ -33,12 +35,17 @@ export async function latestId({ store, keys, codec, signal }: OpenedStore, proj
   if (newest.size > 1) throw severalDatabases([...newest.keys()]);
   const [found] = newest.values();
   if (found !== undefined) return found.backupId;
+  const whose = project === '' ? '' : ` of ${project}`;
+  if (unopened > 0 && opened > 0)
+    throw new EngineError(
+      'DECRYPTION_ERROR',
+      `Of the ${opened} backups in ${store.location} that this key opens none is a whole one${whose}; ${unopened} others need another key.`,
+    );
   if (unopened > 0)
     throw new EngineError(
       'DECRYPTION_ERROR',
       `${unopened} backups lie in ${store.location}; this key opens none of them.`,
     );
-  const whose = project === '' ? '' : ` of ${project}`;
   throw new EngineError(
     'STORAGE_NOT_FOUND',
     `There is no whole backup${whose} in ${store.location}; \`local list\` shows what there is.`,

@@ -178,7 +178,6 @@ export const removeEncryptionKey = operation({
   summary: "Return to the service's key",
   description: "Withdraws the customer's key: backups made with it are unreadable until it is supplied again.",
   access: member('admin', 'organization:write'),
-  plan: 'enterprise',
   success: done,
   etag: true,
   errors: ['INVALID_STATE'],

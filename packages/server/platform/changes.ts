@@ -31,11 +31,15 @@ export class Changes {
       this.#isSubscribed = true;
       this.#notices.subscribe(changesChannel, (payload) => this.#tell(payload));
     }
-    await this.#notices.ready();
-    return () => {
+    const stop = () => {
       listeners.delete(listener);
       if (listeners.size === 0) this.#listeners.delete(organizationId);
     };
+    await this.#notices.ready().catch((error: unknown) => {
+      stop();
+      throw error;
+    });
+    return stop;
   }
 
   #tell(payload: string): void {

@@ -45,5 +45,11 @@ const asProduction: ListenBehaviour = {
 };
 
 export function listenBehaviour(mode: ListenMode, more: Partial<ListenBehaviour> = {}): ListenBehaviour {
+  const { cutAfterMs = null } = more;
+  if (
+    cutAfterMs !== null &&
+    !(Array.isArray(cutAfterMs) && cutAfterMs.length === 2 && cutAfterMs.every(Number.isFinite))
+  )
+    throw new TypeError('cutAfterMs is a pair of milliseconds, or null');
   return { ...(mode === 'generous' ? generous : asProduction), ...more, mode };
 }

@@ -148,6 +148,9 @@ describe('settings and subscription', () => {
       403,
       { requiredPlan: 'enterprise', currentPlan: 'starter' },
     ]);
+    // What was given before the change can be taken back: there is none here.
+    const withdrawn = await app.request('DELETE', `${current}/encryption-key`, call);
+    expect(withdrawn.body.error.code).toBe('INVALID_STATE');
     expect((await auditOf(id)).map((row) => row.action)).toContain('subscription.updated');
   });
 });

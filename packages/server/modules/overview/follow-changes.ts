@@ -51,6 +51,15 @@ export async function followChanges(
   const stream = new PassThrough({ highWaterMark: unreadBytesMax });
   let waiting = new Map<string, Change>();
   let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
+  const end = () => {
+    stop?.();
+    clearInterval(heartbeat);
+    clearTimeout(life);
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+    stream.end();
+  };
   const send = () => {
     timer = undefined;
     const told = [...waiting.values()];
@@ -58,7 +67,19 @@ export async function followChanges(
     for (const change of told) stream.write(asEvent(change, clock.now()));
     if (stream.writableLength > unreadBytesMax) end();
   };
-  const stop = await changes.follow(organization.id, (change) => {
+  const beat = async () => {
+    const isOpen = principal.kind !== 'person' || (await isSessionOpen(principal.sessionId).catch(() => true));
+    if (!isOpen) end();
+    else if (!stream.writableEnded) stream.write(': still there\n\n');
+  };
+  const heartbeat = setInterval(() => void beat(), heartbeatMs);
+  const life = setTimeout(end, lifeMs);
+  signal.addEventListener('abort', end);
+  stream.on('close', end);
+  stream.write(': following\n\n');
+  // The first change may come before the answer that says how to stop.
+  const hear = (change: Change) => {
+    if (stream.writableEnded) return;
     const isSeen = mayHear(change, follower);
     if (accessKinds.has(change.kind)) {
       if (isSeen) stream.write(asEvent(change, clock.now()));
@@ -70,26 +91,12 @@ export async function followChanges(
     // Made and changed in one moment is made; deleted is deleted.
     waiting.set(key, before?.change === 'created' && change.change === 'updated' ? before : change);
     timer ??= setTimeout(send, gatherMs);
+  };
+  stop = await changes.follow(organization.id, hear).catch((error: unknown) => {
+    end();
+    throw error;
   });
-  const beat = async () => {
-    const isOpen = principal.kind !== 'person' || (await isSessionOpen(principal.sessionId).catch(() => true));
-    if (!isOpen) end();
-    else if (!stream.writableEnded) stream.write(': still there\n\n');
-  };
-  const heartbeat = setInterval(() => void beat(), heartbeatMs);
-  const life = setTimeout(() => end(), lifeMs);
-  const end = () => {
-    stop();
-    clearInterval(heartbeat);
-    clearTimeout(life);
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end);
-    stream.end();
-  };
-  signal.addEventListener('abort', end);
-  stream.on('close', end);
-  stream.write(': following\n\n');
-  if (signal.aborted) end();
+  if (signal.aborted || stream.writableEnded) end();
   return stream;
 }
 

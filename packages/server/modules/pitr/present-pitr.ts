@@ -1,5 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import { instantFromDate } from '@holdfast/engine';
+import { instantFromDate, type ReachableStretch } from '@holdfast/engine';
 import { type Coverage, findBase, stretchesFrom } from './coverage.ts';
 import { minutesAround } from './past/source-minutes.ts';
 import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
@@ -25,8 +25,8 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
   return {
     enabled: row.enabled,
     status: statusOf(row, coverage, now),
-    coveredFrom: from === undefined ? null : toMillisecondsUp(from),
-    coveredTo: to === undefined ? null : shownEnd(to, coverage),
+    coveredFrom: from === undefined ? null : shown(from, toMillisecondsUp(from), stretches),
+    coveredTo: to === undefined ? null : shown(to, toMilliseconds(to), stretches),
     gaps: coverage.gaps
       .filter(({ through }) => first !== undefined && through > first.snapshotTime)
       .slice(-gapsShownMax)
@@ -48,11 +48,10 @@ function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: D
     : '';
 }
 
-/** With all its digits where less of them would lie in the gap before it. */
-function shownEnd(through: string, { gaps }: Coverage): string {
-  const rounded = instantFromDate(new Date(through));
-  const isInGap = gaps.some((gap) => gap.from < rounded && rounded < gap.through);
-  return isInGap ? through : toMilliseconds(through);
+/** With all its digits where less of them would lie beside what can be reached. */
+function shown(exact: string, rounded: string, stretches: readonly ReachableStretch[]): string {
+  const instant = instantFromDate(new Date(rounded));
+  return stretches.some(({ from, through }) => from <= instant && instant <= through) ? rounded : exact;
 }
 
 function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {

@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { backupStore, scopeOf } from '../backups/index.ts';
-import { projectStore } from '../projects/index.ts';
+import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { restoreSubject } from './audit-details.ts';
 import type { RestoresContext } from './context.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from './restore-store.ts';
@@ -19,7 +19,7 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   const organizationId = caller.organization.id;
   const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {
-    const target = await projectStore.get(transaction, organizationId, request.targetProjectId ?? what.projectId);
+    const target = await targetOf(transaction, organizationId, request.targetProjectId, what.projectId);
     const inserted = await restoreStore.insert(transaction, newRestore(context, caller, what, target.id, request));
     const { mergeMode, dryRun, deleteExtra, safetyBackup } = inserted;
     await context.audit.noteCaller(transaction, caller, {
@@ -39,6 +39,22 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   });
   await admitRestores(context.platform);
   return row;
+}
+
+/** What a backup is of may be disconnected by now: then somebody says where it goes. */
+async function targetOf(
+  transaction: Transaction,
+  organizationId: string,
+  targetProjectId: string | undefined,
+  projectId: string,
+): Promise<ProjectRow> {
+  if (targetProjectId !== undefined) return projectStore.get(transaction, organizationId, targetProjectId);
+  const own = await projectStore.findKept(transaction, organizationId, projectId);
+  if (own?.deletedAt === null) return own;
+  throw new Problem(
+    'PROJECT_NOT_FOUND',
+    'The project of this backup is disconnected. Name the project to restore into as targetProjectId.',
+  );
 }
 
 interface RestoredThing extends Pick<NewRestore, 'backupId' | 'pointInTime' | 'items'> {

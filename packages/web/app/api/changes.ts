@@ -44,8 +44,9 @@ export function useOrganizationChanges(organizationId: string): LiveState {
     open: (signal) => clientFor(organizationId).streamOrganizationEvents({ signal }),
     onOpen: (isFirst) => {
       setFollowing(true);
-      // What happened meanwhile was told to nobody.
-      if (!isFirst) void queries.invalidateQueries({ predicate: isShort });
+      // What happened meanwhile was told to nobody: since the stream broke, or since what is here already was read.
+      const isOld = (query: Query) => isShort(query) && (!isFirst || query.state.data !== undefined);
+      void queries.invalidateQueries({ predicate: isOld });
     },
     onBreak: () => setFollowing(false),
     onItem: (change) => {
