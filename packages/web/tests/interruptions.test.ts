@@ -103,8 +103,8 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.getByRole('link', { name: 'Schedules', exact: true }).first().click();
     await question.getByRole('button', { name: 'Stay here' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    const rateNow = async () => (await request('GET', `/projects/${shop.projectId}`)).body.data.settings.readRateLimit;
-    await expect.poll(rateNow).toBe(900);
+    await page.getByText('Saved', { exact: true }).waitFor();
+    expect((await request('GET', `/projects/${shop.projectId}`)).body.data.settings.readRateLimit).toBe(900);
     await page.getByRole('link', { name: 'Schedules', exact: true }).first().click();
     await page.waitForURL('**/schedules');
 

@@ -89,7 +89,13 @@ describe('switched on', () => {
     const early = await ask('GET', pitrPath(`/view/collections?at=${await moment()}`));
     expect([200, 409]).toContain(early.status);
     await expect.poll(async () => (await window()).collections.length, { timeout: 30_000 }).toBe(2);
-    before = await moment();
+    // Where it was found late, the moment is reached again as soon as a base lies behind the gap.
+    const reached = async () => {
+      before = await moment();
+      await covered(Date.parse(before));
+      return (await ask('GET', pitrPath(`/view/collections?at=${before}`))).status;
+    };
+    await expect.poll(reached, { timeout: 30_000 }).toBe(200);
     const batch = bench.firestore.batch();
     for (let n = 0; n < 58; n++) batch.delete(bench.firestore.doc(`users/${n}`));
     await batch.commit();
@@ -157,7 +163,9 @@ describe('switched on', () => {
       action.startsWith('pitr.'),
     );
     const found = audit.find(({ action }: { action: string }) => action === 'pitr.anomaly_found');
-    expect(found.details).toMatchObject({ reason: 'mass_deletion', deletes: 58, documents: 60 });
+    expect(found.details).toMatchObject({ reason: 'mass_deletion', deletes: 58 });
+    // The newest base knows the order too, or not yet.
+    expect([60, 61]).toContain(found.details.documents);
     const { suggestedPointInTime } = found.details;
     expect(suggestedPointInTime < after).toBe(true);
     const then = (await ask('GET', pitrPath(`/view/collections?at=${suggestedPointInTime}`))).body.data;
@@ -221,11 +229,13 @@ describe('switched on', () => {
     expect((await ask('GET', pitrPath(`/view/collections?at=${before}`))).status).toBe(200);
     const bases = async () =>
       (await bench.get('/backups?limit=200')).filter(({ trigger }: { trigger: string }) => trigger === 'pitr');
-    expect((await bases()).map(({ expiresAt }: { expiresAt: string | null }) => expiresAt)).toEqual([null]);
+    const kept = await bases();
+    expect(kept.length).toBeGreaterThan(0);
+    for (const { expiresAt } of kept) expect(expiresAt).toBeNull();
     await ask('POST', pitrPath('/disable'), { deleteLog: true });
-    // Without the log its base is a backup like any other, and goes after the days of the log.
-    const [{ expiresAt }] = await bases();
-    expect(Math.round((Date.parse(expiresAt) - Date.now()) / 86_400_000)).toBe(3);
+    // Without the log its bases are backups like any other, and go after the days of the log.
+    for (const { expiresAt } of await bases())
+      expect(Math.round((Date.parse(expiresAt) - Date.now()) / 86_400_000)).toBe(3);
     const gone = await ask('GET', pitrPath(`/view/collections?at=${before}`));
     expect(gone.body.error.code).toBe('POINT_IN_TIME_UNAVAILABLE');
   });

@@ -18,6 +18,7 @@ const pendingFactor = 16;
 /** Resuming from further back runs, and bills, the whole query: a scan of names costs the same and is bounded. */
 const resumeMsMax = 25 * minuteMs;
 const unprovedRoundsMax = 10;
+const settledMs = 5_000;
 const countsAtOnce = 8;
 const quietLookMsMax = 10 * minuteMs;
 /** Due a little before a batch is full, so that what comes meanwhile is not left over for one of its own. */
@@ -318,7 +319,8 @@ export class ListeningRun {
     const isWhole = await groups.holdEverything(reads);
     if (isWhole === true) {
       this.#provedThrough = through;
-      this.#changedSinceProof = false;
+      // What is written right after a change, in a collection nobody knows, is found soon and not when quiet proofs come.
+      this.#changedSinceProof = performance.now() - this.#changedMs < settledMs;
       this.#unprovedRounds = 0;
       return false;
     }

@@ -13,6 +13,7 @@ import {
 } from '@holdfast/engine';
 import { dayMs, hourMs } from '../../../platform/durations.ts';
 import { Problem } from '../../../platform/problem.ts';
+import { admitBackups } from '../../backups/index.ts';
 import { Superseded } from '../../jobs/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -20,6 +21,7 @@ import { type OpenedLog, openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { openPast } from '../past/open-past.ts';
 import { type Lease, type LogRow, pitrStore } from '../pitr-store.ts';
+import { ensureBaseOf } from '../upkeep/upkeep.ts';
 import { appendBatch } from './append-batch.ts';
 import { NothingToCapture } from './nothing-to-capture.ts';
 
@@ -70,6 +72,9 @@ export async function captureProject(
       const segment = await writer.append(batch);
       const reads = firestore.source.usage.documentsRead;
       await appendBatch(context, { organizationId, lease, project }, batch, segment, reads - readsBefore);
+      // Where no base leads over the gap, the next one is not waited for.
+      if (batch.gap && (await ensureBaseOf(context, { organizationId, projectId: project.id })))
+        await admitBackups(context.backups.platform);
       readsBefore = reads;
     }
   } finally {

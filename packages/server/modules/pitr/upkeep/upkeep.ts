@@ -93,7 +93,8 @@ export async function ensureBases(context: PitrContext, signal: AbortSignal): Pr
   if (isAsked) await admitBackups(context.backups.platform);
 }
 
-async function ensureBaseOf(context: PitrContext, { organizationId, projectId }: LogKey): Promise<boolean> {
+/** Whether one was asked for. */
+export async function ensureBaseOf(context: PitrContext, { organizationId, projectId }: LogKey): Promise<boolean> {
   const { database, clock } = context.backups.platform;
   return database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.find(transaction, organizationId, projectId);

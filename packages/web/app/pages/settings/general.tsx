@@ -98,13 +98,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
             ))}
           </SelectInput>
         </Field>
-        <SaveRow save={save} faults={faults}>
-          {save.isSuccess && (
-            <span role="status" className="text-table text-held">
-              {t.common.saved}
-            </span>
-          )}
-        </SaveRow>
+        <SaveRow save={save} faults={faults} />
       </form>
     </Panel>
   );
