@@ -94,6 +94,7 @@ const sourceDetails = z
     projectId: reference().optional(),
     storageDestinationId: reference().optional(),
     reason: text({ max: 2000 }).optional().describe('What the other side said.'),
+    cause: text({ max: 200 }).optional().describe('Its own code for it, such as `SignatureDoesNotMatch`.'),
     step: text({ max: 50 }).optional().describe('The step that failed.'),
     missing: text({ max: 500 }).optional().describe('The role or permission that is missing.'),
     reconnect: text({ max: 500 }).optional().describe('The call that repairs the connection.'),

@@ -282,6 +282,17 @@ export function offersSample({ ALLOW_EMULATOR_SOURCES, HOLDFAST_ROLES }: Config)
   return ALLOW_EMULATOR_SOURCES && roleNames.every((role) => HOLDFAST_ROLES.includes(role));
 }
 
+/** People sign in at Google itself, or at whatever the operator lets stand in for it: only there consents are given. */
+export function asksGoogle({ OIDC_ISSUER, GOOGLE_API_ENDPOINTS }: Config): boolean {
+  if (OIDC_ISSUER === undefined) return false;
+  const { origin } = new URL(OIDC_ISSUER);
+  const standIn = GOOGLE_API_ENDPOINTS.oauth2;
+  return (
+    origin === 'https://accounts.google.com' ||
+    (standIn !== undefined && URL.canParse(standIn) && origin === new URL(standIn).origin)
+  );
+}
+
 function hostOf(address: string): string {
   return URL.canParse(address) ? new URL(address).hostname : '';
 }

@@ -84,10 +84,11 @@ const installationAllows = z
     emulators: z.boolean().describe('Projects may connect to an emulator.'),
     folders: z.boolean().describe('Backups may go into a folder of the service.'),
     sample: z.boolean().describe('There is a sample project to look around in.'),
+    googleConsent: z.boolean().describe('Projects may connect through the consent of a person at Google.'),
   })
   .meta({
     id: 'InstallationAllows',
-    description: 'What the operator of the service allows beside Google and buckets.',
+    description: 'What the operator of the service allows beside key files and buckets.',
   });
 
 export const organization = z

@@ -111,8 +111,10 @@ export function toProblem(error: unknown): unknown {
   // Who connects a project has nothing to reconnect yet.
   const isKnown = adviceOf(error) !== undefined || stored.code !== 'SOURCE_AUTH_ERROR';
   const advised = takesDetails && isKnown ? { advice: stored.advice } : {};
+  const { missing, code } = error.details;
+  const cause = takesDetails && typeof code === 'string' ? { cause: code.slice(0, 200) } : {};
   return new Problem(stored.code as ErrorCode, stored.message, {
-    details: { reason: error.message.slice(0, 2000), ...defined({ missing: error.details.missing }), ...advised },
+    details: { reason: error.message.slice(0, 2000), ...cause, ...defined({ missing }), ...advised },
     cause: error,
   });
 }

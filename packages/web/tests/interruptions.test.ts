@@ -67,6 +67,8 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await dialog.waitFor();
     await dialog.getByRole('button', { name: 'I have signed in' }).click();
     await dialog.getByText('What you typed is still here').waitFor();
+    await dialog.getByText('Nobody is signed in yet').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Close' }).count()).toBe(0);
     await context.addCookies(cookies);
     await dialog.getByRole('button', { name: 'I have signed in' }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import { asksGoogle } from '../../config.ts';
 import type { Authenticator } from '../../http/authentication.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -141,15 +141,5 @@ export async function rotateSigningKey(platform: Platform): Promise<void> {
 function createProvider({ config, clock, log }: Platform): IdentityProvider | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (!issuer || !clientId || !clientSecret) return undefined;
-  return new IdentityProvider({ issuer, clientId, clientSecret, isGoogle: isGoogle(issuer, config) }, clock, log);
-}
-
-/** Google itself, or whatever the operator lets stand in for its sign-in. */
-function isGoogle(issuer: string, config: Config): boolean {
-  const standIn = config.GOOGLE_API_ENDPOINTS.oauth2;
-  const { origin } = new URL(issuer);
-  return (
-    origin === 'https://accounts.google.com' ||
-    (standIn !== undefined && URL.canParse(standIn) && origin === new URL(standIn).origin)
-  );
+  return new IdentityProvider({ issuer, clientId, clientSecret, isGoogle: asksGoogle(config) }, clock, log);
 }

@@ -10,7 +10,7 @@ interface DialogProps {
   /** The buttons at its foot. */
   footer?: ReactNode;
   wide?: boolean;
-  /** Nothing of the page can be seen behind it. */
+  /** Nothing of the page can be seen behind it, and it has no cross: one of its buttons is to be chosen. */
   covers?: boolean;
 }
 
@@ -50,7 +50,7 @@ export function Dialog({ title, onClose, children, footer, wide, covers }: Dialo
         <h2 id={id} className="text-section font-semibold">
           {title}
         </h2>
-        <IconButton icon={X} label={t.common.close} onClick={onClose} />
+        {!covers && <IconButton icon={X} label={t.common.close} onClick={onClose} />}
       </header>
       <div className="flex flex-col gap-4 overflow-y-auto px-5 py-4">{children}</div>
       {footer && (

@@ -1,7 +1,7 @@
 import { type DataOf, type Operations, pathOf } from '@holdfast/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { LogIn } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { keyOf } from '../api/calls.ts';
 import { Button } from '../components/button.tsx';
 import { Dialog } from '../components/dialog.tsx';
@@ -18,9 +18,10 @@ async function askWho(): Promise<Me | undefined> {
 /** Hides the page without taking it away, until the same person has signed in elsewhere. */
 export default function EndedDialog({ onEnd }: { onEnd: (isBack: boolean) => void }) {
   const before = useQueryClient().getQueryData<Me>(keyOf(undefined, 'getMe', {}));
-  const look = async () => {
+  const [isStillOut, setStillOut] = useState(false);
+  const look = async (isAsked: boolean) => {
     const now = await askWho();
-    if (!now) return;
+    if (!now) return setStillOut(isAsked);
     // What is on the page is not for anybody else.
     if (before && now.id !== before.id) window.location.assign('/');
     else onEnd(true);
@@ -28,7 +29,7 @@ export default function EndedDialog({ onEnd }: { onEnd: (isBack: boolean) => voi
   const latest = useRef(look);
   latest.current = look;
   useEffect(() => {
-    const onReturn = () => void latest.current();
+    const onReturn = () => void latest.current(false);
     window.addEventListener('focus', onReturn);
     document.addEventListener('visibilitychange', onReturn);
     return () => {
@@ -41,11 +42,11 @@ export default function EndedDialog({ onEnd }: { onEnd: (isBack: boolean) => voi
     <Dialog
       title={words.title}
       covers
-      onClose={() => void look()}
+      onClose={() => void look(true)}
       footer={
         <>
           <Button onClick={() => onEnd(false)}>{words.leave}</Button>
-          <Button onClick={() => void look()}>{words.back}</Button>
+          <Button onClick={() => void look(true)}>{words.back}</Button>
           <Button kind="primary" icon={LogIn} onClick={() => window.open('/sign-in', '_blank', 'noopener')}>
             {words.signIn}
           </Button>
@@ -53,6 +54,9 @@ export default function EndedDialog({ onEnd }: { onEnd: (isBack: boolean) => voi
       }
     >
       <p>{words.text}</p>
+      <p role="status" className="text-table text-risk empty:hidden">
+        {isStillOut && words.stillOut}
+      </p>
     </Dialog>
   );
 }

@@ -175,6 +175,13 @@ export const storage = {
   bucket: 'Bucket',
   bucketsVisible: (count: number) => `${plural(count, 'bucket', 'buckets')} visible to this key`,
   bucketsUnseen: 'The key may not list buckets; type the name.',
+  bucketsUnreached: 'The storage could not be asked for its buckets; look at the region and the endpoint.',
+  keyRefused: {
+    InvalidAccessKeyId: { at: 'id', words: 'The storage does not know this key.' },
+    SignatureDoesNotMatch: { at: 'secret', words: 'The storage says that this is not the secret of the key.' },
+    ExpiredToken: { at: 'id', words: 'This key has expired.' },
+    invalid_grant: { at: 'id', words: 'Google refuses this key: it may have been deleted.' },
+  } as const,
   region: 'Region',
   endpoint: 'Endpoint',
   endpointHint: 'Empty for Amazon itself.',

@@ -95,6 +95,7 @@ export const signIn = {
     signIn: 'Sign in in a new tab',
     back: 'I have signed in',
     leave: 'Leave this page',
+    stillOut: 'Nobody is signed in yet in this browser.',
   },
   google: 'Continue with Google',
   other: (host: string) => `Continue with ${host}`,

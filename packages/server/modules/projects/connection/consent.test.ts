@@ -66,6 +66,8 @@ test('a project lives from a consent, falls with it, and stands again with the n
   const token = await signIn();
   const organization = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Ada & Co' } });
   const as = { token, organizationId: organization.body.data.id };
+  const shown = await app.request('GET', '/api/v1/organizations/current', as);
+  expect(shown.body.data.allows.googleConsent).toBe(true);
   const available = await app.request('GET', '/api/v1/projects/available', as);
   expect(available.body.data, available.text).toMatchObject([
     { sourceProjectId: 'shop', databases: [{ databaseId: '(default)', connected: false }] },

@@ -20,7 +20,7 @@ export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) 
   const send = (body: Body) => connect.mutate({ body });
   const form = { send, busy: connect.isPending, faults: fieldErrors(connect.error) };
   const { ways } = t.projects;
-  const allowsEmulators = useRead('getOrganization', {}).data?.allows.emulators;
+  const allows = useRead('getOrganization', {}).data?.allows;
   return (
     <div className="flex flex-col gap-4">
       <ChoiceCards
@@ -34,8 +34,17 @@ export function ConnectForm({ onDone }: { onDone: (project: Project) => void }) 
         columns="grid-cols-1 sm:grid-cols-3"
         choices={[
           { value: 'key', title: ways.key, detail: ways.keyHint, icon: <FileKey size={17} aria-hidden /> },
-          { value: 'oauth', title: ways.oauth, detail: ways.oauthHint, icon: <Cloud size={17} aria-hidden /> },
-          ...(allowsEmulators
+          ...(allows?.googleConsent
+            ? [
+                {
+                  value: 'oauth' as const,
+                  title: ways.oauth,
+                  detail: ways.oauthHint,
+                  icon: <Cloud size={17} aria-hidden />,
+                },
+              ]
+            : []),
+          ...(allows?.emulators
             ? [
                 {
                   value: 'emulator' as const,

@@ -9,7 +9,8 @@ import { FormProblem } from '../../components/states.tsx';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
 import { KeyDrop, type ServiceAccountKey } from '../projects/key-drop.tsx';
-import { type Place, requestOf, type StorageType } from './storage-request.ts';
+import { BucketField, useBuckets } from './bucket-field.tsx';
+import { changesOf, type Place, requestOf, type StorageType } from './storage-request.ts';
 import { TestSteps } from './test-steps.tsx';
 
 export type Destination = ItemOf<Operations['listStorageDestinations']>;
@@ -39,11 +40,13 @@ interface StorageFormProps {
 export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
   const [place, setPlace] = useState<Place>(emptyPlace);
   const [saved, setSaved] = useState<Destination | null>(null);
+  const [tested, setTested] = useState<Place | null>(null);
   const test = useAct('testStorageDestination');
   const { question, keep } = useLeaveQuestion(place);
   const check = (destination: Destination) => {
     keep(place);
     setSaved(destination);
+    setTested(place);
     test.mutate(
       { params: { storageDestinationId: destination.id } },
       { onSuccess: (result) => result.ok && onDone(destination) },
@@ -56,12 +59,13 @@ export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
   const faults = fieldErrors(error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const body = requestOf(place);
     // A destination that failed its test stays: mending it changes what can be changed, the rest makes a new one.
-    if (saved && saved.type !== 'local' && saved.bucket === place.bucket && 'credentials' in body) {
-      update.mutate({ params: { storageDestinationId: saved.id }, body: { credentials: body.credentials } });
-    } else create.mutate({ body });
+    const changes = saved && changesOf(saved, place);
+    if (changes) update.mutate({ params: { storageDestinationId: saved.id }, body: changes });
+    else create.mutate({ body: requestOf(place) });
   };
+  // What was found out is about what was tested, not about what the form says since.
+  const isAsTested = tested === place;
   return (
     <>
       <form onSubmit={submit} className="flex flex-col gap-4">
@@ -71,14 +75,14 @@ export function StorageForm({ onDone, submitLabel }: StorageFormProps) {
         ) : (
           <BucketFields place={place} set={set} faults={faults} />
         )}
-        {test.data && <TestSteps test={test.data} />}
+        {isAsTested && test.data && <TestSteps test={test.data} />}
         {error && Object.keys(faults).length === 0 && <FormProblem error={error} />}
-        <FormProblem error={test.error} />
+        {isAsTested && <FormProblem error={test.error} />}
         <div className="flex gap-2">
           <Button kind="primary" type="submit" busy={create.isPending || update.isPending || test.isPending}>
             {submitLabel}
           </Button>
-          {saved && test.data && !test.data.ok && (
+          {isAsTested && saved && test.data && !test.data.ok && (
             <Button onClick={() => check(saved)} busy={test.isPending}>
               {t.storage.testAgain}
             </Button>
@@ -146,6 +150,9 @@ function LocalFields({ place, set, faults }: FieldsProps) {
 
 function BucketFields({ place, set, faults }: FieldsProps) {
   const isGoogle = place.type === 'gcs';
+  const buckets = useBuckets(place);
+  const refused = (at: 'id' | 'secret') =>
+    buckets.refusal?.at === at && <span className="text-fail">{buckets.refusal.words}</span>;
   return (
     <>
       {isGoogle ? (
@@ -156,17 +163,24 @@ function BucketFields({ place, set, faults }: FieldsProps) {
         />
       ) : (
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label={t.storage.accessKeyId} name="credentials.accessKeyId" error={faults['credentials.accessKeyId']}>
+          <Field
+            label={t.storage.accessKeyId}
+            name="credentials.accessKeyId"
+            hint={refused('id')}
+            error={faults['credentials.accessKeyId']}
+          >
             <TextInput
               mono
               required
               value={place.accessKeyId}
+              onBlur={buckets.ask}
               onChange={(event) => set({ accessKeyId: event.target.value })}
             />
           </Field>
           <Field
             label={t.storage.secretAccessKey}
             name="credentials.secretAccessKey"
+            hint={refused('secret')}
             error={faults['credentials.secretAccessKey']}
           >
             <TextInput
@@ -175,13 +189,14 @@ function BucketFields({ place, set, faults }: FieldsProps) {
               autoComplete="new-password"
               required
               value={place.secretAccessKey}
+              onBlur={buckets.ask}
               onChange={(event) => set({ secretAccessKey: event.target.value })}
             />
           </Field>
         </div>
       )}
       <div className="grid gap-4 sm:grid-cols-2">
-        <BucketField place={place} set={set} faults={faults} />
+        <BucketField place={place} set={set} fault={faults.bucket} buckets={buckets} />
         <Field label={t.storage.region} name="region" error={faults.region}>
           <TextInput
             mono
@@ -208,6 +223,7 @@ function BucketFields({ place, set, faults }: FieldsProps) {
               <TextInput
                 mono
                 value={place.endpoint}
+                onBlur={buckets.ask}
                 placeholder="https://…"
                 onChange={(event) => set({ endpoint: event.target.value })}
               />
@@ -226,56 +242,6 @@ function BucketFields({ place, set, faults }: FieldsProps) {
         </div>
       </details>
     </>
-  );
-}
-
-/** Asks which buckets the key sees; a key that may not list lets people type. */
-function BucketField({ place, set, faults }: FieldsProps) {
-  const buckets = useAct('listBuckets');
-  const hasKey =
-    place.type === 'gcs' ? place.serviceAccountKey !== null : place.accessKeyId !== '' && place.secretAccessKey !== '';
-  const look = () => {
-    if (!hasKey || buckets.isPending || buckets.data) return;
-    const body = requestOf(place);
-    if (body.type === 'local') return;
-    const { type, credentials } = body;
-    const address = 'endpoint' in body && body.endpoint ? { endpoint: body.endpoint } : {};
-    const region = body.region ? { region: body.region } : {};
-    if (type === 'gcs') buckets.mutate({ body: { type, credentials } });
-    else buckets.mutate({ body: { type, credentials, ...address, ...region } });
-  };
-  const found = buckets.data?.buckets ?? [];
-  const hint = buckets.error
-    ? t.storage.bucketsUnseen
-    : buckets.data
-      ? t.storage.bucketsVisible(found.length)
-      : undefined;
-  return (
-    <Field label={t.storage.bucket} name="bucket" hint={hint} error={faults.bucket}>
-      {found.length > 0 ? (
-        <SelectInput
-          required
-          value={place.bucket}
-          onChange={(event) => {
-            const region = found.find(({ name }) => name === event.target.value)?.region;
-            set({ bucket: event.target.value, ...(region ? { region } : {}) });
-          }}
-        >
-          <option value="" disabled />
-          {found.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </SelectInput>
-      ) : (
-        <TextInput
-          mono
-          required
-          value={place.bucket}
-          onFocus={look}
-          onChange={(event) => set({ bucket: event.target.value })}
-        />
-      )}
-    </Field>
   );
 }
 

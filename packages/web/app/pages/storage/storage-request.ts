@@ -1,4 +1,4 @@
-import type { BodyInput, Operations } from '@holdfast/contract';
+import type { BodyInput, ItemOf, Operations } from '@holdfast/contract';
 import { t } from '../../texts/index.ts';
 import type { ServiceAccountKey } from '../projects/key-drop.tsx';
 
@@ -46,4 +46,20 @@ export function requestOf(place: Place): Body {
     ...(place.pathStyle ? { forcePathStyle: true } : {}),
     credentials: { accessKeyId: place.accessKeyId, secretAccessKey: place.secretAccessKey },
   };
+}
+
+type Destination = ItemOf<Operations['listStorageDestinations']>;
+
+/** What a saved destination has to change to be the one that is filled in; undefined where it would be another place. */
+export function changesOf(
+  saved: Destination,
+  place: Place,
+): BodyInput<Operations['updateStorageDestination']> | undefined {
+  const isSamePlace = saved.type === place.type && saved.bucket === place.bucket && saved.prefix === place.prefix;
+  const wanted = requestOf(place);
+  if (!isSamePlace || wanted.type === 'local') return undefined;
+  const { credentials, name, region, objectLock } = wanted;
+  const address =
+    wanted.type === 'gcs' ? {} : { endpoint: wanted.endpoint ?? null, forcePathStyle: wanted.forcePathStyle ?? false };
+  return { credentials, name, ...(region ? { region } : {}), objectLock: objectLock ?? null, ...address };
 }

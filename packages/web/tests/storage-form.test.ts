@@ -1,0 +1,56 @@
+import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { foundOrganization } from '../../server/testing/team.ts';
+import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
+
+describe.skipIf(!hasChromium)('a storage that is being added', () => {
+  let dashboard: TestDashboard;
+  let s3: S3Sandbox;
+  beforeAll(async () => {
+    s3 = await startS3Sandbox({ buckets: ['first', 'second'] });
+    dashboard = await startDashboard({ OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2' });
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await s3.stop();
+  });
+
+  test('a wrong secret is told at the secret; once it is mended the buckets are listed, and one destination is left', async () => {
+    const { app } = dashboard;
+    const { id, slug, owner } = await foundOrganization(app);
+    const { page } = await dashboard.visit(owner.token);
+    await page.goto(`/o/${slug}/storage?new=1`);
+    const dialog = page.getByRole('dialog');
+    const secret = dialog.getByLabel('Secret access key');
+    await dialog.getByText('More settings').click();
+    await dialog.getByLabel('Endpoint').fill(s3.endpoint);
+    await dialog.getByLabel('Address buckets by path').check();
+    await dialog.getByLabel('Access key ID').fill(sandboxS3Credential.accessKeyId);
+    await secret.fill('wrong');
+    await secret.blur();
+    await dialog.getByText('this is not the secret of the key').waitFor();
+    expect(await dialog.getByText('may not list buckets').count()).toBe(0);
+
+    await dialog.getByLabel('Bucket', { exact: true }).fill('first');
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    const verdict = dialog.getByText('This place cannot hold backups yet');
+    await verdict.waitFor();
+    await secret.fill(sandboxS3Credential.secretAccessKey);
+    await verdict.waitFor({ state: 'detached' });
+    expect(await dialog.getByText('this is not the secret of the key').count()).toBe(0);
+    await secret.blur();
+    await dialog.getByText('2 buckets visible to this key').waitFor();
+    await dialog.getByRole('button', { name: 'Save and test' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const kept = await app.request('GET', '/api/v1/storage-destinations', { token: owner.token, organizationId: id });
+    expect(kept.body.data).toMatchObject([{ bucket: 'first', status: 'connected' }]);
+  });
+
+  test('an installation without a sign-in at Google offers no consent there', async () => {
+    const { slug, owner } = await foundOrganization(dashboard.app);
+    const { page } = await dashboard.visit(owner.token);
+    await page.goto(`/o/${slug}/start`);
+    await page.getByText('Emulator', { exact: true }).waitFor();
+    expect(await page.getByText('With Google').count()).toBe(0);
+  });
+});
