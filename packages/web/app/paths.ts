@@ -38,8 +38,9 @@ export const pathsOf = (slug: string) => {
     project: (id: string) => at(`/projects/${id}`),
     document: (projectId: string, path: string, more: { then?: string; at?: string | undefined } = {}) =>
       at(`/projects/${projectId}/documents/${encodePath(path)}${query(more)}`),
-    time: (projectId?: string, moment?: string) =>
-      at(projectId ? `/projects/${projectId}/time${query({ at: moment })}` : '/time'),
+    /** With what is to be looked for as of the moment that is chosen there. */
+    time: (projectId?: string, moment?: string, path?: string) =>
+      at(projectId ? `/projects/${projectId}/time${query({ at: moment, q: path })}` : '/time'),
     backups: at('/backups'),
     backupsOf: (projectId: string) => at(`/backups${query({ project: projectId })}`),
     newBackup: at('/backups?new=1'),
@@ -52,7 +53,7 @@ export const pathsOf = (slug: string) => {
     storage: at('/storage'),
     newStorage: at('/storage?new=1'),
     destination: (id: string) => at(`/storage/${id}`),
-    find: (text?: string) => at(`/find${query({ q: text })}`),
+    find: (text?: string, more: { project?: string; at?: string } = {}) => at(`/find${query({ q: text, ...more })}`),
     restores: at('/restores'),
     newRestore: (start: RestoreStart) => at(`/restores/new${query(start)}`),
     restore: (id: string) => at(`/restores/${id}`),

@@ -1,3 +1,4 @@
+import { loadSample } from '@holdfast/sandbox';
 import { freePort } from '@holdfast/server/platform/free-port';
 import { dashboardFolder } from '@holdfast/web/build';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -46,6 +47,22 @@ describe.skipIf(!hasChromium)('an open page', () => {
     await page.getByText('Protected', { exact: true }).first().waitFor(soon);
     await call(dashboard.app, 'PATCH', `/projects/${shop.projectId}`, { name: 'Bike shop' });
     await page.getByRole('link', { name: 'Bike shop' }).waitFor(soon);
+  });
+
+  test('a backup under way tells how many documents come in a second, and how long it takes', async () => {
+    const { page } = owner;
+    const [project, database] = ['shop', '(default)'];
+    loadSample(shop.firestore.control.database({ project, database }), { seed: 3, documents: 3000 });
+    await call(dashboard.app, 'PATCH', `/projects/${shop.projectId}`, { settings: { readRateLimit: 200 } });
+    await page.goto(`/o/${shop.slug}/backups`);
+    const made = await call(dashboard.app, 'POST', '/backups', { projectId: shop.projectId, type: 'full' });
+    const pace = page.getByText(/of 3,\d+ documents · .* · [\d,]+ per second · .* left/);
+    await pace.waitFor();
+    await page.goto(`/o/${shop.slug}/backups/${made.body.data.id}`);
+    await pace.waitFor();
+    await call(dashboard.app, 'POST', `/backups/${made.body.data.id}/cancel`);
+    await pace.waitFor({ state: 'detached' });
+    await page.goto(`/o/${shop.slug}`);
   });
 
   test('outlives a restart of the service, and follows the new one', async () => {

@@ -67,8 +67,15 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('link', { name: 'bikes/one' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Find anything' }).fill('bikes/');
-    await page.getByRole('option', { name: /bikes\/one/ }).waitFor();
-    await page.keyboard.press('Escape');
+    await page.getByRole('option', { name: /bikes\/one/, selected: true }).waitFor();
+    await page.keyboard.press('Control+Enter');
+    await page.waitForURL(/\/restores\/new\?.*document=bikes%2Fone/);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find anything' }).fill('danger');
+    await page.getByRole('option', { name: 'Danger zone', selected: true }).waitFor();
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('combobox', { name: 'Find anything' }).press('Enter');
+    await page.waitForURL(/settings\?tab=danger/);
     await page.goto(`/o/${shop.slug}/find?q=trips/T-1`);
     await page.getByRole('link', { name: 'Look for trips/T-1 in all backups' }).waitFor();
     await page.keyboard.press('Control+k');
@@ -170,6 +177,25 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.getByRole('heading', { name: /^Restored/ }).waitFor();
     expect(await read('bikes/one')).toEqual({ gear: 'good' });
   }, 150_000);
+
+  test('the palette leads from a path to its past, and from a time to that moment', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+    const type = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find anything' }).fill(text);
+    };
+    await type('bikes/one');
+    await page.getByRole('option', { name: 'See bikes/one of Shop at a point in time' }).click();
+    await page.getByRole('link', { name: 'See bikes/one as of then' }).click();
+    await page.waitForURL(/\/find\?.*at=/);
+    await page.getByRole('link', { name: 'bikes/one' }).first().waitFor();
+    await type('2026-01-01 2:46');
+    await page.getByRole('option', { name: 'Shop at 1 Jan 2026 02:46:00', selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/time\?at=2026-01-01T02%3A46/);
+  });
 
   test('what was captured can be reached after capture was switched off', async () => {
     const { page } = owner;

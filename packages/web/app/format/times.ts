@@ -111,6 +111,15 @@ export function offsetMsOf(atMs: number, zone: string): number {
   return wallClockMs(second, zone) - second;
 }
 
+/** What somebody typed as 02:46, 02:46:59 or 2025-11-18 02:46; without a date the last time the clock showed it. */
+export function momentIn(text: string, zone: string, nowMs: number): number | undefined {
+  const [, day, hour, rest] = /^(?:(\d{4}-\d\d-\d\d)[ T]+)?(\d{1,2})(:\d\d(?::\d\d)?)$/.exec(text) ?? [];
+  if (hour === undefined || rest === undefined) return undefined;
+  const at = (date: string) => instantOf(date, `${hour.padStart(2, '0')}${rest}`, zone)?.getTime();
+  const today = at(day ?? inputDate(nowMs, zone));
+  return day === undefined && today !== undefined && today > nowMs ? at(inputDate(nowMs - dayMs, zone)) : today;
+}
+
 /** For date and time inputs. */
 export function inputDate(moment: Moment, zone: string): string {
   return new Date(wallClockMs(asDate(moment).getTime(), zone)).toISOString().slice(0, 10);

@@ -13,6 +13,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
   const go = navigationOf(usePaths()).flatMap((group) => group.entries.filter((entry) => entry.key));
   const rows: [string[], string][] = [
     [['Ctrl', 'K'], keys.palette],
+    [['Ctrl', 'Enter'], keys.restoreFound],
     [['/'], keys.filter],
     [['?'], keys.help],
     [['J', 'K'], keys.move],

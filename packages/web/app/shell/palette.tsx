@@ -1,27 +1,12 @@
-import { type ItemOf, type Operations, roleAtLeast } from '@holdfast/contract';
-import { Archive, Database, FileText, Hash, type LucideIcon, RotateCcw, Search } from 'lucide-react';
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { useAll, useRead } from '../api/calls.ts';
-import { useNewestBackup } from '../api/newest-backup.ts';
-import { useCan, useWorkplace } from '../api/organization.tsx';
+import { Search } from 'lucide-react';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { Key } from '../components/key.tsx';
-import type { Paths } from '../paths.ts';
 import { t } from '../texts/index.ts';
-import { useGo, usePaths } from '../url.ts';
-import { navigationOf } from './navigation.ts';
+import { useGo } from '../url.ts';
+import { type Entry, useEntries } from './palette-entries.tsx';
 
-interface Entry {
-  readonly id: string;
-  readonly group: string;
-  readonly icon: LucideIcon;
-  readonly label: ReactNode;
-  readonly to: string;
-  readonly keys?: readonly string[];
-  readonly aside?: string;
-}
-
-type Project = ItemOf<Operations['listProjects']>;
 const typingMs = 120;
+const commandKey = navigator.platform.includes('Mac') ? '⌘' : 'Ctrl';
 
 /** Everything is reached from here: pages, projects, and documents by their path. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -39,15 +24,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
     };
   }, []);
   const current = Math.min(chosen, entries.length - 1);
-  const open = (entry: Entry | undefined) => {
-    if (!entry) return;
+  const leave = (to: string | undefined) => {
+    if (!to) return;
     onClose();
-    go(entry.to);
+    go(to);
   };
+  const open = (entry: Entry | undefined) => leave(entry?.to);
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
-    if (event.key === 'Enter') open(entries[current]);
+    // What cannot be restored stays where it is: who asks for a restore does not want another page.
+    if (event.key === 'Enter') leave(event.metaKey || event.ctrlKey ? entries[current]?.restore : entries[current]?.to);
     if (step === undefined) return;
     event.preventDefault();
     setChosen((current + step + entries.length) % Math.max(1, entries.length));
@@ -94,7 +81,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
         <span className="flex items-center gap-1">
           <Key>↵</Key> {t.shell.palette.open}
         </span>
-        <span className="ml-auto">{t.shell.palette.hint}</span>
+        {entries[current]?.restore && (
+          <span className="flex items-center gap-1">
+            <Key>{commandKey}</Key>
+            <Key>↵</Key> {t.shell.palette.restore}
+          </span>
+        )}
+        <span className="ml-auto max-sm:hidden">{t.shell.palette.hint}</span>
       </footer>
     </dialog>
   );
@@ -134,7 +127,11 @@ function EntryList({ id, entries, current, onOpen, onHover }: EntryListProps) {
           >
             <entry.icon size={16} aria-hidden className="shrink-0 text-ink2" />
             <span className="min-w-0 flex-1 truncate">{entry.label}</span>
-            {entry.aside && index === current && <span className="text-meta text-ink2">{entry.aside}</span>}
+            {entry.aside && index === current && (
+              <span className="flex items-center gap-1.5 text-meta text-ink2">
+                {entry.aside} <Key>↵</Key>
+              </span>
+            )}
             {entry.keys?.map((key) => (
               <Key key={key}>{key}</Key>
             ))}
@@ -153,145 +150,4 @@ function useSettled(text: string): string {
     return () => clearTimeout(timer);
   }, [text]);
   return settled;
-}
-
-function useEntries(text: string): Entry[] {
-  const projects = useAll('listProjects', {}).rows ?? [];
-  const path = text.includes('/') ? text.replace(/^\/+/, '') : '';
-  const documents = useDocuments(projects, path);
-  const pages = usePages(projects, path ? '' : text);
-  return path ? documents : pages;
-}
-
-function usePages(projects: readonly Project[], text: string): Entry[] {
-  const paths = usePaths();
-  const { organization } = useWorkplace();
-  const canRun = useCan('member');
-  const matches = (label: string) => label.toLowerCase().includes(text.trim().toLowerCase());
-  const { palette } = t.shell;
-  const found = projects
-    .filter(({ name, sourceProjectId }) => matches(name) || matches(sourceProjectId))
-    .slice(0, 8)
-    .map(
-      (project): Entry => ({
-        id: project.id,
-        group: palette.projects,
-        icon: Database,
-        label: project.name,
-        to: paths.project(project.id),
-      }),
-    );
-  const actions = canRun
-    ? projects
-        .filter(({ name }) => matches(palette.backUp(name)))
-        .slice(0, 4)
-        .map(
-          (project): Entry => ({
-            id: `run ${project.id}`,
-            group: palette.doIt,
-            icon: Archive,
-            label: palette.backUp(project.name),
-            to: `${paths.backups}?new=${project.id}`,
-          }),
-        )
-    : [];
-  const pages = navigationOf(paths)
-    .flatMap((group) => group.entries)
-    .filter(({ role, label }) => (!role || roleAtLeast(organization.role, role)) && matches(label))
-    .map(
-      (entry): Entry => ({
-        id: entry.id,
-        group: palette.goTo,
-        icon: entry.icon,
-        label: entry.label,
-        to: entry.to,
-        ...(entry.key ? { keys: ['G', entry.key.toUpperCase()] } : {}),
-      }),
-    );
-  const named = pageOfId(paths, text.trim());
-  return text.trim() ? [...named, ...found, ...actions, ...pages] : [...pages, ...found, ...actions];
-}
-
-/** An id that somebody copied from a log or a mail leads to what it names. */
-function pageOfId(paths: Paths, id: string): Entry[] {
-  const kinds: Record<string, ((id: string) => string) | undefined> = {
-    bkp: paths.backup,
-    rst: paths.restore,
-    prj: paths.project,
-    sch: paths.schedule,
-    dst: paths.destination,
-    whk: paths.webhook,
-  };
-  const kind = /^([a-z]{3})_[0-9A-Z]{26}$/.exec(id)?.[1];
-  const to = kind && kinds[kind];
-  return to ? [{ id, group: t.shell.palette.goTo, icon: Hash, label: t.shell.palette.openId(id), to: to(id) }] : [];
-}
-
-/** A slash means a document: its collection and the beginning of its id, in the newest backup of each project in turn. */
-function useDocuments(projects: readonly Project[], path: string): Entry[] {
-  const paths = usePaths();
-  const canRestore = useCan('member');
-  const [project, ...others] = projects;
-  const { backup } = useNewestBackup(path === '' ? undefined : project?.id);
-  const cut = path.lastIndexOf('/');
-  const [collection, prefix] = [path.slice(0, cut), path.slice(cut + 1)];
-  const isCollection = collection.split('/').length % 2 === 1 && !collection.includes('//');
-  const found = useRead(
-    'listBackupDocuments',
-    { params: { backupId: backup?.id ?? '' }, query: { collection, limit: 8, ...(prefix ? { prefix } : {}) } },
-    { enabled: backup !== undefined && isCollection && collection !== '', everyMs: false },
-  );
-  if (!path || !project) return [];
-  const { palette } = t.shell;
-  const documents = (found.data?.data ?? []).map(
-    (document): Entry => ({
-      id: document.path,
-      group: palette.documents(project.name),
-      icon: FileText,
-      aside: palette.versions,
-      to: paths.document(project.id, document.path),
-      label: (
-        <span className="font-mono">
-          <mark className="bg-then text-ink">{document.path.slice(0, path.length)}</mark>
-          {document.path.slice(path.length)}
-        </span>
-      ),
-    }),
-  );
-  const elsewhere = others.slice(0, 4).map(
-    (other): Entry => ({
-      id: `else ${other.id}`,
-      group: palette.elsewhere,
-      icon: Database,
-      label: palette.lookIn(path, other.name),
-      to: `${paths.find(path)}&project=${other.id}`,
-    }),
-  );
-  // Who lost a document types its path: the newest backup may have been made without it.
-  const isListed = (found.data?.data ?? []).some((document) => document.path === path);
-  const everywhere: Entry[] =
-    isCollection && collection !== '' && prefix !== '' && !isListed
-      ? [
-          {
-            id: 'everywhere',
-            group: palette.allVersions,
-            icon: FileText,
-            label: t.find.openPath(path),
-            to: paths.document(project.id, path),
-          },
-        ]
-      : [];
-  const restore: Entry[] =
-    canRestore && backup && isCollection && found.data && !found.error
-      ? [
-          {
-            id: 'restore',
-            group: palette.doIt,
-            icon: RotateCcw,
-            label: palette.restoreCollection(collection, project.name),
-            to: paths.newRestore({ backupId: backup.id, collections: collection }),
-          },
-        ]
-      : [];
-  return [...documents, ...everywhere, ...elsewhere, ...restore];
 }

@@ -79,6 +79,13 @@ export const schedules = {
     `On ${day} there is no ${time} in ${place}. The run of that day starts at ${instead}, once.`,
   clockBack: (day: string, time: string, place: string) =>
     `On ${day} it is ${time} twice in ${place}. The run of that day starts at the first of them, once.`,
+  head: {
+    sentence: (project: string, rhythm: string, zone: string) => `Backs up ${project} ${rhythm} in ${zone}.`,
+    noNext: 'none while it is off',
+    last: (count: number) => (count === 1 ? 'the last one' : `the last ${count}`),
+    days: (count: number) => plural(count, 'day', 'days'),
+    all: 'all, until they are deleted',
+  },
   startsWith: (day: string, time: string) => `A new schedule. It starts with the run of ${day}, ${time}.`,
   costs: (money: string) => `${money} a month at Google`,
   costsText: (reads: string) => `${reads} reads at list price, by today's documents. It follows what you choose above.`,

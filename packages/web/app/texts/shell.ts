@@ -41,6 +41,7 @@ export const shell = {
   keys: {
     title: 'Keys',
     palette: 'Find anything',
+    restoreFound: 'Restore what was found there',
     filter: 'Go to the filter',
     help: 'Show these keys',
     go: 'Go to',
@@ -72,8 +73,11 @@ export const shell = {
     restoreCollection: (collection: string, project: string) => `Restore ${collection} in ${project}…`,
     nothing: 'Nothing found.',
     noBackup: (project: string) => `${project} has no completed backup to look into yet.`,
+    seeAt: (project: string, moment: string) => `${project} at ${moment}`,
+    seeAtMoment: (path: string, project: string) => `See ${path} of ${project} at a point in time`,
     choose: 'choose',
     open: 'open',
+    restore: 'restore',
   },
   basket: {
     label: (count: number) => (count === 1 ? '1 document picked' : `${count} documents picked`),

@@ -53,6 +53,7 @@ export const time = {
   hour: 'Hour',
   nothingYet: 'The first changes are being captured. It takes a base backup and a moment.',
   findThen: 'Find a document as of then',
+  seeThen: (path: string) => `See ${path} as of then`,
   gapsTitle: 'Gaps',
   gapOn: (day: string, from: string, to: string) => `Gap on ${day}, ${from} to ${to}`,
   gapBefore: (clock: string) => `${clock} before`,

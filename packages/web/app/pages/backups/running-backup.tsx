@@ -6,11 +6,12 @@ import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatBytes, formatDuration } from '../../format/numbers.ts';
+import { formatBytes, formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatClock } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { typeName } from './shared.tsx';
 import { useBackupProgress } from './use-backup-progress.ts';
+import { usePace } from './use-pace.ts';
 
 interface RunningBackupProps {
   backup: Backup;
@@ -27,6 +28,8 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
   const canCancel = useCan('member');
   const { percent, documents, documentsTotal, bytes, etaSeconds, waitingFor } = backup.progress;
   const isWaiting = backup.status === 'pending';
+  const pace = usePace(documents);
+  const isMoving = pace !== undefined && waitingFor === null && !isWaiting;
   return (
     <section
       aria-label={t.backups.of(projectName)}
@@ -46,6 +49,7 @@ export function RunningBackup({ backup, projectName, isFollowed = true }: Runnin
             {live.awaySince === null
               ? t.backups.progressLine(documents, documentsTotal, formatBytes(bytes))
               : t.common.reconnecting(formatClock(live.awaySince, zone))}
+            {isMoving && live.awaySince === null && ` · ${t.restore.perSecond(formatCount(Math.round(pace)))}`}
             {etaSeconds !== null && !isWaiting && (
               <span className="font-semibold text-ink">
                 {' '}

@@ -21,8 +21,9 @@ import { useGo, useParam, usePaths } from '../../url.ts';
 import { changesOf, type Draft, draftOf, placedFaults } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { NameInput } from './name-input.tsx';
+import { RunState } from './run-state.tsx';
 import { ScheduleFacts } from './schedule-facts.tsx';
-import { RunState } from './schedules.tsx';
+import { ScheduleHead } from './schedule-head.tsx';
 
 export function Page() {
   const scheduleId = useParam('scheduleId');
@@ -68,6 +69,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
           {schedule.enabled ? t.schedules.enabled : t.schedules.disabled}
         </Badge>
       }
+      subtitle={<ScheduleHead schedule={schedule} />}
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
       {save.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={save.error} />}

@@ -14,12 +14,7 @@ import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { useProjectNames } from '../restores/shared.tsx';
 import { rhythmWords } from './rhythm-words.ts';
-
-export function RunState({ status }: { status: string }) {
-  const tone =
-    status === 'completed' ? 'held' : status === 'triggered' ? 'move' : status === 'failed' ? 'fail' : 'risk';
-  return <State tone={tone}>{t.schedules.runStatus[status] ?? status}</State>;
-}
+import { RunState } from './run-state.tsx';
 
 export function Page() {
   const schedules = useAll('listSchedules', {});

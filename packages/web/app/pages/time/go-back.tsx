@@ -6,7 +6,7 @@ import { Field, TextInput } from '../../components/field.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { formatClock, formatDateTime, inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
-import { usePaths } from '../../url.ts';
+import { usePaths, useSearch } from '../../url.ts';
 import { reachOf } from './reach.ts';
 
 interface GoBackProps {
@@ -19,6 +19,7 @@ interface GoBackProps {
 export function GoBack({ projectId, pitr, atMs, onChoose: choose }: GoBackProps) {
   const zone = useZone();
   const paths = usePaths();
+  const [search] = useSearch();
   const canRestore = useCan('member');
   const set = (date: string, clock: string) => {
     const at = instantOf(date, clock, zone);
@@ -67,9 +68,9 @@ export function GoBack({ projectId, pitr, atMs, onChoose: choose }: GoBackProps)
           <div className="ml-auto flex flex-wrap gap-2">
             <LinkButton
               icon={FileSearch}
-              to={`${paths.find()}?project=${projectId}&at=${new Date(atMs).toISOString()}`}
+              to={paths.find(search.q, { project: projectId, at: new Date(atMs).toISOString() })}
             >
-              {t.time.findThen}
+              {search.q ? t.time.seeThen(search.q) : t.time.findThen}
             </LinkButton>
             {canRestore && (
               <LinkButton

@@ -1,0 +1,65 @@
+import type { Schedule } from '@holdfast/contract';
+import type { ReactNode } from 'react';
+import { TextLink } from '../../components/button.tsx';
+import { Time } from '../../components/time.tsx';
+import { t } from '../../texts/index.ts';
+import { usePaths } from '../../url.ts';
+import { useProjectNames } from '../restores/shared.tsx';
+import { rhythmWords } from './rhythm-words.ts';
+import { RunState } from './run-state.tsx';
+
+/** What it does in words, and how it goes: the next run, the last one, what is kept. */
+export function ScheduleHead({ schedule }: { schedule: Schedule }) {
+  const paths = usePaths();
+  const project = useProjectNames()(schedule.projectId);
+  const { columns, head } = t.schedules;
+  const { nextRunAt, lastRun } = schedule;
+  return (
+    <>
+      <p>{head.sentence(project, rhythmWords(schedule.cron), schedule.timezone)}</p>
+      <dl className="mt-1 flex flex-wrap gap-x-6 gap-y-1">
+        <Fact name={columns.next}>{nextRunAt ? <Time at={nextRunAt} as="near" /> : head.noNext}</Fact>
+        <Fact name={columns.last}>
+          {lastRun ? (
+            <>
+              <RunState status={lastRun.status} />
+              {lastRun.backupId ? (
+                <TextLink to={paths.backup(lastRun.backupId)}>
+                  <Time at={lastRun.dueAt} as="near" />
+                </TextLink>
+              ) : (
+                <Time at={lastRun.dueAt} as="near" />
+              )}
+            </>
+          ) : (
+            t.schedules.notYet
+          )}
+        </Fact>
+        <Fact name={columns.kept}>{keptWords(schedule)}</Fact>
+      </dl>
+    </>
+  );
+}
+
+function keptWords({ retention, retentionPolicy }: Schedule): string {
+  const { head, rules } = t.schedules;
+  const { last = 0, ...counts } = retentionPolicy ?? {};
+  const parts = [
+    last > 0 && head.last(last),
+    ...Object.entries(rules).map(([rule, word]) => {
+      const count = counts[rule as keyof typeof rules] ?? 0;
+      return count > 0 && `${count} ${word}`;
+    }),
+    retention !== null && head.days(retention),
+  ];
+  return parts.filter(Boolean).join(', ') || head.all;
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-2">
+      <dt className="text-ink3">{name}</dt>
+      <dd className="flex items-center gap-2 text-ink">{children}</dd>
+    </div>
+  );
+}
