@@ -2,9 +2,10 @@ import { encodeDocument, type JsonFields, type JsonValue } from '../format/docum
 import { malformed, ProtobufReader } from '../format/protobuf.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError, isEngineError } from '../ports/errors.ts';
-import { instantFromParts } from '../ports/instant.ts';
 import { recordKind } from '../ports/record.ts';
+import { DocumentPlace } from './document-place.ts';
 import { pathTo, requireFieldName } from './names.ts';
+import { depthMax, geoPointValue, referenceValue, requireSize, timestampValue } from './storable.ts';
 import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.ts';
 
 /**
@@ -15,52 +16,38 @@ import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.t
  */
 const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24 } as const;
 
-interface Entity {
-  readonly path: string;
-  readonly fields: JsonFields;
-}
-
-/** Firestore's documents are nested twenty levels deep at most, and have 1 MiB at most. */
-const depthMax = 20;
-const documentBytesMax = 1024 * 1024;
-
-/** The document of an entity, as it is imported into a database. Exports carry no times. */
-export function entityRecord(bytes: Uint8Array, database: string): UnsortedRecord {
-  const { path, fields } = decodeEntity(bytes, database);
-  if (textBytes({ mapValue: { fields } }) > documentBytesMax)
-    throw new EngineError('VALIDATION_ERROR', `${path} is refused: no document of Firestore is larger than 1 MiB.`);
+/** The document of an entity of a file, as it is imported into a database. Exports carry no times. */
+export function entityRecord(bytes: Uint8Array, database: string, file: string): UnsortedRecord {
+  const { entity, app, path } = named(file, () => openEntity(bytes));
+  const place = new DocumentPlace(path);
+  const fields = named(path, () => readProperties(entity, { app, database, place, depth: 0 }));
+  requireSize(fields, place);
   return { kind: recordKind.put, path, body: encodeDocument({ name: `${database}/documents/${path}`, fields }) };
 }
 
-function decodeEntity(bytes: Uint8Array, database: string): Entity {
-  const fields = [...wireFields(new ProtobufReader(bytes))];
-  const key = fields.find(({ number }) => number === 13);
-  if (key === undefined) throw malformed();
-  const { app, path } = readKey(key.inside);
+/** What is wrong within a record is told with the name of what is read. */
+function named<T>(name: string, read: () => T): T {
   try {
-    return { path, fields: readProperties(fields, { app, database, depth: 0 }) };
+    return read();
   } catch (error) {
-    if (!isEngineError(error, 'VALIDATION_ERROR')) throw error;
-    throw new EngineError('VALIDATION_ERROR', `${path} is refused: ${error.message}`, { cause: error });
+    const prefix = `${name} is refused: `;
+    if (!isEngineError(error) || error.message.startsWith(prefix)) throw error;
+    throw new EngineError(error.code, `${prefix}${error.message}`, { cause: error });
   }
 }
 
-/** What the texts and bytes of a value take alone: less than Firestore counts. */
-function textBytes(value: JsonValue): number {
-  if ('stringValue' in value) return Buffer.byteLength(value.stringValue as string);
-  if ('bytesValue' in value) return Buffer.byteLength(value.bytesValue as string, 'base64');
-  const { mapValue, arrayValue } = value as {
-    mapValue?: { fields?: JsonFields };
-    arrayValue?: { values?: JsonValue[] };
-  };
-  const inside = mapValue ? Object.values(mapValue.fields ?? {}) : (arrayValue?.values ?? []);
-  return inside.reduce((sum, one) => sum + textBytes(one), 0);
+function openEntity(bytes: Uint8Array): { entity: WireField[]; app: string; path: string } {
+  const entity = [...wireFields(new ProtobufReader(bytes))];
+  const key = entity.find(({ number }) => number === 13);
+  if (key === undefined) throw malformed();
+  return { entity, ...readKey(key.inside) };
 }
 
 /** References of the same app are references into the database that is being imported. */
 interface ReferenceContext {
   readonly app: string;
   readonly database: string;
+  readonly place: DocumentPlace;
   readonly depth: number;
 }
 
@@ -93,33 +80,37 @@ function pathElement(reader: ProtobufReader, first: number): [string, string] {
 function readProperties(fields: readonly WireField[], context: ReferenceContext): JsonFields {
   const result = Object.create(null) as Record<string, JsonValue>;
   const arrays = new Map<string, JsonValue[]>();
+  const { place } = context;
   for (const { number, inside } of fields) {
     if (number !== 14 && number !== 15) continue;
-    const property = readProperty(inside, context);
-    requireFieldName(property.name);
-    const isKnown = property.name in result && !(property.isMultiple && arrays.has(property.name));
-    if (isKnown)
-      throw new EngineError('VALIDATION_ERROR', `the field ${property.name.slice(0, 60)} stands in it twice.`);
-    if (property.isEmptyList) result[property.name] = { arrayValue: {} };
-    else if (!property.isMultiple) result[property.name] = property.value;
-    else {
-      const values = arrays.get(property.name) ?? [];
-      values.push(property.value);
-      arrays.set(property.name, values);
-      result[property.name] = { arrayValue: { values } };
-    }
+    const property = readProperty(inside);
+    const { name, isMultiple } = property;
+    place.inField(name, () => {
+      requireFieldName(name, place);
+      const values = isMultiple ? arrays.get(name) : undefined;
+      if (name in result && values === undefined) throw place.refused('stands in it twice');
+      const read = () => readValue(property, context);
+      if (property.means === meaning.emptyList) result[name] = { arrayValue: {} };
+      else if (!isMultiple) result[name] = read();
+      else if (values) values.push(place.inElement(values.length, read));
+      else {
+        const started = [place.inElement(0, read)];
+        arrays.set(name, started);
+        result[name] = { arrayValue: { values: started } };
+      }
+    });
   }
   return result;
 }
 
 interface Property {
   readonly name: string;
+  readonly means: number;
   readonly isMultiple: boolean;
-  readonly isEmptyList: boolean;
-  readonly value: JsonValue;
+  readonly value: WireField | undefined;
 }
 
-function readProperty(reader: ProtobufReader, context: ReferenceContext): Property {
+function readProperty(reader: ProtobufReader): Property {
   let name = '';
   let means = 0;
   let isMultiple = false;
@@ -130,57 +121,57 @@ function readProperty(reader: ProtobufReader, context: ReferenceContext): Proper
     else if (number === 4) isMultiple = varint !== 0n;
     else if (number === 5) for (const field of wireFields(inside)) value = field;
   }
-  return { name, isMultiple, isEmptyList: means === meaning.emptyList, value: readValue(value, means, context) };
+  return { name, means, isMultiple, value };
 }
 
-function readValue(field: WireField | undefined, means: number, context: ReferenceContext): JsonValue {
+function readValue({ value: field, means }: Property, context: ReferenceContext): JsonValue {
   if (field === undefined) return { nullValue: null };
   if (field.number === 1)
-    return means === meaning.when ? timestamp(field.varint) : { integerValue: String(field.varint) };
+    return means === meaning.when ? timestamp(field.varint, context) : { integerValue: String(field.varint) };
   if (field.number === 2) return { booleanValue: field.varint !== 0n };
   if (field.number === 3) return readString(field.inside, means, context);
   if (field.number === 4) return { doubleValue: doubleText(field.double) };
-  if (field.number === 5) return readPoint(field.inside);
-  if (field.number === 12) return { referenceValue: readReference(field.inside, context) };
-  throw malformed();
+  if (field.number === 5) return readPoint(field.inside, context);
+  if (field.number === 12) return readReference(field.inside, context);
+  throw context.place.refused('has a value of a kind that is not known');
 }
 
-function timestamp(micros: bigint): JsonValue {
+function timestamp(micros: bigint, { place }: ReferenceContext): JsonValue {
   const seconds = micros / 1_000_000n - (micros % 1_000_000n < 0n ? 1n : 0n);
-  return { timestampValue: instantFromParts(Number(seconds), Number(micros - seconds * 1_000_000n) * 1000) };
+  return timestampValue(Number(seconds), Number(micros - seconds * 1_000_000n) * 1000, place);
 }
 
 function readString(inside: ProtobufReader, means: number, context: ReferenceContext): JsonValue {
   if (means === meaning.blob || means === meaning.byteString)
     return { bytesValue: Buffer.from(insideBytes(inside)).toString('base64') };
-  if (means !== meaning.entity) return { stringValue: textOf(inside) };
-  if (context.depth >= depthMax)
-    throw new EngineError('VALIDATION_ERROR', `a value is nested more than ${depthMax} levels deep.`);
+  if (means !== meaning.entity) return { stringValue: textOf(inside, context.place) };
+  if (context.depth >= depthMax) throw context.place.refused(`is nested more than ${depthMax} levels deep`);
   const fields = readProperties([...wireFields(inside)], { ...context, depth: context.depth + 1 });
   return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
 }
 
-function readPoint(inside: ProtobufReader): JsonValue {
-  let latitude = 0;
-  let longitude = 0;
+/** A coordinate that is missing is no number, and refused as such. */
+function readPoint(inside: ProtobufReader, { place }: ReferenceContext): JsonValue {
+  let latitude = Number.NaN;
+  let longitude = Number.NaN;
   for (const { number, double } of wireFields(inside)) {
     if (number === 6) latitude = double;
     else if (number === 7) longitude = double;
   }
-  return { geoPointValue: { latitude, longitude } };
+  return geoPointValue(latitude, longitude, place);
 }
 
-function readReference(inside: ProtobufReader, { app: ownApp, database }: ReferenceContext): string {
+function readReference(inside: ProtobufReader, { app: ownApp, database, place }: ReferenceContext): JsonValue {
   let app = '';
   let databaseId = '(default)';
   const segments: string[] = [];
   for (const { number, inside: value } of wireFields(inside)) {
-    if (number === 13) app = textOf(value);
+    if (number === 13) app = textOf(value, place);
     else if (number === 14) segments.push(...pathElement(value, 15));
-    else if (number === 23) databaseId = textOf(value) || databaseId;
+    else if (number === 23) databaseId = textOf(value, place) || databaseId;
   }
   const owner = app === ownApp ? database : `projects/${app.replace(/^[a-z]~/, '')}/databases/${databaseId}`;
-  return `${owner}/documents/${segments.join('/')}`;
+  return referenceValue(owner, segments, place);
 }
 
 function doubleText(value: number): number | 'NaN' | 'Infinity' | '-Infinity' {

@@ -2,6 +2,7 @@ import { type SortOptions, sortRecords, type UnsortedRecord } from '../pipeline/
 import { View } from '../pipeline/view/view.ts';
 import type { BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError } from '../ports/errors.ts';
+import { comparePaths } from '../ports/path-order.ts';
 import { findManagedExport, readExportPieces } from './managed-export.ts';
 import { readInThread } from './reading-thread.ts';
 
@@ -30,17 +31,40 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
       yield record;
     }
   };
-  const view = new View(database, await sortRecords(counted(), options));
+  const onRepeated = (document: string) => {
+    throw repeated(path, `the document ${document}`);
+  };
+  const layers = await sortRecords(counted(), { ...options, onRepeated });
+  const view = new View(database, layers);
   if (given === 0) throw new EngineError('VALIDATION_ERROR', `${path} is refused: there is no document in it.`);
-  if ((await countOf(view, signal)) !== given)
-    throw new EngineError('VALIDATION_ERROR', `${path} is refused: a document stands in it twice.`);
-  return view;
+  let found = 0;
+  for await (const _ of pathsOf(view, signal)) found += 1;
+  if (found === given) return view;
+  const views = layers.map((layer) => new View(database, [layer]));
+  const document = await commonPath(views, signal);
+  throw repeated(path, document === undefined ? 'a document' : `the document ${document}`);
 }
 
-async function countOf(view: View, signal: AbortSignal | undefined): Promise<number> {
-  let count = 0;
-  for await (const page of view.entries({}, signal ? { signal } : {})) count += page.length;
-  return count;
+function repeated(path: string, what: string): EngineError {
+  return new EngineError('VALIDATION_ERROR', `${path} is refused: ${what} stands in it twice.`);
+}
+
+async function* pathsOf(view: View, signal: AbortSignal | undefined): AsyncGenerator<string> {
+  for await (const page of view.entries({}, signal ? { signal } : {})) for (const { path } of page) yield path;
+}
+
+/** The first path that two of the views hold; each gives its own in ascending order. */
+async function commonPath(views: readonly View[], signal: AbortSignal | undefined): Promise<string | undefined> {
+  const walks = views.map((view) => pathsOf(view, signal));
+  const heads = await Promise.all(walks.map(async (walk) => ({ walk, next: await walk.next() })));
+  for (;;) {
+    const [first, second] = heads
+      .filter(({ next }) => !next.done)
+      .sort((left, right) => comparePaths(left.next.value as string, right.next.value as string));
+    if (first === undefined || second === undefined) return undefined;
+    if (first.next.value === second.next.value) return first.next.value as string;
+    first.next = await first.walk.next();
+  }
 }
 
 async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<UnsortedRecord>> {
@@ -48,7 +72,7 @@ async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<Uns
   const call = signal ? { signal } : {};
   const pieces =
     format === 'json' ? readPieces(store, path, call) : readExportPieces(store, await foundExport(options, call), call);
-  return readInThread({ format, key: path, database }, pieces, signal);
+  return readInThread({ format, key: path, database }, pieces, options);
 }
 
 async function foundExport({ store, path, onWarning }: ForeignViewOptions, call: CallOptions) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonReader, WholeNumber } from './json-reader.ts';
+import { JsonReader } from './json-reader.ts';
+import { NumberText } from './number-text.ts';
 
 /** A reader of a text that comes in pieces of so many bytes. */
 function readerOf(text: string | Uint8Array, pieceBytes = 7): JsonReader {
@@ -21,9 +22,9 @@ function valueIn(text: string | Uint8Array, pieceBytes?: number): unknown {
   return value;
 }
 
-/** Whole numbers as numbers, to compare with what JSON.parse makes. */
+/** Numbers as numbers, to compare with what JSON.parse makes. */
 const plain = (value: unknown): unknown => {
-  if (value instanceof WholeNumber) return Number(value.text);
+  if (value instanceof NumberText) return Number(value.text);
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));

@@ -1,16 +1,8 @@
 import { EngineError } from '../ports/errors.ts';
+import { NumberText } from './number-text.ts';
 
 /** Gives the next piece of a file, or undefined at its end. Never an empty piece. */
 export type ByteSource = () => Uint8Array | undefined;
-
-/** A whole number as it stood in the text, so that none above 2^53 is rounded. */
-export class WholeNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
 
 const jsonLimits = {
   /** Collections in documents in collections, and a document's own maps: Firestore allows far less. */
@@ -41,11 +33,24 @@ const literals = new Map<number, [string, unknown]>([
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** What JSON is walked by: as it is read, or after it was held. */
+export interface JsonCursor {
+  readonly isObject: boolean;
+  readonly isArray: boolean;
+  /** The keys of the object that begins here. Whoever walks them reads, enters or skips each value. */
+  keys(): Iterable<string>;
+  /** The same for the elements of an array. */
+  elements(): Iterable<void>;
+  /** The value that begins here, whole. */
+  value(): unknown;
+  skip(): void;
+}
+
 /**
  * Reads JSON from its bytes as they come, so that a file of any size takes little memory. The caller walks it: objects
  * and arrays are entered and left, or taken as values, which may then not be large.
  */
-export class JsonReader {
+export class JsonReader implements JsonCursor {
   readonly #source: ByteSource;
   readonly #name: string;
   #piece: Uint8Array = new Uint8Array(0);
@@ -54,6 +59,8 @@ export class JsonReader {
   #nodes = 0;
   #passed = 0;
   #held: { nodes: number; from: number } | undefined;
+  /** What is being read, as errors name it. */
+  place = '';
 
   constructor(source: ByteSource, name: string) {
     this.#source = source;
@@ -69,7 +76,6 @@ export class JsonReader {
     return this.#beginning() === openArray;
   }
 
-  /** The keys of the object that begins here. Whoever walks them reads, enters or skips each value. */
   *keys(): Generator<string> {
     this.#enter(openObject);
     for (let isFirst = true; !this.#isLeft(closeObject, isFirst); isFirst = false) {
@@ -81,13 +87,11 @@ export class JsonReader {
     }
   }
 
-  /** The same for the elements of an array. */
   *elements(): Generator<void> {
     this.#enter(openArray);
     for (let isFirst = true; !this.#isLeft(closeArray, isFirst); isFirst = false) yield;
   }
 
-  /** The value that begins here, whole. */
   value(): unknown {
     const isOutermost = this.#held === undefined;
     this.#held ??= { nodes: 0, from: this.#passed + this.#at };
@@ -146,7 +150,7 @@ export class JsonReader {
         throw this.#refused(`a number has more than ${jsonLimits.numberLength} digits`);
     }
     if (!numberPattern.test(text)) throw this.#broken();
-    return /^-?\d+$/.test(text) && text !== '-0' ? new WholeNumber(text) : Number(text);
+    return new NumberText(text);
   }
 
   /** Pieces may end anywhere in it, within a character too. */
@@ -258,10 +262,17 @@ export class JsonReader {
   }
 
   #broken(): EngineError {
-    return new EngineError('VALIDATION_ERROR', `${this.#name} is not readable as JSON; it may be cut short.`);
+    return new EngineError(
+      'VALIDATION_ERROR',
+      `${this.#name} is not readable as JSON${this.#where}; it may be cut short.`,
+    );
   }
 
   #refused(reason: string): EngineError {
-    return new EngineError('VALIDATION_ERROR', `${this.#name} is refused: ${reason}.`);
+    return new EngineError('VALIDATION_ERROR', `${this.#name} is refused${this.#where}: ${reason}.`);
+  }
+
+  get #where(): string {
+    return this.place === '' ? '' : ` at ${this.place}`;
   }
 }

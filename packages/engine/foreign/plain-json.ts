@@ -1,101 +1,118 @@
-import type { JsonValue } from '../format/document-json.ts';
-import { EngineError } from '../ports/errors.ts';
-import { instantFromParts, parseInstant } from '../ports/instant.ts';
-import { WholeNumber } from './json-reader.ts';
-import { requireFieldName } from './names.ts';
+import type { JsonFields, JsonValue } from '../format/document-json.ts';
+import type { DocumentPlace } from './document-place.ts';
+import { isPlainObject, type PlainObject } from './held-json.ts';
+import { requireFieldName, shownName } from './names.ts';
+import { NumberText } from './number-text.ts';
+import { depthMax, geoPointValue, referenceValue, timestampValue } from './storable.ts';
 
-export type PlainObject = Record<string, unknown>;
-
-export function isPlainObject(value: unknown): value is PlainObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WholeNumber);
+/** Plain JSON as typed fields; the tags that exporters used for what JSON cannot say are understood. */
+export function typedFields(object: PlainObject, place: DocumentPlace, database: string, depth = 0): JsonFields {
+  const fields = Object.create(null) as Record<string, JsonValue>;
+  for (const [name, value] of Object.entries(object))
+    fields[name] = place.inField(name, () => {
+      requireFieldName(name, place);
+      return typedValue(value, place, database, depth);
+    });
+  return fields;
 }
 
-/** As deep as Firestore nests values. */
-const depthMax = 20;
-
-/** Plain JSON as a typed value; the tags that exporters used for what JSON cannot say are understood. */
-export function typedValue(value: unknown, database: string, depth = 1): JsonValue {
-  if (depth > depthMax) throw refused(`A value is nested more than ${depthMax} levels deep.`);
+/** `depth` is how many maps and arrays the value lies in. */
+function typedValue(value: unknown, place: DocumentPlace, database: string, depth: number): JsonValue {
   if (value === null) return { nullValue: null };
   if (typeof value === 'boolean') return { booleanValue: value };
   if (typeof value === 'string') return { stringValue: value };
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw refused('A number is too large.');
-    return { doubleValue: value };
+  if (value instanceof NumberText) return number(value, place);
+  const tag = isPlainObject(value) ? tagged(value, place, database) : undefined;
+  if (tag) return tag;
+  if (depth >= depthMax) throw place.refused(`is nested more than ${depthMax} levels deep`);
+  if (!Array.isArray(value)) {
+    const fields = typedFields(value as PlainObject, place, database, depth + 1);
+    return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
   }
-  if (value instanceof WholeNumber) return integer(value);
-  if (Array.isArray(value)) {
-    if (value.some(Array.isArray)) throw refused('An array stands directly in an array, which Firestore cannot hold.');
-    const values = value.map((element) => typedValue(element, database, depth + 1));
-    return { arrayValue: values.length === 0 ? {} : { values } };
+  if (value.some(Array.isArray))
+    throw place.refused('is an array with an array directly in it, which Firestore cannot hold');
+  const values = value.map((element, index) =>
+    place.inElement(index, () => typedValue(element, place, database, depth + 1)),
+  );
+  return { arrayValue: values.length === 0 ? {} : { values } };
+}
+
+function number(given: NumberText, place: DocumentPlace): JsonValue {
+  const whole = given.isWhole ? BigInt(given.text) : undefined;
+  if (whole !== undefined && BigInt.asIntN(64, whole) === whole) return { integerValue: String(whole) };
+  const { double } = given;
+  if (double !== undefined) return { doubleValue: double };
+  const isLarge = whole !== undefined || !Number.isFinite(Number(given.text));
+  throw place.refused(`is a number that ${isLarge ? 'is too large' : 'has too many digits'} and would be rounded`);
+}
+
+function tagged(object: PlainObject, place: DocumentPlace, database: string): JsonValue | undefined {
+  const key = '__datatype__' in object ? '__datatype__' : '__type__';
+  const type = object[key];
+  if (typeof type === 'string') {
+    if (!hasOnly(object, key, 'value')) throw place.refused(`is tagged and has more or less than ${key} and value`);
+    return byTag(type, object.value, place, database);
   }
-  const object = value as PlainObject;
-  return tagged(object, database) ?? mapOf(object, database, depth);
+  if (hasOnly(object, '_seconds', '_nanoseconds')) return timestamp(object, place);
+  return hasOnly(object, '_latitude', '_longitude') ? geoPoint(object, place) : undefined;
 }
 
-function integer({ text }: WholeNumber): JsonValue {
-  const whole = BigInt(text);
-  if (BigInt.asIntN(64, whole) === whole) return { integerValue: String(whole) };
-  // A double that was written without its exponent is what it says; any other number of this size would be rounded.
-  const double = Number(text);
-  if (!Number.isFinite(double) || BigInt(double) !== whole)
-    throw refused(`The number ${text.slice(0, 40)} is too large.`);
-  return { doubleValue: double };
+function byTag(type: string, value: unknown, place: DocumentPlace, database: string): JsonValue {
+  if (type === 'timestamp') return timestamp(value, place);
+  if (type === 'geopoint') return geoPoint(value, place);
+  if (type === 'documentReference' || type === 'reference') return reference(value, place, database);
+  if (type === 'bytes' || type === 'buffer') return bytes(value, place);
+  throw place.refused(`has the tag ${shownName(type)}, which is not known`);
 }
 
-function mapOf(object: PlainObject, database: string, depth: number): JsonValue {
-  const entries = Object.entries(object).map(([key, value]) => {
-    requireFieldName(key);
-    return [key, typedValue(value, database, depth + 1)] as const;
-  });
-  return { mapValue: entries.length === 0 ? {} : { fields: Object.fromEntries(entries) } };
+function timestamp(value: unknown, place: DocumentPlace): JsonValue {
+  if (typeof value === 'string') return timestampOfText(value, place);
+  const [seconds, nanos] = pair(value, '_seconds', '_nanoseconds') ?? pair(value, 'seconds', 'nanoseconds') ?? [];
+  if (!Number.isInteger(seconds) || !Number.isInteger(nanos))
+    throw place.refused('is a timestamp without whole seconds and nanoseconds');
+  return timestampValue(seconds as number, nanos as number, place);
 }
 
-function tagged(object: PlainObject, database: string): JsonValue | undefined {
-  const type = object.__datatype__ ?? object.__type__;
-  if (typeof type === 'string' && 'value' in object) return byTag(type, object.value, database);
-  const keys = Object.keys(object).sort().join();
-  if (keys === '_nanoseconds,_seconds') return timestamp(object._seconds, object._nanoseconds);
-  if (keys === '_latitude,_longitude') return geoPoint(object._latitude, object._longitude);
-  return undefined;
+const timePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/** Days and hours that do not exist would become others, so the text has to come back as it was. */
+function timestampOfText(text: string, place: DocumentPlace): JsonValue {
+  const [, second, fraction = '', sign, hours, minutes] = timePattern.exec(text) ?? [];
+  const date = new Date(`${second}Z`);
+  if (second === undefined || Number.isNaN(date.getTime()) || !date.toISOString().startsWith(second))
+    throw place.refused('is a timestamp that is not a time');
+  if (/[1-9]/.test(fraction.slice(9))) throw place.refused('is a time finer than a nanosecond and would be rounded');
+  const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60 : 60);
+  return timestampValue(date.getTime() / 1000 - offset, Number(fraction.slice(0, 9).padEnd(9, '0')), place);
 }
 
-function byTag(type: string, value: unknown, database: string): JsonValue | undefined {
-  const object = isPlainObject(value) ? value : {};
-  if (type === 'timestamp' && typeof value === 'string') return timestampText(value);
-  if (type === 'timestamp')
-    return timestamp(object._seconds ?? object.seconds, object._nanoseconds ?? object.nanoseconds);
-  if (type === 'geopoint') return geoPoint(object._latitude ?? object.latitude, object._longitude ?? object.longitude);
-  if (type === 'documentReference' || type === 'reference') return reference(String(value), database);
-  if (type === 'bytes' || type === 'buffer')
-    return { bytesValue: Buffer.from(String(value), 'base64').toString('base64') };
-  return undefined;
+function geoPoint(value: unknown, place: DocumentPlace): JsonValue {
+  const [latitude, longitude] = pair(value, '_latitude', '_longitude') ?? pair(value, 'latitude', 'longitude') ?? [];
+  if (latitude === undefined || longitude === undefined)
+    throw place.refused('is a geopoint without a latitude and longitude that are kept exactly');
+  return geoPointValue(latitude, longitude, place);
 }
 
-function timestamp(seconds: unknown, nanos: unknown): JsonValue {
-  return { timestampValue: instantFromParts(numberOf(seconds), numberOf(nanos)) };
+/** A whole name of a document, or its path in the database that is being imported. */
+function reference(value: unknown, place: DocumentPlace, database: string): JsonValue {
+  if (typeof value !== 'string') throw place.refused('is a reference that is not a text');
+  const [, owner, path] = /^(projects\/[^/]+\/databases\/[^/]+)\/documents\/(.*)$/s.exec(value) ?? [];
+  return referenceValue(owner ?? database, (path ?? value).split('/'), place);
 }
 
-function timestampText(text: string): JsonValue {
-  const instant = parseInstant(text);
-  if (instant === undefined) throw refused(`${text} is not a time.`);
-  return { timestampValue: instant };
+/** A decoder would skip what is no base64, and shift everything behind it. */
+function bytes(value: unknown, place: DocumentPlace): JsonValue {
+  if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64') !== value)
+    throw place.refused('has bytes that are not base64');
+  return { bytesValue: value };
 }
 
-function geoPoint(latitude: unknown, longitude: unknown): JsonValue {
-  return { geoPointValue: { latitude: numberOf(latitude), longitude: numberOf(longitude) } };
+function hasOnly(object: PlainObject, first: string, second: string): boolean {
+  return first in object && second in object && Object.keys(object).length === 2;
 }
 
-function reference(text: string, database: string): JsonValue {
-  return { referenceValue: text.startsWith('projects/') ? text : `${database}/documents/${text}` };
-}
-
-function numberOf(value: unknown): number {
-  const number = value instanceof WholeNumber ? Number(value.text) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number)) throw refused('A tagged value is damaged.');
-  return number;
-}
-
-function refused(message: string): EngineError {
-  return new EngineError('VALIDATION_ERROR', message);
+/** Two numbers under these names and nothing else; undefined stands for one that is none or would be rounded. */
+function pair(value: unknown, first: string, second: string): (number | undefined)[] | undefined {
+  if (!isPlainObject(value) || !hasOnly(value, first, second)) return undefined;
+  return [value[first], value[second]].map((one) => (one instanceof NumberText ? one.double : undefined));
 }

@@ -24,6 +24,7 @@ export type Piece = Uint8Array | LogPiece | null;
 
 export type ReadingMessage =
   | { readonly type: 'more' }
+  | { readonly type: 'warning'; readonly text: string }
   | { readonly type: 'records'; readonly records: { path: string; body: Uint8Array }[] }
   | {
       readonly type: 'failed';
@@ -49,7 +50,7 @@ const keptHeapBytesMax = 32 * 1024 * 1024;
 export async function* readInThread(
   task: ReadingTask,
   pieces: AsyncIterable<Exclude<Piece, null>>,
-  signal: AbortSignal | undefined,
+  { signal, onWarning }: { signal?: AbortSignal; onWarning?: (text: string) => void },
 ): AsyncGenerator<UnsortedRecord> {
   const given = pieces[Symbol.asyncIterator]();
   const thread = await threads.take(signal);
@@ -63,7 +64,8 @@ export async function* readInThread(
       isFree = 'heapBytes' in message && message.heapBytes <= keptHeapBytesMax;
       if (message.type === 'done') return;
       if (message.type === 'failed') throw new EngineError(message.code, message.message);
-      if (message.type === 'more') {
+      if (message.type === 'warning') onWarning?.(message.text);
+      else if (message.type === 'more') {
         const next = await given.next();
         thread.give(next.done ? null : next.value);
       } else for (const { path, body } of message.records) yield { kind: recordKind.put, path, body };

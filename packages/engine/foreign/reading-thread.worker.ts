@@ -50,17 +50,17 @@ function nextPiece(): Piece {
 function* recordsOf({ format, key, database }: ReadingTask): Generator<UnsortedRecord> {
   if (format === 'json') {
     const piece = () => (nextPiece() as Uint8Array | null) ?? undefined;
-    return yield* readVersion1Json(piece, key, database);
+    return yield* readVersion1Json(piece, key, database, (text) => tell({ type: 'warning', text }));
   }
-  for (const record of logRecords()) yield entityRecord(record, database);
+  for (const { file, record } of logRecords()) yield entityRecord(record, database, file);
 }
 
 /** One file of the export after another; none may end within a record. */
-function* logRecords(): Generator<Uint8Array> {
+function* logRecords(): Generator<{ file: string; record: Uint8Array }> {
   let assembler: RecordAssembler | undefined;
   for (let piece = nextPiece() as LogPiece | null; piece !== null; piece = nextPiece() as LogPiece | null) {
     assembler ??= new RecordAssembler(piece.key);
-    yield* assembler.records(piece.bytes);
+    for (const record of assembler.records(piece.bytes)) yield { file: piece.key, record };
     if (!piece.isLast) continue;
     assembler.assertFinished();
     assembler = undefined;

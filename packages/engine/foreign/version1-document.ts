@@ -1,72 +1,100 @@
-import { encodeDocument, type JsonFields } from '../format/document-json.ts';
+import { encodeDocument } from '../format/document-json.ts';
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
 import { recordKind } from '../ports/record.ts';
-import { pathTo, requireFieldName } from './names.ts';
-import { isPlainObject, type PlainObject, typedValue } from './plain-json.ts';
+import { DocumentPlace } from './document-place.ts';
+import { isContainer, isPlainObject, type PlainObject } from './held-json.ts';
+import { shownName } from './names.ts';
+import { typedFields } from './plain-json.ts';
+import { requireSize } from './storable.ts';
 
-/** These hold collections whatever else the document has; the others only beside `data`. */
-export const alwaysCollections = ['__collections__', 'subCollections'];
-const collectionKeys = [...alwaysCollections, 'collections', 'subcollections'];
-const wrapperKeys = new Set([
-  'id',
-  'path',
-  'name',
+/** These hold the collections of a document among its fields; the others only beside `data`. */
+export const plainCollectionKeys: ReadonlySet<string> = new Set(['__collections__', 'subCollections']);
+export const collectionKeys: ReadonlySet<string> = new Set([...plainCollectionKeys, 'collections', 'subcollections']);
+const nameKeys: ReadonlySet<string> = new Set(['id', 'path', 'name']);
+const existenceKeys: ReadonlySet<string> = new Set(['exists', '__exists__']);
+const timeKeys: ReadonlySet<string> = new Set(['createTime', 'updateTime']);
+const wrapperKeys: ReadonlySet<string> = new Set([
   'data',
-  'exists',
-  '__exists__',
-  'createTime',
-  'updateTime',
   ...collectionKeys,
+  ...nameKeys,
+  ...existenceKeys,
+  ...timeKeys,
 ]);
 
-/** A document that is held whole, and the collections in it. */
-export function* documentIn(document: unknown, path: string, database: string): Generator<UnsortedRecord> {
-  if (!isPlainObject(document)) throw new EngineError('VALIDATION_ERROR', `${path} is not a document.`);
-  const isWrapped = isPlainObject(document.data) && Object.keys(document).every((key) => wrapperKeys.has(key));
-  const content = isWrapped ? (document.data as PlainObject) : document;
-  const nested = collectionKeys.filter(
-    (key) => isContainer(document[key]) && (isWrapped || alwaysCollections.includes(key)),
-  );
-  const fields = Object.create(null) as Record<string, JsonFields[string]>;
-  for (const [name, value] of Object.entries(content)) {
-    if (!isWrapped && nested.includes(name)) continue;
-    requireFieldName(name);
-    fields[name] = typedValue(value, database);
+export function recordOf(fields: PlainObject, path: string, database: string): UnsortedRecord {
+  const place = new DocumentPlace(path);
+  const typed = typedFields(fields, place, database);
+  requireSize(typed, place);
+  return {
+    kind: recordKind.put,
+    path,
+    body: encodeDocument({ name: `${database}/documents/${path}`, fields: typed }),
+  };
+}
+
+/** What could as well be of the other shape is refused: its fields would become a map, or its collections fields. */
+export function requirePlain(held: PlainObject, path: string): void {
+  const hasCollections = [...collectionKeys].some((key) => isContainer(held[key]));
+  if (hasCollections && isWrapper(held))
+    throw refused(path, 'it cannot be told whether "data" is a field of it or holds its fields');
+  const values = Object.values(held);
+  if (path.endsWith('/documents') && values.length > 0 && values.every(isWrapper))
+    throw refused(path, 'it cannot be told whether it is a document or holds the documents');
+}
+
+function isWrapper(value: unknown): boolean {
+  return isPlainObject(value) && isPlainObject(value.data) && Object.keys(value).every((key) => wrapperKeys.has(key));
+}
+
+export interface Unwrapped {
+  /** Undefined where there is no document, only collections below its path. */
+  readonly fields: PlainObject | undefined;
+  readonly nested: readonly unknown[];
+  readonly hasTimes: boolean;
+}
+
+/** The fields of a document that has them under `data`. What stands beside them must be known, and say nothing else. */
+export function unwrapped(held: PlainObject, id: string, path: string): Unwrapped {
+  for (const [name, value] of Object.entries(held)) {
+    const isKnown =
+      name === 'data' ||
+      timeKeys.has(name) ||
+      (existenceKeys.has(name) && typeof value === 'boolean') ||
+      (collectionKeys.has(name) && (value === null || isContainer(value))) ||
+      (isNameKey(name) && isNameOf(value, id, path));
+    if (!isKnown) throw beside(path, name, 'data');
   }
-  const isMissing = document.__exists__ === false || document.exists === false;
-  const name = `${database}/documents/${path}`;
-  if (!(isWrapped && isMissing)) yield { kind: recordKind.put, path, body: encodeDocument({ name, fields }) };
-  for (const key of nested) yield* collectionsIn(document[key], path, database);
-}
-
-export function* collectionsIn(given: unknown, parent: string, database: string): Generator<UnsortedRecord> {
-  for (const [id, collection] of entriesOf(given, parent || 'the file')) {
-    const path = pathBelow(parent, id);
-    const documents =
-      isPlainObject(collection) && isContainer(collection.documents) ? collection.documents : collection;
-    for (const [documentId, document] of entriesOf(documents, path))
-      yield* documentIn(document, pathTo(path, documentId), database);
+  const nested = [...collectionKeys].map((key) => held[key]).filter(isContainer);
+  const hasTimes = [...timeKeys].some((key) => key in held);
+  const denied = [...existenceKeys].find((key) => held[key] === false);
+  const { data } = held;
+  if (denied === undefined) {
+    if (!isPlainObject(data)) throw refused(path, 'it has no "data" that holds its fields');
+    return { fields: data, nested, hasTimes };
   }
+  const isEmpty = data === undefined || data === null || (isPlainObject(data) && Object.keys(data).length === 0);
+  if (!isEmpty) throw refused(path, `it has fields and says that it does not exist (${shownName(denied)})`);
+  return { fields: undefined, nested, hasTimes };
 }
 
-/** Some writers name subcollections by their whole path. */
-export function pathBelow(parent: string, id: string): string {
-  return pathTo(parent, parent !== '' && id.startsWith(`${parent}/`) ? id.slice(parent.length + 1) : id);
+export function isNameKey(name: string): boolean {
+  return nameKeys.has(name);
 }
 
-function isContainer(value: unknown): boolean {
-  return isPlainObject(value) || Array.isArray(value);
+/** Whether a value says again what a document or collection is called, by its id, its path or its whole name. */
+export function isNameOf(value: unknown, id: string, path: string): boolean {
+  return value === id || value === path || (typeof value === 'string' && value.endsWith(`/documents/${path}`));
 }
 
-/** Objects by id, or arrays whose elements say their id. */
-function entriesOf(given: unknown, where: string): [string, unknown][] {
-  if (isPlainObject(given)) return Object.entries(given);
-  if (!Array.isArray(given))
-    throw new EngineError('VALIDATION_ERROR', `There are no documents where they should be, in ${where}.`);
-  return given.map((element: unknown): [string, unknown] => {
-    const id = isPlainObject(element) ? (element.id ?? element.name) : undefined;
-    if (typeof id !== 'string') throw new EngineError('VALIDATION_ERROR', `An entry of ${where} has no id.`);
-    return [id, element];
-  });
+export function beside(path: string, name: string, what: string): EngineError {
+  return refused(path, `${shownName(name)} stands beside its "${what}" and would be left out`);
+}
+
+export function notADocument(path: string): EngineError {
+  return new EngineError('VALIDATION_ERROR', `${path} is not a document.`);
+}
+
+function refused(path: string, reason: string): EngineError {
+  return new EngineError('VALIDATION_ERROR', `${path} is refused: ${reason}.`);
 }

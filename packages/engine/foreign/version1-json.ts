@@ -1,22 +1,38 @@
 import type { UnsortedRecord } from '../pipeline/view/sorted-runs.ts';
 import { EngineError } from '../ports/errors.ts';
-import { type ByteSource, JsonReader } from './json-reader.ts';
-import { pathTo } from './names.ts';
-import { isPlainObject, type PlainObject } from './plain-json.ts';
-import { alwaysCollections, collectionsIn, documentIn, pathBelow } from './version1-document.ts';
+import { HeldJson, isContainer, type PlainObject } from './held-json.ts';
+import { type ByteSource, type JsonCursor, JsonReader } from './json-reader.ts';
+import { pathTo, shownName } from './names.ts';
+import {
+  beside,
+  collectionKeys,
+  isNameKey,
+  isNameOf,
+  notADocument,
+  plainCollectionKeys,
+  recordOf,
+  requirePlain,
+  unwrapped,
+} from './version1-document.ts';
 
 /**
  * The single file of version 1: collections hold documents by id, documents hold fields and collections again. The
  * shapes that were written over time differ in how they set fields and collections apart:
  *
- *     {"users": {"ada": {"name": "Ada", "__collections__": {"orders": {…}}}}}
- *     {"__collections__": {"users": {…}}}, {"collections": {"users": {…}}}
- *     {"collections": {"users": {"documents": {"ada": {"data": {…}, "collections": {…}}}}}}
- *     {"collections": [{"id": "users", "documents": [{"id": "ada", "data": {…}, "subcollections": […]}]}]}
+ *     plain    {"users": {"ada": {"name": "Ada", "__collections__": {"orders": {…}}}}}
+ *              {"__collections__": {"users": {…}}}, {"collections": {"users": {…}}}
+ *     wrapped  {"collections": {"users": {"documents": {"ada": {"data": {…}, "collections": {…}}}}}}
+ *              {"collections": [{"id": "users", "documents": [{"id": "ada", "data": {…}, "subcollections": […]}]}]}
  *
- * It is walked as its bytes come; one document at a time is held. What could be read in two ways is refused.
+ * It is walked as its bytes come; one document at a time is held. What could be read in two ways is refused, and so is
+ * whatever has no place in the shape: nothing is left out without a word.
  */
-export function* readVersion1Json(source: ByteSource, key: string, database: string): Generator<UnsortedRecord> {
+export function* readVersion1Json(
+  source: ByteSource,
+  key: string,
+  database: string,
+  onWarning: (text: string) => void,
+): Generator<UnsortedRecord> {
   const walk = new Walk(new JsonReader(source, key), key, database);
   let isEmpty = true;
   for (const record of walk.file()) {
@@ -25,15 +41,21 @@ export function* readVersion1Json(source: ByteSource, key: string, database: str
   }
   if (isEmpty)
     throw invalid(`${key} holds no documents in a shape that is known: collections hold documents by their ids.`);
+  for (const text of walk.warnings()) onWarning(text);
 }
 
-/** What says something about the file, or about a collection, and is not part of it. */
+/** What may say something about the file. */
 const headerKeys = new Set(['metadata', 'meta', 'info', '__metadata__']);
+const shownMax = 10;
 
 class Walk {
   readonly #json: JsonReader;
   readonly #key: string;
   readonly #database: string;
+  /** Found at the first collection that tells; all others have it too. */
+  #shape: 'plain' | 'wrapped' | undefined;
+  readonly #said: string[] = [];
+  #hasTimes = false;
 
   constructor(json: JsonReader, key: string, database: string) {
     this.#json = json;
@@ -41,108 +63,181 @@ class Walk {
     this.#database = database;
   }
 
+  *warnings(): Generator<string> {
+    const shown = [...this.#said.slice(0, shownMax), ...(this.#said.length > shownMax ? ['…'] : [])].join(', ');
+    if (shown !== '') yield `${this.#key}: what it says about itself is not part of the backup (${shown}).`;
+    if (this.#hasTimes) yield `${this.#key}: createTime and updateTime of its documents are not part of the backup.`;
+  }
+
   /** Without a key that says where the collections are, everything that looks like one is one. */
   *file(): Generator<UnsortedRecord> {
-    if (!this.#json.isObject) throw invalid(`${this.#key} holds no collections.`);
-    let found: 'named' | 'bare' | undefined;
-    let listed: string | undefined;
-    for (const name of this.#json.keys()) {
-      const isName = name === '__collections__' || name === 'collections';
-      if (isName && this.#isContainer) {
-        if (found) throw invalid(`${this.#key}: it cannot be told where its collections are.`);
-        found = 'named';
-        yield* this.#collections('');
-      } else if (found !== 'named' && this.#json.isObject && !headerKeys.has(name)) {
-        found = 'bare';
-        yield* this.#collection(pathTo('', name));
+    const json = this.#json;
+    if (!json.isObject) throw invalid(`${this.#key} holds no collections.`);
+    let named: string | undefined;
+    let bare: string | undefined;
+    for (const name of json.keys()) {
+      if ((name === '__collections__' || name === 'collections') && (json.isObject || json.isArray)) {
+        const other = named ?? bare;
+        if (other !== undefined) throw this.#mixed(other, name);
+        named = name;
+        if (name === '__collections__' && json.isObject) this.#shape = 'plain';
+        yield* this.#collections(json, '');
+      } else if (json.isArray)
+        throw invalid(`${this.#key}: ${name} is a list, but a collection holds its documents by their ids.`);
+      else if (json.isObject && !headerKeys.has(name)) {
+        if (named !== undefined) throw this.#mixed(named, name);
+        bare = name;
+        this.#shape = 'plain';
+        yield* this.#collection(json, pathTo('', name));
+      } else if (json.isObject) {
+        const isCollection = yield* this.#header(name, named);
+        if (isCollection) bare = name;
       } else {
-        if (this.#json.isArray && !headerKeys.has(name)) listed ??= name;
-        this.#json.skip();
+        this.#note(name);
+        json.skip();
       }
+      json.place = '';
     }
-    this.#json.finish();
-    // A list has no ids: its documents would be left out without a word.
-    if (found !== 'named' && listed !== undefined)
-      throw invalid(`${this.#key}: ${listed} is a list, but a collection holds its documents by their ids.`);
+    json.finish();
   }
 
-  get #isContainer(): boolean {
-    return this.#json.isObject || this.#json.isArray;
-  }
-
-  *#collections(parent: string): Generator<UnsortedRecord> {
-    if (this.#json.isObject) for (const id of this.#json.keys()) yield* this.#collection(pathBelow(parent, id));
-    else if (this.#json.isArray) for (const _ of this.#json.elements()) yield* this.#listedCollection(parent);
-    else throw noDocuments(parent || 'the file');
-  }
-
-  /** Documents by id, or an object that has them under `documents`. */
-  *#collection(path: string): Generator<UnsortedRecord> {
-    if (!this.#json.isObject) return yield* this.#documents(path);
-    let hasWrapper = false;
-    let documents = 0;
-    const others: string[] = [];
-    for (const id of this.#json.keys()) {
-      if (id === 'documents' && this.#isContainer && documents === 0) {
-        hasWrapper = true;
-        yield* this.#documents(path);
-      } else if (hasWrapper) this.#json.skip();
-      else if (id === 'documents' && this.#isContainer)
-        throw invalid(`${path}: it cannot be told where its documents are.`);
-      else if (!this.#json.isObject || (headerKeys.has(id) && documents === 0)) {
-        others.push(id);
-        this.#json.skip();
+  /** It says plain things. What holds documents is a collection, whatever it is called. */
+  *#header(name: string, named: string | undefined): Generator<UnsortedRecord, boolean> {
+    const json = this.#json;
+    let hasDocuments = false;
+    let saying: string | undefined;
+    for (const id of json.keys())
+      if (json.isObject) {
+        if (named !== undefined) throw this.#mixed(named, name);
+        hasDocuments = true;
+        this.#shape = 'plain';
+        yield* this.#plainDocument(json, pathTo(name, id));
       } else {
-        documents++;
-        yield* this.#document(pathTo(path, id));
+        saying ??= id;
+        const held = json.value();
+        if (Array.isArray(held) && held.some(isContainer)) throw notADocument(`${name}/${id}`);
       }
+    if (hasDocuments && saying !== undefined) throw notADocument(`${name}/${saying}`);
+    if (!hasDocuments) this.#note(name);
+    return hasDocuments;
+  }
+
+  #note(name: string): void {
+    if (this.#said.length <= shownMax) this.#said.push(name.slice(0, 60));
+  }
+
+  #mixed(one: string, other: string): EngineError {
+    return invalid(
+      `${this.#key}: ${shownName(one)} and ${shownName(other)} both hold something; it cannot be told where its collections are.`,
+    );
+  }
+
+  *#collections(json: JsonCursor, parent: string): Generator<UnsortedRecord> {
+    if (json.isObject) for (const id of json.keys()) yield* this.#collection(json, pathBelow(parent, id));
+    else for (const _ of json.elements()) yield* this.#listedCollection(json, parent);
+  }
+
+  /** Documents by id, or an object that has them under `documents` and nothing else. */
+  *#collection(json: JsonCursor, path: string): Generator<UnsortedRecord> {
+    this.#json.place = path;
+    if (!json.isObject) return yield* this.#documents(json, path);
+    let isFirst = true;
+    for (const id of json.keys()) {
+      if (this.#shape === undefined)
+        this.#shape = id === 'documents' && isFirst && (json.isObject || json.isArray) ? 'wrapped' : 'plain';
+      isFirst = false;
+      if (this.#shape === 'plain') yield* this.#plainDocument(json, pathTo(path, id));
+      else if (id === 'documents') yield* this.#documents(json, path);
+      else throw beside(path, id, 'documents');
     }
-    if (!hasWrapper && others.length > 0) throw notADocument(`${path}/${others[0]}`);
   }
 
   /** An element of a list of collections, which says its id itself: before its documents, or they have to be held. */
-  *#listedCollection(parent: string): Generator<UnsortedRecord> {
-    if (!this.#json.isObject) throw noId(parent || 'the file');
+  *#listedCollection(json: JsonCursor, parent: string): Generator<UnsortedRecord> {
+    this.#requireWrapped(parent || this.#key);
+    this.#json.place = parent;
+    if (!json.isObject) throw noId(parent || 'the file');
     const held: PlainObject = Object.create(null);
     let isRead = false;
-    for (const name of this.#json.keys())
-      if (name === 'documents' && typeof held.id === 'string' && this.#isContainer) {
+    for (const name of json.keys())
+      if (name === 'documents' && typeof held.id === 'string') {
         isRead = true;
-        yield* this.#documents(pathBelow(parent, held.id));
-      } else this.#hold(held, name);
-    if (!isRead) yield* collectionsIn([held], parent, this.#database);
+        yield* this.#documents(json, pathBelow(parent, held.id));
+      } else this.#hold(json, held, name);
+    const { documents, ...rest } = held;
+    const id = idOf(rest, parent || 'the file');
+    const path = pathBelow(parent, id);
+    for (const [name, value] of Object.entries(rest))
+      if (!isNameKey(name) || !isNameOf(value, id, path)) throw beside(path, name, 'documents');
+    if (!isRead || documents !== undefined) yield* this.#documents(new HeldJson(documents), path);
   }
 
-  #hold(held: PlainObject, name: string): void {
-    if (name in held) throw invalid(`${this.#key} is refused: ${name} stands twice in one place.`);
-    held[name] = this.#json.value();
+  #requireWrapped(where: string): void {
+    this.#shape ??= 'wrapped';
+    if (this.#shape === 'plain') throw invalid(`${where} is refused: its collections are a list, others are not.`);
   }
 
-  *#documents(path: string): Generator<UnsortedRecord> {
-    if (this.#json.isObject) for (const id of this.#json.keys()) yield* this.#document(pathTo(path, id));
-    else if (this.#json.isArray) for (const _ of this.#json.elements()) yield* this.#listedDocument(path);
-    else throw noDocuments(path);
+  #hold(json: JsonCursor, held: PlainObject, name: string): void {
+    if (name in held)
+      throw invalid(`${this.#json.place || this.#key} is refused: ${shownName(name)} stands in it twice.`);
+    held[name] = json.value();
   }
 
-  *#listedDocument(parent: string): Generator<UnsortedRecord> {
-    const element = this.#json.value();
-    const id = isPlainObject(element) ? (element.id ?? element.name) : undefined;
-    if (typeof id !== 'string') throw noId(parent);
-    yield* documentIn(element, pathTo(parent, id), this.#database);
+  *#documents(json: JsonCursor, path: string): Generator<UnsortedRecord> {
+    if (json.isObject) for (const id of json.keys()) yield* this.#wrappedDocument(json, path, id);
+    else if (!json.isArray) throw noDocuments(path);
+    else {
+      this.#requireWrapped(path);
+      for (const _ of json.elements()) yield* this.#wrappedDocument(json, path);
+    }
   }
 
-  /** Its collections are walked where they are sure to be some; the rest of it is held. */
-  *#document(path: string): Generator<UnsortedRecord> {
-    if (!this.#json.isObject) throw notADocument(path);
+  /** Its collections are walked where they are; the rest of it is held. */
+  *#plainDocument(json: JsonCursor, path: string): Generator<UnsortedRecord> {
+    this.#json.place = path;
+    if (!json.isObject) throw notADocument(path);
     const held: PlainObject = Object.create(null);
-    for (const name of this.#json.keys())
-      if (alwaysCollections.includes(name) && this.#isContainer) yield* this.#collections(path);
-      else this.#hold(held, name);
-    yield* documentIn(held, path, this.#database);
+    for (const name of json.keys())
+      if (plainCollectionKeys.has(name) && (json.isObject || json.isArray)) {
+        yield* this.#collections(json, path);
+        this.#json.place = path;
+      } else this.#hold(json, held, name);
+    requirePlain(held, path);
+    yield recordOf(held, path, this.#database);
+  }
+
+  /** In a list it says its id itself; until then its collections have to be held. */
+  *#wrappedDocument(json: JsonCursor, parent: string, key?: string): Generator<UnsortedRecord> {
+    this.#json.place = key === undefined ? parent : pathTo(parent, key);
+    if (!json.isObject) throw key === undefined ? noId(parent) : notADocument(pathTo(parent, key));
+    const held: PlainObject = Object.create(null);
+    for (const name of json.keys()) {
+      const id = key ?? held.id;
+      if (typeof id === 'string') this.#json.place = pathTo(parent, id);
+      if (collectionKeys.has(name) && typeof id === 'string' && (json.isObject || json.isArray))
+        yield* this.#collections(json, pathTo(parent, id));
+      else this.#hold(json, held, name);
+    }
+    const id = key ?? idOf(held, parent);
+    const path = pathTo(parent, id);
+    const { fields, nested, hasTimes } = unwrapped(held, id, path);
+    this.#hasTimes ||= hasTimes;
+    for (const collections of nested) yield* this.#collections(new HeldJson(collections), path);
+    if (fields) yield recordOf(fields, path, this.#database);
   }
 }
 
+/** Some writers name subcollections by their whole path. */
+function pathBelow(parent: string, id: string): string {
+  return pathTo(parent, parent !== '' && id.startsWith(`${parent}/`) ? id.slice(parent.length + 1) : id);
+}
+
+function idOf(held: PlainObject, where: string): string {
+  const id = held.id ?? held.name;
+  if (typeof id !== 'string') throw noId(where);
+  return id;
+}
+
 const invalid = (message: string) => new EngineError('VALIDATION_ERROR', message);
-const notADocument = (path: string) => invalid(`${path} is not a document.`);
 const noDocuments = (where: string) => invalid(`There are no documents where they should be, in ${where}.`);
 const noId = (where: string) => invalid(`An entry of ${where} has no id.`);

@@ -1,5 +1,6 @@
 import { malformed, ProtobufReader } from '../format/protobuf.ts';
 import { EngineError } from '../ports/errors.ts';
+import type { DocumentPlace } from './document-place.ts';
 
 /** One field of a message of which the schema is known to the caller only; groups come as readers of their inside. */
 export interface WireField {
@@ -46,11 +47,11 @@ function group(reader: ProtobufReader, number: number, depth = 0): ProtobufReade
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-export function textOf(reader: ProtobufReader): string {
+export function textOf(reader: ProtobufReader, place?: DocumentPlace): string {
   try {
     return utf8.decode(insideBytes(reader));
   } catch {
-    throw new EngineError('VALIDATION_ERROR', 'A text is not UTF-8.');
+    throw place?.refused('has a text that is not UTF-8') ?? new EngineError('VALIDATION_ERROR', 'A text is not UTF-8.');
   }
 }
 

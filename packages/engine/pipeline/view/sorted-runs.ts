@@ -28,6 +28,8 @@ export interface SortOptions {
   readonly codec: SegmentCodec;
   readonly runBytes?: number;
   readonly signal?: AbortSignal;
+  /** Told where one path is found to be given twice; those far from each other may not be found. */
+  readonly onRepeated?: (path: string) => void;
 }
 
 const defaultRunBytes = 16 * 1024 * 1024;
@@ -75,6 +77,8 @@ class Sorter {
     throwIfCancelled(this.#options.signal);
     if (this.#pending.length === 0) return;
     const newest = new Map(this.#pending.map((record) => [record.path, record]));
+    const repeated = this.#pending.find((record) => newest.get(record.path) !== record);
+    if (repeated) this.#options.onRepeated?.(repeated.path);
     const sorted = [...newest.values()].sort((left, right) => comparePaths(left.path, right.path));
     this.#pending = [];
     this.#pendingBytes = 0;

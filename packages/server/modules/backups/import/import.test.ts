@@ -223,6 +223,34 @@ describe('a foreign file', () => {
   });
 });
 
+test.each([
+  ['mixes shapes', '{"collections":{"users":{"documents":{"a":{"data":{}}}}},"orders":{"o":{"t":1}}}', '"orders"'],
+  ['has a field beside the data', '{"collections":{"users":{"documents":{"a":{"data":{},"x":1}}}}}', 'users/a'],
+  ['has a time no calendar knows', '{"users":{"a":{"at":{"_seconds":1e15,"_nanoseconds":0}}}}', 'the field at'],
+  ['has nanoseconds below zero', '{"users":{"a":{"at":{"_seconds":1,"_nanoseconds":-1}}}}', 'the field at'],
+  ['has bytes that are none', '{"users":{"a":{"b":{"__datatype__":"bytes","value":"!!!!"}}}}', 'the field b'],
+  ['has a document that is too large', `{"users":{"a":{"t":"${'x'.repeat(1_100_000)}"}}}`, 'users/a'],
+])('a file that %s ends its job at the first attempt and names the place', async (_what, text, place) => {
+  await mkdir(folder('bent'), { recursive: true });
+  await writeFile(folder('bent', 'file.json'), text);
+  const failed = await importIt('bent/file.json', 'json');
+  expect(failed).toMatchObject({
+    status: 'failed',
+    documentCount: null,
+    error: { code: 'INTEGRITY_ERROR', retryable: false, message: expect.stringContaining(place) },
+  });
+});
+
+test('what a file says about itself is told in the record of its import', async () => {
+  await mkdir(folder('said'), { recursive: true });
+  await writeFile(folder('said', 'file.json'), '{"version":1,"users":{"ada":{"n":1}},"exportedAt":"2020"}');
+  const imported = await importIt('said/file.json', 'json');
+  expect(imported).toMatchObject({ status: 'completed', documentCount: 1 });
+  expect(imported.warnings).toEqual([
+    { code: 'NOTE', message: expect.stringContaining('not part of the backup (version, exportedAt)') },
+  ]);
+});
+
 /** Asks all the time until it is told to stop, and then says how long the slowest answer took. */
 function slowestAnswer(): () => Promise<number> {
   let isOver = false;

@@ -1,0 +1,69 @@
+import type { JsonFields, JsonValue } from '../format/document-json.ts';
+import { instantFromParts } from '../ports/instant.ts';
+import type { DocumentPlace } from './document-place.ts';
+import { isNumericId, nameFault } from './names.ts';
+
+/** What Firestore can hold. A value beyond it is refused and never bent: it would be another one, or fail a restore. */
+
+/** Maps and arrays in each other. */
+export const depthMax = 20;
+const documentBytesMax = 1024 * 1024;
+const secondsMin = -62_135_596_800;
+const secondsMax = 253_402_300_799;
+const nanosMax = 999_999_999;
+
+/** Both are whole. */
+export function timestampValue(seconds: number, nanos: number, place: DocumentPlace): JsonValue {
+  if (seconds < secondsMin || seconds > secondsMax)
+    throw place.refused('is a time that is not in the years 0001 to 9999');
+  if (nanos < 0 || nanos > nanosMax) throw place.refused(`is a time whose nanoseconds are not 0 to ${nanosMax}`);
+  return { timestampValue: instantFromParts(seconds, nanos) };
+}
+
+export function geoPointValue(latitude: number, longitude: number, place: DocumentPlace): JsonValue {
+  if (!(Math.abs(latitude) <= 90)) throw place.refused('is a geopoint whose latitude is not -90 to 90');
+  if (!(Math.abs(longitude) <= 180)) throw place.refused('is a geopoint whose longitude is not -180 to 180');
+  return { geoPointValue: { latitude, longitude } };
+}
+
+/** A reference to the document at these segments of a database. */
+export function referenceValue(database: string, segments: readonly string[], place: DocumentPlace): JsonValue {
+  if (segments.length === 0 || segments.length % 2 !== 0)
+    throw place.refused('is a reference that leads to no document');
+  for (const segment of segments) {
+    const fault = nameFault(segment);
+    if (fault !== undefined) throw place.refused(`is a reference of which a part ${fault}`);
+  }
+  return { referenceValue: `${database}/documents/${segments.join('/')}` };
+}
+
+export function requireSize(fields: JsonFields, place: DocumentPlace): void {
+  const bytes = nameBytes(place.path) + fieldsBytes(fields) + 32;
+  if (bytes > documentBytesMax)
+    throw place.refused(`is larger than 1 MiB, which is all that Firestore takes: it has ${bytes} bytes`);
+}
+
+/** Sizes as Firestore counts them. Its manual leaves open what a map takes beside its fields: nothing is added. */
+function valueBytes(value: JsonValue): number {
+  if ('stringValue' in value) return textBytes(value.stringValue);
+  if ('bytesValue' in value) return Buffer.byteLength(value.bytesValue, 'base64');
+  if ('referenceValue' in value) return nameBytes(value.referenceValue.split('/').slice(5).join('/'));
+  if ('arrayValue' in value) return (value.arrayValue.values ?? []).reduce((sum, one) => sum + valueBytes(one), 0);
+  if ('mapValue' in value) return fieldsBytes(value.mapValue.fields ?? {});
+  if ('geoPointValue' in value) return 16;
+  return 'nullValue' in value || 'booleanValue' in value ? 1 : 8;
+}
+
+function fieldsBytes(fields: JsonFields): number {
+  let sum = 0;
+  for (const [name, value] of Object.entries(fields)) sum += textBytes(name) + valueBytes(value);
+  return sum;
+}
+
+function nameBytes(path: string): number {
+  return path.split('/').reduce((sum, id) => sum + (isNumericId(id) ? 8 : textBytes(id)), 16);
+}
+
+function textBytes(text: string): number {
+  return Buffer.byteLength(text) + 1;
+}
