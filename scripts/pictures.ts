@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Page } from 'playwright-core';
 import { desktop, launchBrowser, phone } from '../packages/web/testing/browser.ts';
+import { type Picture, smallPng } from './small-png.ts';
 
 /**
  * Pictures of the main pages, taken from the demo, for README.md and docs/dashboard.md. Says of each how much of it differs
@@ -15,6 +16,7 @@ const port = process.env.PORT ?? '8797';
 const base = `http://127.0.0.1:${port}`;
 const isCheck = process.argv.includes('--check');
 const startTimeoutMs = 240_000;
+const pictureBytesMax = 150_000;
 
 interface Organization {
   readonly slug: string;
@@ -142,31 +144,49 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
 async function keep(page: Page, name: string, picture: Buffer): Promise<void> {
   const path = join(folder, `${name}.png`);
   const last = await readFile(path).catch(() => undefined);
-  const percent = last ? await differenceOf(page, last, picture) : 100;
-  console.log(`${name}: ${last ? `${percent.toFixed(1)} % of it differs from the last one` : 'new'}`);
-  if (!isCheck) await writeFile(path, picture);
+  const points = await pointsOf(page, picture);
+  const percent = last ? await differenceOf(page, last, points) : 100;
+  const packed = smallPng(points);
+  const size = `${Math.ceil(packed.length / 1000)} kB`;
+  console.log(`${name}: ${last ? `${percent.toFixed(1)} % of it differs from the last one` : 'new'}, ${size}`);
+  if (packed.length > pictureBytesMax) throw new Error(`${name} has ${size}, more than a repository should carry`);
+  if (!isCheck) await writeFile(path, packed);
   await page.close();
 }
 
-/** The browser reads both pictures: how many of a hundred points are not the same colour. */
-async function differenceOf(page: Page, last: Buffer, next: Buffer): Promise<number> {
-  const [a, b] = [last, next].map((picture) => `data:image/png;base64,${picture.toString('base64')}`);
-  return page.evaluate(
-    `(async (sources) => {
-      const read = async (source) => {
-        const image = await createImageBitmap(await (await fetch(source)).blob());
-        const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
-        canvas.drawImage(image, 0, 0);
-        return canvas.getImageData(0, 0, image.width, image.height).data;
-      };
-      const [a, b] = await Promise.all(sources.map(read));
-      if (a.length !== b.length) return 100;
-      let differing = 0;
-      for (let at = 0; at < a.length; at += 4)
-        if (Math.abs(a[at] - b[at]) + Math.abs(a[at + 1] - b[at + 1]) + Math.abs(a[at + 2] - b[at + 2]) > 24) differing++;
-      return (differing / (a.length / 4)) * 100;
-    })(${JSON.stringify([a, b])})`,
-  ) as Promise<number>;
+/** The browser reads a picture: its points, four bytes each. */
+const readPoints = `async (source) => {
+  const image = await createImageBitmap(await (await fetch(source)).blob());
+  const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  canvas.drawImage(image, 0, 0);
+  return canvas.getImageData(0, 0, image.width, image.height);
+}`;
+
+async function pointsOf(page: Page, picture: Buffer): Promise<Picture> {
+  const { width, height, text } = (await page.evaluate(
+    `(${readPoints})(${asAddress(picture)}).then(async ({ width, height, data }) => {
+      const reader = new FileReader();
+      const read = new Promise((resolve) => { reader.onload = resolve; });
+      reader.readAsDataURL(new Blob([data]));
+      await read;
+      return { width, height, text: reader.result.split(',')[1] };
+    })`,
+  )) as { width: number; height: number; text: string };
+  return { width, height, points: Buffer.from(text, 'base64') };
+}
+
+const asAddress = (picture: Buffer) => JSON.stringify(`data:image/png;base64,${picture.toString('base64')}`);
+
+/** How many of a hundred points are not the same colour. */
+async function differenceOf(page: Page, last: Buffer, next: Picture): Promise<number> {
+  const { points } = await pointsOf(page, last);
+  if (points.length !== next.points.length) return 100;
+  let differing = 0;
+  for (let at = 0; at < points.length; at += 4) {
+    const apart = (offset: number) => Math.abs((points[at + offset] ?? 0) - (next.points[at + offset] ?? 0));
+    if (apart(0) + apart(1) + apart(2) > 24) differing++;
+  }
+  return (differing / (points.length / 4)) * 100;
 }
 
 await main();

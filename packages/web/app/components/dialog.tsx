@@ -44,7 +44,7 @@ export function Dialog({ title, onClose, children, footer, wide, covers }: Dialo
         event.preventDefault();
         onClose();
       }}
-      className={`m-auto max-h-[min(90dvh,760px)] flex-col overflow-hidden rounded-panel border border-line bg-surface p-0 text-ink shadow-overlay open:flex ${wide ? 'max-w-[760px]' : 'max-w-[480px]'} ${covers ? 'backdrop:bg-bg' : ''} w-[94vw]`}
+      className={`m-auto max-h-[min(90dvh,760px)] flex-col overflow-hidden rounded-panel border border-line bg-surface p-0 text-ink shadow-overlay open:flex ${wide ? 'max-w-[760px]' : covers ? 'max-w-[560px] backdrop:bg-bg' : 'max-w-[480px]'} w-[94vw]`}
     >
       <header className="flex items-center justify-between gap-3 border-line border-b px-5 py-3">
         <h2 id={id} className="text-section font-semibold">

@@ -49,7 +49,7 @@ export const backups = {
   suspicious: 'This backup looks suspicious',
   frozen: 'Retention stands still',
   untilDeleted: 'Until deleted',
-  bySchedule: 'As its schedule says',
+  bySchedule: 'By schedule',
   legalHold: 'Legal hold',
   legend: {
     full: 'Full',

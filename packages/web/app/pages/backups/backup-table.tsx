@@ -166,7 +166,7 @@ function columnsOf(
       id: 'more',
       header: '',
       align: 'right',
-      className: 'w-10 py-0!',
+      className: 'w-8 py-0! pr-2! pl-0!',
       cell: ({ backup }) => <RowMenu backup={backup} undoTo={facts.undoTo(backup)} />,
     },
   ];

@@ -19,7 +19,7 @@ export function Below({ overview, rows }: { overview: Overview; rows: readonly P
   const reads = sum(days.map(({ readsUsed }) => readsUsed));
   const nameOf = (id: string) => rows.find(({ project }) => project.id === id)?.project.name;
   return (
-    <div className="grid gap-5 lg:grid-cols-3">
+    <div className="grid gap-5 md:grid-cols-2 xl:grid-cols-[1.12fr_1fr_1fr]">
       <NextRuns overview={overview} rows={rows} />
       <DayChart
         title={t.overview.stored}
@@ -56,7 +56,12 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
   const zone = useZone();
   const now = useNow();
   return (
-    <Panel title={t.overview.nextRuns} aside={zone} flush className="max-md:mt-4 max-md:rounded-none max-md:border-x-0">
+    <Panel
+      title={t.overview.nextRuns}
+      aside={zone}
+      flush
+      className="max-md:mt-4 max-md:rounded-none max-md:border-x-0 md:max-xl:col-span-2"
+    >
       {overview.nextRuns.length === 0 && <p className="px-4 py-4 text-table text-ink2">{t.overview.noRuns}</p>}
       <ul className="py-1">
         {overview.nextRuns.slice(0, 6).map((run) => {

@@ -29,8 +29,13 @@ export function DayChart({ title, label, days, headline, detail, parts, layers, 
   const [asTable, setAsTable] = useState(false);
   const peak = roundUp(Math.max(0, ...days.map(({ value }) => value)));
   return (
-    <Panel title={title} aside={t.overview.days} className="max-md:rounded-none max-md:border-x-0">
-      <div className="flex flex-wrap gap-x-5 gap-y-2">
+    <Panel
+      title={title}
+      aside={t.overview.days}
+      flush
+      className="grid grid-rows-[auto_1fr] max-md:rounded-none max-md:border-x-0"
+    >
+      <div className="flex h-full flex-wrap gap-x-5 gap-y-2 px-4 py-3">
         <div className="min-w-28">
           <p className="text-page font-semibold">{headline}</p>
           <p className="text-meta text-ink2">{detail}</p>
@@ -91,14 +96,14 @@ export function DayChart({ title, label, days, headline, detail, parts, layers, 
             </table>
           </section>
         ) : (
-          <div className="min-w-40 flex-1">
-            <div className="flex gap-2">
+          <div className="grid min-w-40 flex-1 grid-cols-[minmax(0,1fr)_auto] grid-rows-[1fr_auto] gap-x-2">
+            <div className="relative min-h-32">
               <svg
                 role="img"
                 aria-label={`${label}: ${headline}`}
                 viewBox={`0 0 ${width} ${height}`}
                 preserveAspectRatio="none"
-                className="h-32 min-w-0 flex-1"
+                className="absolute inset-0 size-full"
               >
                 <path
                   d={`M0 ${yOf(peak, peak)}H${width}M0 ${yOf(peak / 2, peak)}H${width}M0 ${height - 0.5}H${width}`}
@@ -107,8 +112,8 @@ export function DayChart({ title, label, days, headline, detail, parts, layers, 
                 />
                 {layers ? <Areas layers={layers} peak={peak} /> : <Bars days={days} peak={peak} />}
               </svg>
-              <Scale top={peak} format={format} />
             </div>
+            <Scale top={peak} format={format} />
             <p className="flex justify-between text-meta text-ink3">
               <span>{days[0] && formatDay(Date.parse(days[0].day), 'UTC')}</span>
               <span>{t.overview.today}</span>

@@ -148,9 +148,11 @@ function Row({ row, overview, nowMs, isTold }: RowProps) {
   );
 }
 
-/** Coloured where the age is what is wrong. */
-function ageTone({ reason, verdict }: ProjectRow): string {
-  if (reason?.code !== 'late' && reason?.code !== 'very_late' && reason?.code !== 'failing') return '';
+const ofAge: readonly string[] = ['late', 'very_late', 'failing'];
+
+/** Coloured where the age is wrong, also beside something worse. */
+function ageTone({ judged, verdict }: ProjectRow): string {
+  if (!judged?.protection.reasons.some(({ code }) => ofAge.includes(code))) return '';
   return verdict === 'failing' ? 'text-fail' : 'text-risk';
 }
 
