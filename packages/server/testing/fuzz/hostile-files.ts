@@ -55,8 +55,9 @@ export async function makeHostileFile(store: BlobStore, seed: number): Promise<H
   if (format === 'holdfast' || format === 'sealed') return makeOurs(store, one, seed);
   const paths = documents.map((fields, index) => ({ path: `users/${index}`, fields }));
   if (format === 'json') {
-    const plain = Object.fromEntries(paths.map(({ path, fields }) => [path, { data: fields, collections: {} }]));
-    await store.put('file.json', Buffer.from(JSON.stringify({ users: plain, more: one.rubbish })));
+    const wrapped = Object.fromEntries(documents.map((data, index) => [index, { data, collections: {} }]));
+    const collections = { users: { documents: wrapped } };
+    await store.put('file.json', Buffer.from(JSON.stringify({ collections, more: one.rubbish })));
     await harm(store, harms);
     return { format, path: 'file.json' };
   }
