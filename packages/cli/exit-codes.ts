@@ -29,7 +29,7 @@ Exit codes:
     7  partly failed: some documents could not be written
     8  different: a comparison found changes
     9  refused: not signed in, not permitted, or the database or the storage refused its credentials
-   10  conflict: in use, or in a state that does not allow it
+   10  conflict: in use, taken already, or in a state that does not allow it
    11  the job failed: out of time, over its budget
   130  cancelled: by Ctrl-C, by an answer that was not yes, or because the job was`;
 
@@ -37,6 +37,7 @@ const byCode: Partial<Record<EngineErrorCode, number>> = {
   INTEGRITY_ERROR: exitCode.damaged,
   DECRYPTION_ERROR: exitCode.wrongKey,
   STORAGE_NOT_FOUND: exitCode.notFound,
+  STORAGE_CONFLICT: exitCode.conflict,
   SOURCE_NOT_FOUND: exitCode.notFound,
   VALIDATION_ERROR: exitCode.usage,
   POINT_IN_TIME_UNAVAILABLE: exitCode.notFound,

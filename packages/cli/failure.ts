@@ -2,6 +2,7 @@ import { HoldfastError } from '@holdfast/contract/client';
 import { isEngineError } from '@holdfast/engine';
 import { CommandFailure } from './command-failure.ts';
 import { exitCode, exitCodeOf } from './exit-codes.ts';
+import { fileSentence } from './file-sentence.ts';
 import { exitCodeOfService } from './service/exit-code.ts';
 
 /** Whatever was thrown, in the words a person and a program are told. */
@@ -37,20 +38,8 @@ function isFileError(error: unknown): error is FileError {
   return typeof code === 'string' && typeof path === 'string' && typeof syscall === 'string';
 }
 
-const fileReasons: Readonly<Record<string, string>> = {
-  EEXIST: 'is there already; it is never written over',
-  ENOENT: 'is not there',
-  EACCES: 'is not yours to use',
-  EPERM: 'is not yours to use',
-  EISDIR: 'is a folder',
-  ENOTDIR: 'lies below something that is no folder',
-  ENOSPC: 'does not fit: the disk is full',
-  EROFS: 'lies on a disk that cannot be written',
-};
-
 function failureOfFile({ code, path }: FileError): Failure {
-  const message = `The file ${path} ${fileReasons[code] ?? `cannot be used (${code})`}.`;
-  return { exit: exitCode.usage, code: 'FILE_ERROR', message };
+  return { exit: exitCode.usage, code: 'FILE_ERROR', message: fileSentence(path, code) };
 }
 
 function failureOfCall(error: HoldfastError): Failure {

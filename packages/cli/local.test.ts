@@ -119,6 +119,22 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   expect(damaged.code).toBe(3);
   expect(JSON.parse(damaged.out)).toMatchObject({ isIntact: false, errorCount: 1 });
   expect((await holdfast('export', id, ...key())).code).toBe(3);
+
+  const out = join(folder, 'out');
+  await mkdir(out);
+  await writeFile(join(out, 'export.ndjson'), 'good');
+  expect((await holdfast('export', id, '-o', join(out, 'export.ndjson'), ...key())).code).toBe(3);
+  expect([await readdir(out), await readFile(join(out, 'export.ndjson'), 'utf8')]).toEqual([['export.ndjson'], 'good']);
+});
+
+test('an id that is taken is a conflict, told before anything is read', { timeout: 60_000 }, async () => {
+  const store = ['--store', join(folder, 'named'), '--project', 'shop', '--id', 'monday', ...key()];
+  expect((await holdfast('backup', ...store)).code).toBe(0);
+  const again = await holdfast('backup', ...store);
+  expect([again.code, again.error]).toEqual([
+    10,
+    `STORAGE_CONFLICT: The id monday is taken: a backup lies under it in file://${join(folder, 'named')}.\nGive another --id, or none: then one is made up.\n`,
+  ]);
 });
 
 test('a folder that does not exist is told by every command that reads, and stays missing', async () => {

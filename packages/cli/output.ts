@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 /** How commands speak: JSON on one line for programs, sentences for people, progress on the error stream. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
@@ -41,9 +43,5 @@ export function printTable(rows: readonly (readonly string[])[]): void {
 
 /** A whole line goes out before more is made: a slow reader of the output slows the work instead of filling memory. */
 export async function writeOut(stream: NodeJS.WritableStream, text: string): Promise<void> {
-  if (stream.write(text)) return;
-  await new Promise<void>((resolve, reject) => {
-    stream.once('drain', resolve);
-    stream.once('error', reject);
-  });
+  if (!stream.write(text)) await once(stream, 'drain');
 }

@@ -2,10 +2,11 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nearest } from './nearest.ts';
-import { countOf, formatMoney } from './output.ts';
+import { countOf, formatMoney, writeOut } from './output.ts';
 import manifest from './package.json' with { type: 'json' };
 import { fitLine } from './progress.ts';
 import { holdfast } from './testing.ts';
@@ -41,6 +42,13 @@ test('an output that cannot be written is told in a sentence', async ({ skip }) 
   );
   expect(code).toBe(1);
   expect(stderr).toMatch(/^The output could not be written: ENOSPC[^\n]*\n$/);
+});
+
+test('a slow reader of the output leaves nothing behind for each piece it waited for', async () => {
+  const slow = new Writable({ highWaterMark: 1, write: (_piece, _encoding, done) => setImmediate(done) });
+  const before = slow.listenerCount('error');
+  for (let piece = 0; piece < 20; piece++) await writeOut(slow, 'text');
+  expect([slow.listenerCount('error'), slow.listenerCount('drain')]).toEqual([before, 0]);
 });
 
 test('what is near is told, what is far is not', () => {

@@ -2,6 +2,7 @@ import {
   type BackupReader,
   EngineError,
   isOwnerId,
+  manifestKey,
   reasonNotToFollow,
   runBackup,
   type Scope,
@@ -9,6 +10,8 @@ import {
   type WrittenManifest,
 } from '@holdfast/engine';
 import type { Command } from 'commander';
+import { CommandFailure } from '../command-failure.ts';
+import { exitCode } from '../exit-codes.ts';
 import { formatBytes, formatCount, printJson, printLine } from '../output.ts';
 import { ProgressBar } from '../progress.ts';
 import { newBackupId } from './new-backup-id.ts';
@@ -50,6 +53,7 @@ async function backUp(session: Session, options: BackupOptions): Promise<void> {
   const backupId = options.id ?? newBackupId();
   if (!isOwnerId(backupId))
     throw new EngineError('VALIDATION_ERROR', 'An id has 1 to 64 of the characters A-Z a-z 0-9 _ -.');
+  await requireFreeId(session, backupId);
   const scope = scopeOf(options);
   const database = await openDatabase(options);
   try {
@@ -74,6 +78,16 @@ async function backUp(session: Session, options: BackupOptions): Promise<void> {
   } finally {
     await database.close();
   }
+}
+
+/** Told before the database is read: the storage would refuse the manifest, which comes last. */
+async function requireFreeId({ store, signal }: Session, backupId: string): Promise<void> {
+  if ((await store.head(manifestKey(backupId), { signal })) === undefined) return;
+  throw new CommandFailure(
+    'STORAGE_CONFLICT',
+    `The id ${backupId} is taken: a backup lies under it in ${store.location}.`,
+    { exit: exitCode.conflict, remedy: 'Give another --id, or none: then one is made up.' },
+  );
 }
 
 /** An increment that cannot be made becomes a full backup and says so. */

@@ -1,8 +1,7 @@
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
 import { exportLines } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { writeOut } from '../output.ts';
+import { writeWholeFile } from '../whole-file.ts';
 import { latestArgument } from './latest.ts';
 import { type ScopeOptions, type StoreOptions, scopeOf, storeCommand, withScope } from './options.ts';
 import { requireInBackup } from './require-named.ts';
@@ -22,11 +21,9 @@ export function exportCommand(): Command {
           const view = await viewOf(session, reference);
           const scope = scopeOf(options);
           await requireInBackup(view, scope, session.signal);
-          const out = options.output === undefined ? process.stdout : createWriteStream(options.output);
-          for await (const lines of exportLines(view, { scope }, session)) await writeOut(out, lines);
-          if (out === process.stdout) return;
-          out.end();
-          await finished(out);
+          const text = exportLines(view, { scope }, session);
+          if (options.output !== undefined) await writeWholeFile(options.output, text);
+          else for await (const lines of text) await writeOut(process.stdout, lines);
         }),
     );
 }

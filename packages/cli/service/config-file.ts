@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { wrongUsage } from '../command-failure.ts';
+import { writeWholeFile } from '../whole-file.ts';
 
 /** What `login` keeps. The file holds secrets: only its owner may read it. */
 export interface StoredSignIn {
@@ -43,14 +43,7 @@ function parse(content: string, path: string): StoredSignIn {
 /** Put in place as a whole: a reader never sees half a file, and a crash leaves the old one. */
 export async function writeSignIn(signIn: StoredSignIn, path = configPath()): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${randomUUID()}`;
-  try {
-    await writeFile(draft, `${JSON.stringify(signIn, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await writeWholeFile(path, [`${JSON.stringify(signIn, null, 2)}\n`], { mode: 0o600 });
 }
 
 export async function removeSignIn(path = configPath()): Promise<void> {

@@ -1,6 +1,7 @@
-import { open, rm } from 'node:fs/promises';
+import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { printJson, printLine } from '../output.ts';
+import { writeWholeFile } from '../whole-file.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { withService } from './session.ts';
 
@@ -11,18 +12,13 @@ export function recoveryKitCommand(): Command {
       async (file: string, options: ServiceOptions) =>
         await withService(options, async ({ client }) => {
           // The file first: a kit that was taken and could not be kept would stop the reminders.
-          const kept = await open(file, 'wx', 0o600);
-          try {
-            await kept.writeFile(String(await client.takeRecoveryKit()));
-            await kept.sync();
-          } catch (error) {
-            await rm(file, { force: true });
-            throw error;
-          } finally {
-            await kept.close();
-          }
+          await writeWholeFile(file, kitOf(client), { isNew: true, mode: 0o600 });
           if (options.json) printJson({ file });
           else printLine(`Wrote ${file}. Keep it where the service cannot get lost with it.`);
         }),
     );
+}
+
+async function* kitOf(client: Client): AsyncGenerator<string> {
+  yield String(await client.takeRecoveryKit());
 }

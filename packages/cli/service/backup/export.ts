@@ -1,8 +1,6 @@
-import { createWriteStream } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { countOf, formatBytes, printJson, printLine, writeOut } from '../../output.ts';
+import { writeWholeFile } from '../../whole-file.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -37,7 +35,7 @@ export async function writeExport(
     return;
   }
   const written = { file: output, documents: 0, bytes: 0 };
-  const isFile = await writeTo(output, counted(stream.text(), written));
+  const isFile = await writeWholeFile(output, counted(stream.text(), written));
   // What is no file may well be the output itself: nothing comes behind the documents.
   if (!isFile) return;
   if (json) printJson(written);
@@ -53,27 +51,5 @@ async function* counted(
     count.bytes += Buffer.byteLength(text);
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count.documents += 1;
     yield text;
-  }
-}
-
-/**
- * A file gets its name when it is whole: half an export is never taken for one. Through a link it is the file behind it; what
- * is no file, such as a pipe or a device, is written into and stays what it is.
- */
-async function writeTo(output: string, text: AsyncIterable<string>): Promise<boolean> {
-  const path = await realpath(output).catch(() => output);
-  const there = await stat(path).catch(() => undefined);
-  if (there?.isFIFO() || there?.isCharacterDevice() || there?.isSocket()) {
-    await pipeline(text, createWriteStream(path));
-    return false;
-  }
-  const draft = `${path}.partial`;
-  try {
-    await pipeline(text, createWriteStream(draft));
-    await rename(draft, path);
-    return true;
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
   }
 }
