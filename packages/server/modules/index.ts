@@ -6,6 +6,7 @@ import { createAuditModule } from './audit/index.ts';
 import { createAuthModule } from './auth/index.ts';
 import {
   type BackupsContext,
+  backupKind,
   backupStore,
   bytesPerDocument,
   createBackupKeys,
@@ -26,8 +27,10 @@ import {
   storageTasks,
   storageUsage,
   usersOfDestination,
+  verificationKind,
   verifyKeyless,
 } from './backups/index.ts';
+import { standStill } from './jobs/index.ts';
 import type { Module } from './module.ts';
 import { createNotificationsModule } from './notifications/index.ts';
 import {
@@ -66,11 +69,13 @@ import { countProjects, createProjectsModule, dropConsentOf, projectStore, Sourc
 import {
   backupsRead,
   createRestoresModule,
+  drillKind,
   momentsRead,
   moveRestores,
   openWorkOf,
   readersOf,
   requestDrill,
+  restoreKind,
   rewrapJournals,
 } from './restores/index.ts';
 import {
@@ -84,7 +89,7 @@ import {
   type SchedulesContext,
   scheduleStore,
 } from './schedules/index.ts';
-import { createStorageModule, defaultsWork, StoreOpener, storageStore } from './storage/index.ts';
+import { createStorageModule, defaultsWork, StoreOpener, storageStore, taskKind } from './storage/index.ts';
 import type { CheckResult } from './system/health.ts';
 import { createWebhooksModule, sendFinalEvents } from './webhooks/index.ts';
 
@@ -120,6 +125,12 @@ export function composeModules(platform: Platform): Composition {
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
     rewraps: [rewrapBackups(queue), rewrapJournals, rewrapLogs],
+    standStill: (transaction, organizationId) =>
+      standStill(
+        transaction,
+        [backupKind, verificationKind, restoreKind, drillKind, taskKind].map((kind) => kind(queue)),
+        organizationId,
+      ),
     purgeHooks: [purgeObjectsHook(queue), purgeLogsHook(queue), sendFinalEvents(platform)],
   });
   const notifications = createNotificationsModule(platform);

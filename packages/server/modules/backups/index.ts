@@ -35,7 +35,12 @@ export { named, pageOfCollections, pageOfDocuments, reading } from './contents/c
 export { type DiffPosition, diffView, type OtherSide, openBackup, openLive } from './contents/diff-backup.ts';
 export { exportView } from './contents/export-backup.ts';
 export { collectionsOf, presentCollections, presentDocument } from './contents/present-contents.ts';
-export { admitVerifications, doubtBackup, requestVerification } from './contents/start-verification.ts';
+export {
+  admitVerifications,
+  doubtBackup,
+  requestVerification,
+  verificationKind,
+} from './contents/start-verification.ts';
 export { verifyKeyless } from './contents/verification-store.ts';
 export type { BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
@@ -45,7 +50,7 @@ export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './
 export { enqueueKeyCopy, keyCopyJob, removeKeysFrom, renewKeyCopies } from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
-export { admitBackups } from './run/admission.ts';
+export { admitBackups, backupKind } from './run/admission.ts';
 export { EngineResources } from './run/engine-resources.ts';
 export { scopeOf } from './scope.ts';
 export { lookForBackup } from './storage/prove-copy.ts';

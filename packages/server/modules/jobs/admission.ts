@@ -1,6 +1,14 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { type JobRecord, lockTurns, markAdmitted, nextInTurn, openRecords, type TurnTable } from './turn-store.ts';
+import {
+  type JobRecord,
+  lockTurns,
+  markAdmitted,
+  nextInTurn,
+  openRecords,
+  readmitOpen,
+  type TurnTable,
+} from './turn-store.ts';
 
 /** One organization has at most so many records of a kind under way, however many wait. */
 export const openPerOrganizationMax = 4;
@@ -90,6 +98,23 @@ export async function requeueLostWork<Row extends JobRecord>({ database }: Work,
   await database.system(async (transaction) => {
     for (const record of await openRecords<Row>(transaction, kind.turns)) await kind.enqueue(transaction, record, 0);
   });
+}
+
+/**
+ * In the transaction that deletes an organization, while it can be recovered: whoever works for it finds its record let in
+ * anew when it next reports, and stops without a word. The records stay open. Work of deleted organizations is neither let in
+ * nor enqueued again, so they stand still until the organization is recovered, and then go on as after the death of a worker.
+ */
+export async function standStill(
+  transaction: Transaction,
+  kinds: readonly Pick<JobKind<never>, 'name' | 'turns'>[],
+  organizationId: string,
+): Promise<void> {
+  for (const { name, turns } of kinds) {
+    // Nobody lets in a record of this organization behind our back: until the commit it looks as if it were not deleted.
+    await lockTurns(transaction, name);
+    await readmitOpen(transaction, turns, organizationId);
+  }
 }
 
 /** Which run of a record a job belongs to. A record that is resumed is admitted anew, and jobs of its earlier runs do nothing. */

@@ -1,4 +1,12 @@
-export { admissionOf, admit, type JobKind, jobKey, openPerOrganizationMax, requeueLostWork } from './admission.ts';
+export {
+  admissionOf,
+  admit,
+  type JobKind,
+  jobKey,
+  openPerOrganizationMax,
+  requeueLostWork,
+  standStill,
+} from './admission.ts';
 export { followJob } from './follow-job.ts';
 export { sideWork } from './giving-way.ts';
 export { isTransient, Superseded } from './job-ending.ts';

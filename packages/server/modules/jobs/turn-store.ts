@@ -79,6 +79,19 @@ export async function markAdmitted(
   await client.query(`update ${table} set ${admittedAt} = $2 where id = $1`, [id, now]);
 }
 
+/** Gives every open record of an organization another admission, so that the jobs of the one it had do nothing more. */
+export async function readmitOpen(
+  { client }: Transaction,
+  { table, isOpen, admittedAt }: TurnTable,
+  organizationId: string,
+): Promise<void> {
+  await client.query(
+    `update ${table} w set ${admittedAt} = coalesce(w.${admittedAt}, to_timestamp(0)) + interval '1 millisecond'
+      where w.organization_id = $1 and ${isOpen}`,
+    [organizationId],
+  );
+}
+
 /** Only one process at a time lets records of a kind in. */
 export async function lockTurns(transaction: Transaction, name: string): Promise<void> {
   await holdLock(transaction, 'admission', name);

@@ -45,6 +45,8 @@ export interface LaterModules {
   ): Promise<{ backupCount: number; storageUsed: number }>;
   /** A backup under legal hold, which keeps the whole organization from being deleted. */
   heldBackup(transaction: Transaction, organizationId: string): Promise<string | undefined>;
+  /** Whatever runs for an organization stops, and goes on when it is recovered. */
+  standStill(transaction: Transaction, organizationId: string): Promise<void>;
   /** The keys that lie beside the backups follow, and whoever works with one that was withdrawn lets go of it. */
   keysChanged(transaction: Transaction, organizationId: string, withdrawn?: readonly string[]): Promise<void>;
   /** Where backups lie, as the command line addresses it; no credentials. */

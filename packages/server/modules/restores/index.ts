@@ -12,12 +12,14 @@ import { admitRestores, restoreKind } from './run/admission.ts';
 import { runRestore } from './run/run-restore.job.ts';
 
 export type { Moments } from './context.ts';
+export { drillKind } from './drills/admission.ts';
 export { drillStore } from './drills/drill-store.ts';
 export { requestDrill } from './drills/start-drill.ts';
 export { restoreJobs } from './jobs.ts';
 export { rewrapJournals } from './journal/restore-journal.ts';
 export { backupsRead, momentsRead, moveRestores, openWorkOf, readersOf } from './open-work.ts';
 export { presentDrill } from './present-restore.ts';
+export { restoreKind } from './run/admission.ts';
 
 const expireEveryMs = hourMs;
 const requeueEveryMs = 5 * secondMs;

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { and, eq, inArray, or, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
-import type { TurnTable } from '../jobs/index.ts';
+import { admissionOf, type TurnTable } from '../jobs/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { projectRecords } from './project-records-store.ts';
 import { restores } from './tables.ts';
@@ -66,7 +66,8 @@ export const restoreStore = {
   /** The row, locked, as long as it is held by this very claim. */
   async lockHeld(transaction: Transaction, row: RestoreRow): Promise<RestoreRow | undefined> {
     const locked = await restoreStore.findLocked(transaction, row.organizationId, row.id);
-    return locked?.epoch === row.epoch && locked.status === 'running' ? locked : undefined;
+    const isHeld = locked?.epoch === row.epoch && locked.status === 'running';
+    return isHeld && admissionOf(locked) === admissionOf(row) ? locked : undefined;
   },
 
   async findLocked({ orm }: Transaction, organizationId: string, id: string): Promise<RestoreRow | undefined> {

@@ -16,6 +16,7 @@ export { storageJobs } from './jobs.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';
 export { type DestinationRow, storageStore } from './storage-store.ts';
 export type { TaskResult } from './tables.ts';
+export { taskKind } from './tasks/task-admission.ts';
 export { taskStore } from './tasks/task-store.ts';
 
 const tasksAtOnce = 2;

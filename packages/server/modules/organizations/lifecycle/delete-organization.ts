@@ -12,7 +12,7 @@ const recoveryMs = 30 * dayMs;
 const { role } = operations.deleteOrganization.access;
 type Deleted = DataOf<Operations['deleteOrganization']>;
 
-/** Soft: everything stays, unreachable, until the deadline. With `force` everything goes in one transaction. */
+/** Soft: everything stays, unreachable and still, until the deadline. With `force` everything goes in one transaction. */
 export function deleteOrganization(
   context: OrganizationsContext,
   organizationId: string,
@@ -37,6 +37,7 @@ async function hide(
   const deletedAt = context.clock.now();
   const recoveryDeadline = new Date(deletedAt.getTime() + recoveryMs);
   await changeOrganization(transaction, organization.id, deletedAt, { deletedAt, recoveryDeadline });
+  await context.later.standStill(transaction, organization.id);
   await emit(context, transaction, caller, organization, 'organization.deleted', { deletionType: 'soft' });
   await audit(context, transaction, caller, organization.id, {
     action: 'organization.deleted',

@@ -33,8 +33,8 @@ export async function endRestore(context: RestoresContext, work: RestoreWork, en
   const { database, clock, outbox } = context.platform;
   const { organizationId, id } = work.row;
   await database.tenant(organizationId, async (transaction) => {
-    const row = await restoreStore.findLocked(transaction, organizationId, id);
-    if (row?.status !== 'running' || row.epoch !== work.row.epoch) return;
+    const row = await restoreStore.lockHeld(transaction, work.row);
+    if (!row) return;
     const users = 'users' in ending ? ending.users : { failed: 0, errors: [] };
     const errorCount = row.errorCount + users.failed;
     const errorSample = [...row.errorSample, ...users.errors].slice(0, 100);

@@ -13,7 +13,7 @@ export async function admitTasks(platform: Pick<Platform, 'clock' | 'database' |
   return admit(platform, taskKind(platform.queue));
 }
 
-function taskKind(queue: Queue): JobKind<JobRecord> {
+export function taskKind(queue: Queue): JobKind<JobRecord> {
   return {
     name: 'storage tasks',
     turns: taskTurns,
