@@ -71,6 +71,8 @@ const registry: Record<string, () => Promise<boolean>> = {
       seed: Number(values.seed),
       isForeign: values.foreign,
     }),
+  moments: async () =>
+    (await import('./model.ts')).chaosMoments({ runs: Number(values.runs ?? 200), seed: Number(values.seed) }),
   storm: async () => (await import('./storm/storm.ts')).chaosStorm({ minutes: Number(values.minutes ?? 10) }),
   backlog: async () =>
     (await import('./backlog.ts')).chaosBacklog({

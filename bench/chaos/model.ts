@@ -1,4 +1,5 @@
 import { startFirestoreSandbox } from '@holdfast/sandbox';
+import { momentCounts, runMomentsModel } from '@holdfast/server/testing/model/moments';
 import { type Broken, runModel } from '@holdfast/server/testing/model/run-model';
 import { startModelService } from '@holdfast/server/testing/model/world';
 import { startTemplateDatabase } from '@holdfast/server/testing/template-database';
@@ -26,6 +27,27 @@ export async function chaosModel({ runs, seed, isForeign }: ModelOptions): Promi
   } finally {
     await service.close();
     await firestore.stop();
+    await template.stop();
+  }
+}
+
+/** The same for point-in-time recovery, with a log that is stored often and a Listen that promises what production does. */
+export async function chaosMoments({ runs, seed }: Pick<ModelOptions, 'runs' | 'seed'>): Promise<boolean> {
+  const template = await startTemplateDatabase();
+  const sandbox = await startFirestoreSandbox({ listenMode: 'as-production', listenHeartbeatMs: 50 });
+  const environment = { PITR_SEGMENT_SECONDS: '0.1' };
+  const service = await startModelService(
+    { address: sandbox.address, sandbox },
+    { templateUrl: template.url },
+    environment,
+  );
+  try {
+    const broken = await runMomentsModel(service, { runs, seed, brokenMax, onRun: show });
+    console.log(JSON.stringify({ name: 'chaos moments', runs, seed, ...momentCounts, broken: broken.length }));
+    return broken.length === 0;
+  } finally {
+    await service.close();
+    await sandbox.stop();
     await template.stop();
   }
 }

@@ -62,7 +62,16 @@ export function logSegmentsPrefix(logId: string): string {
 }
 
 export function logSegmentKey(logId: string, coveredFrom: Instant, objectId: string): string {
-  return `${logSegmentsPrefix(logId)}${coveredFrom.replaceAll(/\D/g, '')}-${objectId}`;
+  return `${logSegmentsPrefix(logId)}${instantDigits(coveredFrom)}-${objectId}`;
+}
+
+/** Where the stretch of a segment begins, as digits that sort like the instants they are of. */
+export function logSegmentStart(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1).split('-')[0]!;
+}
+
+export function instantDigits(instant: Instant): string {
+  return instant.replaceAll(/\D/g, '');
 }
 
 const logKeyPattern = /^logs\/(log_[0-9a-hjkmnp-tv-z]{26})\/(?:manifest|segments\/\d+-[0-9a-f]{32})$/i;

@@ -2,7 +2,7 @@ import type { Envelope } from '../../crypto/envelope.ts';
 import type { KeyRing } from '../../crypto/key-ring.ts';
 import type { LogManifestBody } from '../../format/manifest-body.ts';
 import { ManifestObject, manifestContent } from '../../format/manifest-object.ts';
-import { logManifestKey, logSegmentsPrefix } from '../../format/object-keys.ts';
+import { instantDigits, logManifestKey, logSegmentStart, logSegmentsPrefix } from '../../format/object-keys.ts';
 import { openUndescribedSegment, type SealContext } from '../../format/segment.ts';
 import { segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, CallOptions } from '../../ports/blob-store.ts';
@@ -87,7 +87,7 @@ export class LogReader {
 
   async *#listed(through: Instant | null, options: CallOptions): AsyncGenerator<string> {
     for await (const { key } of this.#store.list(logSegmentsPrefix(this.context.ownerId), options)) {
-      if (through !== null && startOf(key) > digits(through)) return;
+      if (through !== null && logSegmentStart(key) > instantDigits(through)) return;
       yield key;
     }
   }
@@ -206,12 +206,4 @@ async function* inOrder(segments: AsyncIterable<OpenedLogSegment>): AsyncGenerat
 
 function timeOf({ updateSeconds, updateNanos }: ReadRecord): Instant {
   return instantFromParts(updateSeconds, updateNanos);
-}
-
-function digits(instant: Instant): string {
-  return instant.replaceAll(/\D/g, '');
-}
-
-function startOf(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1).split('-')[0]!;
 }

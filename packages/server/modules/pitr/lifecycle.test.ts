@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -109,7 +109,7 @@ test('what keeps capture from reading is told by status and project, and a recon
   expect((await call('GET', `/projects/${bench.shop.projectId}`)).connection.status).toBe('connected');
 });
 
-test('a sweep removes what no catalogue knows of a log, and nothing else; a rescan brings a lost log back', async () => {
+test('a sweep removes what was overtaken in a log, and nothing that somebody may need; a rescan brings a lost log back', async () => {
   await doc('users/kept').set({ n: 1 });
   const at = await captured();
   // Quiet time is told by the next segment: a bucket alone knows nothing behind its last one.
@@ -119,7 +119,9 @@ test('a sweep removes what no catalogue knows of a log, and nothing else; a resc
   const stale = `logs/${log_id}/segments/20200101000000000000000-${'a'.repeat(32)}`;
   const gone = `logs/log_0000000000abcdefghjkmnpqrs/segments/20200101000000000000000-${'b'.repeat(32)}`;
   const young = `logs/${log_id}/segments/20200101000000000000000-${'c'.repeat(32)}`;
-  for (const key of [stale, gone, young]) {
+  // Of another server that captures the same log, or from after the copy of the database that this one came back from.
+  const ahead = `logs/${log_id}/segments/29990101000000000000000-${'d'.repeat(32)}`;
+  for (const key of [stale, gone, young, ahead]) {
     await mkdir(join(folder(key), '..'), { recursive: true });
     await writeFile(folder(key), 'left behind');
     if (key !== young) await utimes(folder(key), new Date(0), new Date(0));
@@ -128,7 +130,9 @@ test('a sweep removes what no catalogue knows of a log, and nothing else; a resc
     if (!file.includes('c'.repeat(32)))
       await utimes(folder('logs', log_id, 'segments', file), new Date(0), new Date(0));
   const swept = await runTask('sweep', bench.shop.destinationId);
-  expect(swept.result).toMatchObject({ removed: 2 });
+  expect(swept.result).toMatchObject({ removed: 2, failures: [{ key: `logs/${log_id}/manifest` }] });
+  expect(swept.result.failures[0].reason).toContain('captured time that this catalogue does not know');
+  await rm(folder(ahead));
   expect(await usersAt(at)).toContain('users/kept');
   await owner.query('delete from pitr_segments; delete from pitr_logs');
   expect((await shown()).enabled).toBe(false);

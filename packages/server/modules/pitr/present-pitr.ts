@@ -1,5 +1,5 @@
 import type { DataOf, Operations } from '@holdfast/contract';
-import { instantFromDate, type ReachableStretch } from '@holdfast/engine';
+import { instantFromDate, type LogGap, type ReachableStretch } from '@holdfast/engine';
 import { type Coverage, findBase, stretchesFrom } from './coverage.ts';
 import { minutesAround } from './past/source-minutes.ts';
 import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
@@ -15,7 +15,6 @@ const gapsShownMax = 1000;
 export const noPitr: Summary = { enabled: false, status: 'stopped', coveredFrom: null, coveredTo: null, gaps: [] };
 
 export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summary {
-  const [first] = coverage.bases;
   const stretches = coverage.bases.flatMap((base) => stretchesFrom(base, coverage.log));
   const from = stretches.map((stretch) => stretch.from).sort()[0];
   const to = stretches
@@ -26,9 +25,8 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
     enabled: row.enabled,
     status: statusOf(row, coverage, now),
     coveredFrom: from === undefined ? null : shown(from, toMillisecondsUp(from), stretches),
-    coveredTo: to === undefined ? null : shown(to, toMilliseconds(to), stretches),
-    gaps: coverage.gaps
-      .filter(({ through }) => first !== undefined && through > first.snapshotTime)
+    coveredTo: to === undefined ? null : untouched(to),
+    gaps: [...holesIn(stretches, coverage.gaps), ...coverage.gaps.filter((gap) => to !== undefined && gap.through > to)]
       .slice(-gapsShownMax)
       .map(({ from, through, reason, deletionsUnknown }) => ({
         from: toMilliseconds(from),
@@ -38,6 +36,30 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
   };
 }
 
+/** What lies between two moments that can be reached and cannot be itself, and why: a gap, and often some time behind it. */
+function holesIn(stretches: readonly ReachableStretch[], gaps: readonly LogGap[]): LogGap[] {
+  const holes: LogGap[] = [];
+  let reached: string | undefined;
+  for (const { from, through } of stretches.toSorted((left, right) => (left.from < right.from ? -1 : 1))) {
+    if (reached !== undefined && from > reached) holes.push(holeOf(reached, from, gaps));
+    if (reached === undefined || through > reached) reached = through;
+  }
+  return holes;
+}
+
+function holeOf(from: string, through: string, all: readonly LogGap[]): LogGap {
+  const gaps = all.filter((gap) => gap.from < through && gap.through > from);
+  const isDeep = gaps.length > 0 && gaps.every((gap) => gap.deletionsUnknown || gap.through < through);
+  const reasons = [...new Set(gaps.map(({ reason }) => reason))].slice(0, reasonsMax);
+  return {
+    from,
+    through,
+    reason: reasons.join(' ') || 'No backup leads there: the next one that does was read behind it.',
+    ...(isDeep ? { deletionsUnknown: true } : {}),
+  };
+}
+
+const reasonsMax = 3;
 const unknownDeletions = ' Deletions of that time are not known: behind it only a newer base reaches.';
 
 /** What the source's own recovery adds to a gap. */
@@ -52,6 +74,12 @@ function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: D
 function shown(exact: string, rounded: string, stretches: readonly ReachableStretch[]): string {
   const instant = instantFromDate(new Date(rounded));
   return stretches.some(({ from, through }) => from <= instant && instant <= through) ? rounded : exact;
+}
+
+/** Cut off, it would lie before the last commit. */
+function untouched(exact: string): string {
+  const rounded = toMilliseconds(exact);
+  return instantFromDate(new Date(rounded)) === exact ? rounded : exact;
 }
 
 function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {

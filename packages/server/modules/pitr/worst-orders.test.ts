@@ -153,7 +153,8 @@ test('a backup that was made inside a gap leads nowhere: what went before the ga
   await running();
   await doc('users/1').set({ n: 'later' });
 
-  expect(await usersAt(await captured())).not.toContain('users/phantom');
+  // Around an interruption without a gap it may be shown for a moment, as it was heard last.
+  await expect.poll(async () => usersAt(await captured()), { timeout: 30_000 }).not.toContain('users/phantom');
   for (const type of ['incremental', 'synthetic'])
     expect(await usersIn(await bench.backUp({ type }))).not.toContain('users/phantom');
   expect(await usersIn(inside)).toContain('users/phantom');

@@ -100,16 +100,16 @@ export async function exported(world: Pick<World, 'call'>, id: string): Promise<
   return new Map(
     lines.map((line) => {
       const { name, fields } = JSON.parse(line);
-      return [name.split('/documents/')[1] ?? name, plainMap(fields) as Value];
+      return [name.split('/documents/')[1] ?? name, plainMap(fields)];
     }),
   );
 }
 
-function plainMap(fields: Record<string, Answer>): Record<string, unknown> {
+export function plainMap(fields: Record<string, Answer>): Value {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
 }
 
-function plain(value: Answer): unknown {
+function plain(value: Answer): Answer {
   if ('integerValue' in value) return Number(value.integerValue);
   if ('mapValue' in value) return plainMap(value.mapValue.fields ?? {});
   return (value.arrayValue.values ?? []).map(plain);

@@ -18,36 +18,45 @@ export interface ModelSettings {
 /** A history that ended otherwise than promised. */
 export interface Broken {
   readonly seed: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly object[];
   readonly fault: string;
 }
 
+/** What went wrong in a history, if anything did. */
+type Live<OneStep> = (steps: readonly OneStep[]) => Promise<string | undefined>;
+
 /** Random histories against the service. Answers those that broke a promise, as short as they could be made. */
-export async function runModel(service: ModelService, settings: ModelSettings): Promise<Broken[]> {
-  const histories = historyOf(service.sandbox !== undefined);
+export function runModel(service: ModelService, settings: ModelSettings): Promise<Broken[]> {
+  return runHistories(historyOf(service.sandbox !== undefined), (steps) => live(service, steps), settings);
+}
+
+export async function runHistories<OneStep extends object>(
+  histories: fc.Arbitrary<OneStep[]>,
+  live: Live<OneStep>,
+  settings: ModelSettings,
+): Promise<Broken[]> {
   const broken: Broken[] = [];
   for (let run = 0; run < settings.runs && broken.length < (settings.brokenMax ?? 1); run++) {
     const seed = settings.seed + run;
-    const [steps] = fc.sample(histories, { numRuns: 1, seed }) as [Step[]];
-    const fault = await live(service, steps);
-    if (fault !== undefined) broken.push({ seed, ...(await shorten(service, steps, fault)) });
+    const [steps] = fc.sample(histories, { numRuns: 1, seed }) as [OneStep[]];
+    const fault = await live(steps);
+    if (fault !== undefined) broken.push({ seed, ...(await shorten(live, steps, fault)) });
     settings.onRun?.(run + 1, broken);
   }
   return broken;
 }
 
 /** Leaves out what is not needed for something to go wrong. */
-async function shorten(service: ModelService, steps: readonly Step[], fault: string) {
+async function shorten<OneStep>(live: Live<OneStep>, steps: readonly OneStep[], fault: string) {
   let shortest = { steps, fault };
   for (let index = steps.length - 1; index >= 0; index--) {
     const fewer = shortest.steps.filter((_, place) => place !== index);
-    const still = await live(service, fewer);
+    const still = await live(fewer);
     if (still !== undefined) shortest = { steps: fewer, fault: still };
   }
   return shortest;
 }
 
-/** What went wrong, if anything did. */
 async function live(service: ModelService, steps: readonly Step[]): Promise<string | undefined> {
   const world = await World.create(service);
   const model = new Model();

@@ -33,13 +33,20 @@ export interface ModelService {
 export async function startModelService(
   firestore: { address: string; sandbox?: FirestoreSandbox },
   overrides: TestAppOverrides = {},
+  environment: { [name: string]: string } = {},
 ): Promise<ModelService> {
   const s3 = await startS3Sandbox({ buckets: [bucket] });
   // What is removed there is hidden only, so that there is something to purge.
   await s3.objects.saveBucket({ ...s3.objects.bucket(bucket).settings, versioning: 'Enabled' });
   const app = await startTestApp(
     // A few documents are a large restore already, so that there are some of both kinds.
-    { ...hasty, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', LOG_LEVEL: 'warn', RESTORE_RANGE_DOCUMENTS: '3' },
+    {
+      ...hasty,
+      OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8',
+      LOG_LEVEL: 'warn',
+      RESTORE_RANGE_DOCUMENTS: '3',
+      ...environment,
+    },
     overrides,
   );
   const owner = await signUp(app, 'owner@example.com');

@@ -1,11 +1,13 @@
 import { access, cp, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createS3Store } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
+import { removeObjectsJob } from '../jobs.ts';
 
 let bench: BackupBench;
 let s3: S3Sandbox;
@@ -228,4 +230,36 @@ test('a base goes only when what replaces it reads well; otherwise it comes back
     await expect.poll(left, { timeout: 20_000 }).toBe('gone');
   }
   expect(await documentsOf(merged)).toContain('users/dan');
+});
+
+test('where an increment stays because its replacement does not read, what it builds on stays too, in whatever order they are removed', async () => {
+  const base = await bench.backUp();
+  await bench.firestore.doc('users/eve').set({ n: 1 });
+  const increment = await bench.backUp({ type: 'incremental' });
+  const lines = await documentsOf(increment);
+  const merged = await bench.backUp({ type: 'synthetic' });
+  const segments = folder(bench.as.organizationId, 'backups', merged, 'segments');
+  await rename(segments, `${segments}-gone`);
+  // As retention marks them: the base is replaced by nothing, it is only due.
+  const removed = 'update backups set deleted_at = now(), replaced_by = $2 where id = $1';
+  await sql(removed, [increment, merged]);
+  await sql(removed, [base, null]);
+  const send = async (id: string) =>
+    bench.app.platform.database.tenant(bench.as.organizationId, (transaction) =>
+      bench.app.platform.queue.enqueue(
+        transaction,
+        removeObjectsJob,
+        { organizationId: bench.as.organizationId, backupId: id },
+        { key: `${id}/deleted` },
+      ),
+    );
+  for (const id of [base, increment]) {
+    await send(id);
+    await sleep(1500);
+  }
+  await send(base);
+  await sleep(1500);
+  expect(await documentsOf(increment)).toBe(lines);
+  for (const id of [base, increment]) expect((await bench.get(`/backups/${id}`)).status).toBe('completed');
+  await rename(`${segments}-gone`, segments);
 });

@@ -14,6 +14,8 @@ import { systemActor } from '../../audit/index.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { removeObjectsJob } from '../jobs.ts';
+import { chainStore } from './chain-store.ts';
 import { liesWholeIn } from './prove-copy.ts';
 
 type Job = RunningJob<{ organizationId: string; backupId: string }>;
@@ -49,9 +51,16 @@ async function removeDeleted(
   destinations: readonly DestinationRow[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await isReplaced(context, row, signal))) return unmark(context, row);
-  const { database, log } = context.platform;
+  const { database, log, queue } = context.platform;
   const { organizationId, id: backupId } = row;
+  const dependents = await database.tenant(organizationId, (transaction) =>
+    chainStore.dependents(transaction, organizationId, backupId),
+  );
+  if (dependents.some(({ isLeaving }) => !isLeaving)) return unmark(context, row, 'what builds on it stays');
+  // Those decide first whether they go; the last of them sends for this one again.
+  if (dependents.some(({ mayStay }) => mayStay)) return;
+  if (!(await isReplaced(context, row, signal)))
+    return unmark(context, row, 'what replaces it could not be read whole');
   // Nobody begins to read what is marked; who began before reads to the end.
   const isFree = await database.tenant(organizationId, (transaction) => isUnused(transaction, backupId));
   if (!isFree) throw new Problem('CONFLICT', 'The removed backup is still being read; its objects go afterwards.');
@@ -71,6 +80,14 @@ async function removeDeleted(
   await database.tenant(organizationId, async (transaction) => {
     await backupStore.purge(transaction, organizationId, backupId);
     await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
+    const parent = row.parentId && (await backupStore.findAny(transaction, organizationId, row.parentId));
+    if (parent && parent.deletedAt !== null)
+      await queue.enqueue(
+        transaction,
+        removeObjectsJob,
+        { organizationId, backupId: parent.id },
+        { key: `${parent.id}/deleted` },
+      );
   });
 }
 
@@ -89,13 +106,13 @@ async function isReplaced(context: BackupsContext, row: BackupRow, signal: Abort
   return liesWholeIn(context, organizationId, good, replacedBy, { signal, isThorough: true });
 }
 
-/** It stays: what should have replaced it does not read well. */
-async function unmark(context: BackupsContext, row: BackupRow): Promise<void> {
+/** It stays, with everything that it builds on. */
+async function unmark(context: BackupsContext, row: BackupRow, why: string): Promise<void> {
   const { database, log } = context.platform;
   const { organizationId, id: backupId, replacedBy } = row;
-  log.error({ backupId, replacedBy }, 'a backup stays, because what replaces it could not be read whole');
+  log.error({ backupId, replacedBy }, `a backup stays, because ${why}`);
   await database.tenant(organizationId, async (transaction) => {
-    await backupStore.update(transaction, organizationId, backupId, { deletedAt: null, replacedBy: null });
+    await chainStore.bringBack(transaction, organizationId, backupId);
     await note(context, transaction, row, 'backup.removal_refused', { replacedBy });
   });
 }

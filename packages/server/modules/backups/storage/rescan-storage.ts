@@ -67,6 +67,7 @@ class Rescan {
   readonly #signal: AbortSignal;
   readonly #samePlace = new Map<string, boolean>();
   readonly #seen = new Set<string>();
+  readonly #complete = new Map<string, Promise<void>>();
   #unopened = 0;
 
   constructor(
@@ -157,7 +158,7 @@ class Rescan {
       signal: this.#signal,
     });
     const reader = chain.at(-1)!;
-    await requireComplete(this.#store, reader, this.#signal);
+    for (const one of chain) await this.#requireComplete(one);
     const gone = known?.status === 'completed' ? await this.#goneFrom(known, backupId) : [];
     const { organizationId } = this.#destination;
     await this.#context.platform.database.tenant(organizationId, async (transaction) => {
@@ -172,6 +173,14 @@ class Rescan {
       }
       await this.#note(transaction, 'backup.relinked', backupId, { was: known.status, gone });
     });
+  }
+
+  /** What a backup is read from counts too; each is looked at once. */
+  #requireComplete(reader: BackupReader): Promise<void> {
+    const { backupId } = reader;
+    const looked = this.#complete.get(backupId) ?? requireComplete(this.#store, reader, this.#signal);
+    this.#complete.set(backupId, looked);
+    return looked;
   }
 
   async #register(transaction: Transaction, reader: BackupReader): Promise<void> {

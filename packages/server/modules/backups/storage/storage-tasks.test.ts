@@ -125,6 +125,24 @@ describe('a rescan', () => {
     expect((await bench.get(`/backups/${id}`)).trigger).toBe('api');
   });
 
+  test('registers nothing that is read from a backup which misses an object, and says which', async () => {
+    const base = await bench.backUp();
+    const increments: string[] = [];
+    for (const n of [2, 3]) {
+      await bench.firestore.doc('users/bob').set({ n });
+      increments.push(await bench.backUp({ type: 'incremental' }));
+    }
+    const [segment] = await filesIn(folder('backups', increments[0]!, 'segments'));
+    await rm(join(segment!.parentPath, segment!.name));
+    await asOwner(bench.app.databaseUrl, (client) => client.query('delete from backups'));
+    const { result } = await runTask('rescan');
+    const told = new Map(result.failures.map(({ key, reason }: { key: string; reason: string }) => [key, reason]));
+    for (const id of increments)
+      expect(told.get(`backups/${id}/manifest`)).toBe(`Backup ${increments[0]} misses 1 of its objects.`);
+    expect((await bench.get(`/backups/${base}`)).status).toBe('completed');
+    for (const id of increments) await rm(folder('backups', id), { recursive: true });
+  });
+
   test('rebuilds the catalogue of a lost database: same ids, same chains, projects without a connection', async () => {
     const base = await bench.backUp();
     await bench.firestore.doc('users/bob').set({ n: 2 });

@@ -1,8 +1,17 @@
-import { type BlobStore, isEngineError, logIdOfKey, logManifestKey, logsPrefix } from '@holdfast/engine';
+import {
+  type BlobStore,
+  instantDigits,
+  isEngineError,
+  type LogGap,
+  logIdOfKey,
+  logManifestKey,
+  logSegmentStart,
+  logsPrefix,
+} from '@holdfast/engine';
 import { dayMs } from '../../../platform/durations.ts';
 import type { DestinationRow, OrphanObject, TaskResult, TaskRun } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
-import { pitrStore } from '../pitr-store.ts';
+import { type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Whoever wrote it has said so in the catalogue long before, or never will. */
 const youngMs = dayMs;
@@ -49,8 +58,32 @@ async function ownerOf(
     return () => isWhole;
   }
   if (row.organizationId !== destination.organizationId) return () => true;
-  const keys = await database.tenant(row.organizationId, (transaction) => pitrStore.segmentKeys(transaction, logId));
-  return (key) => key === logManifestKey(logId) || keys.has(key);
+  const { keys, gaps } = await database.tenant(row.organizationId, async (transaction) => ({
+    keys: await pitrStore.segmentKeys(transaction, logId),
+    gaps: await pitrStore.gaps(transaction, logId),
+  }));
+  let isTold = false;
+  return (key) => {
+    if (key === logManifestKey(logId) || keys.has(key)) return true;
+    if (isOvertaken(row, gaps, key)) return false;
+    if (!isTold) onKept?.(logId, unknownTime);
+    isTold = true;
+    return true;
+  };
+}
+
+const unknownTime =
+  'holds captured time that this catalogue does not know: of another server, or from after the copy that this one came back from';
+
+/**
+ * Whether the catalogue knows what happened when this segment was captured, or that it was let go. Else somebody else
+ * captures this log, or this catalogue is older than its log.
+ */
+function isOvertaken({ startedFrom, coveredThrough }: LogRow, gaps: readonly LogGap[], key: string): boolean {
+  const start = logSegmentStart(key);
+  if (start < instantDigits(startedFrom)) return true;
+  const isInGap = gaps.some(({ from, through }) => instantDigits(from) <= start && start < instantDigits(through));
+  return start < instantDigits(coveredThrough) && !isInGap;
 }
 
 export async function sweepLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {

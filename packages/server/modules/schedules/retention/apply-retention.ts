@@ -57,14 +57,12 @@ async function applyToProject(context: SchedulesContext, check: RetentionCheck):
     const loaded = await loadState(context, transaction, organizationId, projectId, { lock: true });
     if (!(await retentionCheckStore.lock(transaction, check, demand))) return 0;
     const { state, verdicts, going, next: first } = await whatGoes(transaction, loaded);
-    for (const { id } of first)
-      await expire(
-        context,
-        transaction,
-        organizationId,
-        id,
-        state.backups.find(({ standsFor }) => standsFor === id)?.id,
-      );
+    // One that is due itself stands for nothing any more.
+    const staying = state.backups.filter((backup) => !going.includes(backup));
+    for (const { id } of first) {
+      const replacedBy = staying.find(({ standsFor }) => standsFor === id)?.id;
+      await expire(context, transaction, organizationId, id, replacedBy);
+    }
     for (const backup of rollUps(state, verdicts)) await mergeInPlace(context, transaction, organizationId, backup);
     const next = going.length > removalsMax ? now : nextCheck(state, verdicts);
     await retentionCheckStore.postpone(transaction, organizationId, projectId, next);

@@ -1,0 +1,34 @@
+import type { Transaction } from '../../../platform/database/database.ts';
+
+/** A backup that is read with the help of another one. */
+interface Dependent {
+  readonly id: string;
+  /** It was marked as removed. */
+  readonly isLeaving: boolean;
+  /** It stays after all if what replaces it does not read well. */
+  readonly mayStay: boolean;
+}
+
+export const chainStore = {
+  async dependents({ client }: Transaction, organizationId: string, id: string): Promise<Dependent[]> {
+    const { rows } = await client.query<Dependent>(
+      `select id, deleted_at is not null as "isLeaving", replaced_by is not null as "mayStay" from backups
+        where organization_id = $1 and parent_id = $2 and status in ('pending', 'running', 'completed')`,
+      [organizationId, id],
+    );
+    return rows;
+  },
+
+  /** Takes back the removal of a backup and of everything it builds on. */
+  async bringBack({ client }: Transaction, organizationId: string, id: string): Promise<void> {
+    await client.query(
+      `with recursive chain as (
+         select id, parent_id from backups where organization_id = $1 and id = $2
+         union select b.id, b.parent_id from backups b join chain on b.id = chain.parent_id where b.organization_id = $1
+       )
+       update backups b set deleted_at = null, replaced_by = null from chain
+        where b.organization_id = $1 and b.id = chain.id and b.deleted_at is not null`,
+      [organizationId, id],
+    );
+  },
+};
