@@ -1,4 +1,4 @@
-import { HoldfastError } from '@holdfast/contract/client';
+import { HoldfastError, PathSegmentError } from '@holdfast/contract/client';
 import { isEngineError } from '@holdfast/engine';
 import { CommandFailure } from './command-failure.ts';
 import { exitCode, exitCodeOf } from './exit-codes.ts';
@@ -26,6 +26,8 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof CommandFailure)
     return { exit: error.exit, code: error.code, message, remedy: error.remedy, details: undefined };
   if (error instanceof HoldfastError) return failureOfCall(error);
+  if (error instanceof PathSegmentError)
+    return { exit: exitCode.usage, code: 'VALIDATION_ERROR', message: `${message}.` };
   if (isFileError(error)) return failureOfFile(error);
   const stack = error instanceof Error ? error.stack : undefined;
   return { exit: exitCode.unexpected, code: 'INTERNAL_ERROR', message, stack };

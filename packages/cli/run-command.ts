@@ -6,6 +6,7 @@ import { nearest } from './nearest.ts';
 /** Runs a command line and turns every failure into a sentence and an exit code. */
 export async function runCommand(program: Command, argv: readonly string[]): Promise<void> {
   prepare(program, 'holdfast', argv.includes('--json'));
+  program.hook('preAction', (_, command) => requireWords(command));
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
@@ -22,6 +23,12 @@ function prepare(command: Command, way: string, isJson: boolean): void {
   if (isJson) command.configureOutput({ outputError: () => undefined });
   else command.showHelpAfterError(`See \`${way} --help\`.`);
   for (const nested of command.commands) prepare(nested, `${way} ${nested.name()}`, isJson);
+}
+
+/** A script whose variable is empty names nothing: `backup show "$ID"`. */
+function requireWords(command: Command): void {
+  const empty = command.registeredArguments[command.args.indexOf('')];
+  if (empty !== undefined) command.error(`error: argument '${empty.name()}' is empty`);
 }
 
 async function report(error: unknown, program: Command, argv: readonly string[]): Promise<number> {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { nearest } from './nearest.ts';
 import { countOf, formatMoney, writeOut } from './output.ts';
 import manifest from './package.json' with { type: 'json' };
@@ -49,6 +49,44 @@ test('a slow reader of the output leaves nothing behind for each piece it waited
   const before = slow.listenerCount('error');
   for (let piece = 0; piece < 20; piece++) await writeOut(slow, 'text');
   expect([slow.listenerCount('error'), slow.listenerCount('drain')]).toEqual([before, 0]);
+});
+
+test.each([
+  [['backup', 'show', ''], "argument 'backup' is empty"],
+  [['backup', ''], "argument 'project' is empty"],
+  [['project', 'show', ''], "argument 'project' is empty"],
+  [['restore', 'show', ''], "argument 'restore' is empty"],
+  [['status', ''], "argument 'id' is empty"],
+  [['recovery-kit', ''], "argument 'file' is empty"],
+  [['local', 'keygen', ''], "argument 'file' is empty"],
+  [['local', 'verify', '', '--store', '.'], "argument 'backup' is empty"],
+  [['backup', 'get', 'latest:Shop', ''], 'It must be the path of a document, such as users/ada.'],
+  [['backup', 'get', 'latest:Shop', 'users/ada/'], 'It must be the path of a document, such as users/ada.'],
+  [['backup', 'get', 'latest:Shop', 'users//ada'], 'It must be the path of a document, such as users/ada.'],
+  [['backup', 'get', 'latest:Shop', 'users/..'], 'It must be the path of a document, such as users/ada.'],
+  [['pitr', 'get', 'Shop', '/users/ada', '--at', 'an hour ago'], 'It must be the path of a document'],
+  [['pitr', 'history', 'Shop', 'users/ada/'], 'It must be the path of a document'],
+  [['backup', 'browse', 'latest:Shop', 'users/'], 'It must be the path of a collection'],
+  [['pitr', 'browse', 'Shop', 'users//', '--at', 'an hour ago'], 'It must be the path of a collection'],
+  [['backup', 'export', 'latest:Shop', '-c', 'users/'], 'It must be the path of a collection'],
+  [['local', 'browse', 'latest', 'users/ada/', '--store', '.'], 'It must be the path of a collection or a document'],
+  [['local', 'export', 'latest', '-c', 'users', 'users//', '--store', '.'], 'It must be the path of a collection'],
+  [['local', 'restore', 'latest', '--documents', 'users/ada/', '--store', '.'], 'It must be the path of a document'],
+  [['backup', 'show', '..'], '".." cannot be part of a path.'],
+  [['restore', 'show', '.'], '"." cannot be part of a path.'],
+])('%j is wrong usage, told in a sentence', async (words, sentence) => {
+  vi.stubEnv('HOLDFAST_URL', 'http://127.0.0.1:1');
+  vi.stubEnv('HOLDFAST_API_KEY', 'fb_sa_none');
+  vi.stubEnv('HOLDFAST_KEY', 'ab'.repeat(32));
+  try {
+    const told = await holdfast(...words);
+    expect([told.code, told.out], told.error).toEqual([2, '']);
+    expect(told.error).toContain(sentence);
+    expect(told.error).not.toMatch(/^ +at /m);
+    expect((await holdfast(...words, '--json')).code).toBe(2);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 test('what is near is told, what is far is not', () => {

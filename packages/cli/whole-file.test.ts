@@ -89,6 +89,7 @@ test('what cannot be written is told by the name that was given', async ({ skip 
   await mkdir(join(folder, 'inner'));
   expect(await told(join(folder, 'inner'))).toEqual(['FILE_ERROR', 2, `The file ${folder}/inner is a folder.`]);
   expect(await told(`${folder}/new/`)).toEqual(['FILE_ERROR', 2, `The file ${folder}/new/ is a folder.`]);
+  expect(await told('')).toEqual(['FILE_ERROR', 2, 'The name of the file is empty.']);
   expect(await readdir(folder)).toEqual(['inner']);
   if (process.platform !== 'linux') skip('there is no full device here');
   expect(await told('/dev/full')).toEqual(['FILE_ERROR', 2, 'The file /dev/full does not fit: the disk is full.']);

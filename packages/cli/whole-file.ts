@@ -21,6 +21,7 @@ interface WholeFileOptions {
  * it is the file behind it. What is no file, such as a pipe or a device, is written into and stays what it is; then the answer is false.
  */
 export async function writeWholeFile(output: string, text: Text, options: WholeFileOptions = {}): Promise<boolean> {
+  if (output === '') throw new CommandFailure('FILE_ERROR', 'The name of the file is empty.', { exit: exitCode.usage });
   const path = await realpath(output).catch(() => output);
   const there = await stat(path).catch(() => undefined);
   if (there?.isDirectory() || output.endsWith('/')) throw fileFailure(output, { code: 'EISDIR' });

@@ -15,6 +15,7 @@ export type { CallInput, CallOptions } from './client/input.ts';
 export type { RetryOptions } from './client/retry.ts';
 export { HoldfastStream } from './client/streams.ts';
 export type { Answer, Client, Page, Result } from './client/types.ts';
+export { PathSegmentError } from './path.ts';
 
 export interface ClientOptions {
   /** Where the service is, without `/api/v1`. */

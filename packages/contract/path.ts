@@ -24,9 +24,12 @@ export function fillPath(operation: Operation, params: Readonly<Record<string, s
   });
 }
 
+/** Of a name or an id that no path can hold; nothing was asked. */
+export class PathSegmentError extends TypeError {}
+
 /** A segment of dots would be resolved away, and the call would reach another path than the one that was meant. */
 function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..')
-    throw new TypeError(`"${segment}" cannot be part of a path`);
+    throw new PathSegmentError(`"${segment}" cannot be part of a path`);
   return encodeURIComponent(segment);
 }

@@ -9,6 +9,7 @@ import {
 } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { formatBytes, formatCount, printJson, printLine, printTable } from '../output.ts';
+import { anyPath } from '../paths.ts';
 import { latestArgument } from './latest.ts';
 import { positiveInteger, type StoreOptions, storeCommand } from './options.ts';
 import { notThere } from './require-named.ts';
@@ -25,7 +26,7 @@ interface BrowseOptions extends StoreOptions {
 export function browseCommand(): Command {
   return storeCommand('browse', 'look inside a backup: its collections, the documents of one, or a document')
     .argument(...latestArgument)
-    .argument('[path]', 'a collection (users) or a document (users/ada)')
+    .argument('[path]', 'a collection (users) or a document (users/ada)', anyPath)
     .option('--prefix <id>', 'only ids that begin so')
     .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
     .option('--after <path>', 'continue behind this document')

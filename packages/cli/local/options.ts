@@ -1,5 +1,6 @@
 import type { Scope } from '@holdfast/engine';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { collectionPaths } from '../paths.ts';
 import type { SecretOptions } from './secrets.ts';
 
 /** Options that several commands share, declared once. */
@@ -39,8 +40,8 @@ export interface ScopeOptions {
 
 export function withScope(command: Command): Command {
   return command
-    .option('-c, --collections <paths...>', 'only these collections')
-    .option('--exclude <paths...>', 'leave these collections out')
+    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
+    .option('--exclude <paths...>', 'leave these collections out', collectionPaths)
     .option('--no-subcollections', 'without what lies below the documents of these collections');
 }
 

@@ -19,6 +19,7 @@ import { type Command, Option } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
 import { countOf, formatCount, printJson, printLine } from '../output.ts';
+import { documentPaths } from '../paths.ts';
 import { ProgressBar } from '../progress.ts';
 import { latestArgument } from './latest.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
@@ -45,7 +46,7 @@ export function restoreCommand(): Command {
         .choices(['overwrite', 'skip_existing', 'merge'])
         .default('overwrite'),
     )
-    .option('--documents <paths...>', 'only these documents')
+    .option('--documents <paths...>', 'only these documents', documentPaths)
     .option('--delete-extra', 'delete what the backup does not have, within the chosen collections')
     .option('--dry-run', 'count what would be done and do nothing')
     .option('--no-ramp-up', 'write at full speed at once')

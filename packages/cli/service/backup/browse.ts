@@ -1,5 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
+import { collectionPath } from '../../paths.ts';
 import { printCollections } from '../collections.ts';
 import { pageSize, printList } from '../lists.ts';
 import { type ListOptions, positiveInteger, serviceCommand } from '../options.ts';
@@ -15,7 +16,7 @@ export interface BrowseOptions extends ListOptions {
 /** What to look at: everything, a collection, or those of its documents that fit. */
 export function withBrowseOptions(command: Command): Command {
   return command
-    .argument('[collection]', 'such as users or users/ada/orders')
+    .argument('[collection]', 'such as users or users/ada/orders', collectionPath)
     .option('--prefix <id>', 'only document ids that begin so')
     .option('--search <text>', 'only documents with this text in their id or in any string, whatever the case')
     .option('--limit <count>', 'at most so many documents', positiveInteger, 50);

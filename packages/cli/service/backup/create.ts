@@ -3,6 +3,7 @@ import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
 import { countOf, formatBytes, formatCount, formatMoney, printJson, printLine, printTable } from '../../output.ts';
+import { collectionPaths } from '../../paths.ts';
 import { reportEnd, waitForJob } from '../jobs.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf, storageIdOf } from '../references.ts';
@@ -23,8 +24,8 @@ export function createCommand(): Command {
   return withWait(serviceCommand('create', 'start a backup of a project'))
     .argument('<project>', 'id or name')
     .addOption(new Option('-t, --type <type>', 'what kind of backup').choices(backupTypes).default('full'))
-    .option('-c, --collections <paths...>', 'only these collections')
-    .option('--exclude <paths...>', 'leave these collections out')
+    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
+    .option('--exclude <paths...>', 'leave these collections out', collectionPaths)
     .option('--no-subcollections', 'without what lies below the documents of the named collections')
     .option('--auth-users', "with the accounts, whatever the project's setting")
     .option('--no-auth-users', "without the accounts, whatever the project's setting")

@@ -2,6 +2,7 @@ import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
 import { formatCount, printLine, writeOut } from '../../output.ts';
+import { collectionPath } from '../../paths.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { type Service, withService } from '../session.ts';
@@ -17,7 +18,7 @@ export function diffCommand(): Command {
   return serviceCommand('diff', 'what changed from a backup to the live database, or to another backup')
     .argument(...backupArgument)
     .argument('[against]', 'live, or another backup', 'live')
-    .option('-c, --collection <path>', 'only this collection')
+    .option('-c, --collection <path>', 'only this collection', collectionPath)
     .action(
       async (reference: string, against: string, options: DiffOptions) =>
         await withService(options, (service) => diff(service, reference, against, options)),

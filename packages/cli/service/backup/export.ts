@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { countOf, formatBytes, printJson, printLine, writeOut } from '../../output.ts';
+import { collectionPath } from '../../paths.ts';
 import { writeWholeFile } from '../../whole-file.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
@@ -14,7 +15,7 @@ interface ExportOptions extends ServiceOptions {
 export function exportCommand(): Command {
   return serviceCommand('export', 'write a backup as newline-delimited JSON, one document a line')
     .argument(...backupArgument)
-    .option('-c, --collection <path>', 'only this collection')
+    .option('-c, --collection <path>', 'only this collection', collectionPath)
     .option('-o, --output <file>', 'into this file instead of the output')
     .action(
       async (reference: string, options: ExportOptions) =>

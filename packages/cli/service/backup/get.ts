@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { printLine } from '../../output.ts';
+import { documentPath } from '../../paths.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { backupIdOf } from '../references.ts';
 import { withService } from '../session.ts';
@@ -8,7 +9,7 @@ import { backupArgument } from './show.ts';
 export function getCommand(): Command {
   return serviceCommand('get', 'one document as a backup holds it, as JSON')
     .argument(...backupArgument)
-    .argument('<document>', 'such as users/ada')
+    .argument('<document>', 'such as users/ada', documentPath)
     .action(
       async (reference: string, documentPath: string, options: ServiceOptions) =>
         await withService(options, async ({ client }) => {

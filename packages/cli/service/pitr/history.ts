@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { printJson } from '../../output.ts';
+import { documentPath } from '../../paths.ts';
 import { takeSome } from '../lists.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
@@ -9,7 +10,7 @@ import { withService } from '../session.ts';
 export function historyCommand(): Command {
   return serviceCommand('history', 'every captured version of a document, newest first')
     .argument(...projectArgument)
-    .argument('<document>', 'a path such as users/ada')
+    .argument('<document>', 'a path such as users/ada', documentPath)
     .option('--limit <count>', 'at most so many', positiveInteger, 50)
     .action(
       async (reference: string, document: string, options: ServiceOptions & { readonly limit: number }) =>

@@ -1,6 +1,7 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { printLine } from '../../output.ts';
+import { collectionPath, documentPath } from '../../paths.ts';
 import { type BrowseOptions as BrowseBackupOptions, listDocuments, withBrowseOptions } from '../backup/browse.ts';
 import { printDiff } from '../backup/diff.ts';
 import { writeExport } from '../backup/export.ts';
@@ -59,7 +60,7 @@ async function browseDocuments(
 
 export function getCommand(): Command {
   return momentCommand('get', 'one document as it was at a moment, as JSON')
-    .argument('<document>', 'such as users/ada')
+    .argument('<document>', 'such as users/ada', documentPath)
     .action(
       async (reference: string, documentPath: string, options: AtMoment) =>
         await withService(options, async ({ client }) => {
@@ -73,7 +74,7 @@ export function getCommand(): Command {
 export function diffCommand(): Command {
   return momentCommand('diff', 'what changed from a moment to the live database, to another moment or to a backup')
     .argument('[against]', 'live, another moment, or a backup', 'live')
-    .option('-c, --collection <path>', 'only this collection')
+    .option('-c, --collection <path>', 'only this collection', collectionPath)
     .action(
       async (reference: string, other: string, options: AtMoment & { readonly collection?: string }) =>
         await withService(options, async ({ client }) => {
@@ -92,7 +93,7 @@ interface ExportOptions extends AtMoment {
 
 export function exportCommand(): Command {
   return momentCommand('export', 'write a moment as newline-delimited JSON, one document a line')
-    .option('-c, --collection <path>', 'only this collection')
+    .option('-c, --collection <path>', 'only this collection', collectionPath)
     .option('-o, --output <file>', 'into this file instead of the output')
     .action(
       async (reference: string, options: ExportOptions) =>

@@ -1,6 +1,7 @@
 import { mergeModes } from '@holdfast/contract';
 import { type Command, Option } from 'commander';
 import { type ConfirmOptions, withYes } from '../../confirm.ts';
+import { collectionPaths, documentPaths } from '../../paths.ts';
 import { type WaitOptions, withWait } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { confirmDeleteExtra, finishRestore } from '../restore/finish.ts';
@@ -15,8 +16,8 @@ interface RestoreOptions extends RestoreChoice, WaitOptions, ConfirmOptions {
 export function restoreCommand(): Command {
   return withYes(withWait(momentCommand('restore', 'write a moment of a project, or parts of it, back')))
     .option('-t, --target <project>', 'into this project; absent: the project itself')
-    .option('-c, --collections <paths...>', 'only these collections')
-    .option('--documents <paths...>', 'only these documents')
+    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
+    .option('--documents <paths...>', 'only these documents', documentPaths)
     .addOption(
       new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
     )

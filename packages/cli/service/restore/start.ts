@@ -2,6 +2,7 @@ import { mergeModes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
 import { type ConfirmOptions, withYes } from '../../confirm.ts';
+import { collectionPaths, documentPaths } from '../../paths.ts';
 import { backupArgument } from '../backup/show.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
@@ -19,8 +20,8 @@ export function startCommand(): Command {
   return withYes(withWait(serviceCommand('start', 'write a backup, or parts of it, into a project')))
     .argument(...backupArgument)
     .option('-t, --target <project>', 'into this project; absent: where the backup comes from')
-    .option('-c, --collections <paths...>', 'only these collections')
-    .option('--documents <paths...>', 'only these documents')
+    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
+    .option('--documents <paths...>', 'only these documents', documentPaths)
     .addOption(
       new Option('-m, --mode <mode>', 'what happens to documents that exist').choices(mergeModes).default('overwrite'),
     )

@@ -1,5 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { collectionPaths } from '../../paths.ts';
 import { positiveInteger, type ServiceOptions } from '../options.ts';
 import { storageIdOf } from '../references.ts';
 
@@ -27,8 +28,8 @@ export function withSettings(command: Command): Command {
     .option('--timezone <name>', "such as Europe/Berlin; absent: the organization's")
     .addOption(new Option('-t, --type <type>', 'what kind of backups').choices(['full', 'incremental']))
     .option('--full-every <n>', 'every n-th of incremental backups is full (7)', positiveInteger)
-    .option('-c, --collections <paths...>', 'only these collections')
-    .option('--exclude <paths...>', 'leave these collections out')
+    .option('-c, --collections <paths...>', 'only these collections', collectionPaths)
+    .option('--exclude <paths...>', 'leave these collections out', collectionPaths)
     .option('--no-subcollections', 'without what lies below the documents of the named collections')
     .option('-s, --storage <names...>', 'ids or names of the destinations; absent: the default one')
     .option('--retention <days>', 'keep each backup for so many days', positiveInteger)

@@ -1,0 +1,32 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Paths as they are typed: told apart from slips before anything is asked, by the service or of a store. */
+export function documentPath(text: string): string {
+  if (segmentCount(text) % 2 === 0) return text;
+  throw new InvalidArgumentError('It must be the path of a document, such as users/ada.');
+}
+
+export function collectionPath(text: string): string {
+  if (segmentCount(text) % 2 === 1) return text;
+  throw new InvalidArgumentError('It must be the path of a collection, such as users or users/ada/orders.');
+}
+
+export function anyPath(text: string): string {
+  if (!Number.isNaN(segmentCount(text))) return text;
+  throw new InvalidArgumentError('It must be the path of a collection or a document, such as users or users/ada.');
+}
+
+/** For options that take several. */
+export function documentPaths(text: string, former: readonly string[] = []): string[] {
+  return [...former, documentPath(text)];
+}
+
+export function collectionPaths(text: string, former: readonly string[] = []): string[] {
+  return [...former, collectionPath(text)];
+}
+
+/** Not a number where a slash is at an end or doubled, or where a segment is one that Firestore does not know. */
+function segmentCount(text: string): number {
+  const segments = text.split('/');
+  return segments.some((segment) => ['', '.', '..'].includes(segment)) ? Number.NaN : segments.length;
+}
