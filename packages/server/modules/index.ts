@@ -28,7 +28,7 @@ import {
   storageUsage,
   usersOfDestination,
   verificationKind,
-  verifyKeyless,
+  verifyUnread,
 } from './backups/index.ts';
 import { standStill } from './jobs/index.ts';
 import type { Module } from './module.ts';
@@ -120,7 +120,7 @@ export function composeModules(platform: Platform): Composition {
     keysChanged: async (transaction, organizationId, withdrawn = []) => {
       await renewKeyCopies(queue)(transaction, organizationId);
       await pitrStore.followKeys(transaction, organizationId, withdrawn);
-      if (withdrawn.length === 0) await verifyKeyless(transaction, organizationId, clock.now());
+      if (withdrawn.length === 0) await verifyUnread(transaction, organizationId, clock.now());
     },
     destinations: async (transaction, organizationId) =>
       (await storageStore.all(transaction, organizationId)).map((row) => stores.describe(row)),
@@ -254,7 +254,10 @@ export function composeModules(platform: Platform): Composition {
         notifications.troubles.end(transaction, organizationId, ['storage.error'], id),
       takeKeys: (destination, signal) => removeKeysFrom(backupsContext, destination, { signal, attemptsMax: 2 }),
       connected: (transaction, { organizationId, id }) => enqueueKeyCopy(queue, transaction, organizationId, id),
-      credentialsGiven: rewrapManifestsIn(queue),
+      credentialsGiven: async (transaction, destination) => {
+        await rewrapManifestsIn(queue)(transaction, destination);
+        await verifyUnread(transaction, destination.organizationId, clock.now());
+      },
       ...storageTasks(backupsContext),
       ...withLogs(pitrContext, storageTasks(backupsContext)),
     },

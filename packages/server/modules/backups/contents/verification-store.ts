@@ -2,14 +2,32 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
-import { backups } from '../tables.ts';
+import { backups, type StoredVerification } from '../tables.ts';
 
 const isVerifying = `w.verification->>'status' = 'running' and w.status = 'completed' and w.deleted_at is null`;
 
-/** Of a row `b`: its verification failed for want of a key alone, which says nothing about what the key sealed. */
-export const isKeylessSql = `b.verification->>'status' = 'failed' and jsonb_array_length(b.verification->'errors') > 0
+/** For want of a key, or of a storage that answers and lets us in. That says nothing about what could not be read. */
+const unreadCodes: readonly string[] = [
+  'DECRYPTION_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
+];
+
+/** Whether work that ended with this code could not read the backup, and so has proved nothing about it. */
+export function isUnread(code: string): boolean {
+  return unreadCodes.includes(code);
+}
+
+/** Whether a verification found something wrong with what it read. */
+export function foundDamage({ status, errors }: StoredVerification): boolean {
+  return status === 'failed' && errors.some((one) => typeof one !== 'object' || !isUnread(one.code));
+}
+
+/** Of a row `b`: its verification failed, and only because it could not read. */
+export const isUnreadSql = `b.verification->>'status' = 'failed' and jsonb_array_length(b.verification->'errors') > 0
   and not exists (select 1 from jsonb_array_elements(b.verification->'errors') e
-                   where e->>'code' is distinct from 'DECRYPTION_ERROR')`;
+                   where coalesce(e->>'code', '') not in (${unreadCodes.map((code) => `'${code}'`).join(', ')}))`;
 
 /** A verification stands in the record of its backup. */
 export const verificationTurns: TurnTable = {
@@ -34,12 +52,12 @@ export async function countVerificationFailure(
   return row?.failures ?? Number.POSITIVE_INFINITY;
 }
 
-/** Those that failed for want of a key alone are verified again, each in its turn. */
-export async function verifyKeyless({ client }: Transaction, organizationId: string, now: Date): Promise<void> {
+/** Those that failed because they could not read are verified again, each in its turn. */
+export async function verifyUnread({ client }: Transaction, organizationId: string, now: Date): Promise<void> {
   await client.query(
     `update backups b set verification = '{"status": "running", "segments": 0, "documents": 0, "errors": []}',
             verification_admitted_at = null, verification_failures = 0, updated_at = $2
-      where b.organization_id = $1 and b.status = 'completed' and b.deleted_at is null and ${isKeylessSql}`,
+      where b.organization_id = $1 and b.status = 'completed' and b.deleted_at is null and ${isUnreadSql}`,
     [organizationId, now],
   );
 }

@@ -11,8 +11,9 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import type { StoredFault, StoredVerification } from '../tables.ts';
 import { keysThatDoNotOpen } from './manifest-keys.ts';
+import { asDamage } from './open-chain.ts';
 import { admitVerifications } from './start-verification.ts';
-import { countVerificationFailure } from './verification-store.ts';
+import { countVerificationFailure, foundDamage } from './verification-store.ts';
 
 const errorLengthMax = 2000;
 const errorsMax = 100;
@@ -79,7 +80,7 @@ async function verifyCopies(
     } catch (error) {
       const isFinding = (isEngineError(error) || error instanceof Problem) && !isTransient(error);
       if (signal.aborted || !isFinding) throw error;
-      findings.push(toFinding(error));
+      findings.push(toFinding(asDamage(error, loaded.row.id)));
     }
     // With several copies one wants to know which of them it is.
     const name = copies.length > 1 ? loaded.destinations.get(copy.storageDestinationId)?.name : undefined;
@@ -135,10 +136,8 @@ async function endVerification(
       ...(result.status === 'passed' ? { verifiedAt: now } : {}),
     });
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
-    // That a key was withdrawn says nothing about what it sealed.
-    const isKeyless = result.errors.every((one) => typeof one === 'object' && one.code === 'DECRYPTION_ERROR');
     if (result.status === 'passed') await context.onFreed(transaction, verified);
-    else if (loaded && !isKeyless) await context.onUnproven(transaction, loaded, 'verification_failed');
+    else if (loaded && foundDamage(result)) await context.onUnproven(transaction, loaded, 'verification_failed');
     const { status, segments, documents, errors } = result;
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'backup.verified',

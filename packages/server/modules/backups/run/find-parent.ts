@@ -1,5 +1,6 @@
 import { type BackupReader, type DocumentSource, openChain, reasonNotToFollow, type Scope } from '@holdfast/engine';
 import { type BackupRow, backupStore } from '../backup-store.ts';
+import { foundDamage } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
@@ -33,7 +34,7 @@ export async function findParent(
       reason = 'the one before lies in another destination';
       continue;
     }
-    if (candidate.verification?.status === 'failed') {
+    if (candidate.verification && foundDamage(candidate.verification)) {
       reason = `${candidate.id} did not pass its verification`;
       break;
     }
@@ -82,7 +83,7 @@ async function unlessDoubted(
     const base = await context.platform.database.tenant(organizationId, (transaction) =>
       backupStore.find(transaction, organizationId, backupId),
     );
-    if (base?.verification?.status !== 'failed') continue;
+    if (!base?.verification || !foundDamage(base.verification)) continue;
     await chain[0]?.store.close();
     return `${backupId} did not pass its verification`;
   }

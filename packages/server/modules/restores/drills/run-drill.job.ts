@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { secondMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { loadBackup } from '../../backups/index.ts';
+import { isUnread, loadBackup } from '../../backups/index.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
@@ -76,8 +76,8 @@ async function fail(context: RestoresContext, { data }: Job, row: DrillRow, reas
     if (locked?.status !== 'running' || admissionOf(locked) !== (data.admission ?? 0)) return;
     const fields = { status: 'failed' as const, error: toJobError(reason), completedAt: context.platform.clock.now() };
     await drillStore.update(transaction, organizationId, drillId, fields);
-    // Neither a target that may not be written to nor a key that was withdrawn says anything about the backup.
-    if (fields.error.code !== 'INVALID_STATE' && fields.error.code !== 'DECRYPTION_ERROR')
+    // Neither a target that may not be written to nor a backup that could not be read says anything about the backup.
+    if (fields.error.code !== 'INVALID_STATE' && !isUnread(fields.error.code))
       await reportUnproven(context, transaction, row);
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'drill.failed',
