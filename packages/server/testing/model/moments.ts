@@ -20,6 +20,9 @@ const apartMs = 8;
 /** Interruptions of this length are no gaps. */
 const blurMs = 10_500;
 
+/** So many moments are looked at after each step that tidies up, and all of them at the end. */
+const looksMax = 8;
+
 /** How many moments were shown, and how many refused, in all runs so far. */
 export const momentCounts = { shown: 0, refused: 0 };
 
@@ -92,7 +95,11 @@ class History {
   /** Every moment and every backup, and that capture goes on. */
   async lastFaults(): Promise<string[]> {
     const faults = (await this.#isOn()) ? await this.#catchUp() : [];
-    return [...faults, ...(await this.#faults()), ...(await this.#world.foreignObjectsThatChanged())];
+    return [
+      ...faults,
+      ...(await this.#faults(this.#moments.length)),
+      ...(await this.#world.foreignObjectsThatChanged()),
+    ];
   }
 
   async close(): Promise<void> {
@@ -148,6 +155,7 @@ class History {
         this.#isCut = false;
         return this.#viewFaults(moment, view);
       }
+      this.#moments.pop();
       if (performance.now() > deadline)
         return [`nothing is reached any more: ${JSON.stringify(await this.#world.get(this.#pitr()))}`];
       await sleep(200);
@@ -247,9 +255,9 @@ class History {
     for (const task of tasks) await this.#world.service.app.tasks.runNow(task);
   }
 
-  async #faults(): Promise<string[]> {
+  async #faults(looks = looksMax): Promise<string[]> {
     const faults = await this.#backupFaults();
-    for (const moment of this.#moments) {
+    for (const moment of spread(this.#moments, looks)) {
       const answer = await this.#world.call('GET', this.#pitr(`/view/collections?at=${moment.at}`));
       if (answer.status !== 200) {
         faults.push(...(await this.#refusalFaults(moment, answer)));
@@ -319,6 +327,12 @@ class History {
 }
 
 const collections = [...new Set(paths.map((path) => path.slice(0, path.lastIndexOf('/'))))];
+
+/** As many as that, from the first to the last. */
+function spread<Item>(items: readonly Item[], max: number): Item[] {
+  const step = Math.max(1, items.length / max);
+  return Array.from({ length: Math.min(max, items.length) }, (_, index) => items[Math.floor(index * step)]!);
+}
 
 function restored(before: Documents, moment: Documents, { mergeMode, deleteExtra }: How): Documents {
   const expected = new Map(deleteExtra ? [] : before);
