@@ -15,6 +15,8 @@ interface Moment {
 
 const tasks = ['pitr bases', 'pitr retention', 'pitr upkeep', 'retention'];
 const reachTimeoutMs = 60_000;
+const looksForOne = 20;
+const lookAgainMs = 60;
 /** Apart from what is written before and after it, by the clock of the database, which is this machine's. */
 const apartMs = 8;
 /** Interruptions of this length are no gaps. */
@@ -147,20 +149,27 @@ class History {
 
   /** Whatever happened, what is now can be reached soon. */
   async #catchUp(): Promise<string[]> {
-    const deadline = performance.now() + reachTimeoutMs;
-    for (;;) {
+    for (const deadline = performance.now() + reachTimeoutMs; performance.now() < deadline; ) {
       const moment = await this.#note();
-      const view = await this.#view(moment.at);
+      const view = await this.#untilReached(moment.at);
       if (view) {
         this.#isCut = false;
         return this.#viewFaults(moment, view);
       }
+      // It may lie in a gap: then a later one does not.
       this.#moments.pop();
-      if (performance.now() > deadline)
-        return [`nothing is reached any more: ${JSON.stringify(await this.#world.get(this.#pitr()))}`];
-      await sleep(200);
       await this.#world.service.app.tasks.runNow('pitr bases');
     }
+    return [`nothing is reached any more: ${JSON.stringify(await this.#world.get(this.#pitr()))}`];
+  }
+
+  async #untilReached(at: string): Promise<Documents | undefined> {
+    for (let look = 0; look < looksForOne; look++) {
+      const view = await this.#view(at);
+      if (view) return view;
+      await sleep(lookAgainMs);
+    }
+    return undefined;
   }
 
   async #backUp(type: string): Promise<string[]> {
