@@ -116,6 +116,20 @@ for (const [kind, { queue, fill, admit }] of Object.entries(kinds)) {
   });
 }
 
+test('what stands still in a deleted organization takes no turn from others, however much it is', async () => {
+  await asOwner(app.databaseUrl, async (client) => {
+    await client.query('delete from pgboss.job');
+    await client.query('delete from restores');
+    await client.query(...kinds.restore!.fill(large.organizationId, 300, 'still '));
+    await client.query('update restores set admitted_at = now()');
+    await client.query(...kinds.restore!.fill(small.organizationId, 1, 'waiting '));
+    expect(await admitRestores(app.platform)).toBe(0);
+    await client.query('update organizations set deleted_at = now() where id = $1', [large.organizationId]);
+    expect(await admitRestores(app.platform)).toBe(1);
+    await client.query('update organizations set deleted_at = null where id = $1', [large.organizationId]);
+  });
+});
+
 test('a burst of calls that let records in shares one look at a time', async () => {
   const { database } = app.platform;
   let looks = 0;

@@ -34,7 +34,7 @@ const openPerLookMax = 1000;
 
 /**
  * The record whose turn it is: of the organization with the fewest records under way the oldest one whose place is free.
- * `running` is how many the organization has under way already.
+ * `running` is how many the organization has under way already. What stands still in a deleted one takes nobody's turn.
  */
 export async function nextInTurn<Row extends JobRecord>(
   { client }: Transaction,
@@ -42,7 +42,8 @@ export async function nextInTurn<Row extends JobRecord>(
   { perOrganizationMax, openMax }: TurnLimits,
 ): Promise<(Row & { running: number }) | undefined> {
   const { rows } = await client.query<Row & { running: number }>(
-    `with busy as (select w.organization_id, ${place ?? 'null'} as place from ${table} w where ${isOpen}),
+    `with busy as (select w.organization_id, ${place ?? 'null'} as place from ${table} w
+                    where ${isOpen} and ${isOfActiveOrganization}),
           load as (select organization_id, count(*)::int as running from busy group by organization_id)
      select w.id, w.organization_id as "organizationId", w.${admittedAt} as "admittedAt", coalesce(l.running, 0) as running
             ${columns ? `, ${columns}` : ''}
