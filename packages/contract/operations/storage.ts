@@ -99,7 +99,7 @@ export const deleteStorageDestination = operation({
   tag,
   summary: 'Remove a storage destination',
   description:
-    "Refused while backups, schedules or point-in-time recovery use it. The copies of the organization's keys in it are removed too; the message says when it could not be reached and they stay. What else lies in it is left alone.",
+    "Refused while backups, schedules or point-in-time recovery use it. The copies of the organization's keys in it are removed too; the message says when they stay, because it could not be reached or because backups of a project that moved to another organization need them. What else lies in it is left alone.",
   access: configures,
   params,
   success: done,

@@ -1,5 +1,14 @@
-import { type KeyCopy, keyCopyBytesMax, keyCopyName, openKeyCopy, sealKeyCopy } from '../../crypto/key-copy.ts';
-import { keyCopyKey, keyCopyPrefix, keysPrefix, ownerOfKeyCopy } from '../../format/object-keys.ts';
+import {
+  type KeyCopy,
+  keyCopyBytesMax,
+  keyCopyName,
+  openKeyCopy,
+  sealKeyCopy,
+  secretsOf,
+} from '../../crypto/key-copy.ts';
+import { KeyRing } from '../../crypto/key-ring.ts';
+import { ManifestObject } from '../../format/manifest-object.ts';
+import { keyCopyKey, keyCopyPrefix, keysPrefix, manifestKey, ownerOfKeyCopy } from '../../format/object-keys.ts';
 import type { BlobStore, CallOptions, Removal } from '../../ports/blob-store.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
 
@@ -74,4 +83,43 @@ export async function removeKeyCopies(
   for await (const { key } of store.list(keyCopyPrefix(organizationId), options))
     if (ownerOfKeyCopy(key) === organizationId) keys.push(key);
   return store.delete(keys, { ...options, purge: true });
+}
+
+/**
+ * The first of these backups that lies in the store and that the keys of another organization beside it do not open, while those
+ * of this one do or might: without them, the store and the master key would no longer be enough. In doubt they are needed.
+ */
+export async function firstBackupThatNeeds(
+  store: BlobStore,
+  copyKeys: readonly Uint8Array[],
+  organizationId: string,
+  backups: Iterable<{ readonly id: string; readonly organizationId: string }>,
+  options: CallOptions = {},
+): Promise<string | undefined> {
+  const found = new Map<string, Promise<FoundKeys>>();
+  const keysOf = (of: string) => {
+    const keys = found.get(of) ?? readKeyCopies(store, copyKeys, { ...options, of });
+    found.set(of, keys);
+    return keys;
+  };
+  for (const backup of backups) {
+    const manifest = await store.get(manifestKey(backup.id), options).catch((error: unknown) => {
+      if (isEngineError(error, 'STORAGE_NOT_FOUND')) return undefined;
+      throw error;
+    });
+    if (!manifest || (await opens(await keysOf(backup.organizationId), backup.id, manifest)) === 'yes') continue;
+    if ((await opens(await keysOf(organizationId), backup.id, manifest)) !== 'no') return backup.id;
+  }
+  return undefined;
+}
+
+async function opens({ copies, unopened }: FoundKeys, backupId: string, manifest: Uint8Array) {
+  const ring = new KeyRing(copies.flatMap(({ keys }) => secretsOf(keys)));
+  try {
+    await ring.unwrap(backupId, new ManifestObject(manifest).clear().envelope);
+    return 'yes';
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    return error.code === 'DECRYPTION_ERROR' && unopened === 0 ? 'no' : 'perhaps';
+  }
 }

@@ -9,6 +9,7 @@ import { type BackupRow, backupStore } from './backup-store.ts';
 import { removeRow, requireDeletable, requireFree } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
 import { enqueueRewrap } from './keys/backup-keys.ts';
+import { enqueueKeyCopy } from './keys/key-copies.ts';
 import { cancelBackup } from './run/end-backup.ts';
 
 /**
@@ -142,12 +143,14 @@ async function copyDestinations(
       });
     const copy = await copyDestination(context.platform, transaction, row, toOrganizationId);
     copied.set(row.id, copy.id);
-    if (row.type === 'local')
-      await context.stores.shareFiles(
-        row,
-        copy,
-        rows.map(({ id }) => backupPrefix(id)),
-      );
+    if (row.type !== 'local') continue;
+    await context.stores.shareFiles(
+      row,
+      copy,
+      rows.map(({ id }) => backupPrefix(id)),
+    );
+    // A folder works at once. A bucket gets the keys with its credentials; those of the former organization stay in it till then.
+    await enqueueKeyCopy(context.platform.queue, transaction, toOrganizationId, copy.id);
   }
   return copied;
 }

@@ -57,8 +57,8 @@ export interface StorageDependents {
   ): AsyncIterable<OrphanObject>;
   /** It was deleted. */
   removed(transaction: Transaction, destination: DestinationRow): Promise<void>;
-  /** Takes the copies of the organization's keys out of it. */
-  takeKeys(destination: DestinationRow, signal: AbortSignal): Promise<void>;
+  /** Takes the copies of the organization's keys out of it, unless backups that moved to another one need them. */
+  takeKeys(destination: DestinationRow, signal: AbortSignal): Promise<'removed' | 'needed'>;
   /** The destination answered: what has to lie in it is brought up to date. */
   connected(transaction: Transaction, destination: DestinationRow): Promise<void>;
   /** It answers again because of new credentials: what could not be written without them is written. */

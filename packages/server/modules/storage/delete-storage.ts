@@ -11,30 +11,31 @@ import { taskStore } from './tasks/task-store.ts';
 const takeKeysTimeoutMs = 8 * secondMs;
 
 /** What became of the copies of the organization's keys in a destination that was removed. */
-export type KeysThere = 'removed' | 'shared' | 'left';
+export type KeysThere = 'removed' | 'shared' | 'needed' | 'left';
 
 /**
  * Removes a destination, and the copies of the organization's keys from it: nobody would take them away later, when a key
  * is withdrawn or the organization purged. They go after the removal is certain, so that a job which is putting them
- * sees it. A destination that cannot be reached is removed all the same, and it is told that they stay.
+ * sees it. A destination that cannot be reached, or where backups that moved to another organization still need them, is removed
+ * all the same, and it is told that they stay.
  */
 export async function deleteStorage(context: StorageContext, caller: VersionedCaller, id: string): Promise<KeysThere> {
   const { row, isShared } = await removeRecord(context, caller, id);
   if (isShared) return 'shared';
   // One that came with a moved project and never got credentials holds no keys of this organization.
   if (isWithoutCredentials(row)) return 'removed';
-  const failure = await context.dependents.takeKeys(row, AbortSignal.timeout(takeKeysTimeoutMs)).then(
-    () => undefined,
-    (error: unknown) => toJobError(error),
+  const { keys, error } = await context.dependents.takeKeys(row, AbortSignal.timeout(takeKeysTimeoutMs)).then(
+    (taken) => ({ keys: taken, error: undefined }),
+    (reason: unknown) => ({ keys: 'left' as const, error: toJobError(reason) }),
   );
   await context.platform.database.tenant(row.organizationId, (transaction) =>
     context.audit.noteCaller(transaction, caller, {
-      action: failure ? 'storage.keys_left' : 'storage.keys_removed',
+      action: keys === 'removed' ? 'storage.keys_removed' : 'storage.keys_left',
       resource: { type: 'storage_destination', id },
-      details: { name: row.name, ...(failure && { error: failure }) },
+      details: { name: row.name, ...(keys === 'needed' && { neededByMovedBackups: true }), ...(error && { error }) },
     }),
   );
-  return failure ? 'left' : 'removed';
+  return keys;
 }
 
 /** Whether another destination is the same place is seen under the lock, too. */

@@ -14,7 +14,7 @@ export type { HeldBackup, OrphanObject, StorageDependents, TaskRun, UsedBy } fro
 export { copyDestination } from './copy-destination.ts';
 export { storageJobs } from './jobs.ts';
 export { presentStorageSummary, type StorageUsage } from './present-storage.ts';
-export { type DestinationRow, storageStore } from './storage-store.ts';
+export { type DestinationRow, type OpenableDestination, storageStore } from './storage-store.ts';
 export type { TaskResult } from './tables.ts';
 export { taskKind } from './tasks/task-admission.ts';
 export { taskStore } from './tasks/task-store.ts';

@@ -16,6 +16,8 @@ const toldOfKeys: Readonly<Record<KeysThere, string>> = {
   removed: "The copies of the organization's keys in it are removed too; what else lies in it is left alone.",
   shared:
     "What lies in it is left alone, the copies of the organization's keys too: another destination is the same place.",
+  needed:
+    "What lies in it is left alone, the copies of the organization's keys under keys/ too: backups of a project that moved to another organization need them until that organization has given its destination credentials.",
   left: "It could not be reached: the copies of the organization's keys stay in it under keys/ until you remove them.",
 };
 

@@ -8,6 +8,7 @@ import {
   isNotNull,
   isNull,
   lte,
+  ne,
   or,
   sql,
 } from '../../platform/database/orm.ts';
@@ -109,6 +110,20 @@ export const storageStore = {
       .select()
       .from(storageDestinations)
       .where(inArray(storageDestinations.id, [...ids]));
+  },
+
+  /** Those of other organizations under the same prefix of a bucket of the same name, as after a move. For a transaction of the system. */
+  async ofOthersAt(
+    { orm }: Transaction,
+    { organizationId, bucket, prefix }: Pick<OpenableDestination, 'organizationId' | 'bucket' | 'prefix'>,
+  ): Promise<string[]> {
+    if (bucket === null) return [];
+    const { id, organizationId: owner, bucket: itsBucket, prefix: itsPrefix } = storageDestinations;
+    const rows = await orm
+      .select({ id })
+      .from(storageDestinations)
+      .where(and(eq(itsBucket, bucket), eq(itsPrefix, prefix), ne(owner, organizationId)));
+    return rows.map((row) => row.id);
   },
 
   /** Every one that is not deleted. */

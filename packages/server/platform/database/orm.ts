@@ -17,7 +17,7 @@ export type { SQL, SQLWrapper } from 'drizzle-orm';
 export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 export type { AnyPgColumn, PgColumn, TableConfig } from 'drizzle-orm/pg-core';
 export const { and, asc, desc, eq, fillPlaceholders, getTableColumns, gt, gte, inArray, is, isNotNull, isNull } = core;
-export const { lt, lte, max, or, sql } = core;
+export const { lt, lte, max, ne, or, sql } = core;
 export const { bigint, boolean, check, customType, date, getTableConfig, index, integer, json } = postgres;
 /** JSON that may hold any text. */
 export const jsonb = customType<{ data: unknown; driverData: unknown }>({

@@ -1,9 +1,22 @@
-import { type BlobStore, isEngineError, keepKeyCopy, placeOfKeyCopy, readKeyCopies } from '@holdfast/engine';
+import {
+  type BlobStore,
+  firstBackupThatNeeds,
+  isEngineError,
+  keepKeyCopy,
+  placeOfKeyCopy,
+  readKeyCopies,
+} from '@holdfast/engine';
 import { z } from 'zod';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
-import { type DestinationRow, isWithoutCredentials, storageStore } from '../../storage/index.ts';
+import {
+  type DestinationRow,
+  isWithoutCredentials,
+  type OpenableDestination,
+  storageStore,
+} from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
+import { copyStore } from '../storage/copy-store.ts';
 
 /** Brings the keys that lie in one destination up to date. */
 export const keyCopyJob = defineJob({
@@ -50,7 +63,8 @@ export async function copyKeys(
     const { key } = await keepKeys(context, organizationId, store, job.signal);
     // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
     const isRemoved = (await destinationOf(context, job.data))?.deletedAt;
-    const former = isRemoved ? [...found, key] : found.filter((place) => place !== key);
+    const isLeft = isRemoved && !(await areKeysNeeded(context, destination, store, job.signal));
+    const former = isLeft ? [...found, key] : found.filter((place) => place !== key);
     await store.delete(former, { purge: true, signal: job.signal }).catch((error: unknown) => {
       if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
       context.platform.log.warn({ err: error, storageDestinationId }, 'former copies of keys could not be removed');
@@ -84,22 +98,48 @@ async function withdrawKeys(context: BackupsContext, destination: DestinationRow
   });
 }
 
-/** Takes the copies of the organization's keys out of a destination. */
+/** Takes the copies of the organization's keys out of a destination, unless they are needed there. */
 export async function removeKeysFrom(
   context: BackupsContext,
   destination: DestinationRow,
   { attemptsMax, keep, signal }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
-): Promise<void> {
+): Promise<'removed' | 'needed'> {
   const store = await context.stores.open(destination, attemptsMax === undefined ? {} : { attemptsMax });
   try {
     const found = await takeInCopies(context, destination.organizationId, store, signal);
+    if (await areKeysNeeded(context, destination, store, signal)) return 'needed';
     await store.delete(
       found.filter((place) => place !== keep),
       { purge: true, signal },
     );
+    return 'removed';
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Whether backups that moved to another organization can be read in this place with the copies of this one's keys alone: until
+ * the other one's keys lie there and open the manifests. A folder is no such place: the other organization gets its own.
+ */
+export async function areKeysNeeded(
+  { platform: { database, keyring, log } }: BackupsContext,
+  destination: OpenableDestination,
+  store: BlobStore,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { organizationId, id: storageDestinationId } = destination;
+  const others = await database.system(async (transaction) =>
+    copyStore.inAny(transaction, await storageStore.ofOthersAt(transaction, destination)),
+  );
+  const copyKeys = keyring.deriveAll('key copies');
+  const backupId = await firstBackupThatNeeds(store, copyKeys, organizationId, others, { signal });
+  if (backupId === undefined) return false;
+  log.warn(
+    { organizationId, storageDestinationId, backupId },
+    'keys stay in a destination: a backup that moved to another organization can be read with nothing else there yet',
+  );
+  return true;
 }
 
 /**

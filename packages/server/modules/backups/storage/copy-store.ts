@@ -161,6 +161,20 @@ export const copyStore = {
     return new Map(rows.map(({ id, backupIds }) => [id, backupIds]));
   },
 
+  /** The good backups in these destinations, whosoever they are. For a transaction of the system. */
+  async inAny(
+    { client }: Transaction,
+    destinationIds: readonly string[],
+  ): Promise<{ id: string; organizationId: string }[]> {
+    const { rows } = await client.query<{ id: string; organizationId: string }>(
+      `select distinct b.id, b.organization_id as "organizationId" from backups b join backup_copies c on c.backup_id = b.id
+        where c.storage_destination_id = any($1) and c.status <> 'failed' and b.status = 'completed' and b.deleted_at is null
+        order by b.id`,
+      [[...destinationIds]],
+    );
+    return rows;
+  },
+
   /** The longest that a backup of the organization was ever given, in milliseconds. */
   async longestJobMs({ client }: Transaction, organizationId: string): Promise<number> {
     const { rows } = await client.query<{ ms: number | null }>(

@@ -5,6 +5,7 @@ import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.
 import type { PurgeHook } from '../../organizations/index.ts';
 import { isWithoutCredentials, type StoreOpener, storageStore } from '../../storage/index.ts';
 import type { BackupsContext } from '../context.ts';
+import { areKeysNeeded } from '../keys/key-copies.ts';
 import { copyStore } from './copy-store.ts';
 
 const backupsPerJob = 500;
@@ -56,17 +57,15 @@ export function purgeObjectsHook(queue: Queue): PurgeHook {
 
 /**
  * What a bucket keeps under a lock is tried again, ever more rarely, until the lock has ended. Without its key nobody can
- * read a backup; but a bucket that locks everything that is put into it keeps the sealed keys as well.
+ * read a backup; but a bucket that locks everything that is put into it keeps the sealed keys as well, and so do we while backups
+ * that moved to another organization need them.
  */
 export async function purgeObjects(context: BackupsContext, job: RunningJob<PurgeObjects>): Promise<void> {
   const { purgedOrganizationId, destination, backupIds, isRemoved } = job.data;
   const { log } = context.platform;
   if (isWithoutCredentials(destination)) {
     const about = { organizationId: purgedOrganizationId, storageDestinationId: destination.id };
-    log.warn(
-      { ...about, backupIds },
-      'objects of a purged organization stay where it had no credentials; they are unreadable',
-    );
+    log.warn({ ...about, backupIds }, 'objects of a purged organization stay where it had no credentials');
     return;
   }
   const store = await context.stores.open(destination).catch((error: unknown) => {
@@ -77,14 +76,16 @@ export async function purgeObjects(context: BackupsContext, job: RunningJob<Purg
   const refused: string[] = [];
   let keepsKeys = false;
   try {
-    await removeKeyCopies(store, purgedOrganizationId, { signal: job.signal }).catch((error: unknown) => {
-      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-      keepsKeys = true;
-      log.error(
-        { err: error, organizationId: purgedOrganizationId, storageDestinationId: destination.id },
-        'a bucket keeps the sealed keys of a purged organization: with the master key its backups can be read until they go',
-      );
-    });
+    keepsKeys = await areKeysNeeded(context, destination, store, job.signal);
+    if (!keepsKeys)
+      await removeKeyCopies(store, purgedOrganizationId, { signal: job.signal }).catch((error: unknown) => {
+        if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+        keepsKeys = true;
+        log.error(
+          { err: error, organizationId: purgedOrganizationId, storageDestinationId: destination.id },
+          'a bucket keeps the sealed keys of a purged organization: with the master key its backups can be read until they go',
+        );
+      });
     for (const backupId of backupIds) {
       job.signal.throwIfAborted();
       await deleteBackup(store, backupId, { signal: job.signal }).catch((error: unknown) => {
