@@ -1,6 +1,7 @@
 import { type ErrorCode, errorDefinition } from '@holdfast/contract';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '../platform/problem.ts';
+import { Problem, QuotaUsedUp } from '../platform/problem.ts';
+import { tellQuota } from './rate-limit.ts';
 
 export interface ErrorBody {
   success: false;
@@ -22,6 +23,10 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   reply.request.problemCode = problem.code;
   if (problem.code === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
+  if (problem instanceof QuotaUsedUp) {
+    tellQuota(reply, problem.quota, 0);
+    reply.header('retry-after', String(problem.quota.resetSeconds));
+  }
   return reply
     .code(errorDefinition(problem.code).status)
     .type('application/json; charset=utf-8')

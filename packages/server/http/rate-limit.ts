@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { Problem } from '../platform/problem.ts';
-import type { RateLimiter, RateLimitState } from '../platform/rate-limit.ts';
+import { secondMs } from '../platform/durations.ts';
+import { QuotaUsedUp, type UsedUpQuota } from '../platform/problem.ts';
+import { type RateLimiter, type RateLimitState, windowMs } from '../platform/rate-limit.ts';
 
 /** Counts one call against each key and tells the tightest of them in the headers; throws RATE_LIMITED past a limit. */
 export async function limitRate(
@@ -16,9 +17,18 @@ export async function limitRate(
     if (!tightest || !state.allowed || (tightest.allowed && state.remaining < tightest.remaining)) tightest = state;
   }
   if (!tightest) return;
-  reply.header('ratelimit-policy', `"${policy}";q=${tightest.limit};w=60`);
-  reply.header('ratelimit', `"${policy}";r=${tightest.remaining};t=${tightest.resetSeconds}`);
-  if (tightest.allowed) return;
-  reply.header('retry-after', String(tightest.resetSeconds));
-  throw new Problem('RATE_LIMITED', `Too many requests. Try again in ${tightest.resetSeconds} s.`);
+  const { allowed, remaining, ...state } = tightest;
+  const quota = { policy, windowSeconds: windowMs / secondMs, ...state };
+  if (!allowed) throw new QuotaUsedUp(`Too many requests. Try again in ${state.resetSeconds} s.`, quota);
+  tellQuota(reply, quota, remaining);
+}
+
+/** What is told last stands: a quota that is used up is tighter than one of which something is left. */
+export function tellQuota(
+  reply: FastifyReply,
+  { policy, limit, windowSeconds, resetSeconds }: UsedUpQuota,
+  remaining: number,
+): void {
+  reply.header('ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`);
+  reply.header('ratelimit', `"${policy}";r=${remaining};t=${resetSeconds}`);
 }

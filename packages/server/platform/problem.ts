@@ -20,6 +20,25 @@ export class Problem extends Error {
   }
 }
 
+/** A quota that is used up: so many in a window, by a name that stands in the headers of the answer. */
+export interface UsedUpQuota {
+  policy: string;
+  limit: number;
+  windowSeconds: number;
+  /** When it can be tried again with success, as far as this quota goes. */
+  resetSeconds: number;
+}
+
+/** The answer names the quota, and in `Retry-After` when to go on. */
+export class QuotaUsedUp extends Problem {
+  readonly quota: UsedUpQuota;
+
+  constructor(message: string, quota: UsedUpQuota) {
+    super('RATE_LIMITED', message);
+    this.quota = quota;
+  }
+}
+
 export function invalid(field: string, reason: string): Problem {
   return new Problem('VALIDATION_ERROR', `${field}: ${reason}`, { details: { field, reason } });
 }

@@ -1,10 +1,15 @@
 import type { Transaction } from '../../../platform/database/database.ts';
-import { and, eq, gt, lte } from '../../../platform/database/orm.ts';
-import { dayMs, hourMs, later } from '../../../platform/durations.ts';
-import { Problem } from '../../../platform/problem.ts';
+import { and, asc, eq, lte } from '../../../platform/database/orm.ts';
+import { dayMs, hourMs, later, secondMs } from '../../../platform/durations.ts';
+import { QuotaUsedUp } from '../../../platform/problem.ts';
 import { invitationMails } from '../tables.ts';
 
 const mailsPerDayMax = 50;
+
+interface SentMail {
+  email: string;
+  sentAt: Date;
+}
 
 /**
  * Counts one mail, or refuses it: fifty a day for an organization, one an hour for an address. The caller holds the
@@ -19,11 +24,37 @@ export async function countInvitationMail(
   const email = address.toLowerCase();
   const ours = eq(invitationMails.organizationId, organizationId);
   await orm.delete(invitationMails).where(and(ours, lte(invitationMails.sentAt, later(now, -dayMs))));
-  const anHourAgo = later(now, -hourMs);
-  const toAddress = and(ours, eq(invitationMails.email, email), gt(invitationMails.sentAt, anHourAgo));
-  if ((await orm.$count(invitationMails, toAddress)) > 0)
-    throw new Problem('RATE_LIMITED', `${address} got a mail within the last hour. Wait a little before the next one.`);
-  if ((await orm.$count(invitationMails, ours)) >= mailsPerDayMax)
-    throw new Problem('RATE_LIMITED', `An organization sends ${mailsPerDayMax} invitations a day at most.`);
+  const sent = await orm.select().from(invitationMails).where(ours).orderBy(asc(invitationMails.sentAt));
+  const refusals = [addressRefusal(sent, email, now), dayRefusal(sent, now)].filter((refusal) => refusal !== undefined);
+  // Who waits for the later of the two is not refused again.
+  const [refusal] = refusals.toSorted((left, right) => right.quota.resetSeconds - left.quota.resetSeconds);
+  if (refusal) throw refusal;
   await orm.insert(invitationMails).values({ organizationId, email, sentAt: now });
+}
+
+function addressRefusal(sent: readonly SentMail[], email: string, now: Date): QuotaUsedUp | undefined {
+  const last = sent.findLast((mail) => mail.email === email);
+  const resetSeconds = last ? secondsUntil(later(last.sentAt, hourMs), now) : 0;
+  if (resetSeconds <= 0) return undefined;
+  const message = `${email} got a mail within the last hour. The next one can go in ${minutesOf(resetSeconds)}.`;
+  const windowSeconds = hourMs / secondMs;
+  return new QuotaUsedUp(message, { policy: 'invitations-to-address', limit: 1, windowSeconds, resetSeconds });
+}
+
+function dayRefusal(sent: readonly SentMail[], now: Date): QuotaUsedUp | undefined {
+  const oldest = sent.at(-mailsPerDayMax);
+  if (!oldest) return undefined;
+  const resetSeconds = secondsUntil(later(oldest.sentAt, dayMs), now);
+  const message = `An organization sends ${mailsPerDayMax} invitations a day at most. The next one can go in ${minutesOf(resetSeconds)}.`;
+  const windowSeconds = dayMs / secondMs;
+  return new QuotaUsedUp(message, { policy: 'invitations', limit: mailsPerDayMax, windowSeconds, resetSeconds });
+}
+
+function secondsUntil(at: Date, now: Date): number {
+  return Math.ceil((at.getTime() - now.getTime()) / secondMs);
+}
+
+function minutesOf(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { hourMs } from '../../../platform/durations.ts';
+import { hourMs, minuteMs, secondMs } from '../../../platform/durations.ts';
 import { foundOrganization, renew, signUp, type TestPerson } from '../../../testing/people.ts';
-import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
+import { startTestApp, type TestApp, type TestResponse } from '../../../testing/test-app.ts';
 
 let app: TestApp;
 let owner: TestPerson;
@@ -42,4 +42,50 @@ test('an organization sends fifty invitations a day, also when many are asked fo
   expect([count(201), count(429)]).toEqual([50, 6]);
   await passHours(24.1);
   expect((await invite('guest-99@example.com')).status).toBe(201);
+});
+
+/** When to go on, as a refusal says it, and the limit that was met. */
+function told(answer: TestResponse): { seconds: number; policy: string | null } {
+  expect([answer.status, answer.body.error.code], answer.text).toEqual([429, 'RATE_LIMITED']);
+  const seconds = Number(answer.headers.get('retry-after'));
+  const policy = answer.headers.get('ratelimit-policy');
+  expect(answer.headers.get('ratelimit')).toBe(`${policy?.split(';')[0]};r=0;t=${seconds}`);
+  return { seconds, policy };
+}
+
+/** The clock goes on while the calls are made. */
+function expectAbout(seconds: number, expected: number): void {
+  expect(seconds).toBeLessThanOrEqual(expected);
+  expect(seconds).toBeGreaterThan(expected - 30);
+}
+
+test('a refusal says when the next mail can go, and names the limit that was met', async () => {
+  const invited = await invite('guest@example.com');
+  const resend = () => app.request('POST', `${path}/${invited.body.data.id}/resend`, as());
+  app.clock.advance(10 * minuteMs);
+  const { seconds, policy } = told(await resend());
+  expect(policy).toBe('"invitations-to-address";q=1;w=3600');
+  expectAbout(seconds, 50 * 60);
+  app.clock.advance((seconds - 30) * secondMs);
+  expectAbout(told(await resend()).seconds, 30);
+  app.clock.advance(30 * secondMs);
+  expect((await resend()).status).toBe(200);
+});
+
+test('where the day is used up too, the answer names the later moment, and a mail goes then', async () => {
+  expect((await invite('guest-0@example.com')).status).toBe(201);
+  await passHours(2);
+  for (let index = 1; index < 50; index += 1) expect((await invite(`guest-${index}@example.com`)).status).toBe(201);
+  const list = (await app.request('GET', `${path}?limit=1`, as())).body.data;
+  const refused = [
+    told(await invite('another@example.com')),
+    told(await app.request('POST', `${path}/${list[0].id}/resend`, as())),
+  ];
+  for (const { seconds, policy } of refused) {
+    expect(policy).toBe('"invitations";q=50;w=86400');
+    expectAbout(seconds, 22 * 3600);
+  }
+  await passHours(refused[0]!.seconds / 3600);
+  expect((await invite('another@example.com')).status).toBe(201);
+  expectAbout(told(await invite('one-too-many@example.com')).seconds, 2 * 3600);
 });
