@@ -68,6 +68,20 @@ export function changeCaptureConformance(name: string, open: OpenDatabase): void
       }
     });
 
+    test('time that passes without a change is covered too', async () => {
+      const from = await database.source.snapshotTime();
+      const ends: string[] = [];
+      let later: string | undefined;
+      for await (const batch of database.capture.capture({ scope: wholeDatabase, batchIntervalMs, from })) {
+        ends.push(batch.coveredThrough);
+        later ??= await database.source.snapshotTime();
+        expect(batch.records).toBeNull();
+        expect(batch.gap?.isBrief ?? true).toBe(true);
+        if (batch.coveredThrough > later) break;
+      }
+      expect(ends).toEqual(ends.toSorted());
+    });
+
     test('begun late, it still tells what happened since', async () => {
       const from = await database.source.snapshotTime();
       await write(database, [

@@ -55,6 +55,8 @@ export interface ConnectedFirestore {
 
 const firestoreOrigin = 'https://firestore.googleapis.com';
 const identityOrigin = 'https://identitytoolkit.googleapis.com';
+/** Emulators may say nothing while nothing happens, and charge nothing for being asked. */
+const freeAskAfterMs = 6_000;
 
 export function connectFirestore(options: ConnectOptions): ConnectedFirestore {
   const database = `projects/${options.projectId}/databases/${options.databaseId ?? '(default)'}`;
@@ -79,10 +81,11 @@ export function connectFirestore(options: ConnectOptions): ConnectedFirestore {
     retry: client.retry,
   });
   const source = new FirestoreSource(client);
+  const isFree = options.connection.type === 'emulator';
   return {
     source,
     target: new FirestoreTarget(client),
-    capture: new FirestoreCapture(source),
+    capture: new FirestoreCapture(source, isFree ? { askAfterMs: freeAskAfterMs } : {}),
     authUsers: new FirestoreAuthUsers(accounts),
     close: () => source.close(),
   };

@@ -155,8 +155,15 @@ class ListenConversation implements Conversation {
     else if (this.#reaches(since)) await this.#resume(target, since, message.expectedCount?.value ?? null);
     else await this.#restart(target);
     if (!this.#targets.has(targetId)) return;
-    this.#sendSnapshotTime();
+    if (this.#targets.size > 1) await this.#bringAllToOneTime();
+    else this.#sendSnapshotTime();
     if (message.once) this.#remove(targetId);
+  }
+
+  /** With a new target, the others are told of up to the same moment too. */
+  async #bringAllToOneTime(): Promise<void> {
+    this.#progressAtMs = Number.NEGATIVE_INFINITY;
+    await this.#flush();
   }
 
   #freeTargetId(): number {

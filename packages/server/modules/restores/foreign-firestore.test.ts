@@ -15,7 +15,7 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind
   let firestore: Firestore;
   let as: { token: string; organizationId: string };
   beforeAll(async () => {
-    [app, foreign] = await Promise.all([startTestApp(), startForeignFirestore()]);
+    [app, foreign] = await Promise.all([startTestApp({ PITR_SEGMENT_SECONDS: '1' }), startForeignFirestore()]);
     shop = await protectProject(app);
     as = { token: shop.owner.token, organizationId: shop.organizationId };
     process.env.FIRESTORE_EMULATOR_HOST = foreign.address;
@@ -66,5 +66,24 @@ describe.skipIf(!isForeignFirestoreInstalled)('a Firestore of other hands behind
     const restored = await untilEnded(app, `/api/v1/backups/restore/${started.id}`, as);
     expect(restored, JSON.stringify(restored.error)).toMatchObject({ status: 'completed', errors: { count: 0 } });
     expect(await contents()).toEqual(before);
+  });
+
+  test('is followed while it says nothing by itself: quiet time is covered, and an increment reads nothing', async () => {
+    const quiet = new Firestore({ projectId: 'foreign-quiet' });
+    await quiet.doc('a/1').set({ n: 1 });
+    await quiet.terminate();
+    const connection = { type: 'emulator', host: foreign.address };
+    const project = await post('/projects', { name: 'Quiet', sourceProjectId: 'foreign-quiet', connection });
+    const path = `/api/v1/projects/${project.id}/pitr`;
+    const enabled = await app.request('POST', `${path}/enable`, { ...as, body: {} });
+    expect(enabled.status, enabled.text).toBe(200);
+    const window = async () => (await app.request('GET', path, as)).body.data;
+    await expect.poll(async () => (await window()).status, { timeout: 30_000 }).toBe('running');
+    const later = new Date().toISOString();
+    await expect.poll(async () => (await window()).coveredTo > later, { timeout: 30_000 }).toBe(true);
+    expect((await window()).gaps).toEqual([]);
+    const backup = await post('/backups', { projectId: project.id, type: 'incremental' });
+    const made = await untilEnded(app, `/api/v1/backups/${backup.id}`, as);
+    expect(made, JSON.stringify(made.error)).toMatchObject({ status: 'completed', readsUsed: 0 });
   });
 });

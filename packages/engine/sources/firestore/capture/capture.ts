@@ -16,6 +16,8 @@ import { ReadBudget } from './read-budget.ts';
 import { scanEverything } from './scan-everything.ts';
 
 const targetsPerStreamMax = 100;
+/** Google's servers say a word within a minute by themselves, so that a quiet database costs no reads. */
+const defaultAskAfterMs = 75_000;
 /** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const reasonLengthMax = 200;
 const catchUpsMax = 3;
@@ -30,6 +32,8 @@ const scanPauseMsMax = 10 * minuteMs;
 export interface CaptureSettings {
   /** How often, while something changes, it is proved that no collection is unknown; as often as there are batches. */
   readonly proofIntervalMs?: number;
+  /** A stream that says nothing for so long is asked up to when everything was sent, which is a read. */
+  readonly askAfterMs?: number;
 }
 
 export class FirestoreCapture implements ChangeCapture {
@@ -50,6 +54,7 @@ class CaptureRun {
   readonly #parts: CaptureParts;
   /** Groups that a server dropped before they had caught up: they are scanned instead of asked for again. */
   readonly #dropped = new Set<string>();
+  readonly #askAfterMs: number;
   #targetsPerStream = targetsPerStreamMax;
   #catchUpsInARow = 0;
   /** Attempts in a row that listened and handed over nothing. */
@@ -62,6 +67,7 @@ class CaptureRun {
 
   constructor(source: FirestoreSource, settings: CaptureSettings, given: CaptureOptions) {
     const options = { ...captureDefaults, ...given };
+    this.#askAfterMs = settings.askAfterMs ?? defaultAskAfterMs;
     const proofIntervalMs = settings.proofIntervalMs ?? options.batchIntervalMs;
     const groups = new CollectionGroups(source.client, options.scope, proofIntervalMs);
     const covered = new CoveredTime(options, groups);
@@ -153,6 +159,7 @@ class CaptureRun {
   async *#listen(): AsyncGenerator<ChangeBatch, void> {
     const run = new ListeningRun(this.#parts, {
       targetsPerStream: this.#targetsPerStream,
+      askAfterMs: this.#askAfterMs,
       dropped: this.#dropped,
       blindSinceMs: this.#blindSinceMs,
     });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { wholeDatabase } from '../../../ports/index.ts';
+import { everything, instantFromParts, wholeDatabase } from '../../../ports/index.ts';
 import { type FirestoreHarness, fields, startFirestoreHarness, write } from '../testing/firestore-harness.ts';
 import { type CaughtUp, catchUp } from './catch-up.ts';
+import { type NameAndTime, namesOf } from './group-scan.ts';
 
 let bench: FirestoreHarness;
 beforeAll(async () => {
@@ -28,7 +29,7 @@ test('in bounded memory, in as many passes as it takes, every change comes once 
   const pieces: CaughtUp[] = [];
   const seen = new Set<string>();
   const known = async function* () {
-    yield* ['gone/1', 'gone/2', 'same/1'];
+    yield* ['gone/1', 'gone/2', 'same/1'].map((path) => ({ path, at: instantFromParts(0, 0) }));
   };
   const onPath = (path: string) => void seen.add(path);
   const knowsAll = () => true;
@@ -59,7 +60,7 @@ test('documents that nobody knew come with the first piece, also when they are o
   const at = await connected.source.snapshotTime();
   const caughtUp = async (knowsAll: boolean) => {
     const known = async function* () {
-      yield 'c/known';
+      yield { path: 'c/known', at: instantFromParts(0, 0) };
     };
     const request = { scope: wholeDatabase, since, at, known, onPath: () => {}, signal: undefined, changedMax: 2 };
     const pieces: string[][] = [];
@@ -73,4 +74,29 @@ test('documents that nobody knew come with the first piece, also when they are o
   expect(pieces.flat().sort()).toEqual(['c/0', 'c/1', 'c/2', 'c/3', 'c/4', 'c/5', 'c/known/hidden/1']);
   // Without knowledge of all names nothing can be told to have been missed.
   expect((await caughtUp(false)).flat()).not.toContain('c/known/hidden/1');
+});
+
+test('a document that is older than the known one shows that the database was set back: nothing is believed', async () => {
+  const connected = bench.connect({ projectId: 'set-back' });
+  await write(connected, [{ path: 'c/1', fields: fields(1) }]);
+  await write(connected, [{ path: 'c/2', fields: fields(1) }]);
+  const since = await connected.source.snapshotTime();
+  const at = await connected.source.snapshotTime();
+  const caughtUp = async (known: NameAndTime[]) => {
+    const request = { scope: wholeDatabase, since, at, knowsAll: () => true, onPath: () => {}, signal: undefined };
+    const pieces: CaughtUp[] = [];
+    const given = async function* () {
+      yield* known;
+    };
+    for await (const piece of catchUp(connected.source, { ...request, known: given })) pieces.push(piece);
+    return pieces.map(({ changes, deletionsLost }) => ({ paths: changes.map(({ path }) => path), deletionsLost }));
+  };
+  const names: NameAndTime[] = [];
+  for await (const batch of connected.source.scan(everything, { scope: wholeDatabase, readTime: at, namesOnly: true }))
+    names.push(...namesOf(batch));
+  const [one, two] = names;
+  expect(await caughtUp([one!, two!])).toEqual([{ paths: [], deletionsLost: false }]);
+  expect(await caughtUp([{ ...one!, at: two!.at }, two!])).toEqual([{ paths: [], deletionsLost: true }]);
+  // The other way round something was missed, and comes now.
+  expect(await caughtUp([one!, { ...two!, at: one!.at }])).toEqual([{ paths: ['c/2'], deletionsLost: false }]);
 });

@@ -4,7 +4,14 @@
  * catch-up that dies in the middle goes on where it was.
  */
 
-import { comparePaths, everything, type Instant, recordKind, type Scope } from '../../../ports/index.ts';
+import {
+  comparePaths,
+  everything,
+  type Instant,
+  instantFromParts,
+  recordKind,
+  type Scope,
+} from '../../../ports/index.ts';
 import type { FirestoreSource } from '../source.ts';
 import { type Change, deleteChange, inCommitOrder } from './changes.ts';
 import { changesOf, type NameAndTime, namesOf } from './group-scan.ts';
@@ -14,6 +21,8 @@ const fetchAtOnce = 1_000;
 const defaultChangedMax = 200_000;
 /** Deletions held at once; more than these cannot be told. */
 const goneMax = 1_000_000;
+/** Of a document whose time nobody knows. */
+const unknownTime = instantFromParts(0, 0);
 /** Documents of unknown collections that are fetched at once; more than these need a new base. */
 const missedMax = 20_000;
 
@@ -22,8 +31,8 @@ export interface CatchUpRequest {
   /** Everything up to here is known. */
   readonly since: Instant;
   readonly at: Instant;
-  /** Paths known to have existed, ascending; those that are gone become deletes. */
-  readonly known: () => AsyncIterable<string>;
+  /** Documents known to have existed, ascending, by their times where those are known; those that are gone become deletes. */
+  readonly known: () => AsyncIterable<NameAndTime>;
   /** Whether that was all of them, once they were passed. */
   readonly knowsAll: () => boolean;
   /** Told of every path that exists, changed or not. */
@@ -36,7 +45,7 @@ export interface CatchUpRequest {
 export interface CaughtUp {
   readonly changes: Change[];
   readonly through: Instant;
-  /** More was deleted, or missed, than could be held: some of it is missing. */
+  /** More was deleted, or missed, than could be held, or the database was set back: some of it is missing. */
   readonly deletionsLost: boolean;
   /** Among them are documents that nobody knew although they are older than what is covered: of collections found now. */
   readonly hadMissed: boolean;
@@ -96,11 +105,12 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
   const gone: string[] = [];
   const missed: NameAndTime[] = [];
   let missedCount = 0;
+  let wasSetBack = false;
   const known = request.known()[Symbol.asyncIterator]();
   let next = await known.next();
   const passKnown = async (before: string | undefined): Promise<void> => {
-    while (!next.done && (before === undefined || comparePaths(next.value, before) < 0)) {
-      if (gone.length < goneMax) gone.push(next.value);
+    while (!next.done && (before === undefined || comparePaths(next.value.path, before) < 0)) {
+      if (gone.length < goneMax) gone.push(next.value.path);
       next = await known.next();
     }
   };
@@ -108,11 +118,13 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
   for await (const batch of source.scan(everything, options)) {
     for (const name of namesOf(batch)) {
       await passKnown(name.path);
-      const isKnown = !next.done && next.value === name.path;
-      if (isKnown) next = await known.next();
+      const before = !next.done && next.value.path === name.path ? next.value : undefined;
+      if (before !== undefined) next = await known.next();
       request.onPath(name.path);
+      // An older version than is known stands behind newer ones in the log, and no instant would show it.
+      wasSetBack ||= before !== undefined && before.at > name.at;
       if (name.at > since) oldest.add(name);
-      else if (!isKnown && request.knowsAll()) {
+      else if (isMissed(name, before) && request.knowsAll()) {
         missedCount += 1;
         if (missed.length < missedMax) missed.push(name);
       }
@@ -120,7 +132,13 @@ async function compareNames(source: FirestoreSource, request: CatchUpRequest): P
   }
   await passKnown(undefined);
   if (!request.knowsAll()) missed.length = 0;
-  return { ...oldest.take(), missed, gone, deletionsLost: gone.length >= goneMax || missedCount > missedMax };
+  const deletionsLost = gone.length >= goneMax || missedCount > missedMax || wasSetBack;
+  return { ...oldest.take(), missed, gone, deletionsLost };
+}
+
+/** Unknown, or known by an older version only. */
+function isMissed({ at }: NameAndTime, before: NameAndTime | undefined): boolean {
+  return before === undefined || (before.at !== unknownTime && before.at < at);
 }
 
 /** Keeps the oldest of many changes in bounded memory. */

@@ -3,6 +3,7 @@
  * groups are known to have been sent.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { Instant } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { messages, methods } from '../protos.ts';
@@ -13,8 +14,10 @@ import type { BloomFilter } from './bloom-filter.ts';
 import { type Change, deleteChange, putChange } from './changes.ts';
 import { type ListenEvent, readListenEvent } from './listen-response.ts';
 
-/** Servers send at least a heartbeat a minute; twice that in silence is a dead stream. */
+/** One that was asked and says nothing for so long is dead. */
 const idleTimeoutMs = 150_000;
+/** Beyond the ids of groups. */
+const firstQuestionId = 1_000_000;
 
 /** The server dropped a group before it had caught up: asking again would be billed again and end the same way. */
 export class GroupDropped extends GrpcError {
@@ -50,12 +53,20 @@ export class ListenStream {
   readonly #targets = new Map<number, Target>();
   #call: GrpcCall | undefined;
   #nextTargetId = 1;
+  /** A document that is never there: whoever is asked for it says up to when everything was sent. */
+  readonly #nowhere: string;
+  readonly #askAfterMs: number;
+  #askTimer: NodeJS.Timeout | undefined;
+  #questionId = firstQuestionId;
+  #isAsking = false;
   #snapshotTime: Instant | undefined;
   #resumeToken: Buffer | undefined;
 
-  constructor(client: FirestoreClient, handlers: ListenHandlers) {
+  constructor(client: FirestoreClient, handlers: ListenHandlers, askAfterMs: number) {
     this.#client = client;
     this.#handlers = handlers;
+    this.#askAfterMs = askAfterMs;
+    this.#nowhere = client.name(`holdfast/${randomUUID()}`);
   }
 
   get snapshotTime(): Instant | undefined {
@@ -78,11 +89,14 @@ export class ListenStream {
         const event = readListenEvent(bytes, start, end);
         if (event !== undefined) this.#onEvent(event);
       },
-      onEnd: (error: GrpcError | undefined) =>
-        this.#handlers.onEnd(error ?? new GrpcError(grpcCode.UNAVAILABLE, 'the server ended the stream')),
+      onEnd: (error: GrpcError | undefined) => {
+        clearInterval(this.#askTimer);
+        this.#handlers.onEnd(error ?? new GrpcError(grpcCode.UNAVAILABLE, 'the server ended the stream'));
+      },
     };
     const limits = { idleTimeoutMs: idleTimeoutMs, signal };
     this.#call = await this.#client.channel.open(methods.listen, this.#client.routing('database'), handlers, limits);
+    this.#askTimer = setInterval(() => this.#ask(), this.#askAfterMs).unref();
   }
 
   /** Snapshots pause until the new group has caught up too. */
@@ -91,11 +105,29 @@ export class ListenStream {
     this.#targets.set(targetId, { group, start, isCurrent: false, names: undefined });
     this.#snapshotTime = undefined;
     const structuredQuery = { from: [{ collectionId: group, allDescendants: true }] };
-    const request = messages.listenRequest.encode({
-      database: this.#client.database,
+    this.#send({
       addTarget: { query: { parent: this.#client.root, structuredQuery }, targetId, ...startFields(start) },
     });
-    this.#call!.send(request);
+  }
+
+  /** Servers say now and then that nothing happened. Of one that does not, that word is asked for. */
+  #ask(): void {
+    if (this.#isAsking || this.#snapshotTime === undefined) return;
+    this.#isAsking = true;
+    this.#questionId += 1;
+    this.#client.usage.documentsRead += 1;
+    this.#send({ addTarget: { documents: { documents: [this.#nowhere] }, targetId: this.#questionId } });
+  }
+
+  #stopAsking(): void {
+    this.#askTimer?.refresh();
+    if (!this.#isAsking) return;
+    this.#isAsking = false;
+    this.#send({ removeTarget: this.#questionId });
+  }
+
+  #send(request: Record<string, unknown>): void {
+    this.#call!.send(messages.listenRequest.encode({ database: this.#client.database, ...request }));
   }
 
   /** The names the server says a group still has, once. */
@@ -118,6 +150,7 @@ export class ListenStream {
   }
 
   close(): void {
+    clearInterval(this.#askTimer);
     this.#call?.cancel();
   }
 
@@ -125,8 +158,9 @@ export class ListenStream {
     if (event.kind === 'put') {
       this.#client.usage.documentsRead += 1;
       this.#handlers.onChange(putChange(event.body));
-    } else if (event.kind === 'gone') this.#handlers.onChange(deleteChange(event.name, event.at));
-    else if (event.kind === 'filter') {
+    } else if (event.kind === 'gone') {
+      if (event.name !== this.#nowhere) this.#handlers.onChange(deleteChange(event.name, event.at));
+    } else if (event.kind === 'filter') {
       const target = this.#targets.get(event.targetId);
       if (target !== undefined) target.names = event.names;
     } else this.#onTargetChange(event);
@@ -134,6 +168,10 @@ export class ListenStream {
 
   #onTargetChange(event: ListenEvent & { kind: 'target' }): void {
     const { change, targetIds, readTime } = event;
+    if (targetIds.length > 0 && targetIds.every((id) => id >= firstQuestionId)) {
+      this.#onAnswer(event);
+      return;
+    }
     if (change === 'REMOVE') this.#onRemove(event);
     if (change === 'RESET' && this.#resets(targetIds))
       throw new GrpcError(grpcCode.OUT_OF_RANGE, 'the target was reset');
@@ -148,7 +186,15 @@ export class ListenStream {
     if (!isSnapshot || ![...this.#targets.values()].every((target) => target.isCurrent)) return;
     this.#snapshotTime = readTime;
     this.#resumeToken = event.resumeToken;
+    this.#stopAsking();
     this.#handlers.onSnapshot(this);
+  }
+
+  /** A server that refuses the question is not asked again; what it says of groups is heard all the same. */
+  #onAnswer({ change, cause }: ListenEvent & { kind: 'target' }): void {
+    if (change !== 'REMOVE' || cause === undefined) return;
+    clearInterval(this.#askTimer);
+    this.#isAsking = false;
   }
 
   #onRemove({ targetIds, cause }: ListenEvent & { kind: 'target' }): never {

@@ -28,6 +28,7 @@ const busyIntervalMs = 2_000;
 
 export interface RunLimits {
   readonly targetsPerStream: number;
+  readonly askAfterMs: number;
   readonly dropped: Set<string>;
   /** When the streams before these were lost, by the clock of the process; undefined when nobody knows since when none listens. */
   readonly blindSinceMs: number | undefined;
@@ -62,6 +63,7 @@ export class ListeningRun {
     this.#listening = new Listening(parts.source.client, this.#call, {
       pendingBytesMax: pendingFactor * parts.options.batchBytesMax,
       targetsPerStream: limits.targetsPerStream,
+      askAfterMs: limits.askAfterMs,
       isHandingOver: () => this.#isHandingOver,
     });
     parts.options.ending?.addEventListener('abort', this.#wake);

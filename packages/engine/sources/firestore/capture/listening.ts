@@ -7,7 +7,7 @@ import { sourceFailure } from '../failures.ts';
 import { GrpcError, grpcCode } from '../transport/status.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 import { PendingChanges } from './changes.ts';
-import { ListenStream, type StartPoint } from './listen-stream.ts';
+import { type ListenHandlers, ListenStream, type StartPoint } from './listen-stream.ts';
 
 /** Marks kept between two batches; leaving some out only makes a weaker promise. */
 const marksMax = 2_000;
@@ -21,6 +21,8 @@ export interface ListeningLimits {
   /** Whether what came before is still being stored. */
   readonly isHandingOver: () => boolean;
   readonly targetsPerStream: number;
+  /** A stream that says nothing for so long is asked. */
+  readonly askAfterMs: number;
 }
 
 export class Listening {
@@ -103,7 +105,7 @@ export class Listening {
   async #streamWithRoom(): Promise<ListenStream> {
     const last = this.#streams.at(-1);
     if (last !== undefined && last.targetCount < this.#limits.targetsPerStream) return last;
-    const stream = new ListenStream(this.#client, {
+    const handlers: ListenHandlers = {
       onChange: (change) => {
         this.pending.add(change);
         this.#bound();
@@ -116,7 +118,8 @@ export class Listening {
         this.#error ??= error;
         this.#wake.wake();
       },
-    });
+    };
+    const stream = new ListenStream(this.#client, handlers, this.#limits.askAfterMs);
     await stream.open(this.#signal);
     this.#streams.push(stream);
     return stream;

@@ -1,9 +1,9 @@
 /** Reads all names at one instant, hands over what differs, and says that the time in between cannot be reached. */
 
 import { type CaptureGap, type ChangeBatch, isEngineError } from '../../../ports/index.ts';
-import { eachPath } from '../scan/records.ts';
 import type { CaptureParts } from './capture-parts.ts';
 import { catchUp } from './catch-up.ts';
+import { type NameAndTime, namesOf } from './group-scan.ts';
 
 export async function* scanEverything(
   { source, options, groups, covered, budget }: CaptureParts,
@@ -15,9 +15,9 @@ export async function* scanEverything(
   const at = await source.snapshotTime(signal === undefined ? {} : { signal });
   const onPath = (path: string): void => groups.note(path);
   let isKnown = true;
-  const known = async function* (): AsyncGenerator<string, void> {
+  const known = async function* (): AsyncGenerator<NameAndTime, void> {
     try {
-      for await (const batch of knownNames?.(covered.through) ?? []) yield* eachPath(batch);
+      for await (const batch of knownNames?.(covered.through) ?? []) yield* namesOf(batch);
     } catch (error) {
       // Nobody knows any more what was there: what is gone since cannot be told, and that is.
       if (!isEngineError(error, 'SNAPSHOT_TOO_OLD')) throw error;

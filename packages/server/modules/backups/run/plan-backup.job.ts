@@ -22,6 +22,8 @@ const rangesMax = 16;
 /** Far fewer than a worker reads in that time. */
 const documentsAnHour = 5_000_000;
 const documentsPerRange = 10_000;
+/** A database reads at microseconds; some that others wrote tell finer times and read at none of them. */
+const wholeMicroseconds = '000Z';
 const nothingYet = { documents: 0, bytes: 0, reads: 0 };
 
 /** Starts the backup: fixes the snapshot time, the ranges and the key, and hands the ranges to the workers. */
@@ -53,9 +55,12 @@ async function plan(context: BackupsContext, loaded: LoadedBackup, signal: Abort
       ? row.documentPaths.length
       : await source.count(everything, { scope, readTime: now, signal });
     requireBudget(project.maxReadsPerBackup, expected);
-    // What is read within the hour that every instant lasts is read at one from which captured changes lead on.
-    const isQuick = !isSafety && expected <= documentsAnHour;
-    const readTime = (isQuick ? await context.capturedMark(row, signal) : undefined) ?? now;
+    const mark = isSafety ? undefined : await context.capturedMark(row, signal);
+    // What is read within the hour that every instant lasts is read at one from which captured changes lead on. Where that
+    // cannot be, it is read behind it: before the first mark nothing leads on yet.
+    const isExact = mark?.endsWith(wholeMicroseconds) && expected <= documentsAnHour;
+    const behindMark = () => source.snapshotTime({ signal, isLasting: true });
+    const readTime = mark === undefined ? now : isExact ? mark : await behindMark();
     // What a restore is about to overwrite may well be nothing.
     const empty = isSafety ? [] : await emptyCollections(source, { scope, readTime, signal });
     const { chain, warning } =

@@ -8,6 +8,7 @@ import {
   RecordBatchBuilder,
   recordKind,
   type SpentReads,
+  updateTimeOf,
   type View,
   wholeDatabase,
 } from '@holdfast/engine';
@@ -171,8 +172,9 @@ async function* namesOf(view: View, signal: AbortSignal): AsyncGenerator<RecordB
   let builder = new RecordBatchBuilder();
   let count = 0;
   for await (const page of view.entries({}, { signal })) {
-    for (const { path } of page) {
-      builder.add(recordKind.put, path, encodeDocument({ name: `${view.database}/documents/${path}`, fields: {} }));
+    for (const entry of page) {
+      const name = `${view.database}/documents/${entry.path}`;
+      builder.add(recordKind.put, entry.path, encodeDocument({ name, fields: {}, updateTime: updateTimeOf(entry) }));
       count += 1;
       if (count % namesPerBatch !== 0) continue;
       yield builder.take();

@@ -38,9 +38,7 @@ export async function capturedMark(
   row: BackupRow,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const mark = await endOfLog(context, row, signal, async () => true);
-  // A database reads at microseconds; some that others wrote tell finer times and read at none of them.
-  return mark?.endsWith('000Z') ? mark : undefined;
+  return endOfLog(context, row, signal, async () => true);
 }
 
 /** The same on top of a chain that lies beside the backup to be made. */
