@@ -30,7 +30,8 @@ const descriptions: Readonly<Record<EventName, string>> = {
   'pitr.enabled': 'Point-in-time recovery was switched on for a project.',
   'pitr.disabled': 'Point-in-time recovery was switched off for a project.',
   'pitr.change_captured': 'Changes were captured; many are told in one event.',
-  'pitr.anomaly': 'Many documents were deleted within a minute; the moment before it is suggested for recovery.',
+  'pitr.anomaly':
+    'Many documents were deleted within a minute; the last moment before it that can be reached is suggested for recovery.',
   'schedule.created': 'A schedule was created.',
   'schedule.updated': 'A schedule was changed.',
   'schedule.deleted': 'A schedule was deleted.',

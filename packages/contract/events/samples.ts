@@ -146,6 +146,7 @@ export const standardSamples: { readonly [N in EventName]: z.infer<(typeof stand
       reason: 'mass_deletion',
       deletes: 5021,
       documents: 5300,
+      momentBefore: createdAt,
       suggestedPointInTime: createdAt,
       collections: ['orders'],
     },

@@ -131,7 +131,12 @@ export const standardData = {
       reason: z.literal('mass_deletion'),
       deletes: count(),
       documents: count().describe('Documents in the newest base.'),
-      suggestedPointInTime: timestamp().describe('The moment just before.'),
+      momentBefore: timestamp().describe('The moment just before.'),
+      suggestedPointInTime: timestamp()
+        .nullable()
+        .describe(
+          'The same or, where it lies in a gap or before a base, the last moment before it that can be reached; null without one.',
+        ),
       collections: z.array(firestoreName({ max: 1500 })).max(100),
     }),
   }),

@@ -76,6 +76,15 @@ export function findBase(instant: string, { bases, log }: Coverage): Base | unde
   return bases.findLast((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
 }
 
+/** The last instant up to this one that can be reached: itself, or where what was reachable before it ends. Null without one. */
+export function lastReachable(instant: string, { bases, log }: Coverage): string | null {
+  const reached = bases
+    .flatMap((base) => stretchesFrom(base, log))
+    .filter(({ from }) => from <= instant)
+    .map(({ through }) => (through < instant ? through : instant));
+  return reached.sort().at(-1) ?? null;
+}
+
 /** Whether everything since a backup was captured up to an instant, so that what is there then follows from the backup. */
 export function isUnbroken(body: ManifestBody, through: string, { gaps, log }: Coverage): boolean {
   const from = body.snapshotTime;

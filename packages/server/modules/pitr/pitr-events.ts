@@ -1,3 +1,4 @@
+import { instantFromDate } from '@holdfast/engine';
 import type { OutboxEvent } from '../../platform/outbox.ts';
 import { type ProjectRow, presentProjectSummary } from '../projects/index.ts';
 import type { UntoldChanges } from './tables.ts';
@@ -46,12 +47,20 @@ export function toMillisecondsUp(instant: string): string {
   return new Date(Date.parse(instant) + (isExact ? 0 : 1)).toISOString();
 }
 
+/** With all its digits where it has some behind the milliseconds: cut off, it would lie before the last commit. */
+export function toExact(instant: string): string {
+  const rounded = toMilliseconds(instant);
+  return instantFromDate(new Date(rounded)) === instant ? rounded : instant;
+}
+
 export interface MassDeletion extends Record<string, unknown> {
   readonly reason: 'mass_deletion';
   readonly deletes: number;
   readonly documents: number;
   /** The instant just before it. */
-  readonly suggestedPointInTime: string;
+  readonly momentBefore: string;
+  /** That one or, where it cannot be reached, the last one before it that can. Null without one. */
+  readonly suggestedPointInTime: string | null;
   readonly collections: string[];
 }
 

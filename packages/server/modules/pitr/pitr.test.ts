@@ -166,7 +166,8 @@ describe('switched on', () => {
     expect(found.details).toMatchObject({ reason: 'mass_deletion', deletes: 58 });
     // The newest base knows the order too, or not yet.
     expect([60, 61]).toContain(found.details.documents);
-    const { suggestedPointInTime } = found.details;
+    const { suggestedPointInTime, momentBefore } = found.details;
+    expect(suggestedPointInTime).toBe(momentBefore);
     expect(suggestedPointInTime < after).toBe(true);
     const then = (await ask('GET', pitrPath(`/view/collections?at=${suggestedPointInTime}`))).body.data;
     expect(then).toMatchObject([{ id: 'users', documentCount: 60 }]);
@@ -211,6 +212,38 @@ describe('switched on', () => {
     const { id } = (await ask('POST', '/api/v1/backups/restore', restored)).body.data;
     await untilEnded(bench.app, `/api/v1/backups/restore/${id}`, bench.as);
     expect((await told()).length).toBe(2);
+  });
+
+  test('an accident behind a gap suggests a moment that is reached, and says that it is not the one just before', async () => {
+    await covered(Date.now());
+    const inDatabase = (statement: string, values: unknown[] = []) =>
+      asOwner(bench.app.databaseUrl, async (client) => (await client.query(statement, values)).rows);
+    const [{ from }] = await inDatabase('select covered_through as from from pitr_logs');
+    await bench.firestore.doc('users/later').set({ n: 'in the gap' });
+    await covered(Date.parse(from) + 500);
+    const gap = `jsonb_build_object('from', $1::text, 'through', l.covered_through, 'reason', 'Something was late.', 'deletionsUnknown', true)`;
+    await inDatabase(
+      `update pitr_segments s set gap = ${gap} from pitr_logs l where l.log_id = s.log_id and s.sequence = (select max(sequence) from pitr_segments)`,
+      [from],
+    );
+    // As if the accidents before were long ago.
+    await inDatabase("update pitr_logs set anomaly_told_at = anomaly_told_at - interval '2 hours'");
+    await inDatabase('update pitr_segments set deletes = 0');
+    const batch = bench.firestore.batch();
+    for (let n = 0; n < 60; n++) batch.delete(bench.firestore.doc(`users/${n}`));
+    await batch.commit();
+    const told = async () => await bench.get('/audit-logs?action=pitr.anomaly_found');
+    await expect.poll(async () => (await told()).length, { timeout: 20_000 }).toBe(3);
+    const [{ details }] = await told();
+    expect(details.momentBefore > from, details.momentBefore).toBe(true);
+    expect(details.suggestedPointInTime <= from, details.suggestedPointInTime).toBe(true);
+    const then = await ask('GET', pitrPath(`/view/collections?at=${details.suggestedPointInTime}`));
+    expect(then.body.data, then.text).toMatchObject([{ id: 'users', documentCount: 60 }]);
+    const [trouble] = await inDatabase(
+      "select words from troubles where kind = 'backup.anomaly' and ended_at is null order by began_at desc",
+    );
+    expect(trouble.words.detail).toContain('it cannot be reached. The last one before it that can is');
+    expect(trouble.words.advice).toContain(`--at ${details.suggestedPointInTime}`);
   });
 
   test('one document comes back alone', async () => {

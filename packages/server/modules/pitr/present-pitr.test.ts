@@ -1,7 +1,7 @@
 import { coverageOf, type LogGap } from '@holdfast/engine';
 import { expect, test } from 'vitest';
 import type { Base, Coverage } from './coverage.ts';
-import { findBase } from './coverage.ts';
+import { findBase, lastReachable } from './coverage.ts';
 import type { LogRow } from './pitr-store.ts';
 import { presentSummary } from './present-pitr.ts';
 
@@ -35,13 +35,16 @@ const gap = (from: number, through: number, more: Partial<LogGap> = {}): LogGap 
   ...more,
 });
 
-test.each<[string, number[], LogGap[]]>([
+const histories: [string, number[], LogGap[]][] = [
   ['a base inside of a gap, and the next one some time behind it', [5, 30], [gap(2, 12)]],
   ['a gap whose deletions nobody saw, with a base behind it', [2, 30], [gap(10, 15, { deletionsUnknown: true })]],
   ['a gap that is crossed', [2], [gap(10, 15)]],
   ['two gaps, and a base between them', [0, 20], [gap(10, 15, { deletionsUnknown: true }), gap(30, 34)]],
   ['no gap', [0, 20], []],
-])('%s: every second is in reach or in a told gap, and none is both', (_, bases, gaps) => {
+  ['nothing but a base that was read in a gap', [20], [gap(15, 25)]],
+];
+
+test.each(histories)('%s: every second is in reach or in a told gap, and none is both', (_, bases, gaps) => {
   const coverage = coverageWith(bases, gaps);
   const shown = presentSummary(row, coverage, new Date(at(51)));
   for (let second = 0; second <= 50; second++) {
@@ -57,3 +60,15 @@ test('what no gap explains is told to be without a backup that leads there', () 
   expect(gaps).toEqual([{ from: shortOf(5), to: shortOf(30), reason: expect.stringContaining('Something was late.') }]);
   expect(gaps[0]!.reason).toContain('only a newer base reaches');
 });
+
+test.each(histories)(
+  '%s: the last moment in reach up to a second is reached, and none behind it is',
+  (_, bases, gaps) => {
+    const coverage = coverageWith(bases, gaps);
+    let reached: string | null = null;
+    for (let second = 0; second <= 50; second++) {
+      if (findBase(at(second), coverage)) reached = at(second);
+      expect(lastReachable(at(second), coverage), at(second)).toBe(reached);
+    }
+  },
+);

@@ -1,8 +1,8 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import { instantFromDate, type LogGap, type ReachableStretch } from '@holdfast/engine';
-import { type Coverage, findBase, stretchesFrom } from './coverage.ts';
+import { type Coverage, findBase, laterOf, stretchesFrom } from './coverage.ts';
 import { minutesAround } from './past/source-minutes.ts';
-import { toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
+import { toExact, toMilliseconds, toMillisecondsUp } from './pitr-events.ts';
 import type { LogFigures, LogRow } from './pitr-store.ts';
 
 export type PitrView = DataOf<Operations['getPitr']>;
@@ -25,8 +25,8 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
     enabled: row.enabled,
     status: statusOf(row, coverage, now),
     coveredFrom: from === undefined ? null : shown(from, toMillisecondsUp(from), stretches),
-    coveredTo: to === undefined ? null : untouched(to),
-    gaps: [...holesIn(stretches, coverage.gaps), ...coverage.gaps.filter((gap) => to !== undefined && gap.through > to)]
+    coveredTo: to === undefined ? null : toExact(to),
+    gaps: [...holesIn(stretches, coverage.gaps), ...(to === undefined ? [] : gapsBehind(to, coverage.gaps))]
       .slice(-gapsShownMax)
       .map(({ from, through, reason, deletionsUnknown }) => ({
         from: toMilliseconds(from),
@@ -34,6 +34,11 @@ export function presentSummary(row: LogRow, coverage: Coverage, now: Date): Summ
         reason: `${reason}${deletionsUnknown ? unknownDeletions : ''}${keptMinutes(row, { from, through }, now)}`,
       })),
   };
+}
+
+/** A backup that was read inside of one can be reached itself. */
+function gapsBehind(instant: string, gaps: readonly LogGap[]): LogGap[] {
+  return gaps.filter(({ through }) => through > instant).map((gap) => ({ ...gap, from: laterOf(gap.from, instant) }));
 }
 
 /** What lies between two moments that can be reached and cannot be itself, and why: a gap, and often some time behind it. */
@@ -74,12 +79,6 @@ function keptMinutes(row: LogRow, gap: { from: string; through: string }, now: D
 function shown(exact: string, rounded: string, stretches: readonly ReachableStretch[]): string {
   const instant = instantFromDate(new Date(rounded));
   return stretches.some(({ from, through }) => from <= instant && instant <= through) ? rounded : exact;
-}
-
-/** Cut off, it would lie before the last commit. */
-function untouched(exact: string): string {
-  const rounded = toMilliseconds(exact);
-  return instantFromDate(new Date(rounded)) === exact ? rounded : exact;
 }
 
 function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {

@@ -4,8 +4,8 @@ import { hourMs, minuteMs } from '../../../platform/durations.ts';
 import { massDeletionOf } from '../../notifications/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
-import { type Coverage, coverageOfLog, findBase } from '../coverage.ts';
-import { massDeletion, toMilliseconds, toMillisecondsUp } from '../pitr-events.ts';
+import { coverageOfLog, lastReachable } from '../coverage.ts';
+import { type MassDeletion, massDeletion, toExact } from '../pitr-events.ts';
 import { type DeletesOfSegment, type LogRow, pitrStore } from '../pitr-store.ts';
 
 /** Fewer deletions than these are everyday life, whatever their share. */
@@ -18,7 +18,7 @@ const quietMs = hourMs;
 /** Of the largest segment: what is less than this share of it is everyday life beside the accident. */
 const earnestShare = 1 / 20;
 
-/** Many documents deleted within a minute: told by event and mail, with the instant just before as the one to go back to. */
+/** Many documents deleted within a minute: told by event and mail, with the last instant before it that one can go back to. */
 export async function tellMassDeletion(
   context: PitrContext,
   transaction: Transaction,
@@ -39,11 +39,14 @@ export async function tellMassDeletion(
   const isLarge = deletes >= deletesAlways || deletes * 100 >= documents * config.ANOMALY_SHRINK_PERCENT;
   if (!base || !isLarge) return;
   await pitrStore.update(transaction, row.organizationId, row.projectId, { anomalyToldAt: now });
-  const anomaly = {
-    reason: 'mass_deletion' as const,
+  const before = beginningOf(segments);
+  const reachable = lastReachable(before, coverage);
+  const anomaly: MassDeletion = {
+    reason: 'mass_deletion',
     deletes,
     documents,
-    suggestedPointInTime: reachableAround(beginningOf(segments), coverage),
+    momentBefore: toExact(before),
+    suggestedPointInTime: reachable === null ? null : toExact(reachable),
     collections: Object.keys(segment.collections).slice(0, 100),
   };
   await outbox.emit(transaction, massDeletion(project, anomaly));
@@ -57,8 +60,8 @@ export async function tellMassDeletion(
   await context.troubles.end(transaction, row.organizationId, ['backup.anomaly'], subject);
   await context.troubles.begin(transaction, row.organizationId, 'backup.anomaly', subject, {
     title: `Many documents of ${project.name} were deleted`,
-    detail: `${deletes} documents were deleted within a minute; the newest base held ${documents}. The moment just before was ${anomaly.suggestedPointInTime}.`,
-    advice: `If that was not meant, go back to the moment before it: holdfast pitr restore ${project.id} --at ${anomaly.suggestedPointInTime}`,
+    detail: `${deletes} documents were deleted within a minute; the newest base held ${documents}. ${whatIsReached(anomaly)}`,
+    advice: whatToDo(project.id, anomaly),
     page: `/projects/${project.id}`,
     isUrgent: true,
   });
@@ -73,10 +76,18 @@ async function isToldAlready(transaction: Transaction, row: LogRow, now: Date): 
   return times.every((time, index) => index === 0 || time - times[index - 1]! <= windowMs);
 }
 
-/** Told in milliseconds: the one before it, unless that lies in a gap which ends at the instant itself. */
-function reachableAround(instant: string, coverage: Coverage): string {
-  const before = toMilliseconds(instant);
-  return findBase(instantFromDate(new Date(before)), coverage) ? before : toMillisecondsUp(instant);
+function whatIsReached({ momentBefore, suggestedPointInTime }: MassDeletion): string {
+  const then = `The moment just before was ${momentBefore}`;
+  if (suggestedPointInTime === momentBefore) return `${then}.`;
+  return suggestedPointInTime === null
+    ? `${then}; neither it nor one before it was captured so that it can be reached.`
+    : `${then}; it cannot be reached. The last one before it that can is ${suggestedPointInTime}: what was written in between is not in it.`;
+}
+
+function whatToDo(projectId: string, { suggestedPointInTime }: MassDeletion): string {
+  return suggestedPointInTime === null
+    ? `If that was not meant, restore a backup from before it: holdfast backup list --project ${projectId}`
+    : `If that was not meant, go back to that moment: holdfast pitr restore ${projectId} --at ${suggestedPointInTime}`;
 }
 
 /** Where the deletions began in earnest: a single one some seconds before is everyday life. */
