@@ -177,12 +177,26 @@ export function blobStoreConformance(name: string, traits: CandidateTraits, open
       await store.delete([]);
     });
 
-    test.each(['', '/a', 'a/', 'a//b', '../a', 'a/../b', 'a/./b', 'ä', 'a b', 'a\\b', 'a\u0000', 'k'.repeat(901)])(
+    test.each(['', '/a', 'a/', 'a//b', '../a', 'a/../b', 'a/./b', 'a\\b', 'a\u0000', 'k'.repeat(1025)])(
       'the key %j is refused',
       async (key) => {
-        expect(await failure(store.put(key, textOf('x')))).toBe('VALIDATION_ERROR');
-        expect(await failure(store.get(key))).toBe('VALIDATION_ERROR');
-        expect(await failure(store.delete([key]))).toBe('VALIDATION_ERROR');
+        for (const call of [store.put(key, textOf('x')), store.get(key), store.head(key), store.delete([key])])
+          expect(await failure(call)).toBe('VALIDATION_ERROR');
+      },
+    );
+
+    test.each(['ä', 'a b', '2024-05-01T12:00:00_1'])(
+      'the name %j of something that others wrote is read, and neither written nor deleted',
+      async (key) => {
+        for (const call of [store.put(key, textOf('x')), store.delete([key])])
+          expect(await failure(call)).toBe('VALIDATION_ERROR');
+        expect(await store.head(key)).toBeUndefined();
+        if (candidate.layForeign === undefined) return;
+        const name = `foreign/${key}/100%+1 é.json`;
+        await candidate.layForeign(name, textOf('theirs'));
+        expect(await keysOf(store, `foreign/${key}/100%`)).toEqual([name]);
+        expect(await store.head(name)).toMatchObject({ key: name, size: 6 });
+        expect(Buffer.from(await store.getRange(name, 0, 5)).toString()).toBe('their');
       },
     );
 

@@ -22,6 +22,8 @@ export interface Candidate {
   countObjects?: (prefix: string) => number;
   /** Lays more objects like the one at a key beside it, behind the store's back, where a thousand puts would take long. */
   multiply?: (key: string, keys: readonly string[]) => Promise<void>;
+  /** Lays an object behind the store's back, under a name that the store itself would not give. */
+  layForeign?: (key: string, bytes: Uint8Array) => Promise<void>;
   close(): Promise<void>;
 }
 

@@ -16,6 +16,8 @@ import { insideBytes, textOf, type WireField, wireFields } from './wire-fields.t
  */
 const meaning = { when: 7, point: 9, blob: 14, byteString: 16, entity: 19, emptyList: 24 } as const;
 
+const vectorTypeField = '__type__';
+
 /** The document of an entity of a file, as it is imported into a database. Exports carry no times. */
 export function entityRecord(bytes: Uint8Array, database: string, file: string): UnsortedRecord {
   const { entity, app, path } = named(file, () => openEntity(bytes));
@@ -86,7 +88,7 @@ function readProperties(fields: readonly WireField[], context: ReferenceContext)
     const property = readProperty(inside);
     const { name, isMultiple } = property;
     place.inField(name, () => {
-      requireFieldName(name, place);
+      if (name !== vectorTypeField || context.depth === 0) requireFieldName(name, place);
       const values = isMultiple ? arrays.get(name) : undefined;
       if (name in result && values === undefined) throw place.refused('stands in it twice');
       const read = () => readValue(property, context);
@@ -147,7 +149,16 @@ function readString(inside: ProtobufReader, means: number, context: ReferenceCon
   if (means !== meaning.entity) return { stringValue: textOf(inside, context.place) };
   if (context.depth >= depthMax) throw context.place.refused(`is nested more than ${depthMax} levels deep`);
   const fields = readProperties([...wireFields(inside)], { ...context, depth: context.depth + 1 });
+  if (vectorTypeField in fields && !isVector(fields))
+    throw context.place.refused('has a name that is reserved by Firestore');
   return { mapValue: Object.keys(fields).length === 0 ? {} : { fields } };
+}
+
+/** An embedding is a map of this shape, and nothing else may be one. */
+function isVector({ [vectorTypeField]: type, value, ...others }: JsonFields): boolean {
+  const isNamed = type !== undefined && 'stringValue' in type && type.stringValue === '__vector__';
+  const values = value !== undefined && 'arrayValue' in value ? (value.arrayValue.values ?? []) : [];
+  return isNamed && Object.keys(others).length === 0 && values.every((each) => 'doubleValue' in each);
 }
 
 /** A coordinate that is missing is no number, and refused as such. */

@@ -25,8 +25,9 @@ export interface ForeignViewOptions extends SortOptions {
 export async function openForeignView(options: ForeignViewOptions): Promise<View> {
   const { database, path, signal } = options;
   let given = 0;
+  const { records, expected } = await recordsOf(options);
   const counted = async function* () {
-    for await (const record of await recordsOf(options)) {
+    for await (const record of records) {
       given += 1;
       yield record;
     }
@@ -36,6 +37,7 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
   };
   const layers = await sortRecords(counted(), { ...options, onRepeated });
   const view = new View(database, layers);
+  requireExpected(options, given, expected);
   if (given === 0) throw new EngineError('VALIDATION_ERROR', `${path} is refused: there is no document in it.`);
   let found = 0;
   for await (const _ of pathsOf(view, signal)) found += 1;
@@ -43,6 +45,18 @@ export async function openForeignView(options: ForeignViewOptions): Promise<View
   const views = layers.map((layer) => new View(database, [layer]));
   const document = await commonPath(views, signal);
   throw repeated(path, document === undefined ? 'a document' : `the document ${document}`);
+}
+
+/** A log that ends too early looks as one that ends: only what the export says of itself tells that something is missing. */
+function requireExpected({ path, format, onWarning }: ForeignViewOptions, given: number, expected: number | undefined) {
+  if (format === 'json' || given === expected) return;
+  if (expected === undefined) onWarning?.(`The export at ${path} does not say how many documents it holds.`);
+  else if (given < expected)
+    throw new EngineError(
+      'INTEGRITY_ERROR',
+      `The export at ${path} holds ${given} documents and says that it has ${expected}: its files are cut short.`,
+    );
+  else onWarning?.(`The export at ${path} holds ${given} documents and says that it has ${expected}.`);
 }
 
 function repeated(path: string, what: string): EngineError {
@@ -67,12 +81,18 @@ async function commonPath(views: readonly View[], signal: AbortSignal | undefine
   }
 }
 
-async function recordsOf(options: ForeignViewOptions): Promise<AsyncIterable<UnsortedRecord>> {
+interface ForeignRecords {
+  readonly records: AsyncIterable<UnsortedRecord>;
+  /** How many there should be; undefined where nobody says. */
+  readonly expected: number | undefined;
+}
+
+async function recordsOf(options: ForeignViewOptions): Promise<ForeignRecords> {
   const { store, path, format, database, signal } = options;
   const call = signal ? { signal } : {};
-  const pieces =
-    format === 'json' ? readPieces(store, path, call) : readExportPieces(store, await foundExport(options, call), call);
-  return readInThread({ format, key: path, database }, pieces, options);
+  const found = format === 'json' ? undefined : await foundExport(options, call);
+  const pieces = found ? readExportPieces(store, found, call) : readPieces(store, path, call);
+  return { records: readInThread({ format, key: path, database }, pieces, options), expected: found?.documents };
 }
 
 async function foundExport({ store, path, onWarning }: ForeignViewOptions, call: CallOptions) {

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitraryFields, testDatabase } from '../fixtures/arbitrary-documents.ts';
 import { fieldsOf, harness, openForeign, withoutNestedArrays } from '../fixtures/foreign-files.ts';
-import { encodeEntity, levelDbLog, writeManagedExport } from '../fixtures/managed-export-writer.ts';
+import {
+  encodeEntity,
+  levelDbLog,
+  overallMetadata,
+  partMetadata,
+  writeManagedExport,
+} from '../fixtures/managed-export-writer.ts';
 import {
   decodeDocument,
   encodeDocument,
@@ -87,8 +93,10 @@ describe('a managed export', () => {
 describe('an export of which something would be lost', () => {
   const folder = 'exports/lossy';
   const output = (number: number) => `${folder}/all_namespaces/all_kinds/output-${number}`;
-  const write = (...outputs: Parameters<typeof writeManagedExport>[3][number][]) =>
-    writeManagedExport(harness.store, folder, 'demo', outputs);
+  const write = async (...outputs: Parameters<typeof writeManagedExport>[3][number][]) => {
+    await harness.store.delete([0, 1, 2].map(output));
+    await writeManagedExport(harness.store, folder, 'demo', outputs);
+  };
   const one = (path: string, fields: JsonFields = {}) => ({ path, fields });
   const replace = (number: number, ...entities: Uint8Array[]) =>
     harness.store.put(output(number), levelDbLog(entities));
@@ -155,23 +163,83 @@ describe('an export of which something would be lost', () => {
     expect(await refusal()).toContain(output(0));
   });
 
+  const overall = `${folder}/lossy.overall_export_metadata`;
+  const metadata = `${folder}/all_namespaces/all_kinds/all_namespaces_all_kinds.export_metadata`;
+
   test('because a file of it is wiped or missing is refused, and one that is empty is told', async () => {
     await write([one('a/1')], [one('a/2')], [one('a/3')]);
     await harness.store.put(output(1), new Uint8Array(1000));
     expect(await refusal()).toContain('damaged or cut short');
     await harness.store.delete([output(1)]);
-    const metadata = `${folder}/all_namespaces/all_kinds/all_namespaces_all_kinds.export_metadata`;
-    await harness.store.put(metadata, levelDbLog([Buffer.from('nothing is named')]));
     expect(await refusal()).toBe('The export misses output-1.');
-    await harness.store.put(output(1), new Uint8Array(0));
+    await write([one('a/1')], [], [one('a/3')]);
     const told: string[] = [];
     const view = await openForeign('firestore-export', folder, (text) => told.push(text));
     expect([Object.keys(await fieldsOf(view)), told]).toEqual([
       ['a/1', 'a/3'],
       [`The export file ${output(1)} is empty.`],
     ]);
-    for (const number of [0, 2]) await harness.store.put(output(number), new Uint8Array(0));
+    await write([], []);
     expect(await refusal()).toContain('there is no document in it');
+  });
+
+  test('because it ends between two documents is refused by what it says of itself', async () => {
+    const documents = [one('a/1'), one('a/2'), one('a/3')];
+    await write(documents);
+    const first = encodeEntity('demo', 'a/1', {});
+    await replace(0, first);
+    const reason = `The export at ${folder} holds 1 documents and says that it has 3: its files are cut short.`;
+    expect(await refusal()).toBe(reason);
+    // What follows the last record of a block is zeros: a wiped end looks like one.
+    await harness.store.put(output(0), Buffer.concat([levelDbLog([first]), Buffer.alloc(500)]));
+    expect(await refusal()).toBe(reason);
+    await write(documents);
+    await harness.store.put(output(1), levelDbLog([encodeEntity('demo', 'a/4', {})]));
+    expect(await refusal()).toContain(`does not name its file ${output(1)}`);
+  });
+
+  test('because one of its parts was not copied is refused; parts may be named by separators of Windows', async () => {
+    await write([one('a/1')]);
+    const own = { path: 'all_namespaces\\all_kinds\\all_namespaces_all_kinds.export_metadata', documents: 1 };
+    await harness.store.put(overall, overallMetadata([own]));
+    expect(await refusal()).toBe('it was taken');
+    const other = { path: 'all_namespaces/kind_b/all_namespaces_kind_b.export_metadata', documents: 1 };
+    await harness.store.put(overall, overallMetadata([own, other]));
+    expect(await refusal()).toBe('The export misses all_namespaces_kind_b.export_metadata.');
+    await harness.store.put(`${folder}/${other.path}`, partMetadata(['output-0']));
+    expect(await refusal()).toBe('The export misses output-0.');
+    const copied = `${folder}/all_namespaces/kind_b/output-0`;
+    await harness.store.put(copied, levelDbLog([encodeEntity('demo', 'b/1', {})]));
+    expect(await refusal()).toBe('it was taken');
+    await harness.store.delete([copied, `${folder}/${other.path}`]);
+  });
+
+  test('if it says nothing of itself is told; of several exports one has to be named', async () => {
+    await write([one('a/1')], [one('a/2')]);
+    await harness.store.put(overall, levelDbLog([Buffer.from('overall')]));
+    await harness.store.put(metadata, levelDbLog([Buffer.from('output-0'), Buffer.from('output-1')]));
+    const told: string[] = [];
+    await openForeign('firestore-export', folder, (text) => told.push(text));
+    expect(told).toEqual([`The export at ${folder} does not say how many documents it holds.`]);
+    await harness.store.delete([output(0)]);
+    await harness.store.put(metadata, levelDbLog([Buffer.from('nothing is named')]));
+    expect(await refusal()).toBe('The export misses output-0.');
+    await harness.store.put(`${folder}/more/more.overall_export_metadata`, overallMetadata([]));
+    expect(await refusal()).toContain('There are several exports');
+    await harness.store.delete([`${folder}/more/more.overall_export_metadata`]);
+  });
+
+  test('is not one with embeddings: they stay what they are, and only they bear a reserved name', async () => {
+    const vector = (values: JsonValue[], type = '__vector__'): JsonFields => ({
+      v: { mapValue: { fields: { __type__: { stringValue: type }, value: { arrayValue: { values } } } } },
+    });
+    const fields = vector([{ doubleValue: 1.5 }, { doubleValue: -2 }]);
+    await write([one('a/1', fields)]);
+    expect(await fieldsOf(await openForeign('firestore-export', folder))).toEqual({ 'a/1': JSON.stringify(fields) });
+    for (const bad of [vector([{ doubleValue: 1 }], '__other__'), vector([{ stringValue: 'x' }])]) {
+      await write([one('a/1', bad)]);
+      expect(await refusal()).toBe('a/1 is refused: the field v has a name that is reserved by Firestore.');
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import type { BlobInfo, BlobStore, CallOptions } from '../ports/blob-store.ts';
 import { EngineError, throwIfCancelled } from '../ports/errors.ts';
-import { readLogPieces, readLogRecords } from './leveldb-log.ts';
+import { type ExportPart, metadataSuffix, readOutputNames, readParts } from './export-metadata.ts';
+import { readLogPieces } from './leveldb-log.ts';
 
 export interface ExportLimits {
   readonly files: number;
@@ -8,17 +9,26 @@ export interface ExportLimits {
   readonly metadataBytes: number;
 }
 
+const overallSuffix = '.overall_export_metadata';
 const limitsDefault: ExportLimits = { files: 100_000, metadataBytes: 64 * 1024 * 1024 };
 
 /** The files of a managed export folder. */
 export interface ManagedExport {
   readonly folder: string;
   readonly outputs: readonly BlobInfo[];
+  /** How many documents it says that it holds; undefined where it does not. */
+  readonly documents: number | undefined;
+}
+
+interface Listed {
+  readonly overall: BlobInfo[];
+  readonly metadata: BlobInfo[];
+  readonly outputs: BlobInfo[];
 }
 
 /**
  * Finds an export below a path: its folder, or its `.overall_export_metadata` file. An export that did not finish has no
- * such file and is refused; so is one whose own metadata names output files that are not there.
+ * such file and is refused; so is one that misses a file it names, or has one that it does not name.
  */
 export async function findManagedExport(
   store: BlobStore,
@@ -26,65 +36,89 @@ export async function findManagedExport(
   options: CallOptions = {},
   limits = limitsDefault,
 ): Promise<ManagedExport> {
-  const folder = path.endsWith('.overall_export_metadata')
-    ? path.slice(0, path.lastIndexOf('/') + 1)
-    : `${path.replace(/\/+$/, '')}/`;
-  const outputs: BlobInfo[] = [];
-  const metadata: BlobInfo[] = [];
-  const overall: BlobInfo[] = [];
-  let files = 0;
-  for await (const info of store.list(folder === '/' ? '' : folder, options)) {
-    if (++files > limits.files) throw tooLarge(path, `more than ${limits.files} files`);
-    if (/(^|\/)output-\d+$/.test(info.key)) outputs.push(info);
-    else if (info.key.endsWith('.overall_export_metadata')) overall.push(info);
-    else if (info.key.endsWith('.export_metadata')) metadata.push(info);
-  }
-  if (overall.length === 0)
-    throw new EngineError(
-      'VALIDATION_ERROR',
-      `There is no finished export at ${path}: its overall metadata is missing.`,
-    );
-  const metadataBytes = [...overall, ...metadata].reduce((sum, { size }) => sum + size, 0);
-  if (metadataBytes > limits.metadataBytes) throw tooLarge(path, `${metadataBytes} bytes of metadata`);
-  for (const info of overall) await assertWhole(store, info, options);
+  const listed = await listExport(store, path, options, limits);
+  const overall = theOverall(path, listed.overall);
+  const folder = overall.key.slice(0, overall.key.lastIndexOf('/') + 1);
+  const parts = await readParts(store, overall, options);
+  const metadata = parts.length === 0 ? below(folder, listed.metadata) : namedBy(parts, listed.metadata);
   if (metadata.length === 0)
     throw new EngineError('INTEGRITY_ERROR', `The export at ${path} has no metadata of its files.`);
   const named = new Set<string>();
   for (const info of metadata) {
-    for await (const name of namedOutputs(store, info, options)) {
+    for await (const name of readOutputNames(store, info, options)) {
       named.add(name);
       if (named.size > limits.files) throw tooLarge(path, `more than ${limits.files} files`);
     }
   }
-  assertPresent(named, outputs);
+  const outputs = below(folder, listed.outputs);
   if (named.size === 0) assertNumbered(outputs);
-  return { folder, outputs };
+  else assertSame(named, outputs);
+  return { folder, outputs, documents: documentsOf(parts) };
+}
+
+async function listExport(store: BlobStore, path: string, options: CallOptions, limits: ExportLimits): Promise<Listed> {
+  const folder = path.endsWith(overallSuffix)
+    ? path.slice(0, path.lastIndexOf('/') + 1)
+    : `${path.replace(/\/+$/, '')}/`;
+  const listed: Listed = { overall: [], metadata: [], outputs: [] };
+  let files = 0;
+  for await (const info of store.list(folder === '/' ? '' : folder, options)) {
+    if (++files > limits.files) throw tooLarge(path, `more than ${limits.files} files`);
+    if (/(^|\/)output-\d+$/.test(info.key)) listed.outputs.push(info);
+    else if (info.key.endsWith(overallSuffix)) listed.overall.push(info);
+    else if (info.key.endsWith(metadataSuffix)) listed.metadata.push(info);
+  }
+  const metadataBytes = [...listed.overall, ...listed.metadata].reduce((sum, { size }) => sum + size, 0);
+  if (metadataBytes > limits.metadataBytes) throw tooLarge(path, `${metadataBytes} bytes of metadata`);
+  return listed;
+}
+
+/** The one that was named, or the only one. Of several nobody knows which was meant. */
+function theOverall(path: string, overall: readonly BlobInfo[]): BlobInfo {
+  const named = path.endsWith(overallSuffix) ? overall.filter(({ key }) => key === path) : overall;
+  const [only, other] = named;
+  if (only === undefined)
+    throw new EngineError(
+      'VALIDATION_ERROR',
+      `There is no finished export at ${path}: its overall metadata is missing.`,
+    );
+  if (other === undefined) return only;
+  throw new EngineError(
+    'VALIDATION_ERROR',
+    `There are several exports at ${path}. Name one of them: ${only.key} or ${other.key}.`,
+  );
 }
 
 function tooLarge(path: string, reason: string): EngineError {
   return new EngineError('VALIDATION_ERROR', `The export at ${path} has ${reason}.`, { details: { isTooLarge: true } });
 }
 
-/** A file of that name is not enough: it must be a log, and hold something. */
-async function assertWhole(store: BlobStore, { key, size }: BlobInfo, options: CallOptions): Promise<void> {
-  let records = 0;
-  for await (const record of readLogRecords(store, key, size, options)) if (record.length > 0) records++;
-  if (records === 0) throw new EngineError('INTEGRITY_ERROR', `The export file ${key} is empty.`);
+function below(folder: string, files: readonly BlobInfo[]): BlobInfo[] {
+  return files.filter(({ key }) => key.startsWith(folder));
 }
 
-/** The output files that the metadata names. */
-async function* namedOutputs(store: BlobStore, { key, size }: BlobInfo, options: CallOptions): AsyncGenerator<string> {
-  const folder = key.slice(0, key.lastIndexOf('/') + 1);
-  for await (const record of readLogRecords(store, key, size, options))
-    for (const [name] of Buffer.from(record)
-      .toString('latin1')
-      .matchAll(/output-\d{1,20}/g))
-      yield `${folder}${name}`;
+/** The metadata of each part, which must be there. */
+function namedBy(parts: readonly ExportPart[], metadata: readonly BlobInfo[]): BlobInfo[] {
+  const present = new Map(metadata.map((info) => [info.key, info]));
+  assertPresent(new Set(parts.map(({ metadataKey }) => metadataKey)), metadata);
+  return parts.map(({ metadataKey }) => present.get(metadataKey)!);
 }
 
-/** Each of them must be there. */
-function assertPresent(named: ReadonlySet<string>, outputs: readonly BlobInfo[]): void {
-  const present = new Set(outputs.map(({ key }) => key));
+function documentsOf(parts: readonly ExportPart[]): number | undefined {
+  if (parts.length === 0 || parts.some(({ documents }) => documents === undefined)) return undefined;
+  return parts.reduce((sum, { documents }) => sum + documents!, 0);
+}
+
+/** Each of them must be there, and no other: it would be of another export. */
+function assertSame(named: ReadonlySet<string>, outputs: readonly BlobInfo[]): void {
+  assertPresent(named, outputs);
+  const other = outputs.find(({ key }) => !named.has(key));
+  if (other !== undefined)
+    throw new EngineError('INTEGRITY_ERROR', `The export does not name its file ${other.key}: it is of another one.`);
+}
+
+function assertPresent(named: ReadonlySet<string>, files: readonly BlobInfo[]): void {
+  const present = new Set(files.map(({ key }) => key));
   const missing = [...named].filter((key) => !present.has(key)).map((key) => key.slice(key.lastIndexOf('/') + 1));
   if (missing.length > 0)
     throw new EngineError('INTEGRITY_ERROR', `The export misses ${missing.slice(0, 5).join(', ')}.`);

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { type FaultProfile, sandboxGcsToken, startGcsSandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { blobStoreConformance } from '../conformance/blob-store.conformance.ts';
 import type { Candidate } from '../conformance/candidate.ts';
@@ -8,6 +9,7 @@ import type { AttemptStore } from './attempt.ts';
 import { createGcsStore } from './gcs/gcs-store.ts';
 import { localAttempts } from './local/local-store.ts';
 import { createMemoryStore, memoryAttempts } from './memory/memory-store.ts';
+import { createS3Client } from './s3/client.ts';
 import { createS3Store, type S3StoreOptions } from './s3/s3-store.ts';
 import { type StoreFaults, withFaults } from './with-faults.ts';
 import { withRetries } from './with-retries.ts';
@@ -53,7 +55,15 @@ blobStoreConformance('memory', { largeBytes: 5 * mib, manyObjects: 1100 }, async
 blobStoreConformance('local', { largeBytes: 5 * mib, manyObjects: 200 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-local-'));
   const local = switchable(localAttempts(root));
-  return { ...local, unlockable: local.store, close: async () => rmSync(root, { recursive: true }) };
+  return {
+    ...local,
+    unlockable: local.store,
+    async layForeign(key, bytes) {
+      mkdirSync(dirname(join(root, key)), { recursive: true });
+      writeFileSync(join(root, key), bytes);
+    },
+    close: async () => rmSync(root, { recursive: true }),
+  };
 });
 
 async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
@@ -90,6 +100,11 @@ async function s3Candidate(kind: 's3' | 'spaces'): Promise<Candidate> {
         if (key.startsWith(`some/folder/${prefix}`)) count += versions.length;
       return count;
     },
+    async layForeign(key, Body) {
+      const { client } = createS3Client(options);
+      await client.send(new PutObjectCommand({ Bucket: 'locking', Key: `some/folder/${key}`, Body }));
+      client.destroy();
+    },
     multiply: async (key, keys) => {
       const locking = sandbox.objects.bucket('locking');
       const { versionId: _id, sequence: _sequence, ...version } = locking.keys.get(`some/folder/${key}`)![0]!;
@@ -121,6 +136,13 @@ blobStoreConformance('gcs', { largeBytes: 11 * mib, manyObjects: 1100 }, async (
     unlockable: createGcsStore({ ...options, prefix: 'free' }),
     versioned: createGcsStore({ ...options, bucket: 'keeping' }),
     setFaults: (on) => sandbox.faults.set(on ? faultProfile : {}),
+    async layForeign(key, body) {
+      const name = encodeURIComponent(`some/folder/${key}`);
+      const url = `${sandbox.endpoint}/upload/storage/v1/b/plain/o?uploadType=media&name=${name}`;
+      const headers = { authorization: `Bearer ${sandboxGcsToken}`, 'content-type': 'text/plain' };
+      const answer = await fetch(url, { method: 'POST', headers, body: Buffer.from(body) });
+      if (!answer.ok) throw new Error(await answer.text());
+    },
     close: () => sandbox.stop(),
   };
 });

@@ -3,6 +3,10 @@ import { EngineError } from '../ports/index.ts';
 const keyBytesMax = 900;
 const soundSentence =
   'Keys hold letters, digits, dots, hyphens, underscores and slashes; rename what is called otherwise.';
+/** As long as stores take. */
+const foreignKeyBytesMax = 1024;
+/** A backslash is a separator elsewhere. */
+const unreadable = /[\p{Cc}\\]/u;
 const segmentPattern = /^[A-Za-z0-9._-]+$/;
 export const bytesMaxDefault = 64 * 1024 * 1024;
 
@@ -19,19 +23,28 @@ export function checkKey(key: string): void {
     );
 }
 
+/** What others wrote is read by whatever name it has (`2024-05-01T12:00:00_1`), as long as that stays in its folder. */
+export function checkReadKey(key: string): void {
+  const isSound = isReadable(key) && key.split('/').every((segment) => isInside(segment) && segment !== '');
+  if (!isSound) throw new EngineError('VALIDATION_ERROR', `Not a key: ${JSON.stringify(key.slice(0, 100))}.`);
+}
+
 /** A prefix is the beginning of a key, and may stop anywhere in it. */
 export function checkPrefix(prefix: string): void {
-  const segments = prefix.split('/');
+  const segments = prefix.split('/').slice(0, -1);
   const isSound =
-    prefix === '' ||
-    (prefix.length <= keyBytesMax &&
-      segments.every((segment, at) => (at === segments.length - 1 && segment === '') || segmentPattern.test(segment)) &&
-      segments.slice(0, -1).every((segment) => segment !== '.' && segment !== '..'));
+    prefix === '' || (isReadable(prefix) && segments.every((segment) => isInside(segment) && segment !== ''));
   if (!isSound)
-    throw new EngineError(
-      'VALIDATION_ERROR',
-      `Not a prefix of keys: ${JSON.stringify(prefix.slice(0, 100))}. ${soundSentence}`,
-    );
+    throw new EngineError('VALIDATION_ERROR', `Not a prefix of keys: ${JSON.stringify(prefix.slice(0, 100))}.`);
+}
+
+function isReadable(text: string): boolean {
+  const bytes = Buffer.byteLength(text);
+  return bytes > 0 && bytes <= foreignKeyBytesMax && text.isWellFormed() && !unreadable.test(text);
+}
+
+function isInside(segment: string): boolean {
+  return segment !== '.' && segment !== '..';
 }
 
 export function checkRange(offset: number, length: number): void {

@@ -1,7 +1,7 @@
 import type { BlobInfo, CallOptions, ListOptions, PutOptions, VersionedBlobStore } from '../ports/index.ts';
 import { isEngineError } from '../ports/index.ts';
 import { AttemptError, type AttemptStore, notAskedFor, standsStill } from './attempt.ts';
-import { checkKey, checkPrefix, checkRange } from './keys.ts';
+import { checkKey, checkPrefix, checkRange, checkReadKey } from './keys.ts';
 import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
 /** Makes a store of the port of a store that only tries: the one place where calls are repeated and lost answers resolved. */
@@ -15,16 +15,16 @@ export function withRetries(store: AttemptStore, policy: Partial<RetryPolicy> = 
       return putting(store, key, bytes, options, context(options));
     },
     async get(key, options) {
-      checkKey(key);
+      checkReadKey(key);
       return retrying(context(options), () => store.get(key, options));
     },
     async getRange(key, offset, length, options) {
-      checkKey(key);
+      checkReadKey(key);
       checkRange(offset, length);
       return retrying(context(options), () => store.getRange(key, offset, length, options));
     },
     async head(key, options) {
-      checkKey(key);
+      checkReadKey(key);
       return retrying(context(options), () => store.head(key, options));
     },
     list(prefix, options) {

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLocalStore, type JsonFields } from '@holdfast/engine';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -164,17 +164,20 @@ describe('a foreign file', () => {
       { path: 'users/ada', fields: { at: { geoPointValue: { latitude: 1, longitude: 2 } } } },
     ];
     await writeManagedExport(store, 'exports/2024', 'shop', [documents]);
-    const imported = await importIt('exports/2024', 'firestore-export', { createdAt: '2024-01-02T03:04:05Z' });
+    // As exports are called by default.
+    const name = '2024-01-02T03:04:05_12345';
+    await rename(folder('exports', '2024'), folder('exports', name));
+    const imported = await importIt(`exports/${name}`, 'firestore-export', { createdAt: '2024-01-02T03:04:05Z' });
     expect(imported, JSON.stringify(imported.error)).toMatchObject({ status: 'completed', documentCount: 2 });
     const listed = await bench.get(`/backups/${imported.id}/documents?collection=users`);
     expect(listed.map(({ path, fields }: { path: string; fields: object }) => ({ path, fields }))).toEqual(
       documents.toReversed(),
     );
-    const [output] = (await readdir(folder('exports', '2024'), { recursive: true })).filter((name) =>
-      /output-0$/.test(name),
+    const [output] = (await readdir(folder('exports', name), { recursive: true })).filter((one) =>
+      /output-0$/.test(one),
     );
-    await rm(folder('exports', '2024', output as string));
-    const broken = await start('exports/2024', 'firestore-export');
+    await rm(folder('exports', name, output as string));
+    const broken = await start(`exports/${name}`, 'firestore-export');
     expect([broken.status, broken.body.error.code]).toEqual([409, 'INTEGRITY_ERROR']);
   });
 
