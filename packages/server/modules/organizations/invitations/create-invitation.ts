@@ -14,6 +14,12 @@ import { countInvitationMail } from './mail-limit-store.ts';
 export const invitationMs = 7 * dayMs;
 const { role: least } = operations.createInvitation.access;
 
+/** Who vouches for an invitation: with their right to invite it ends. */
+export function inviterOf({ principal }: Caller): Pick<InvitationRow, 'invitedById' | 'invitedByEmail'> {
+  if (principal.kind !== 'person') throw new Error('only people invite people');
+  return { invitedById: principal.userId, invitedByEmail: principal.email };
+}
+
 /** The invitation, its mail, its event and its audit row stand or fall together. */
 export async function createInvitation(
   context: InvitationsContext,
@@ -21,8 +27,7 @@ export async function createInvitation(
   caller: Caller,
   wanted: { email: string; role: Exclude<Role, 'owner'> },
 ): Promise<InvitationRow> {
-  const { principal } = caller;
-  if (principal.kind !== 'person') throw new Error('only people invite people');
+  const inviter = inviterOf(caller);
   const token = createInvitationToken();
   return changeWithRole(context, organizationId, caller, least, async (transaction, { organization, role }) => {
     requireRole(role ?? least, wanted.role);
@@ -37,8 +42,7 @@ export async function createInvitation(
       ...wanted,
       status: 'pending',
       tokenHash: hashInvitationToken(token),
-      invitedById: principal.userId,
-      invitedByEmail: principal.email,
+      ...inviter,
       createdAt: now,
       resentAt: null,
       expiresAt: new Date(now.getTime() + invitationMs),

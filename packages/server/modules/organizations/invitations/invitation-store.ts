@@ -29,6 +29,21 @@ export async function findPendingByEmail(
   return row;
 }
 
+/** Those of one inviter, locked. */
+export async function pendingFrom(
+  { orm }: Transaction,
+  organizationId: string,
+  invitedById: string,
+): Promise<InvitationRow[]> {
+  const isFrom = and(eq(invitations.organizationId, organizationId), eq(invitations.invitedById, invitedById));
+  return orm
+    .select()
+    .from(invitations)
+    .where(and(isFrom, eq(invitations.status, 'pending')))
+    .orderBy(invitations.id)
+    .for('update');
+}
+
 /** Invitations that ended long ago; returns how many went. */
 export async function removeInvitationsBefore({ client }: Transaction, before: Date, limit: number): Promise<number> {
   const { rowCount } = await client.query(

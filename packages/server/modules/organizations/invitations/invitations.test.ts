@@ -45,6 +45,43 @@ const age = (invitationId: string, days: number) =>
   });
 const tokenIn = (text: string) => /invitations\/accept\?token=([\w-]+)/.exec(text)?.[1] as string;
 
+describe('whoever may no longer invite', () => {
+  const open = async () => {
+    const { body } = await app.request('GET', invites, asTheOwner());
+    return (body.data as { email: string }[]).map(({ email }) => email);
+  };
+  const inviteBy = (person: TestPerson, email: string, role: string) =>
+    app.request('POST', invites, { token: person.token, organizationId: organization.id, body: { email, role } });
+  const member = (person: TestPerson) => `/api/v1/organizations/current/members/${person.id}`;
+
+  test('has invited nobody: what a removed or lowered admin sent no longer lets anybody in', async () => {
+    for (const end of ['remove', 'lower', 'leave'] as const) {
+      const admin = await addMember(app, organization.id, 'admin');
+      const email = newEmail();
+      expect((await inviteBy(admin, email, 'admin')).status).toBe(201);
+      const token = tokenIn((await mailTo(email)).readable);
+      if (end === 'lower') await app.request('PUT', member(admin), { ...asTheOwner(), body: { role: 'member' } });
+      else if (end === 'remove') await app.request('DELETE', member(admin), asTheOwner());
+      else await app.request('DELETE', member(admin), { token: admin.token, organizationId: organization.id });
+      expect(await open(), end).not.toContain(email);
+      const answer = await accept(await signUp(app, email), token);
+      expect([answer.status, answer.body.error.code], end).toEqual([404, 'INVITATION_NOT_FOUND']);
+    }
+  });
+
+  test('takes nothing along that somebody else sent again', async () => {
+    const admin = await addMember(app, organization.id, 'admin');
+    const email = newEmail();
+    const { body } = await inviteBy(admin, email, 'viewer');
+    await age(body.data.id, 1);
+    const resent = await app.request('POST', `${invites}/${body.data.id}/resend`, asTheOwner());
+    expect(resent.status, resent.text).toBe(200);
+    await app.request('DELETE', member(admin), asTheOwner());
+    expect(await open()).toContain(email);
+    expect((await accept(await signUp(app, email), tokenIn((await mailTo(email, 2)).readable))).status).toBe(200);
+  });
+});
+
 describe('inviting', () => {
   test('sends a mail in text and HTML whose link lets the invitee in, once', async () => {
     const email = newEmail();

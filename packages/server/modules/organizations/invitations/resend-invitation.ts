@@ -3,7 +3,7 @@ import { changeWithRole, requireRole } from '../authorize-change.ts';
 import type { Caller, InvitationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
 import { requirePending } from './cancel-invitation.ts';
-import { invitationMs } from './create-invitation.ts';
+import { invitationMs, inviterOf } from './create-invitation.ts';
 import { invitationMail } from './invitation-mail.ts';
 import { changeInvitation, type InvitationRow } from './invitation-store.ts';
 import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
@@ -25,7 +25,8 @@ export async function resendInvitation(
     const resentAt = context.clock.now();
     await countInvitationMail(transaction, organizationId, invitation.email, resentAt);
     const expiresAt = new Date(resentAt.getTime() + invitationMs);
-    const change = { resentAt, expiresAt, tokenHash: hashInvitationToken(token) };
+    // Whoever sends it vouches for it from now on.
+    const change = { resentAt, expiresAt, tokenHash: hashInvitationToken(token), ...inviterOf(caller) };
     await changeInvitation(transaction, organizationId, invitationId, change);
     const renewed = { ...invitation, ...change };
     const mail = invitationMail(renewed, organization.name, context.baseUrl(), token);

@@ -1,7 +1,8 @@
 import { operations } from '@holdfast/contract';
 import { changeWithRole } from '../authorize-change.ts';
-import type { Caller, OrganizationsContext } from '../context.ts';
+import type { Caller, InvitationsContext } from '../context.ts';
 import { audit, emit, memberInEvent } from '../events-and-audit.ts';
+import { withdrawInvitations } from '../invitations/withdraw-invitations.ts';
 import { deleteMember, findMember } from './member-store.ts';
 import { cannotRemoveOwner, memberNotFound } from './update-member.ts';
 
@@ -9,7 +10,7 @@ const { role: least } = operations.removeMember.access;
 
 /** Takes a member out of the organization, with effect on that person's very next call. Everyone but the owner may leave. */
 export async function removeMember(
-  context: OrganizationsContext,
+  context: InvitationsContext,
   organizationId: string,
   caller: Caller,
   userId: string,
@@ -22,6 +23,7 @@ export async function removeMember(
     if (member.role === 'owner') throw cannotRemoveOwner();
     await deleteMember(transaction, organizationId, userId);
     await context.later.memberLeft(transaction, organizationId, userId);
+    await withdrawInvitations(context, transaction, caller, organizationId, { userId, role: undefined });
     await emit(context, transaction, caller, organization, 'member.left', { member: memberInEvent(member) });
     await audit(context, transaction, caller, organizationId, {
       action: leaves ? 'member.left' : 'member.removed',

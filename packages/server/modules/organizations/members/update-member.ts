@@ -2,8 +2,9 @@ import { operations, type Role } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { authorizeChange, requireRole } from '../authorize-change.ts';
-import type { Caller, OrganizationsContext } from '../context.ts';
+import type { Caller, InvitationsContext } from '../context.ts';
 import { audit, emit, memberInEvent } from '../events-and-audit.ts';
+import { withdrawInvitations } from '../invitations/withdraw-invitations.ts';
 import type { OrganizationRow } from '../organization-store.ts';
 import { countOwned, findMember, findOwner, type MemberRow, setRole } from './member-store.ts';
 
@@ -14,7 +15,7 @@ const { role: least } = operations.updateMember.access;
  * over in the same transaction. The organization's lock keeps concurrent changes apart, so there is always one owner.
  */
 export async function updateMember(
-  context: OrganizationsContext,
+  context: InvitationsContext,
   organizationId: string,
   caller: Caller,
   userId: string,
@@ -42,7 +43,7 @@ export async function updateMember(
 
 /** Otherwise two people could own as many as they like: one founds, the other receives. */
 async function requireRoomForAnother(
-  { config }: OrganizationsContext,
+  { config }: InvitationsContext,
   transaction: Transaction,
   { userId, email }: MemberRow,
 ): Promise<void> {
@@ -53,7 +54,7 @@ async function requireRoomForAnother(
 
 /** First down, then up: at no moment are there two owners. */
 async function stepDown(
-  context: OrganizationsContext,
+  context: InvitationsContext,
   transaction: Transaction,
   organization: OrganizationRow,
   caller: Caller,
@@ -63,7 +64,7 @@ async function stepDown(
 }
 
 async function changeRole(
-  context: OrganizationsContext,
+  context: InvitationsContext,
   transaction: Transaction,
   organization: OrganizationRow,
   caller: Caller,
@@ -73,6 +74,7 @@ async function changeRole(
   const updatedAt = context.clock.now();
   const changed = { ...member, role, updatedAt };
   await setRole(transaction, { organizationId: organization.id, userId: member.userId, role }, updatedAt);
+  await withdrawInvitations(context, transaction, caller, organization.id, changed);
   await emit(context, transaction, caller, organization, 'member.role_changed', {
     member: { ...memberInEvent(changed), previousRole: member.role },
   });
