@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackupReader } from '@holdfast/engine';
+import { type BackupReader, EngineError, noteGoingOn, noteWaiting } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
 import type { BackupRow, CapturedState } from '../../backups/index.ts';
 import type { PitrContext } from '../context.ts';
@@ -7,9 +7,13 @@ import { coverageOfLog, findBase, isUnbroken } from '../coverage.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { openPast } from './open-past.ts';
 
-/** A backup holds what was there when it was asked for: capture gets so long to come that far. */
-const waitMsMax = 30 * secondMs;
+/** A backup holds what was there when it was asked for: capture gets so long to come that far. A quiet server speaks once a minute. */
+const waitMsMax = 90 * secondMs;
 const lookEveryMs = 250;
+const notThereYet = new EngineError(
+  'SOURCE_UNAVAILABLE',
+  'what was there when the backup was asked for is captured in a moment, a minute at most while nothing changes.',
+);
 
 /** The database whose changes are captured, for backups of all of it; users are not captured. */
 export async function capturedDatabase(context: PitrContext, row: BackupRow): Promise<string | undefined> {
@@ -74,14 +78,19 @@ async function endOfLog(
   isReached: (log: LogRow, transaction: Parameters<typeof pitrStore.find>[0]) => Promise<boolean>,
 ): Promise<string | undefined> {
   const { database } = context.backups.platform;
-  for (const endsAtMs = performance.now() + waitMsMax; performance.now() < endsAtMs; ) {
-    const log = await logOf(context, row);
-    if (!log?.enabled || log.error !== null) return undefined;
-    if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
-    if (Date.parse(log.coveredThrough) > row.createdAt.getTime()) return log.coveredThrough;
-    await sleep(lookEveryMs, undefined, { signal });
+  try {
+    for (const endsAtMs = performance.now() + waitMsMax; performance.now() < endsAtMs; ) {
+      const log = await logOf(context, row);
+      if (!log?.enabled || log.error !== null) return undefined;
+      if (!(await database.tenant(row.organizationId, (transaction) => isReached(log, transaction)))) return undefined;
+      if (Date.parse(log.coveredThrough) > row.createdAt.getTime()) return log.coveredThrough;
+      noteWaiting(notThereYet);
+      await sleep(lookEveryMs, undefined, { signal });
+    }
+    return undefined;
+  } finally {
+    noteGoingOn();
   }
-  return undefined;
 }
 
 async function open(
