@@ -92,6 +92,8 @@ export interface WriteGuard {
    * neither. Asked only for what it wrote unheard.
    */
   savedVersion?(path: string): Promise<Version | null | undefined>;
+  /** Before every request, repeated ones too: throws when the work is another's by now. */
+  beforeSend?(): void | Promise<void>;
   /** `replace` writes over exactly the version found; `conflict` and `skip` leave it and count it as such. */
   onMismatch(mismatch: Mismatch): Promise<'replace' | 'conflict' | 'skip'>;
   /** What became of the records, in their order; awaited before onProgress speaks of them. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { decodeDocument } from '../../../format/document-json.ts';
 import {
@@ -190,4 +191,46 @@ test('a stop ends it gently: what was sent is told, and nothing is sent afterwar
   expect(result.written).toBe(stored);
   expect(guard.outcomes.length).toBe(stored);
   expect(stored).toBeLessThan(20_000);
+});
+
+test('the counts of a checkpoint are those of what it speaks of, however the requests overtake each other', async () => {
+  const connected = fresh();
+  const records = [...Array(3_000)].map((_, index) => ({ path: `c/${10_000 + index}`, fields: fields(index) }));
+  let requests = 0;
+  const told: { written: number; settledRecords: number }[] = [];
+  const result = await connected.target.apply(batchesOf(connected.source.database, records), {
+    mode: 'overwrite',
+    rampUp: false,
+    guard: Object.assign(new Recorder(), {
+      // The first is sent when the others are through, but for the second.
+      beforeSend: async () => {
+        const request = requests++;
+        if (request < 2) await sleep([200, 500][request]);
+      },
+    }),
+    onProgress: ({ written, settledRecords }) => void told.push({ written, settledRecords }),
+  });
+  expect(result.written).toBe(3_000);
+  expect(told.length).toBeGreaterThan(0);
+  for (const { written, settledRecords } of told) expect(written).toBe(settledRecords);
+});
+
+test('what belongs to somebody else by now is not sent, nor sent again', async () => {
+  const connected = fresh();
+  harness.sandbox.control.addFault({ method: 'BatchWrite', status: 'RESOURCE_EXHAUSTED', times: 1 });
+  let isLost = false;
+  const guard = Object.assign(new Recorder(), {
+    beforeSend: () => {
+      if (isLost) throw new Error('lost');
+      isLost = true;
+    },
+  });
+  const records = [{ path: 'c/1', fields: fields(1) }];
+  const work = connected.target.apply(batchesOf(connected.source.database, records), {
+    mode: 'overwrite',
+    rampUp: false,
+    guard,
+  });
+  await expect(work).rejects.toThrow('lost');
+  expect(await scanAll(connected)).toEqual([]);
 });

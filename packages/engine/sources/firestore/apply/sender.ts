@@ -21,6 +21,7 @@ export async function sendBatch(context: SendContext, batch: WriteBatch): Promis
   let failures = 0;
   let renewed = false;
   for (;;) {
+    await context.guard?.beforeSend?.();
     throwIfAborted(signal);
     try {
       const answer = await send(client, open, signal);

@@ -16,6 +16,16 @@ export class Tally {
     if (this.errors.length < applyErrorsMax) this.errors.push({ path, code, message });
   }
 
+  add(other: Tally): void {
+    this.written += other.written;
+    this.skipped += other.skipped;
+    this.deleted += other.deleted;
+    this.failed += other.failed;
+    this.conflicts += other.conflicts;
+    this.bytes += other.bytes;
+    this.errors.push(...other.errors.slice(0, applyErrorsMax - this.errors.length));
+  }
+
   counts(): ApplyCounts {
     const { written, skipped, deleted, failed, conflicts, bytes } = this;
     return { written, skipped, deleted, failed, conflicts, bytes };

@@ -57,6 +57,7 @@ interface Stretch {
   readonly records: number;
   readonly expected: (Version | null | undefined)[];
   readonly outcomes: WriteOutcome[];
+  readonly tally: Tally;
   readonly mayBeRepeated: boolean;
   settled: boolean;
 }
@@ -65,6 +66,7 @@ class ApplyRun {
   readonly #client: FirestoreClient;
   readonly #options: ApplyOptions;
   readonly #governor: Governor;
+  /** Of what is settled without a hole: whoever goes on behind it counts the rest. */
   readonly #tally = new Tally();
   readonly #rewriter: ReferenceRewriter | undefined;
   readonly #abort = new AbortController();
@@ -164,6 +166,7 @@ class ApplyRun {
       records: batch.count,
       expected: this.#expected,
       outcomes: [],
+      tally: new Tally(),
       mayBeRepeated: this.#recordsSent < (this.#options.guard?.repeatedRecords ?? 0),
       settled: false,
     };
@@ -186,11 +189,11 @@ class ApplyRun {
   }
 
   async #send(batch: WriteBatch, stretch: Stretch): Promise<void> {
-    const { expected, outcomes, mayBeRepeated } = stretch;
+    const { expected, outcomes, tally, mayBeRepeated } = stretch;
     const context: SendContext = {
       client: this.#client,
       governor: this.#governor,
-      tally: this.#tally,
+      tally,
       mode: this.#options.mode,
       signal: this.#signal,
       guard: this.#options.guard,
@@ -221,6 +224,7 @@ class ApplyRun {
       settledThrough = stretch.lastPath;
       this.#recordsSettled += stretch.records;
       outcomes.push(...stretch.outcomes);
+      this.#tally.add(stretch.tally);
     }
     const { onProgress, guard } = this.#options;
     if (settledThrough === undefined || (onProgress === undefined && guard === undefined)) return;

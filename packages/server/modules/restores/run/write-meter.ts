@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ApplyCounts,
   type ApplyProgress,
@@ -11,6 +12,7 @@ import {
   type WriteGuard,
   type WriteOutcome,
 } from '@holdfast/engine';
+import { secondMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { JournalWriter, savedDocuments } from '../journal/restore-journal.ts';
@@ -19,6 +21,11 @@ import { nothingWritten, samplesMax, sum } from '../ranges/written.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import type { DocumentFailure, Written } from '../tables.ts';
 
+/** Looks come every second; another worker takes over after many more. */
+const sureMs = 5 * secondMs;
+/** While nobody answers whose the work is, nothing is sent; for so long that is waited for. */
+const unsureMsMax = 30 * secondMs;
+const askAgainMs = 250;
 /** Outcomes that wait to be written down; at more than this, writing waits. */
 const pendingMax = 50_000;
 /** How many documents a run that died may have written behind the last checkpoint: those waiting and those under way. */
@@ -68,11 +75,15 @@ export abstract class WriteMeter<Place> {
   readonly #errors: DocumentFailure[];
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
+  /** When it was last known that the work is its own, by both clocks: each stands still where the other goes on. */
+  #heldMs = performance.now();
+  #heldAtMs: number;
   readonly #stop = new AbortController();
   readonly collections: CollectionCount;
 
   constructor(context: RestoresContext, { written, place, isContinued }: Start<Place>) {
     this.#context = context;
+    this.#heldAtMs = this.#nowMs;
     this.#isContinued = isContinued;
     this.#before = written;
     this.#errors = [...written.errorSample];
@@ -110,6 +121,7 @@ export abstract class WriteMeter<Place> {
   /** The guard and the listener of one stage of writing. */
   stage({ checkpoint, onMismatch, isContinued = true, former = async () => undefined }: StageStart<Place>): StageHooks {
     const guard: WriteGuard = {
+      beforeSend: () => this.#requireHeld(),
       repeatedRecords: this.#isContinued && isContinued ? repeatedRecords : 0,
       began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
       former: async (path) => {
@@ -138,6 +150,26 @@ export abstract class WriteMeter<Place> {
       if ((this.#journal?.pending ?? 0) > pendingMax) await this.flush();
     };
     return { guard, onProgress, stop: this.cancelled };
+  }
+
+  /** A process that stood still for a while sends nothing before it has asked whether the work is still its own. */
+  async #requireHeld(): Promise<void> {
+    for (const endsMs = performance.now() + unsureMsMax; !this.#isSure; ) {
+      try {
+        await this.flush();
+      } catch (error) {
+        if (error instanceof Superseded || performance.now() > endsMs) throw error;
+        await sleep(askAgainMs);
+      }
+    }
+  }
+
+  get #nowMs(): number {
+    return this.#context.platform.clock.now().getTime();
+  }
+
+  get #isSure(): boolean {
+    return performance.now() - this.#heldMs < sureMs && Math.abs(this.#nowMs - this.#heldAtMs) < sureMs;
   }
 
   /** What runs before this one saved of each path; read when it is first asked for. */
@@ -181,7 +213,9 @@ export abstract class WriteMeter<Place> {
       this.#dirty = false;
       const pages = this.#journal ? await this.#journal.take() : { sealed: [], written: () => undefined };
       try {
+        const [askedMs, askedAtMs] = [performance.now(), this.#nowMs];
         await this.persist(progress, pages.sealed);
+        [this.#heldMs, this.#heldAtMs] = [askedMs, askedAtMs];
         pages.written();
       } catch (error) {
         this.#dirty = true;
