@@ -105,7 +105,11 @@ export const storageTask = z
       .object({
         found: count().optional().describe('Backups or objects that were looked at.'),
         registered: count().optional().describe('Backups that were unknown before.'),
-        relinked: count().optional().describe('Backups whose copy here was known to lie elsewhere or nowhere.'),
+        relinked: count()
+          .optional()
+          .describe(
+            'Backups whose copy here was known to lie elsewhere or nowhere, and parts of captured time that the catalogue did not know.',
+          ),
         missing: count()
           .optional()
           .describe(

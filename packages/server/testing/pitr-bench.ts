@@ -1,5 +1,7 @@
 import pg from 'pg';
 import { type BackupBench, startBackupBench } from './backup-bench.ts';
+import { untilEnded } from './protected-project.ts';
+import type { TestResponse } from './test-app.ts';
 
 /** A bench with a log that is stored often and listens as in production, and the owner of its database. */
 export async function startPitrBench(): Promise<{ bench: BackupBench; owner: pg.Client }> {
@@ -8,4 +10,42 @@ export async function startPitrBench(): Promise<{ bench: BackupBench; owner: pg.
   const owner = new pg.Client(bench.app.databaseUrl);
   await owner.connect();
   return { bench, owner };
+}
+
+/** The same with capture switched on and one document, and the ways to its past. */
+export interface CapturedBench {
+  bench: BackupBench;
+  owner: pg.Client;
+  /** Calls below the point-in-time recovery of the project. */
+  ask(method: string, path: string, body?: object): Promise<TestResponse>;
+  shown(): ReturnType<BackupBench['get']>;
+  usersAt(at: string): Promise<TestResponse>;
+  /** Of the first destination; the task as it ended. */
+  rescan(): ReturnType<BackupBench['get']>;
+  close(): Promise<void>;
+}
+
+export async function startCapturedBench(): Promise<CapturedBench> {
+  const { bench, owner } = await startPitrBench();
+  await bench.startOver();
+  const pitr = `/projects/${bench.shop.projectId}/pitr`;
+  const ask = (method: string, path: string, body?: object) =>
+    bench.app.request(method, `/api/v1${pitr}${path}`, { ...bench.as, ...(body ? { body } : {}) });
+  await ask('POST', '/enable', { retentionDays: 3 });
+  return {
+    bench,
+    owner,
+    ask,
+    shown: () => bench.get(pitr),
+    usersAt: (at) => ask('GET', `/view/documents?at=${at}&collection=users`),
+    rescan: async () => {
+      const [{ id }] = await bench.get('/storage-destinations');
+      const started = await bench.app.request('POST', `/api/v1/storage-destinations/${id}/rescan`, bench.as);
+      return untilEnded(bench.app, started.headers.get('location') as string, bench.as);
+    },
+    close: async () => {
+      await owner.end();
+      await bench.close();
+    },
+  };
 }

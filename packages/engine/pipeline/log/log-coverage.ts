@@ -4,7 +4,13 @@ import { EngineError } from '../../ports/errors.ts';
 import type { Instant } from '../../ports/instant.ts';
 
 /** What capture told is what the log keeps. */
-export type LogGap = CaptureGap;
+export interface LogGap extends CaptureGap {
+  /**
+   * Where it began before captured time was found that fills its beginning. What is told behind it is still the difference to what
+   * was there then, so for a base that was read since it begins there.
+   */
+  readonly filledFrom?: Instant;
+}
 
 /** What one log segment covers: everything that changed after `coveredFrom` up to and including `coveredThrough`. */
 export interface LogStretch {
@@ -66,7 +72,7 @@ export function coverageOf(stretches: readonly LogStretch[]): LogCoverage {
  * to what was there before it: of a base that was read inside one nobody knows what went until the gap's end.
  */
 export function leadsOn(snapshotTime: Instant, { gaps }: LogCoverage, lastReadTime: Instant = snapshotTime): boolean {
-  return gaps.every((gap) => gap.through <= snapshotTime || gap.from >= lastReadTime);
+  return gaps.every((gap) => gap.through <= snapshotTime || (gap.filledFrom ?? gap.from) >= lastReadTime);
 }
 
 /** The instants that a base with this snapshot time and this log can be taken to. */

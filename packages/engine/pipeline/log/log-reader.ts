@@ -52,9 +52,9 @@ export class LogReader {
   }
 
   /** What a catalogue keeps of every segment, by the beginning of its stretch. One that is damaged is as good as missing. */
-  async *describe(options: CallOptions = {}): AsyncGenerator<LogSegment> {
+  async *describe(options: LogReadOptions = {}): AsyncGenerator<LogSegment> {
     let reading: Promise<LogSegment | undefined>[] = [];
-    for await (const key of this.#listed(null, options)) {
+    for await (const key of options.keys ?? this.#listed(null, options)) {
       reading.push(this.#describe(key, options));
       if (reading.length < readAheadMax) continue;
       for (const segment of await Promise.all(reading)) if (segment) yield segment;

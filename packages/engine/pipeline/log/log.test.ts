@@ -186,6 +186,18 @@ test('from a base that was read inside a gap, whatever its ends have in common, 
   }
 });
 
+test('where the beginning of a gap was filled later, its instants are reached, and what was read in it still leads nowhere', () => {
+  const filled = { from: at(15), through: at(20), reason: 'outage', filledFrom: at(10) };
+  const coverage = coverageOf([{ coveredFrom: at(0), coveredThrough: at(30), marks: [], gap: filled }]);
+  const through = [
+    { from: at(0), through: at(15) },
+    { from: at(20), through: at(30) },
+  ];
+  expect(reachableFrom(at(0), coverage)).toEqual(through);
+  expect(reachableFrom(at(10), coverage)).toEqual([{ from: at(10), through: at(15) }, through[1]]);
+  expect(reachableFrom(at(12), coverage)).toEqual([{ from: at(12), through: at(12) }]);
+});
+
 test('sorting in small runs gives the same as sorting everything at once; the last of a path wins', async () => {
   const record = fc.record({ id: fc.integer({ min: 0, max: 40 }), text: fc.string({ maxLength: 5 }) });
   await fc.assert(

@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import type { UsedBy } from '../storage/index.ts';
-import { pitrLogs, pitrSegments, type SpentReads } from './tables.ts';
+import { pitrLogs, pitrSegments, type SpentReads, type StoredGap } from './tables.ts';
 
 export type LogRow = typeof pitrLogs.$inferSelect;
 export type NewLog = typeof pitrLogs.$inferInsert;
@@ -138,14 +138,22 @@ export const pitrStore = {
     return row;
   },
 
-  /** Keys of the segments that may hold changes after `from` up to `through`, in the order of time. */
+  /**
+   * Keys of the segments that may hold changes after `from` up to `through`, in the order of time. What fills the beginning of a gap
+   * counts inside of it, and there alone: what capture told behind the gap is the difference to what was there before all of it.
+   */
   async keysBetween({ client }: Transaction, logId: string, from: string, through: string): Promise<string[]> {
-    const { rows } = await client.query<{ key: string }>(
-      `select key from pitr_segments where log_id = $1 and covered_through > $2 and covered_from <= $3 and changes > 0
+    const { rows } = await client.query<{ key: string; sequence: number; coveredThrough: string }>(
+      `select key, sequence, covered_through as "coveredThrough" from pitr_segments
+        where log_id = $1 and covered_through > $2 and covered_from <= $3 and changes > 0
         order by covered_through, sequence`,
       [logId, from, through],
     );
-    return rows.map((row) => row.key);
+    const filled = await client.query<{ gap: StoredGap }>(
+      `select gap from pitr_segments where log_id = $1 and gap is not null and gap ? 'filledFrom'`,
+      [logId],
+    );
+    return rows.filter((row) => filled.rows.every(({ gap }) => counts(row, gap, through))).map(({ key }) => key);
   },
 
   /** Keys of the segments that tell of a document, newest first. */
@@ -175,7 +183,7 @@ export const pitrStore = {
       .orderBy(asc(pitrSegments.coveredFrom));
     return rows.flatMap(({ gap }) => {
       if (gap === null) return [];
-      const { lost: _lost, ...told } = gap;
+      const { lost: _lost, filledBy: _filledBy, ...told } = gap;
       return [told];
     });
   },
@@ -258,38 +266,6 @@ export const pitrStore = {
     return rows;
   },
 
-  /** What is said to lie in storage, and whether it was missed there before. */
-  async storedSegments(
-    { client }: Transaction,
-    logId: string,
-  ): Promise<{ sequence: number; key: string; isLost: boolean }[]> {
-    const { rows } = await client.query<{ sequence: number; key: string; isLost: boolean }>(
-      `select sequence, key, gap ? 'lost' as "isLost" from pitr_segments where log_id = $1`,
-      [logId],
-    );
-    return rows.map((row) => ({ ...row, isLost: row.isLost === true }));
-  },
-
-  /** What such a segment covered is a gap, as long as it is lost. */
-  async loseSegments({ client }: Transaction, logId: string, sequences: readonly number[], why: string): Promise<void> {
-    await client.query(
-      `update pitr_segments
-          set gap = jsonb_build_object(
-                'from', least(covered_from, gap->>'from'), 'through', greatest(covered_through, gap->>'through'),
-                'reason', $3::text, 'deletionsUnknown', true, 'lost', jsonb_build_object('gap', gap))
-        where log_id = $1 and sequence = any($2)`,
-      [logId, [...sequences], why],
-    );
-  },
-
-  async regainSegments({ client }: Transaction, logId: string, sequences: readonly number[]): Promise<void> {
-    await client.query(
-      `update pitr_segments set gap = nullif(gap->'lost'->'gap', 'null')
-        where log_id = $1 and sequence = any($2) and gap ? 'lost'`,
-      [logId, [...sequences]],
-    );
-  },
-
   /** Whose a log is, whichever organization that may be; for a transaction that spans them. */
   async findByLog({ orm }: Transaction, logId: string): Promise<LogRow | undefined> {
     const [row] = await orm.select().from(pitrLogs).where(eq(pitrLogs.logId, logId));
@@ -365,6 +341,22 @@ export interface LogFigures {
   readonly hours: readonly { readonly hour: Date; readonly count: number }[];
   readonly minutes: readonly { readonly minute: Date; readonly count: number }[];
   readonly collections: readonly { readonly id: string; readonly changes: number }[];
+}
+
+/** Whether a segment counts at an instant, as far as one filled gap has a say in it. */
+function counts(
+  { sequence, coveredThrough }: { sequence: number; coveredThrough: string },
+  gap: StoredGap,
+  instant: string,
+): boolean {
+  const filledFrom = gap.filledFrom ?? gap.from;
+  if (instant <= filledFrom || coveredThrough <= filledFrom) return true;
+  return fills(gap, sequence) === instant < gap.through;
+}
+
+/** Whether a segment is one of those that fill the beginning of a gap. */
+export function fills({ filledBy }: StoredGap, sequence: number): boolean {
+  return filledBy?.some(([first, last]) => first <= sequence && sequence <= last) === true;
 }
 
 function is(organizationId: string, projectId: string) {

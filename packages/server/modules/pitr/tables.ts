@@ -73,8 +73,12 @@ export const pitrLogs = pgTable(
   ],
 ).enableRLS();
 
-/** Of a segment that is gone from its storage all of its time is a gap; what it told of itself waits for its return. */
-type StoredGap = LogGap & { readonly lost?: { readonly gap: LogGap | null } };
+export type StoredGap = LogGap & {
+  /** Of a segment that is gone from its storage all of its time is a gap; what it told of itself waits for its return. */
+  readonly lost?: { readonly gap: LogGap | null };
+  /** The segments that fill its beginning: first and last sequence of each run that was taken up. */
+  readonly filledBy?: readonly (readonly [number, number])[];
+};
 
 /** What lies in a log: the catalogue that saves walking it. */
 export const pitrSegments = pgTable(

@@ -39,7 +39,8 @@ export async function deletedBackups(
   deletedBefore: Date,
 ): Promise<{ id: string; organizationId: string }[]> {
   const { rows } = await client.query<{ id: string; organizationId: string }>(
-    'select id, organization_id as "organizationId" from backups where deleted_at < $1 order by deleted_at limit 1000',
+    `select id, organization_id as "organizationId" from backups
+      where deleted_at < $1 and ${isActiveOrganizationSql('backups.organization_id')} order by deleted_at limit 1000`,
     [deletedBefore],
   );
   return rows;

@@ -2,6 +2,7 @@ import { type BlobStore, createS3Store, probePrefix } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { foundOrganization } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 let bench: BackupBench;
@@ -121,3 +122,32 @@ test('a merge that is called off while it stores leaves nothing that a rescan wo
   expect(rescan.result, JSON.stringify(rescan)).toMatchObject({ registered: 0, relinked: 0 });
   expect((await bench.get(`/backups/${id}`)).status).toBe('cancelled');
 });
+
+test('nothing of an organization that is softly deleted is a leftover to another one in its bucket, as long as it can be recovered', async () => {
+  await bench.backUp({ storageDestinationId: bucketId });
+  const before = await keysInBucket();
+  const { name: confirmName } = await bench.get('/organizations/current');
+  const neighbour = { token: bench.as.token, organizationId: await foundOrganization(bench.app, bench.shop.owner) };
+  const { organizationId } = bench.as;
+  const call = (method: string, path: string, body?: object) =>
+    bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body && { body }) });
+  const deleted = await call('POST', '/organizations/current/delete', { confirmName });
+  expect(deleted.body.data?.deletionType, deleted.text).toBe('soft');
+  bench.as.organizationId = neighbour.organizationId;
+  try {
+    const theirs = await bench.addBucket(s3);
+    const orphans = await bench.inDays(3, () => call('GET', `/storage-destinations/${theirs}/orphans`));
+    expect(orphans.status, orphans.text).toBe(200);
+    for (const { key } of orphans.body.data) expect(key.startsWith(probePrefix), key).toBe(true);
+    expect((await bench.inDays(3, () => runTask(theirs, 'sweep'))).status).toBe('completed');
+    const found = await runTask(theirs, 'rescan');
+    expect(found, JSON.stringify(found)).toMatchObject({ status: 'completed', result: { registered: 0 } });
+    const isTheirs = (key: string) => key.startsWith(`keys/${neighbour.organizationId}/`);
+    expect((await keysInBucket()).filter((key) => !isTheirs(key))).toEqual(before);
+  } finally {
+    bench.as.organizationId = organizationId;
+  }
+  const recovered = await call('POST', `/organizations/${organizationId}/recover`);
+  expect(recovered.status, recovered.text).toBe(200);
+  expect(await keysInBucket()).toEqual(expect.arrayContaining(before));
+}, 60_000);

@@ -24,7 +24,7 @@ export function withLogs(context: PitrContext, tasks: Tasks): Tasks {
 
 function joined(backups: TaskResult, logs: TaskResult): TaskResult {
   const result: TaskResult = { ...backups };
-  for (const name of ['found', 'registered', 'missing', 'skipped', 'removed', 'copied', 'bytes'] as const)
+  for (const name of ['found', 'registered', 'relinked', 'missing', 'skipped', 'removed', 'copied', 'bytes'] as const)
     if (logs[name] !== undefined) result[name] = (backups[name] ?? 0) + logs[name];
   if (logs.failures) result.failures = [...(backups.failures ?? []), ...logs.failures].slice(0, 100);
   if (logs.versionsKept) result.versionsKept = true;

@@ -17,13 +17,19 @@ import { openLog } from '../log-access.ts';
 import { writeManifestOnce } from '../log-manifest.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { joinedSegments } from './joined-segments.ts';
+import { segmentStore } from './segment-store.ts';
+import { takeUpSegments } from './take-up-segments.ts';
 
-/** A log that lies here and that nobody knows is catalogued again, switched off, for the project of its database. */
+/**
+ * A log that lies here and that nobody knows is catalogued again, switched off, for the project of its database. Of known ones what is
+ * gone is told, and what the catalogue does not know is taken up.
+ */
 export async function rescanLogs(context: PitrContext, { destination, signal }: TaskRun): Promise<TaskResult> {
   const { organizationId } = destination;
   const { platform, stores, keys } = context.backups;
   const store = await stores.open(destination);
-  const result = { found: 0, registered: 0, missing: 0, failures: [] as { key: string; reason: string }[] };
+  const failures: { key: string; reason: string }[] = [];
+  const result = { found: 0, registered: 0, relinked: 0, missing: 0, failures };
   try {
     const { ring } = await platform.database.tenant(organizationId, (transaction) =>
       keys.ring(transaction, organizationId),
@@ -46,7 +52,13 @@ export async function rescanLogs(context: PitrContext, { destination, signal }: 
     const known = await platform.database.tenant(organizationId, (transaction) =>
       pitrStore.inDestination(transaction, organizationId, destination.id),
     );
-    for (const row of known) result.missing += await findLost(context, row, store, signal);
+    for (const row of known) {
+      result.missing += await findLost(context, row, store, signal);
+      result.relinked += await takeUpSegments(context, row, store, signal).catch((error: unknown) => {
+        failures.push({ key: logManifestKey(row.logId), reason: faultOf(error, signal).slice(0, 2000) });
+        return 0;
+      });
+    }
   } finally {
     await store.close();
   }
@@ -62,7 +74,7 @@ const lostReason = 'What was captured then is gone from its storage.';
 async function findLost(context: PitrContext, row: LogRow, store: BlobStore, signal: AbortSignal): Promise<number> {
   const { database } = context.backups.platform;
   const { organizationId, projectId, logId } = row;
-  const said = await database.tenant(organizationId, (transaction) => pitrStore.storedSegments(transaction, logId));
+  const said = await database.tenant(organizationId, (transaction) => segmentStore.storedSegments(transaction, logId));
   const there = new Set<string>();
   for await (const { key } of store.list(logSegmentsPrefix(logId), { signal })) there.add(key);
   const missing = said.filter(({ key }) => !there.has(key));
@@ -75,8 +87,8 @@ async function findLost(context: PitrContext, row: LogRow, store: BlobStore, sig
   }
   if (lost.length > 0 || regained.length > 0 || isClosed)
     await database.tenant(organizationId, async (transaction) => {
-      await pitrStore.loseSegments(transaction, logId, sequencesOf(lost), lostReason);
-      await pitrStore.regainSegments(transaction, logId, sequencesOf(regained));
+      await segmentStore.loseSegments(transaction, logId, sequencesOf(lost), lostReason);
+      await segmentStore.regainSegments(transaction, logId, sequencesOf(regained));
       await context.backups.audit.noteSystem(transaction, organizationId, {
         action: 'pitr.log_compared',
         resource: { type: 'project', id: projectId },
@@ -129,9 +141,14 @@ async function register(context: PitrContext, found: Found): Promise<string | un
       return undefined;
     });
   } catch (error) {
-    if (!isEngineError(error) || error.retryable || signal.aborted) throw error;
-    return `${error.code}: ${error.message}`;
+    return faultOf(error, signal);
   }
+}
+
+/** What will not pass by itself, as a sentence; all else goes on. */
+function faultOf(error: unknown, signal: AbortSignal): string {
+  if (!isEngineError(error) || error.retryable || signal.aborted) throw error;
+  return `${error.code}: ${error.message}`;
 }
 
 async function insertLog(
