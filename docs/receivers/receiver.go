@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,6 +32,16 @@ func matches(header string, message []byte) bool {
 	return hmac.Equal([]byte(expected), []byte(header))
 }
 
+// After a rotation former secrets sign too, for a day, in headers that begin with the same name.
+func matchesAny(header http.Header, name string, message []byte) bool {
+	for key := range header {
+		if strings.HasPrefix(key, name) && matches(header.Get(key), message) {
+			return true
+		}
+	}
+	return false
+}
+
 // The standard format signs `<timestamp>.<raw body>`, and old timestamps are refused.
 func isStandard(header http.Header, body []byte) bool {
 	timestamp := header.Get("X-Service-Timestamp")
@@ -43,13 +54,12 @@ func isStandard(header http.Header, body []byte) bool {
 		return false
 	}
 	message := append([]byte(timestamp+"."), body...)
-	return matches(header.Get("X-Service-Signature"), message) ||
-		matches(header.Get("X-Service-Signature-Previous"), message)
+	return matchesAny(header, "X-Service-Signature", message)
 }
 
 // The simple format signs the raw body.
 func isSimple(header http.Header, body []byte) bool {
-	return matches(header.Get("X-Webhook-Signature"), body)
+	return matchesAny(header, "X-Webhook-Signature", body)
 }
 
 func receive(writer http.ResponseWriter, request *http.Request) {

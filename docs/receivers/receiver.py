@@ -23,19 +23,23 @@ def matches(header, message):
     return hmac.compare_digest(expected.encode(), (header or "").encode())
 
 
+def matches_any(headers, name, message):
+    """After a rotation former secrets sign too, for a day, in headers that begin with the same name."""
+    return any(matches(value, message) for header, value in headers.items() if header.lower().startswith(name))
+
+
 def is_standard(headers, body):
     """The standard format signs `<timestamp>.<raw body>`, and old timestamps are refused."""
     timestamp = headers.get("X-Service-Timestamp", "")
     if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
         return False
     message = timestamp.encode() + b"." + body
-    names = ("X-Service-Signature", "X-Service-Signature-Previous")
-    return any(matches(headers.get(name), message) for name in names)
+    return matches_any(headers, "x-service-signature", message)
 
 
 def is_simple(headers, body):
     """The simple format signs the raw body."""
-    return matches(headers.get("X-Webhook-Signature"), body)
+    return matches_any(headers, "x-webhook-signature", body)
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -17,18 +17,23 @@ function matches(header: string | string[] | undefined, message: string): boolea
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
+/** After a rotation former secrets sign too, for a day, in headers that begin with the same name. */
+function matchesAny(headers: IncomingHttpHeaders, name: string, message: string): boolean {
+  return Object.keys(headers).some((header) => header.startsWith(name) && matches(headers[header], message));
+}
+
 /** The standard format signs `<timestamp>.<raw body>`, and old timestamps are refused. */
 function isStandard(headers: IncomingHttpHeaders, body: string): boolean {
   const timestamp = String(headers['x-service-timestamp']);
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(timestamp));
   if (!(ageSeconds <= toleranceSeconds)) return false;
   const message = `${timestamp}.${body}`;
-  return matches(headers['x-service-signature'], message) || matches(headers['x-service-signature-previous'], message);
+  return matchesAny(headers, 'x-service-signature', message);
 }
 
 /** The simple format signs the raw body. */
 function isSimple(headers: IncomingHttpHeaders, body: string): boolean {
-  return matches(headers['x-webhook-signature'], body);
+  return matchesAny(headers, 'x-webhook-signature', body);
 }
 
 const server = createServer((request, response) => {

@@ -27,7 +27,7 @@ const headersByFormat: Readonly<Record<EventFormat, object[]>> = {
     header(
       'X-Service-Signature-Previous',
       false,
-      'The same with the old secret, for 24 hours after a rotation.',
+      'The same with the old secret, for 24 hours after a rotation. Those before it, while their own 24 hours last, sign in further headers with `-2`, `-3` and so on behind this name.',
       signature,
     ),
     header('X-Service-Timestamp', true, 'Unix seconds; refuse what is more than 300 seconds off.', {
@@ -60,7 +60,7 @@ const headersByFormat: Readonly<Record<EventFormat, object[]>> = {
     header(
       'X-Webhook-Signature-Previous',
       false,
-      'The same with the old secret, for 24 hours after a rotation.',
+      'The same with the old secret, for 24 hours after a rotation. Those before it, while their own 24 hours last, sign in further headers with `-2`, `-3` and so on behind this name.',
       signature,
     ),
   ],

@@ -153,7 +153,7 @@ export const rotateWebhookSecret = operation({
   tag,
   summary: 'Rotate the signing secret',
   description:
-    'Answers with a new secret, once. For 24 hours the old one signs beside it; a further rotation within these ends them for the one before the old one.',
+    'Answers with a new secret, once. For 24 hours the old one signs beside it, and after further rotations each former one for its own 24 hours, up to 20 of them.',
   access: configures,
   params,
   success: ok(rotatedWebhookSecret),

@@ -5,6 +5,7 @@ const secretPurpose = (webhookId: string) => `webhook secret ${webhookId}`;
 export const webhookSealedColumns: readonly SealedColumn[] = [
   { table: 'webhooks', column: 'sealed_secret', identifiedBy: 'id', purpose: secretPurpose },
   { table: 'webhooks', column: 'sealed_previous_secret', identifiedBy: 'id', purpose: secretPurpose },
+  { table: 'webhooks', column: 'sealed_older_secrets', identifiedBy: 'id', purpose: secretPurpose },
   { table: 'webhooks', column: 'sealed_headers', identifiedBy: 'id', purpose: (id) => `webhook headers ${id}` },
   {
     table: 'webhook_attempts',

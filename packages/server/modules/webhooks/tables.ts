@@ -34,6 +34,8 @@ export const webhooks = pgTable(
     /** The secret before a rotation, which signs beside the new one until then. */
     sealedPreviousSecret: text('sealed_previous_secret'),
     previousSecretValidUntil: instant('previous_secret_valid_until'),
+    /** Those before it whose own day is not over: a list, sealed as one. */
+    sealedOlderSecrets: text('sealed_older_secrets'),
     /** Sealed as well: people put credentials of their receivers into headers. */
     sealedHeaders: text('sealed_headers').notNull(),
     timeoutMs: integer('timeout_ms').notNull(),

@@ -49,6 +49,7 @@ function columnsOf({ secrets }: WebhooksContext, id: string, change: WebhookChan
     // A secret that is set replaces the old one at once; rotating is what keeps both.
     columns.sealedPreviousSecret = null;
     columns.previousSecretValidUntil = null;
+    columns.sealedOlderSecrets = null;
   }
   return columns;
 }

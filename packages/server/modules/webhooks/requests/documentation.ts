@@ -52,8 +52,8 @@ from base64, and of any other secret its UTF-8 bytes.
 
 Without a secret of your own a standard webhook gets one, shown once. \`POST …/rotate-secret\` gives a new one; for 24 hours \`webhook-signature\`
 lists a signature of each, \`X-Service-Signature\` is of the new one and \`X-Service-Signature-Previous\` of the old one; in the simple format
-\`X-Webhook-Signature\` and \`X-Webhook-Signature-Previous\`. A secret that you set yourself replaces the old one at once, and a further rotation
-within the 24 hours ends them for the one before the old one.
+\`X-Webhook-Signature\` and \`X-Webhook-Signature-Previous\`. After further rotations within that time each former secret keeps its own 24 hours: the one
+before the old one signs in \`…-Previous-2\`, and so on, up to 20. A secret that you set yourself replaces all of them at once.
 
 ## Delivery
 

@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto';
 import { standardEnvelope, standardSamples } from '@holdfast/contract';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freshToken } from '../../../testing/sessions.ts';
+import type { ReceivedRequest } from '../../../testing/webhook-receiver.ts';
 import { completed, failed, freshPath, only, startWebhookHouse, type WebhookHouse } from '../testing.ts';
 
 let house: WebhookHouse;
@@ -106,6 +108,47 @@ describe('the standard format', () => {
     expect(headers['x-webhook-signature-previous']).toBe(sign(old));
   });
 
+  test.each(['standard', 'simple'] as const)(
+    'rotated several times within a day, each former secret signs in the %s format for a day of its own',
+    async (format) => {
+      const path = freshPath();
+      const { id } = await house.create(path, { format, secret: 'the first one', events: ['backup.completed'] });
+      const secrets = ['the first one'];
+      const signers: number[][] = [];
+      const rotate = async () => {
+        secrets.push((await house.call('POST', `/webhooks/${id}/rotate-secret`)).body.data.secret);
+      };
+      const send = async () => {
+        await house.emit('backup.completed', completed);
+        const request = (await house.receiver.arrivals(path, signers.length + 1)).at(-1)!;
+        signers.push(secrets.flatMap((secret, index) => (isSignedBy(secret, request, format) ? [index] : [])));
+      };
+      await rotate();
+      await afterHours(10, async () => {
+        await rotate();
+        await afterHours(10, async () => {
+          await rotate();
+          await send();
+          await afterHours(5, send);
+          await afterHours(15, send);
+          await afterHours(25, send);
+        });
+      });
+      expect(signers).toEqual([[0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]);
+    },
+  );
+
+  test('so many former secrets that their headers would grow without end are refused, with the time to wait', async () => {
+    const { id } = await house.create(freshPath(), { events: ['backup.completed'] });
+    const rotate = () => house.call('POST', `/webhooks/${id}/rotate-secret`);
+    for (let count = 0; count < 20; count += 1) expect((await rotate()).status).toBe(200);
+    const refused = await rotate();
+    expect([refused.status, refused.body.error.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000);
+    expect((await house.call('PATCH', `/webhooks/${id}`, { secret: 'set by hand' })).status).toBe(200);
+    expect((await rotate()).status).toBe(200);
+  });
+
   test('failed events say whether another attempt would follow', async () => {
     const path = freshPath();
     await house.create(path, { events: ['backup.failed'] });
@@ -166,3 +209,27 @@ describe('the simple format', () => {
     });
   });
 });
+
+/** Does something when so much time has passed, and goes back. */
+async function afterHours(hours: number, work: () => Promise<void>): Promise<void> {
+  const { app, owner } = house;
+  const { token } = owner;
+  app.clock.advance(hours * 3_600_000);
+  owner.token = await freshToken(app, token);
+  await work();
+  app.clock.advance(-hours * 3_600_000);
+  owner.token = token;
+}
+
+/** In the header of one signature each, and in the list of Standard Webhooks where the format has one. */
+function isSignedBy(secret: string, { headers, body }: ReceivedRequest, format: 'standard' | 'simple'): boolean {
+  const timestamp = headers['x-service-timestamp'];
+  const message = format === 'simple' ? body : `${timestamp}.${body}`;
+  const hex = `sha256=${createHmac('sha256', secret).update(message).digest('hex')}`;
+  const isSigned = Object.entries(headers).some(([name, value]) => /^x-.*-signature/.test(name) && value === hex);
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret, 'utf8');
+  const listed = createHmac('sha256', key).update(`${headers['webhook-id']}.${message}`).digest('base64');
+  const list = headers['webhook-signature']?.toString().split(' ') ?? [];
+  if (format === 'standard') expect(list.includes(`v1,${listed}`)).toBe(isSigned);
+  return isSigned;
+}

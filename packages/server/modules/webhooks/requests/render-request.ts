@@ -13,7 +13,8 @@ export interface RequestFacts {
     retryEnabled: boolean;
     headers: Record<string, string>;
     secret: string | null;
-    previousSecret: string | null;
+    /** They sign beside it, the latest first. */
+    formerSecrets: readonly string[];
   };
   deliveryId: string;
   /** 1 on the first attempt. */
@@ -58,7 +59,7 @@ function standardBody({ event, webhook, deliveryId, attempt }: RequestFacts): st
 }
 
 function standardHeaders({ webhook, deliveryId, now }: RequestFacts, body: string): Record<string, string> {
-  const { secret, previousSecret } = webhook;
+  const { secret, formerSecrets } = webhook;
   const timestamp = String(Math.floor(now.getTime() / 1000));
   const headers: Record<string, string> = {
     'X-Service-Timestamp': timestamp,
@@ -67,15 +68,21 @@ function standardHeaders({ webhook, deliveryId, now }: RequestFacts, body: strin
     'webhook-timestamp': timestamp,
   };
   if (secret === null) return headers;
-  const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
   headers['X-Service-Signature'] = hexSignature(secret, `${timestamp}.${body}`);
-  if (previousSecret !== null) {
-    headers['X-Service-Signature-Previous'] = hexSignature(previousSecret, `${timestamp}.${body}`);
-  }
-  headers['webhook-signature'] = secrets
+  headers['webhook-signature'] = [secret, ...formerSecrets]
     .map((key) => standardSignature(key, `${deliveryId}.${timestamp}.${body}`))
     .join(' ');
-  return headers;
+  return { ...headers, ...formerSignatures('X-Service-Signature', formerSecrets, `${timestamp}.${body}`) };
+}
+
+/** One header for each: whoever compares a whole header with one signature goes on as before. */
+function formerSignatures(name: string, secrets: readonly string[], message: string): Record<string, string> {
+  return Object.fromEntries(
+    secrets.map((secret, index) => [
+      `${name}-Previous${index === 0 ? '' : `-${index + 1}`}`,
+      hexSignature(secret, message),
+    ]),
+  );
 }
 
 function simpleBody({ event }: RequestFacts): string {
@@ -92,8 +99,6 @@ function simpleHeaders({ event, webhook }: RequestFacts, body: string): Record<s
     'X-Webhook-Timestamp': event.createdAt.toISOString(),
     'X-Webhook-Id': webhook.id,
     ...(webhook.secret === null ? {} : { 'X-Webhook-Signature': hexSignature(webhook.secret, body) }),
-    ...(webhook.previousSecret === null
-      ? {}
-      : { 'X-Webhook-Signature-Previous': hexSignature(webhook.previousSecret, body) }),
+    ...formerSignatures('X-Webhook-Signature', webhook.formerSecrets, body),
   };
 }

@@ -4,6 +4,12 @@ import type { RequestFacts } from './render-request.ts';
 
 type WebhookRow = typeof webhooks.$inferSelect;
 
+export interface FormerSecret {
+  secret: string;
+  /** Until then it signs beside those that came after it. */
+  validUntil: string;
+}
+
 /** How a webhook's secrets lie in the database: sealed, each bound to its row. */
 export class WebhookSecrets {
   readonly #keyring: Keyring;
@@ -25,11 +31,20 @@ export class WebhookSecrets {
     return row.sealedSecret === null ? null : this.#keyring.openText(row.sealedSecret, `webhook secret ${row.id}`);
   }
 
-  /** The secret before the last rotation, as long as it still signs. */
-  previousSecret(row: WebhookRow, now: Date): string | null {
-    if (row.sealedPreviousSecret === null || row.previousSecretValidUntil === null) return null;
-    if (row.previousSecretValidUntil <= now) return null;
-    return this.#keyring.openText(row.sealedPreviousSecret, `webhook secret ${row.id}`);
+  /** The secrets before rotations that still sign, the latest first. */
+  formerSecrets(row: WebhookRow, now: Date): FormerSecret[] {
+    const { id, sealedPreviousSecret, previousSecretValidUntil, sealedOlderSecrets } = row;
+    const open = (sealed: string) => this.#keyring.openText(sealed, `webhook secret ${id}`);
+    const previous =
+      sealedPreviousSecret === null || previousSecretValidUntil === null
+        ? []
+        : [{ secret: open(sealedPreviousSecret), validUntil: previousSecretValidUntil.toISOString() }];
+    const older = sealedOlderSecrets === null ? [] : (JSON.parse(open(sealedOlderSecrets)) as FormerSecret[]);
+    return [...previous, ...older].filter(({ validUntil }) => validUntil > now.toISOString());
+  }
+
+  sealOlderSecrets(webhookId: string, secrets: readonly FormerSecret[]): string | null {
+    return secrets.length === 0 ? null : this.sealSecret(webhookId, JSON.stringify(secrets));
   }
 
   headers(row: WebhookRow): Record<string, string> {
@@ -55,7 +70,7 @@ export class WebhookSecrets {
       retryEnabled: row.retryEnabled,
       headers: this.headers(row),
       secret: this.secret(row),
-      previousSecret: this.previousSecret(row, now),
+      formerSecrets: this.formerSecrets(row, now).map(({ secret }) => secret),
     };
     this.#signers.set(row, signer);
     return signer;

@@ -1,0 +1,1 @@
+ALTER TABLE "webhooks" ADD COLUMN "sealed_older_secrets" text;
