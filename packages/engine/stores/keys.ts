@@ -47,6 +47,11 @@ function isInside(segment: string): boolean {
   return segment !== '.' && segment !== '..';
 }
 
+/** In the order of bytes, which is that of every store. */
+export function isBehind(key: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(key), Buffer.from(other)) > 0;
+}
+
 export function checkRange(offset: number, length: number): void {
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 1)
     throw new EngineError('VALIDATION_ERROR', `Not a range of bytes: ${length} from ${offset}`);

@@ -1,7 +1,7 @@
 import type { BlobInfo, CallOptions, ListOptions, PutOptions, VersionedBlobStore } from '../ports/index.ts';
 import { isEngineError } from '../ports/index.ts';
 import { AttemptError, type AttemptStore, notAskedFor, standsStill } from './attempt.ts';
-import { checkKey, checkPrefix, checkRange, checkReadKey } from './keys.ts';
+import { checkKey, checkPrefix, checkRange, checkReadKey, isBehind } from './keys.ts';
 import { type RetryContext, type RetryPolicy, retryDefault, retrying } from './retry.ts';
 
 /** Makes a store of the port of a store that only tries: the one place where calls are repeated and lost answers resolved. */
@@ -123,9 +123,4 @@ async function* listing<Item extends { readonly key: string }>(
   } finally {
     await iterator?.return?.();
   }
-}
-
-/** In the order of bytes, which is that of every store. */
-function isBehind(key: string, other: string): boolean {
-  return Buffer.compare(Buffer.from(key), Buffer.from(other)) > 0;
 }

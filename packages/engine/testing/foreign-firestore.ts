@@ -3,18 +3,13 @@
  * an optional dependency for one platform; tests that need it are skipped elsewhere, and say so.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { accessSync, chmodSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-const startTimeoutMs = 20_000;
-const pollIntervalMs = 25;
-const stopTimeoutMs = 5_000;
+import { endProcess, freePort, untilListening } from './foreign-process.ts';
 
 export interface ForeignFirestore {
   /** `127.0.0.1:port`, for gRPC. */
@@ -51,11 +46,11 @@ export async function startForeignFirestore(): Promise<ForeignFirestore> {
   process.once('exit', stopWithUs);
   const stop = async () => {
     process.off('exit', stopWithUs);
-    await end(child);
+    await endProcess(child);
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await untilListening(child, port);
+    await untilListening(child, port, 'The foreign Firestore');
   } catch (error) {
     await stop();
     throw error;
@@ -70,41 +65,4 @@ function makeExecutable(program: string): void {
   } catch {
     chmodSync(program, 0o755);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function untilListening(child: ChildProcess, port: number): Promise<void> {
-  const deadline = performance.now() + startTimeoutMs;
-  while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`The foreign Firestore ended with ${child.exitCode}.`);
-    if (await accepts(port)) return;
-    await sleep(pollIntervalMs);
-  }
-  throw new Error('The foreign Firestore did not start in time.');
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-  await ended;
-  clearTimeout(timer);
 }

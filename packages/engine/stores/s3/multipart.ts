@@ -7,7 +7,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { isEngineError } from '../../ports/index.ts';
-import { AttemptError } from '../attempt.ts';
+import { AttemptError, conflict } from '../attempt.ts';
 import { retrying } from '../retry.ts';
 import type { S3Bucket } from './bucket.ts';
 
@@ -107,6 +107,7 @@ async function complete(
   let answerLost = false;
   const etag = await retrying({ policy: store.retryPolicy, signal }, async () => {
     try {
+      await requireConditions(store, key, conditions, signal);
       const output = await store.attempt(key, signal, (call) =>
         store.client.send(
           new CompleteMultipartUploadCommand({ ...upload, ...conditions, MultipartUpload: { Parts } }),
@@ -126,6 +127,20 @@ async function complete(
     retry: true,
     mayHaveHappened: true,
   });
+}
+
+/** Looked at first: some services take no notice of conditions on what is put together from parts. */
+async function requireConditions(
+  store: S3Bucket,
+  key: string,
+  { IfNoneMatch, IfMatch }: PartsPlan['conditions'],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (IfNoneMatch === undefined && IfMatch === undefined) return;
+  const found = await store.head(key, signal ? { signal } : {});
+  const isMet =
+    IfMatch === undefined ? found === undefined : found?.etag.replaceAll('"', '') === IfMatch.replaceAll('"', '');
+  if (!isMet) throw conflict(store.location, key);
 }
 
 /** Parts that belong to no object cost money until they are removed; a rule of the bucket should catch what is missed. */

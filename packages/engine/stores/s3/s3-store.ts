@@ -23,7 +23,7 @@ import type {
   Removal,
   VersionedBlobStore,
 } from '../../ports/index.ts';
-import { asRequest, throwIfCancelled } from '../../ports/index.ts';
+import { asRequest, isEngineError, throwIfCancelled } from '../../ports/index.ts';
 import { minuteMs } from '../../time/durations.ts';
 import {
   AttemptError,
@@ -103,8 +103,18 @@ export class S3Attempts implements AttemptStore {
     } catch (error) {
       // An object that should match but does not exist is answered as not found; for the port it is a conflict.
       const isAbsent = error instanceof AttemptError && error.details.code === 'NoSuchKey';
-      throw isAbsent && options?.ifMatch !== undefined ? conflict(this.location, key, error) : error;
+      if (options?.ifMatch === undefined) throw error;
+      if (isEngineError(error, 'STORAGE_CONFLICT') && isQuoted(options.ifMatch))
+        return this.#putMatchingBare(key, bytes, options, error);
+      throw isAbsent ? conflict(this.location, key, error) : error;
     }
+  }
+
+  /** Some services compare the tag as it stands, and keep it without the quotes they show it with. */
+  async #putMatchingBare(key: string, bytes: Uint8Array, options: PutOptions, error: unknown): Promise<BlobInfo> {
+    const found = await this.#describe(key, options);
+    if (found?.ETag !== options.ifMatch) throw error;
+    return this.#put(key, bytes, { ...options, ifMatch: options.ifMatch!.slice(1, -1) });
   }
 
   async #put(key: string, bytes: Uint8Array, options: PutOptions | undefined): Promise<BlobInfo> {
@@ -118,7 +128,7 @@ export class S3Attempts implements AttemptStore {
         partBytes: this.#partBytes,
         signal: options?.signal,
       });
-      return { key, size: bytes.length, etag, modifiedAt: this.now() };
+      return this.#checkParts(key, { key, size: bytes.length, etag, modifiedAt: this.now() }, options);
     }
     const command = new PutObjectCommand({ ...about, ...conditions, Body: bytes, ...this.checksumOf(bytes, digest) });
     // The signature covers the body by its hash; the signer takes one that is already there.
@@ -132,6 +142,15 @@ export class S3Attempts implements AttemptStore {
     const send = (call: { abortSignal: AbortSignal }) => this.client.send(command, call);
     const output = await this.attempt(key, options?.signal, send, bytes.length);
     return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: this.now() };
+  }
+
+  /** What some services leave out of what is put together from parts: its tag in the answer, and its lock. */
+  async #checkParts(key: string, info: BlobInfo, options: PutOptions | undefined): Promise<BlobInfo> {
+    const { lock, signal } = options ?? {};
+    if (info.etag !== '' && lock === undefined) return info;
+    const found = await this.#describe(key, options);
+    if (lock && !isLockedThrough(found, lock.retainUntil)) await extendLocks(this, [key], lock, signal);
+    return { ...info, etag: found?.ETag ?? info.etag };
   }
 
   async get(key: string, options?: GetOptions): Promise<Uint8Array> {
@@ -227,9 +246,7 @@ export class S3Attempts implements AttemptStore {
     const output = await this.#describe(key, options);
     if (!output || output.ContentLength !== bytes.length) return undefined;
     if (output.Metadata?.[digestMetadata] !== createHash('sha256').update(bytes).digest('hex')) return undefined;
-    const until = options?.lock?.retainUntil;
-    if (until && !(output.ObjectLockRetainUntilDate && output.ObjectLockRetainUntilDate >= wholeSecond(until)))
-      return undefined;
+    if (options?.lock && !isLockedThrough(output, options.lock.retainUntil)) return undefined;
     return { key, size: bytes.length, etag: output.ETag ?? '', modifiedAt: output.LastModified ?? new Date(0) };
   }
 
@@ -296,6 +313,15 @@ function conditionsOf(options: PutOptions | undefined): { IfNoneMatch?: string; 
     ...(options?.ifAbsent && { IfNoneMatch: '*' }),
     ...(options?.ifMatch !== undefined && { IfMatch: options.ifMatch }),
   };
+}
+
+function isQuoted(etag: string): boolean {
+  return etag.length > 2 && etag.startsWith('"') && etag.endsWith('"');
+}
+
+function isLockedThrough(found: HeadObjectCommandOutput | undefined, until: Date): boolean {
+  const { ObjectLockRetainUntilDate: lockedUntil } = found ?? {};
+  return lockedUntil !== undefined && lockedUntil >= wholeSecond(until);
 }
 
 function lockOf(options: PutOptions | undefined) {

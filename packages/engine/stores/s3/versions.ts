@@ -3,6 +3,7 @@ import type { HiddenObject, ListOptions, PurgeOptions, PurgeOutcome } from '../.
 import { AttemptError, notAskedFor, standsStill } from '../attempt.ts';
 import { forEach } from '../for-each.ts';
 import { hiddenAmong, PurgeCount, type VersionEntry } from '../hidden.ts';
+import { isBehind } from '../keys.ts';
 import { PageCount } from '../pages.ts';
 import { retrying } from '../retry.ts';
 import type { S3Bucket } from './bucket.ts';
@@ -24,13 +25,14 @@ export async function* versionsBelow(
     const page = await store.attempt(Prefix, signal, (call) =>
       store.client.send(new ListObjectVersionsCommand({ Bucket: store.bucket, Prefix, ...markers }), call),
     );
-    const found = entriesOf(page);
+    // Some services begin with the named one itself.
+    const found = entriesOf(page).filter(({ key }) => after === undefined || isBehind(key, after));
     yield* found;
     const isPast = last !== undefined && (page.NextKeyMarker ?? '') > last;
     const next = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
     const isStuck = next.KeyMarker === markers.KeyMarker && next.VersionIdMarker === markers.VersionIdMarker;
     if (page.IsTruncated && isStuck) throw standsStill(store.location, Prefix);
-    if (page.IsTruncated) pages.add(found.length);
+    if (page.IsTruncated) pages.add((page.Versions?.length ?? 0) + (page.DeleteMarkers?.length ?? 0));
     markers = page.IsTruncated && !isPast ? next : undefined;
   }
 }
