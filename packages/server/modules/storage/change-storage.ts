@@ -134,7 +134,7 @@ export async function updateStorage(
     request.forcePathStyle !== undefined ||
     request.objectLock !== undefined;
   const changed = { ...before, ...change } as DestinationRow;
-  const check = reaches ? await checkStorage(context.stores, changed, clock, held) : undefined;
+  const check = reaches ? await checkStorage(context.stores, changed, clock, { held }) : undefined;
   const placeId = check?.test.ok ? await identifyPlace(context, changed) : before.placeId;
   return database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.lock(transaction, organizationId, id);

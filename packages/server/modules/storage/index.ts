@@ -1,3 +1,4 @@
+import { sideWork } from '../jobs/index.ts';
 import type { Module } from '../module.ts';
 import { worker } from '../module.ts';
 import { recheckStorage, recheckTask } from './checks/recheck-storage.ts';
@@ -27,7 +28,11 @@ export function createStorageModule(context: StorageContext): Module {
     handlers: storageHandlers(context),
     workers: [
       worker(storageTaskJob, tasksAtOnce, (job) => runStorageTask(context, job)),
-      worker(checkStorageJob, checksAtOnce, (job) => recheckStorage(context, job)),
+      worker(
+        checkStorageJob,
+        checksAtOnce,
+        sideWork(context.platform.log, (job) => recheckStorage(context, job)),
+      ),
     ],
     tasks: [recheckTask(context), requeueTask(context.platform)],
   };

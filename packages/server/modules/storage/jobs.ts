@@ -12,11 +12,11 @@ export const storageTaskJob = defineJob({
   exclusive: true,
 });
 
-/** A look at one destination. */
+/** A look at one destination. One that does not answer leaves its place to others a few times before its silence is told. */
 export const checkStorageJob = defineJob({
   name: 'storage-check',
   schema: z.object({ organizationId: z.string(), storageDestinationId: z.string() }),
-  retryLimit: 1,
+  retryLimit: 3,
   retryDelaySeconds: 5,
   timeoutSeconds: 300,
   exclusive: true,

@@ -87,7 +87,7 @@ export function storageHandlers(context: StorageContext): Handlers {
       const held = await database.tenant(organization.id, (transaction) =>
         context.dependents.held(transaction, organization.id, tested.id),
       );
-      const check = await checkStorage(context.stores, tested, clock, held);
+      const check = await checkStorage(context.stores, tested, clock, { held });
       await database.tenant(organization.id, async (transaction) => {
         const row = await storageStore.lock(transaction, organization.id, params.storageDestinationId);
         await recordCheck(context, transaction, row, check);

@@ -1,6 +1,7 @@
 import { sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HostileStorage, startHostileStorage } from '../../../engine/testing/hostile-storage.ts';
+import { asOwner } from '../../testing/people.ts';
 import { type ProtectedProject, protectProject, untilEnded } from '../../testing/protected-project.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 
@@ -117,3 +118,40 @@ test('the objects of a third organization’s backup go although two others have
   };
   await expect.poll(removed, { timeout: patienceMs }).toBe(true);
 }, 60_000);
+
+/** As if nobody had looked at the destinations of these organizations for long, and at all others just now. */
+async function lookAt(tenants: readonly Tenant[]): Promise<void> {
+  const ids = tenants.map(({ as }) => as.organizationId);
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(
+      `update storage_destinations set last_checked_at = case when organization_id = any($1) then $2::timestamptz else $3 end`,
+      [ids, new Date(0), app.clock.now()],
+    ),
+  );
+  await app.tasks.runNow('recheck storage');
+}
+
+interface Looked {
+  id: string;
+  lastCheckedAt: string;
+  status: string;
+  error: object | null;
+}
+
+async function lookedAt({ as, destinationIds }: Tenant): Promise<Looked[]> {
+  const { body } = await app.request('GET', '/api/v1/storage-destinations', as);
+  return body.data.filter(({ id }: Looked) => destinationIds.includes(id));
+}
+
+test('destinations of a third organization are looked at although those of two others do not answer, which is told in the end', async () => {
+  await lookAt(attackers);
+  await allPlacesTaken('storage-check', 4);
+  const before = app.clock.now().toISOString();
+  await lookAt([third]);
+  const isLookedAt = async () => (await lookedAt(third)).every(({ lastCheckedAt }) => lastCheckedAt > before);
+  await expect.poll(isLookedAt, { timeout: patienceMs }).toBe(true);
+  for (const { status } of await lookedAt(third)) expect(status).toBe('connected');
+  const told = async () => (await lookedAt(attackers[0]!)).filter(({ status }) => status === 'error');
+  await expect.poll(async () => (await told()).length, { timeout: 90_000, interval: 500 }).toBeGreaterThan(0);
+  for (const { error } of await told()) expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+}, 150_000);

@@ -45,7 +45,7 @@ async function isPlaceOf(
  * What all records of a place have in common, so that copies in it count once: the id of the record that was there
  * first. A record that cannot be asked counts as another place until it can.
  */
-export async function identifyPlace(context: StorageContext, row: DestinationRow): Promise<string> {
+export async function identifyPlace(context: StorageContext, row: DestinationRow, stop?: AbortSignal): Promise<string> {
   const others = await context.platform.database.tenant(row.organizationId, (transaction) =>
     storageStore.all(transaction, row.organizationId),
   );
@@ -53,7 +53,8 @@ export async function identifyPlace(context: StorageContext, row: DestinationRow
     .filter((other) => other.id !== row.id && (other.type === 'local') === (row.type === 'local'))
     .toSorted((left, right) => (left.id < right.id ? -1 : 1))
     .slice(0, recordsComparedMax);
-  const signal = AbortSignal.timeout(identifyTimeoutMs);
+  const timeout = AbortSignal.timeout(identifyTimeoutMs);
+  const signal = stop ? AbortSignal.any([stop, timeout]) : timeout;
   const store = comparable.length === 0 ? undefined : await context.stores.open(row, { attemptsMax: 2 });
   try {
     for (const other of store ? comparable : []) {

@@ -15,6 +15,12 @@ export type StorageCheck = Required<Pick<NewDestination, 'status' | 'error' | 'l
 
 type CheckableDestination = OpenableDestination & Pick<DestinationRow, 'objectLock'>;
 
+export interface CheckOptions {
+  /** Backups that are said to lie there. */
+  held?: readonly HeldBackup[];
+  signal?: AbortSignal;
+}
+
 /** Somebody waits for the answer. */
 const checkTimeoutMs = 8000;
 const checkAttemptsMax = 4;
@@ -27,9 +33,9 @@ export async function checkStorage(
   stores: StoreOpener,
   destination: CheckableDestination,
   clock: Clock,
-  held: readonly HeldBackup[] = [],
+  { held = [], signal }: CheckOptions = {},
 ): Promise<StorageCheck> {
-  const { steps, failure } = await probe(stores, destination, held);
+  const { steps, failure } = await probe(stores, destination, held, signal);
   const test = { ok: failure === undefined, steps };
   const lastCheckedAt = clock.now();
   if (failure === undefined) return { status: 'connected', error: null, lastCheckedAt, test };
@@ -41,11 +47,13 @@ async function probe(
   stores: StoreOpener,
   destination: CheckableDestination,
   held: readonly HeldBackup[],
+  signal: AbortSignal | undefined,
 ): Promise<{ steps: StorageTest['steps']; failure: unknown }> {
   let store: BlobStore | undefined;
   try {
     store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: held.length === 0 });
-    const late = AbortSignal.timeout(checkTimeoutMs);
+    const timeout = AbortSignal.timeout(checkTimeoutMs);
+    const late = signal ? AbortSignal.any([signal, timeout]) : timeout;
     const locks = destination.objectLock !== null;
     const probed = await listingHeld(store, held, late, await probeStore(store, { signal: late, locks }));
     const steps = probed.map((step) => (step.ok || !late.aborted ? step : { ...step, error: notInTime() }));

@@ -15,6 +15,8 @@ const dueAfterMs = 10 * minuteMs;
 const checksPerRunMax = 100;
 const brokenMax = 1000;
 const lookTimeoutMs = 30 * secondMs;
+/** With the last attempt, which gives way to nobody: several before it were silent already. */
+const lastLookTimeoutMs = 8 * secondMs;
 
 /** An organization's default destination that does not work: its backups will fail until somebody mends it. */
 export async function defaultsWork(database: Database, defaults: Pick<DefaultStorage, 'isAny'>): Promise<boolean> {
@@ -39,22 +41,31 @@ export function recheckTask({ platform: { database, queue, clock } }: StorageCon
   };
 }
 
-/** A destination that worked is only looked at; one that did not has to pass the whole probe before it counts as mended. */
+/**
+ * A destination that worked is only looked at; one that did not has to pass the whole probe before it counts as mended. A look that
+ * was stopped has seen nothing.
+ */
 export async function recheckStorage(
   context: StorageContext,
   job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
 ): Promise<void> {
   const { database, clock } = context.platform;
   const { organizationId, storageDestinationId } = job.data;
+  const { signal } = job;
   const { row, held } = await database.tenant(organizationId, async (transaction) => ({
     row: await storageStore.find(transaction, organizationId, storageDestinationId),
     held: await context.dependents.held(transaction, organizationId, storageDestinationId),
   }));
   if (!row) return;
+  const timeoutMs = job.lastAttempt ? lastLookTimeoutMs : lookTimeoutMs;
   const check =
-    row.status === 'error' ? await checkStorage(context.stores, row, clock, held) : await look(context, row, held);
+    row.status === 'error'
+      ? await checkStorage(context.stores, row, clock, { held, signal })
+      : await look(context, row, held, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+  signal.throwIfAborted();
   const isUnplaced = row.placeId === null && check.status === 'connected';
-  const placeId = isUnplaced ? await identifyPlace(context, row).catch(() => null) : null;
+  const placeId = isUnplaced ? await identifyPlace(context, row, signal).catch(() => null) : null;
+  signal.throwIfAborted();
   await database.tenant(organizationId, async (transaction) => {
     const found = await storageStore.find(transaction, organizationId, storageDestinationId);
     if (!found) return;
@@ -68,9 +79,9 @@ async function look(
   context: StorageContext,
   row: DestinationRow,
   held: readonly HeldBackup[],
+  signal: AbortSignal,
 ): Promise<Omit<StorageCheck, 'test'>> {
   const { clock } = context.platform;
-  const signal = AbortSignal.timeout(lookTimeoutMs);
   let store: BlobStore | undefined;
   try {
     store = await context.stores.open(row, { attemptsMax: 3 });
