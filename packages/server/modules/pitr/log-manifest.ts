@@ -1,5 +1,6 @@
 import { wholeDatabase, writeLogManifest } from '@holdfast/engine';
 import { byOrganization } from '../../platform/by-organization.ts';
+import { keepKeysBeside } from '../backups/index.ts';
 import type { PitrContext } from './context.ts';
 import { type OpenedLog, openLog } from './log-access.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
@@ -7,8 +8,15 @@ import { type LogRow, pitrStore } from './pitr-store.ts';
 const logsAtOnce = 50;
 
 /** The bucket alone must be enough to open the log: its manifest carries the key as it is wrapped now. */
-export async function writeManifestOnce(context: PitrContext, row: LogRow, log: OpenedLog): Promise<void> {
+export async function writeManifestOnce(
+  context: PitrContext,
+  row: LogRow,
+  log: OpenedLog,
+  signal: AbortSignal,
+): Promise<void> {
   if (row.manifestWritten) return;
+  const { organizationId, storageDestinationId } = row;
+  await keepKeysBeside(context.backups, organizationId, [{ store: log.store, storageDestinationId }], signal);
   await writeLogManifest({
     store: log.store,
     logId: row.logId,
@@ -33,7 +41,7 @@ export async function renewManifests(context: PitrContext, signal: AbortSignal):
     signal,
     async (row) => {
       const opened = await openLog(context, row);
-      await writeManifestOnce(context, row, opened).finally(() => opened.close());
+      await writeManifestOnce(context, row, opened, signal).finally(() => opened.close());
     },
     (error, { projectId }) =>
       log.warn({ err: error, projectId }, 'the manifest of a log could not be renewed; tried again'),

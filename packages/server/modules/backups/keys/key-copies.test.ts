@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type BlobStore, copyKeyOf, createS3Store, readKeyCopies } from '@holdfast/engine';
+import { type BlobStore, copyKeyOf, createS3Store, KeyRing, readKeyCopies, secretsOf } from '@holdfast/engine';
 import {
   type GcsSandbox,
   type GoogleSandbox,
@@ -10,6 +10,7 @@ import {
   startS3Sandbox,
 } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ManifestObject } from '../../../../engine/format/manifest-object.ts';
 import { loadConfig } from '../../../config.ts';
 import { rotateMasterKey } from '../../../rotate-master-key.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
@@ -150,6 +151,43 @@ async function expectReadByNewServer(place: object, backupId: string, content: s
     await fresh.close();
   }
 }
+
+test('however quickly keys are rotated, the bucket and the master key open every manifest at every moment', async () => {
+  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Off' as const, objectLock: false };
+  await s3.objects.saveBucket({ ...settings, name: 'far' });
+  const id = await destination(bucketOf('far'));
+  const backupIds: string[] = [];
+  for (let count = 0; count < 3; count += 1) backupIds.push(await bench.backUp({ storageDestinationIds: [id] }));
+  const connection = { region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
+  const far = await createS3Store({ kind: 's3', bucket: 'far', credentials: sandboxS3Credential, ...connection });
+  const copyKeys = [copyKeyOf(Buffer.from(testMasterKey, 'base64'))];
+  /** The manifests first: what opens them was put before them. */
+  const look = async (): Promise<string[]> => {
+    const manifests = await Promise.all(backupIds.map((one) => far.get(`backups/${one}/manifest`)));
+    const { copies } = await readKeyCopies(far, copyKeys, { of: bench.as.organizationId });
+    const ring = new KeyRing(copies.flatMap(({ keys }) => secretsOf(keys)));
+    const envelopes = manifests.map((bytes) => new ManifestObject(bytes).clear().envelope);
+    for (const [index, envelope] of envelopes.entries()) await ring.unwrap(backupIds[index]!, envelope);
+    return envelopes.map(({ wrapped }) => wrapped);
+  };
+  const before = await look();
+  s3.faults.set({ seed: 1, delayRate: 1, delayMsMin: 100, delayMsMax: 150 });
+  for (let count = 0; count < 3; count += 1) {
+    const rotated = await bench.app.request('POST', '/api/v1/organizations/current/encryption-key/rotate', bench.as);
+    expect(rotated.status, rotated.text).toBe(200);
+    await look();
+  }
+  const rows = () =>
+    asOwner(bench.app.databaseUrl, async (client) => {
+      const { rows } = await client.query('select envelope from backups where id = any($1) order by id', [backupIds]);
+      return rows.map(({ envelope }) => envelope.wrapped as string);
+    });
+  const wanted = await rows();
+  await expect.poll(look, { timeout: 30_000 }).toEqual(wanted);
+  expect(wanted).not.toEqual(before);
+  s3.faults.set({});
+  await far.close();
+}, 90_000);
 
 test('the keys beside the backups follow a new master key within eleven minutes', async () => {
   const before = await startTestApp({ ...environment, HOLDFAST_ROLES: 'api' });

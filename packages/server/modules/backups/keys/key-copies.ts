@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type BlobStore,
   firstBackupThatNeeds,
@@ -33,8 +34,10 @@ export const keyCopyJob = defineJob({
 export function renewKeyCopies(queue: Queue) {
   return async (transaction: Transaction, organizationId: string): Promise<void> => {
     const removed = await storageStore.removedFolders(transaction, organizationId);
+    // Each change has a job of its own: one that is under way may have read the keys before it.
+    const change = randomUUID();
     for (const { id } of [...(await storageStore.all(transaction, organizationId)), ...removed])
-      await enqueueKeyCopy(queue, transaction, organizationId, id);
+      await enqueueKeyCopy(queue, transaction, organizationId, id, `${id}/${change}`);
   };
 }
 
@@ -43,8 +46,8 @@ export async function enqueueKeyCopy(
   transaction: Transaction,
   organizationId: string,
   storageDestinationId: string,
+  key = storageDestinationId,
 ): Promise<void> {
-  const key = storageDestinationId;
   await queue.enqueue(transaction, keyCopyJob, { organizationId, storageDestinationId }, { key });
 }
 
@@ -53,25 +56,42 @@ export async function copyKeys(
   context: BackupsContext,
   job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
 ): Promise<void> {
-  const { organizationId, storageDestinationId } = job.data;
+  const { organizationId } = job.data;
   const destination = await destinationOf(context, job.data);
   if (destination?.deletedAt) return withdrawKeys(context, destination, job.signal);
   if (destination?.status !== 'connected') return;
   const store = await context.stores.open(destination);
   try {
-    const found = await takeInCopies(context, organizationId, store, job.signal);
-    const { key } = await keepKeys(context, organizationId, store, job.signal);
-    // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
-    const isRemoved = (await destinationOf(context, job.data))?.deletedAt;
-    const isLeft = isRemoved && !(await areKeysNeeded(context, destination, store, job.signal));
-    const former = isLeft ? [...found, key] : found.filter((place) => place !== key);
-    await store.delete(former, { purge: true, signal: job.signal }).catch((error: unknown) => {
-      if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
-      context.platform.log.warn({ err: error, storageDestinationId }, 'former copies of keys could not be removed');
-    });
+    // What has changed meanwhile is brought there too, so that none that was withdrawn stays behind.
+    for (let put: string | undefined; ; ) {
+      const { copyKey, copy } = await currentCopy(context, organizationId);
+      if (placeOfKeyCopy(copyKey, copy) === put) return;
+      put = await renewCopies(context, job, destination, store);
+    }
   } finally {
     await store.close();
   }
+}
+
+/** Where the current ones lie now. */
+async function renewCopies(
+  context: BackupsContext,
+  job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
+  destination: DestinationRow,
+  store: BlobStore,
+): Promise<string> {
+  const { organizationId, storageDestinationId } = job.data;
+  const found = await takeInCopies(context, organizationId, store, job.signal);
+  const { key } = await keepKeys(context, organizationId, store, job.signal);
+  // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
+  const isRemoved = (await destinationOf(context, job.data))?.deletedAt;
+  const isLeft = isRemoved && !(await areKeysNeeded(context, destination, store, job.signal));
+  const former = isLeft ? [...found, key] : found.filter((place) => place !== key);
+  await store.delete(former, { purge: true, signal: job.signal }).catch((error: unknown) => {
+    if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
+    context.platform.log.warn({ err: error, storageDestinationId }, 'former copies of keys could not be removed');
+  });
+  return key;
 }
 
 /** Also one that was removed; none of an organization that is deleted. */
@@ -170,7 +190,8 @@ async function currentCopy({ platform, keys }: BackupsContext, organizationId: s
   return { copyKey: keyring.derive('key copies'), copy: { organizationId, keys: kept } };
 }
 
-async function keepKeys(context: BackupsContext, organizationId: string, store: BlobStore, signal: AbortSignal) {
+/** Before anything is wrapped under a key in a place, the key lies there: the place and the master key are always enough. */
+export async function keepKeys(context: BackupsContext, organizationId: string, store: BlobStore, signal: AbortSignal) {
   const { copyKey, copy } = await currentCopy(context, organizationId);
   return keepKeyCopy(store, copyKey, copy, { signal });
 }

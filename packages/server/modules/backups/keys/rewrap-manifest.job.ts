@@ -7,6 +7,7 @@ import type { BackupsContext } from '../context.ts';
 import { type MovedFrom, rewrapManifestJob } from '../jobs.ts';
 import { loadBackup } from '../load-backup.ts';
 import { liesWholeIn } from '../storage/prove-copy.ts';
+import { keepKeys } from './key-copies.ts';
 
 /**
  * Brings the manifests in the destinations under the envelope that the catalogue has since a rotation or a move. A manifest
@@ -42,6 +43,7 @@ export async function rewrapManifest(
       }
       const store = await context.stores.open(destination);
       try {
+        await keepKeys(context, organizationId, store, job.signal);
         await replaceEnvelope(store, backupId, { dataKey, envelope }, { signal: job.signal });
       } catch (error) {
         if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED') && !isDamage(error)) throw error;

@@ -58,7 +58,7 @@ export async function captureProject(
   try {
     requireSameDatabase(firestore, row);
     await noteSourceKeeps(context, row, firestore, signal);
-    await writeManifestOnce(context, row, log);
+    await writeManifestOnce(context, row, log, signal);
     const quietFrom = last?.coveredThrough ?? row.startedFrom;
     const writer = new LogWriter({
       store: log.store,

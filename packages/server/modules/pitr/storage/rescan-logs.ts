@@ -83,7 +83,7 @@ async function findLost(context: PitrContext, row: LogRow, store: BlobStore, sig
   const isClosed = row.manifestWritten && (await store.head(logManifestKey(logId), { signal })) === undefined;
   if (isClosed) {
     const log = await openLog(context, row);
-    await writeManifestOnce(context, { ...row, manifestWritten: false }, log).finally(() => log.close());
+    await writeManifestOnce(context, { ...row, manifestWritten: false }, log, signal).finally(() => log.close());
   }
   if (lost.length > 0 || regained.length > 0 || isClosed)
     await database.tenant(organizationId, async (transaction) => {
