@@ -125,6 +125,13 @@ export const storageTask = z
         removable: count().optional().describe('What a purge would remove, counted by a dry run.'),
         dryRun: z.boolean().optional().describe('Nothing was removed; it was only counted.'),
         copied: count().optional().describe('Backups that were copied and verified.'),
+        stillUsedBy: z
+          .array(z.object({ type: text({ max: 40 }), id: text({ max: 64 }) }))
+          .max(100)
+          .optional()
+          .describe(
+            'Of a migration: schedules and others that go on writing to the destination, and the organization whose default it is, until they are given another.',
+          ),
         bytes: bytes().optional(),
         failures: z
           .array(z.object({ key: text({ max: 1024 }), reason: text({ max: 2000 }) }))

@@ -113,8 +113,10 @@ async function finishTask(service: Service, started: StorageTask, options: WaitO
     return;
   }
   printJobError(task);
-  const { failures: _failures, ...counts } = task.result ?? {};
+  const { failures: _failures, stillUsedBy = [], ...counts } = task.result ?? {};
   const result = Object.entries(counts).map(([what, count]) => `, ${what} ${count}`);
   printLine(`${task.id} ${task.status}${result.join('')}`);
+  for (const { type, id } of stillUsedBy)
+    printLine(`${type} ${id} goes on writing to this destination until it is given another.`);
   for (const { key, reason } of failures) printLine(`  ${key}: ${reason}`);
 }

@@ -55,6 +55,7 @@ export interface TaskResult {
   skipped?: number;
   removed?: number;
   copied?: number;
+  stillUsedBy?: { type: string; id: string }[];
   versionsKept?: boolean;
   locked?: number;
   removable?: number;

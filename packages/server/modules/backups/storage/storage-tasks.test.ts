@@ -246,6 +246,7 @@ describe('a migration', () => {
     const task = await runTask('migrate', { toStorageDestinationId: to });
     expect(task.status, JSON.stringify(task.error)).toBe('completed');
     expect(task.result.copied).toBeGreaterThanOrEqual(3);
+    expect(task.result.stillUsedBy).toEqual([{ type: 'organization', id: bench.as.organizationId }]);
     for (const id of [base, increment])
       expect((await bench.get(`/backups/${id}`)).copies).toEqual([
         { storageDestinationId: to, status: 'completed', error: null },

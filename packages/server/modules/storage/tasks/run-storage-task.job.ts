@@ -1,11 +1,13 @@
 import type { RunningJob } from '../../../platform/queue.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
-import type { StorageContext, TaskRun } from '../context.ts';
-import { storageStore } from '../storage-store.ts';
+import type { StorageContext, TaskRun, UsedBy } from '../context.ts';
+import { type DestinationRow, storageStore } from '../storage-store.ts';
 import type { TaskResult } from '../tables.ts';
 import { admitTasks } from './task-admission.ts';
 import { type TaskRow, taskStore } from './task-store.ts';
+
+const usersMax = 100;
 
 type Job = RunningJob<{ organizationId: string; taskId: string; admission?: number | undefined }>;
 type Change = Parameters<typeof taskStore.update>[3];
@@ -61,7 +63,20 @@ function progressOf(percent: number, phase: string, bytes: number): TaskRow['pro
   return { percent, phase, documents: 0, bytes, etaSeconds: null };
 }
 
-function perform(context: StorageContext, run: TaskRun): Promise<TaskResult> {
-  const { dependents } = context;
-  return dependents[run.task.kind](run);
+async function perform(context: StorageContext, run: TaskRun): Promise<TaskResult> {
+  const { kind } = run.task;
+  const result = await context.dependents[kind](run);
+  return kind === 'migrate' ? { ...result, stillUsedBy: await stillUsedBy(context, run.destination) } : result;
+}
+
+/** What lay there has moved; whoever writes there goes on doing so until somebody gives them another place. */
+async function stillUsedBy(
+  { platform, dependents, defaults }: StorageContext,
+  { organizationId, id }: DestinationRow,
+): Promise<UsedBy[]> {
+  return platform.database.tenant(organizationId, async (transaction) => {
+    const users = await dependents.users(transaction, organizationId, id);
+    const isDefault = (await defaults.get(transaction, organizationId)) === id;
+    return [...(isDefault ? [{ type: 'organization', id: organizationId }] : []), ...users].slice(0, usersMax);
+  });
 }
