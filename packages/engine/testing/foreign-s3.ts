@@ -70,6 +70,11 @@ export async function startForeignS3(): Promise<ForeignS3> {
     await command('ceph', 'osd', 'new', disk);
     await command('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', disk);
     start('ceph-osd', '-i', '0');
+    // A gateway that finds no disk waits for one, and longer than any test.
+    await untilDone(async () => {
+      const { stdout } = await command('ceph', 'osd', 'stat');
+      if (!stdout.includes('1 up')) throw new Error('The disk is not there yet.');
+    });
     await untilListening(start('radosgw', '-n', 'client.rgw.a'), gatewayPort, 'The gateway');
     const credentials = { accessKeyId: 'foreign', secretAccessKey: 'foreign-secret' };
     const keys = ['--access-key', credentials.accessKeyId, '--secret', credentials.secretAccessKey];
