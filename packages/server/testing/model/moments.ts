@@ -25,6 +25,9 @@ const blurMs = 10_500;
 /** So many moments are looked at after each step that tidies up, and all of them at the end. */
 const looksMax = 8;
 
+const settlingLooks = 20;
+const settlingMs = 500;
+
 /** How many moments were shown, and how many refused, in all runs so far. */
 export const momentCounts = { shown: 0, refused: 0 };
 
@@ -284,13 +287,18 @@ class History {
     if (this.#isCut && answer.status === 503) return [];
     if (answer.body?.error?.code !== 'POINT_IN_TIME_UNAVAILABLE') return [`${at} was refused: ${answer.text}`];
     momentCounts.refused += 1;
+    // What was told just before may have come into reach; a collection that capture is about to follow is a gap in a moment.
+    for (let look = 0; look < settlingLooks; look += 1) {
+      if (!(await this.#isToldCovered(at)) || (await this.#view(at))) return [];
+      await sleep(settlingMs);
+    }
+    return [`${at} is refused (${answer.body.error.message}) and said to be covered`];
+  }
+
+  async #isToldCovered(at: string): Promise<boolean> {
     const { coveredFrom, coveredTo, gaps } = await this.#world.get(this.#pitr());
     const isCovered = coveredFrom !== null && coveredFrom <= at && at <= coveredTo;
-    const isInGap = gaps.some(({ from, to }: { from: string; to: string }) => from <= at && at <= to);
-    if (!isCovered || isInGap) return [];
-    // What was told just before may have come into reach.
-    if (await this.#view(at)) return [];
-    return [`${at} is refused (${answer.body.error.message}) and said to be covered`];
+    return isCovered && !gaps.some(({ from, to }: { from: string; to: string }) => from <= at && at <= to);
   }
 
   #viewFaults({ at, documents, isBlurred }: Moment, view: Documents): string[] {
