@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text, timestamp } from './primitives.ts';
 
-const check = z.enum(['ok', 'error', 'not configured']);
+const check = z.enum(['ok', 'error', 'not configured', 'unknown']);
 
 export const health = z
   .object({

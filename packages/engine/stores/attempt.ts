@@ -51,6 +51,14 @@ export function notFound(location: string, key: string, cause?: unknown, code?: 
   });
 }
 
+/** Of what should lie in it nothing is known: it is not said to be missing. */
+export function noBucket(location: string, code: string | number, cause: unknown): AttemptError {
+  return new AttemptError('STORAGE_UNAVAILABLE', `There is no bucket at ${location} (${code}).`, {
+    details: { code },
+    cause,
+  });
+}
+
 export function conflict(location: string, key: string, cause?: unknown): AttemptError {
   return new AttemptError('STORAGE_CONFLICT', `The object ${key} in ${location} is not in the expected state.`, {
     details: { key },

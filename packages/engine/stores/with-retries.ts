@@ -84,10 +84,24 @@ async function putting(
   try {
     return await retrying(context, attempt);
   } catch (error) {
-    const arrived = mayBeStored && !options?.signal?.aborted ? await findStored().catch(() => undefined) : undefined;
+    if (!mayBeStored || options?.signal?.aborted) throw error;
+    let arrived: BlobInfo | undefined;
+    try {
+      arrived = await findStored();
+    } catch {
+      throw error;
+    }
     if (arrived) return arrived;
-    throw error;
+    throw uploadFailure(error);
   }
+}
+
+/** A storage that answers what it is asked, and fails whenever it is sent something, is not away: it does not keep it. */
+function uploadFailure(error: unknown): unknown {
+  const isFailure = error instanceof AttemptError && error.code === 'STORAGE_UNAVAILABLE';
+  if (!isFailure || !(Number(error.details.status) >= 500)) return error;
+  const { details, mayHaveHappened, cause } = error;
+  return new AttemptError('STORAGE_UPLOAD_ERROR', error.message, { details, mayHaveHappened, cause });
 }
 
 /** Pages that fail are asked for again from the last key that was handed out, so that none comes twice or never. */

@@ -209,6 +209,12 @@ test('what is wrong with a field is told in words, not in those of a schema', as
       /as it stands in the key file/,
     ],
     [
+      '/projects',
+      { name: 'Shop', sourceProjectId: 'shop', connection: { type: 'service_account', key: { project_id: 'shop' } } },
+      'connection.key.type',
+      'must be service_account',
+    ],
+    [
       '/storage-destinations',
       { name: 'S', type: 's3', bucket: 'b', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } },
       'bucket',

@@ -59,8 +59,12 @@ test('without its database the service says so, and goes on when it is back', as
     503,
     { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('database'), requestId: expect.any(String) },
   ]);
+  expect(refused.headers.get('retry-after')).toBe('5');
   const health = await app.request('GET', '/health');
-  expect([health.status, health.body]).toMatchObject([503, { status: 'unhealthy', checks: { database: 'error' } }]);
+  expect([health.status, health.body]).toMatchObject([
+    503,
+    { status: 'unhealthy', checks: { database: 'error', storage: 'unknown' } },
+  ]);
   expect((await app.request('GET', '/health/live')).status).toBe(200);
   expect((await app.request('GET', '/health/ready')).status).toBe(503);
   await listen(port);

@@ -23,15 +23,16 @@ export function errorBody(problem: Problem, requestId: string): ErrorBody {
 export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
   reply.request.problemCode = problem.code;
   if (problem.code === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
-  if (problem instanceof QuotaUsedUp) {
-    tellQuota(reply, problem.quota, 0);
-    reply.header('retry-after', String(problem.quota.resetSeconds));
-  }
+  if (problem instanceof QuotaUsedUp) tellQuota(reply, problem.quota, 0);
+  if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', String(problem.retryAfterSeconds));
   return reply
     .code(errorDefinition(problem.code).status)
     .type('application/json; charset=utf-8')
     .send(errorBody(problem, reply.request.id));
 }
+
+/** A restarted PostgreSQL takes calls again after a few seconds. */
+const databaseBackSeconds = 5;
 
 /** Whatever was thrown, as the error the caller may see. What is not foreseen is told to the log only. */
 export function problemOf(error: unknown, request: FastifyRequest): Problem {
@@ -42,6 +43,7 @@ export function problemOf(error: unknown, request: FastifyRequest): Problem {
     request.log.error({ err: error }, 'the database could not be reached');
     return new Problem('SERVICE_UNAVAILABLE', 'The service cannot reach its database right now. Try again shortly.', {
       cause: error,
+      retryAfterSeconds: databaseBackSeconds,
     });
   }
   request.log.error({ err: error }, 'a request failed unexpectedly');

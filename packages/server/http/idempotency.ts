@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
-import { and, eq } from '../platform/database/orm.ts';
+import { and, eq, isNull } from '../platform/database/orm.ts';
 import { idempotencyKeys } from '../platform/database/tables.ts';
-import { dayMs, minuteMs } from '../platform/durations.ts';
+import { dayMs, secondMs } from '../platform/durations.ts';
 import { invalid, Problem } from '../platform/problem.ts';
 
 const keptMs = dayMs;
-/** A call that has not ended by then died with its process; the key may be used again. */
-const inFlightMs = 2 * minuteMs;
+/** A process that has not said by then that the call goes on has died with it; the key may be used again. */
+const inFlightMs = 30 * secondMs;
+const renewEveryMs = 10 * secondMs;
+const askAgainSeconds = 2;
 
 export interface StoredAnswer {
   status: number;
@@ -77,9 +79,24 @@ export class IdempotencyStore {
         throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with a different request.');
       }
       if (kept.status === null)
-        throw new Problem('CONFLICT', 'A request with this Idempotency-Key is still under way.');
+        throw new Problem('CONFLICT', 'A request with this Idempotency-Key is still under way.', {
+          retryAfterSeconds: askAgainSeconds,
+        });
       return { status: kept.status, headers: kept.headers ?? {}, body: kept.body ?? '' };
     });
+  }
+
+  /** Says again and again that the call goes on, until what it returns is called. */
+  holdWhileRunning(request: IdempotentRequest, onFailure: (error: unknown) => void): () => void {
+    const renew = () => {
+      const lockedUntil = new Date(this.#clock.now().getTime() + inFlightMs);
+      const stillRuns = and(this.#is(request), isNull(idempotencyKeys.status));
+      this.#database
+        .system(({ orm }) => orm.update(idempotencyKeys).set({ lockedUntil }).where(stillRuns))
+        .catch(onFailure);
+    };
+    const timer = setInterval(renew, renewEveryMs);
+    return () => clearInterval(timer);
   }
 
   async keep(request: IdempotentRequest, answer: StoredAnswer): Promise<void> {

@@ -85,13 +85,20 @@ function faultsOf(issue: z.core.$ZodIssue): Fault[] {
     return issue.keys.map((key) => ({ field: [...path, key].join('.'), reason: 'is not a known field' }));
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const closest = issue.errors.reduce((best, branch) => (branch.length < best.length ? branch : best));
+    const ofItsKind = issue.errors.filter((branch) => !branch.some(isOfAnotherKind));
+    const branches = ofItsKind.length > 0 ? ofItsKind : issue.errors;
+    const closest = branches.reduce((best, branch) => (branch.length < best.length ? branch : best));
     const nested = closest.flatMap((inner) =>
       faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue),
     );
     if (nested.length > 0) return nested;
   }
   return [{ field: path.join('.') || 'body', reason: reasonOf(issue) }];
+}
+
+/** Who sent an object is told what the object lacks, and not that a text would do as well. */
+function isOfAnotherKind({ code, path }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' && path.length === 0;
 }
 
 /** In words for whoever filled in the form, not for whoever wrote the schema. A schema's own sentence stays. */

@@ -248,6 +248,9 @@ async function answerOnce(
 ): Promise<FastifyReply> {
   const stored = await options.idempotency.begin(idempotent);
   if (stored) return replay(stored, reply);
+  const release = options.idempotency.holdWhileRunning(idempotent, (failure) =>
+    reply.log.warn({ err: failure }, 'an idempotency key could not be held'),
+  );
   try {
     const answer = await handler(call);
     if (answer.stream) throw new Error('a stream cannot be stored for replay');
@@ -266,6 +269,8 @@ async function answerOnce(
       .forget(idempotent)
       .catch((failure: unknown) => reply.log.warn({ err: failure }, 'an idempotency key stays locked'));
     throw error;
+  } finally {
+    release();
   }
 }
 

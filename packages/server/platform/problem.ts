@@ -8,11 +8,18 @@ export class Problem extends Error {
   override name = 'Problem';
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
+  /** When it is worth asking again, where that is known. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: Record<string, unknown>; cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   get status(): number {
@@ -34,7 +41,7 @@ export class QuotaUsedUp extends Problem {
   readonly quota: UsedUpQuota;
 
   constructor(message: string, quota: UsedUpQuota) {
-    super('RATE_LIMITED', message);
+    super('RATE_LIMITED', message, { retryAfterSeconds: quota.resetSeconds });
     this.quota = quota;
   }
 }

@@ -1,5 +1,5 @@
 import { EngineError } from '../../ports/index.ts';
-import { AttemptError, conflict, locked, notFound } from '../attempt.ts';
+import { AttemptError, conflict, locked, noBucket, notFound } from '../attempt.ts';
 
 const throttled = ['rateLimitExceeded', 'userRateLimitExceeded'];
 const lockReasons = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
@@ -66,8 +66,7 @@ function refusal(error: ServiceError, location: string, key: string): AttemptErr
     );
   if (status === 401 || status === 403)
     return new AttemptError('STORAGE_PERMISSION_DENIED', `The storage refused us. ${message}`, options);
-  if (isMissingBucket(error))
-    return new AttemptError('STORAGE_NOT_FOUND', `There is no bucket at ${location} (${reason ?? status}).`, options);
+  if (isMissingBucket(error)) return noBucket(location, reason ?? status, error);
   if (status === 404) return notFound(location, key, error);
   if (status === 412) return conflict(location, key, error);
   if (status === 400 && /match calculated/i.test(error.message))

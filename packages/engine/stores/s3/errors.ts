@@ -1,5 +1,5 @@
 import { EngineError } from '../../ports/index.ts';
-import { AttemptError, conflict, notFound } from '../attempt.ts';
+import { AttemptError, conflict, noBucket, notFound } from '../attempt.ts';
 import { networkFailure } from '../network-errors.ts';
 
 interface ServiceError extends Error {
@@ -63,8 +63,7 @@ export function s3Error(error: unknown, location: string, key: string): Error {
     });
   if (passing.includes(code))
     return new AttemptError('STORAGE_UNAVAILABLE', `${at}, try again.`, { ...options, retry: true });
-  if (status === 404 && code === 'NoSuchBucket')
-    return new AttemptError('STORAGE_NOT_FOUND', `There is no bucket at ${location} (${code}).`, options);
+  if (status === 404 && code === 'NoSuchBucket') return noBucket(location, code, error);
   if (wrongRegion.includes(code))
     return new AttemptError(
       'VALIDATION_ERROR',

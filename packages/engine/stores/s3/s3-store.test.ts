@@ -44,7 +44,7 @@ describe('an S3 store', () => {
     const unknownKey = createS3Store(options({ credentials: { accessKeyId: 'who', secretAccessKey: 'x' } }));
     expect((await failure(unknownKey.put('a', bytes))).code).toBe('STORAGE_PERMISSION_DENIED');
     const noBucket = createS3Store(options({ bucket: 'none' }));
-    expect((await failure(noBucket.put('a', bytes))).code).toBe('STORAGE_NOT_FOUND');
+    expect((await failure(noBucket.put('a', bytes))).code).toBe('STORAGE_UNAVAILABLE');
     const wrongRegion = createS3Store(options({ region: 'eu-west-1' }));
     const error = await failure(wrongRegion.put('a', bytes));
     expect([error.code, error.message]).toEqual(['VALIDATION_ERROR', expect.stringContaining("expecting 'us-east-1'")]);
@@ -81,7 +81,7 @@ describe('an S3 store', () => {
       'STORAGE_PERMISSION_DENIED',
       expect.stringMatching(/is not known: the credentials lack s3:GetBucketObjectLockConfiguration/),
     ]);
-    expect((await failure(createS3Store(options({ bucket: 'none' })).lockAbility())).code).toBe('STORAGE_NOT_FOUND');
+    expect((await failure(createS3Store(options({ bucket: 'none' })).lockAbility())).code).toBe('STORAGE_UNAVAILABLE');
     const wrongSecret = createS3Store(options({ credentials: { accessKeyId: 'full', secretAccessKey: 'x' } }));
     expect((await failure(wrongSecret.lockAbility())).message).toContain('secret of the access key is wrong');
   });

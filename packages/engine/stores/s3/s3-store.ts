@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   GetObjectCommand,
   type GetObjectCommandOutput,
+  HeadBucketCommand,
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   ListObjectsV2Command,
@@ -31,6 +32,7 @@ import {
   conflict,
   damagedInTransit,
   endsBefore,
+  noBucket,
   notAskedFor,
   notInTime,
   tooLarge,
@@ -64,6 +66,7 @@ export interface S3StoreOptions extends S3Connection {
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
 const partBytesDefault = 16 * 1024 * 1024;
 const callTimeoutMsDefault = 2 * minuteMs;
+const bucketKnownMs = 10_000;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';
 
@@ -80,6 +83,7 @@ export class S3Attempts implements AttemptStore {
   readonly #network: StoreNetwork;
   readonly #prefix: string;
   readonly #partBytes: number;
+  #bucketKnownUntilMs = 0;
   readonly #callTimeoutMs: number;
   readonly now: () => Date;
 
@@ -293,11 +297,24 @@ export class S3Attempts implements AttemptStore {
       try {
         return await this.client.send(new HeadObjectCommand(this.address(key)), call);
       } catch (error) {
-        // An answer to HEAD has no body, so a missing bucket cannot be told from a missing object.
-        if (statusOf(error) === 404) return undefined;
-        throw error;
+        if (statusOf(error) !== 404) throw error;
+        await this.#requireBucket(call);
+        return undefined;
       }
     });
+  }
+
+  /** An answer to HEAD has no body: that there is no such object says nothing while nobody knows that there is a bucket. */
+  async #requireBucket(call: { abortSignal?: AbortSignal }): Promise<void> {
+    if (performance.now() < this.#bucketKnownUntilMs) return;
+    try {
+      await this.client.send(new HeadBucketCommand({ Bucket: this.bucket }), call);
+    } catch (error) {
+      // Who may not ask is not told that it is missing.
+      if (statusOf(error) === 404) throw noBucket(this.location, 'NoSuchBucket', error);
+      if (statusOf(error) !== 403) throw error;
+    }
+    this.#bucketKnownUntilMs = performance.now() + bucketKnownMs;
   }
 
   async #body(key: string, output: GetObjectCommandOutput, size: number, signal: AbortSignal): Promise<Uint8Array> {

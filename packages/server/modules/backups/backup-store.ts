@@ -14,6 +14,7 @@ import {
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
+import { isNotForeign } from './summaries/foreign-sql.ts';
 import { backupCopies, backups } from './tables.ts';
 
 export type BackupRow = typeof backups.$inferSelect;
@@ -195,7 +196,7 @@ export const backupStore = {
   async hasMergeable({ client }: Transaction, organizationId: string, projectId: string): Promise<boolean> {
     const { rowCount } = await client.query(
       `select 1 from backups where organization_id = $1 and project_id = $2 and deleted_at is null
-          and status in ('pending', 'running', 'completed') and trigger <> 'pre_restore' limit 1`,
+          and status in ('pending', 'running', 'completed') and trigger <> 'pre_restore' and ${isNotForeign} limit 1`,
       [organizationId, projectId],
     );
     return rowCount !== 0;
@@ -238,6 +239,8 @@ export const backupStore = {
           isNull(backups.deletedAt),
           lt(backups.id, before),
           sql`${backups.trigger} <> 'pre_restore'`,
+          // What was made of a foreign file shows whatever it shows, without times: nothing can be built on it.
+          sql.raw(isNotForeign),
           // It shows an older state than its id tells.
           isNull(backups.standsFor),
         ),

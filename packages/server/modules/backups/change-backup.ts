@@ -107,7 +107,7 @@ function inUse(usedBy: readonly { type: string }[]): string {
 }
 
 /** Migrations that take the backup from one place to another now. */
-async function copyingTasks(transaction: Transaction, row: BackupRow): Promise<{ type: string; id: string }[]> {
+export async function copyingTasks(transaction: Transaction, row: BackupRow): Promise<{ type: string; id: string }[]> {
   const copies = await backupStore.copies(transaction, row.organizationId, [row.id]);
   const tasks = new Set<string>();
   for (const { storageDestinationId } of copies)

@@ -6,7 +6,7 @@ import { toProblem } from '../job-error.ts';
 import type { ProjectRow } from '../projects/index.ts';
 import { copyDestination, storageStore, taskStore } from '../storage/index.ts';
 import { type BackupRow, backupStore } from './backup-store.ts';
-import { removeRow, requireDeletable, requireFree } from './change-backup.ts';
+import { copyingTasks, removeRow, requireDeletable, requireFree } from './change-backup.ts';
 import type { BackupsContext } from './context.ts';
 import { enqueueRewrap } from './keys/backup-keys.ts';
 import { enqueueKeyCopy } from './keys/key-copies.ts';
@@ -23,14 +23,15 @@ export async function deleteBackupsOf(
 ): Promise<number> {
   const { organizationId } = project;
   const rows = await backupStore.lockAll(transaction, organizationId, project.id);
-  const usedBy: { type: string; id: string }[] = [];
+  const usedBy = new Map<string, { type: string; id: string }>();
   for (const row of rows) {
     requireFree(context, row);
-    usedBy.push(...(await context.readers(transaction, organizationId, row.id)));
+    const users = await context.readers(transaction, organizationId, row.id);
+    for (const one of [...users, ...(await copyingTasks(transaction, row))]) usedBy.set(one.id, one);
   }
-  if (usedBy.length > 0)
-    throw new Problem('RESOURCE_IN_USE', 'A restore or a drill reads backups of this project.', {
-      details: { usedBy: usedBy.slice(0, 100) },
+  if (usedBy.size > 0)
+    throw new Problem('RESOURCE_IN_USE', 'A restore, a drill or a migration works with backups of this project.', {
+      details: { usedBy: [...usedBy.values()].slice(0, 100) },
     });
   for (const row of rows) {
     await removeRow(context, transaction, row);

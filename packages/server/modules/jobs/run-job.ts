@@ -1,4 +1,4 @@
-import { withWaitListener } from '@holdfast/engine';
+import { isEngineError, withWaitListener } from '@holdfast/engine';
 import { defined } from '../../platform/defined.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { PutOff, type RunningJob } from '../../platform/queue.ts';
@@ -54,7 +54,8 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
     if (job.signal.aborted) throw error;
     if (reason instanceof PutOff) throw reason;
     const failures = run.countFailure ? await run.countFailure() : job.attempt;
-    const isFinal = !isTransient(reason) || failures >= platform.config.JOB_ATTEMPTS;
+    const mayPass = isTransient(reason) || (isRefusedKey(reason) && failures === 1);
+    const isFinal = !mayPass || failures >= platform.config.JOB_ATTEMPTS;
     platform.log.warn({ err: reason, failures, isFinal, ...record }, 'a job failed');
     if (!isFinal) {
       await look?.(sentenceOf(reason)).catch(() => undefined);
@@ -65,4 +66,9 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
   } finally {
     await watch.end();
   }
+}
+
+/** Its credentials may have been renewed since the work began; the next attempt takes those that the destination has now. */
+function isRefusedKey(reason: unknown): boolean {
+  return isEngineError(reason, 'STORAGE_PERMISSION_DENIED');
 }

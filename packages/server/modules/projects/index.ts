@@ -14,7 +14,7 @@ export { nestCollections } from './connection/nest-collections.ts';
 export { SourceOpener } from './connection/open-source.ts';
 export { aggregationReads, documentBytesGuess, readCost, readSeconds } from './cost-estimate.ts';
 export { backupTimeoutMinutesDefault, type ProjectStatistics, presentProjectSummary } from './present-project.ts';
-export { countProjects, type MeasuredProject, type ProjectRow, projectStore } from './project-store.ts';
+export { countProjects, databaseName, type MeasuredProject, type ProjectRow, projectStore } from './project-store.ts';
 
 export interface ProjectsModule extends Module {
   /** A project as the calls answer with it. */

@@ -6,6 +6,11 @@ import { isActiveOrganizationSql } from '../organizations/index.ts';
 import { projects } from './tables.ts';
 
 export type ProjectRow = typeof projects.$inferSelect;
+
+/** Of the database that the project protects, as Firestore and manifests call it. */
+export function databaseName(project: Pick<ProjectRow, 'sourceProjectId' | 'databaseId'>): string {
+  return `projects/${project.sourceProjectId}/databases/${project.databaseId}`;
+}
 export type NewProject = typeof projects.$inferInsert;
 
 export interface MeasuredProject {

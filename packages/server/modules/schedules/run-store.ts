@@ -5,6 +5,17 @@ import { scheduleRuns } from './tables.ts';
 export type RunRow = typeof scheduleRuns.$inferSelect;
 export type NewRun = typeof scheduleRuns.$inferInsert;
 
+export interface DueTime {
+  scheduleId: string;
+  dueAt: Date;
+}
+
+/**
+ * A due time that was told as missed or skipped at a time that has not come yet: a clock had jumped ahead, and came back. It is
+ * still to come, and runs.
+ */
+const isForetold = 'r.backup_id is null and r.created_at > $3';
+
 /** Where a page of runs ended. */
 export interface RunPosition {
   dueAt: string;
@@ -36,11 +47,28 @@ export const runStore = {
       .limit(limit);
   },
 
+  /** Which of these due times have their run. What was told of them by a clock that was ahead is taken back. */
+  async taken({ client }: Transaction, dueTimes: readonly DueTime[], now: Date): Promise<DueTime[]> {
+    const values = [dueTimes.map(({ scheduleId }) => scheduleId), dueTimes.map(({ dueAt }) => dueAt), now];
+    const { rows } = await client.query<DueTime>(
+      `with asked as (select * from unnest($1::text[], $2::timestamptz[]) as d (schedule_id, due_at)),
+            gone as (delete from schedule_runs r using asked d
+                      where r.schedule_id = d.schedule_id and r.due_at = d.due_at and not r.by_hand and ${isForetold}
+                      returning r.id)
+       select r.schedule_id as "scheduleId", r.due_at as "dueAt" from schedule_runs r
+         join asked d on r.schedule_id = d.schedule_id and r.due_at = d.due_at
+        where not r.by_hand and r.id not in (select id from gone)`,
+      values,
+    );
+    return rows;
+  },
+
   /** Whether a due time has its run. */
-  async isTaken({ client }: Transaction, scheduleId: string, dueAt: Date): Promise<boolean> {
+  async isTaken({ client }: Transaction, scheduleId: string, dueAt: Date, now: Date): Promise<boolean> {
     const { rowCount } = await client.query(
-      'select 1 from schedule_runs where schedule_id = $1 and due_at = $2 and not by_hand',
-      [scheduleId, dueAt],
+      `select 1 from schedule_runs r
+        where r.schedule_id = $1 and r.due_at = $2 and not r.by_hand and not (${isForetold})`,
+      [scheduleId, dueAt, now],
     );
     return rowCount === 1;
   },

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { functionCall } from '../../platform/database/statement.ts';
 import { version } from '../../version.ts';
 
-export type CheckResult = 'ok' | 'error' | 'not configured';
+export type CheckResult = 'ok' | 'error' | 'not configured' | 'unknown';
 
 export interface HealthReport {
   status: 'healthy' | 'degraded' | 'unhealthy';
@@ -38,7 +38,8 @@ export async function reportHealth(sources: HealthSources): Promise<HealthReport
     status: database !== 'ok' ? 'unhealthy' : isDegraded ? 'degraded' : 'healthy',
     version,
     timestamp: sources.clock.now().toISOString(),
-    checks: { database, redis, storage },
+    // Which destinations there are and how they are doing stands in the database.
+    checks: { database, redis, storage: database === 'ok' ? storage : 'unknown' },
     houseKeeping: { status: late.length > 0 ? 'late' : 'ok', late },
   };
 }

@@ -111,11 +111,13 @@ describe('an installation for invited people', () => {
   });
 
   test('leaves plans to its operator', async () => {
-    const answer = await app.request('PUT', '/api/v1/organizations/current/subscription', {
-      token: owner,
-      organizationId,
-      body: { plan: 'starter' },
-    });
+    const path = '/api/v1/organizations/current/subscription';
+    const as = { token: owner, organizationId };
+    const answer = await app.request('PUT', path, { ...as, body: { plan: 'starter' } });
     expect(answer.body.error).toMatchObject({ code: 'FORBIDDEN', details: { reason: 'plan_changes_by_operator' } });
+    await asOwner(app.databaseUrl, (client) =>
+      client.query(`update organizations set plan = 'starter' where id = '${organizationId}'`),
+    );
+    expect((await app.request('GET', path, as)).body.data.plan).toBe('starter');
   });
 });

@@ -1,4 +1,5 @@
 import { EngineError } from '@holdfast/engine';
+import { databaseName } from '../../projects/index.ts';
 import { type BackupRow, backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { loadBackup } from '../load-backup.ts';
@@ -10,21 +11,30 @@ type Asked = Pick<
   'id' | 'organizationId' | 'projectId' | 'collections' | 'excludeCollections' | 'includeSubcollections'
 >;
 
-/** Of the backups with the scope that is asked for the newest, by what it shows and not by when it was registered. */
+/**
+ * Of the backups with the scope that is asked for the newest, by what it shows and not by when it was registered. One of another
+ * database that was imported is none of the project's own states.
+ */
 export async function openNewestChain(
   context: BackupsContext,
   asked: Asked,
   signal: AbortSignal,
 ): Promise<{ newest: BackupRow; chain: OpenedChain }> {
   const { organizationId, projectId, id } = asked;
-  const found = await context.platform.database.tenant(organizationId, async (transaction) => {
-    const completed = await backupStore.newestCompleted(transaction, organizationId, projectId, id);
-    const newest = newestOf(completed, asked);
-    return newest && (await loadBackup(context, transaction, organizationId, newest.id));
-  });
-  if (!found)
-    throw new EngineError('INTEGRITY_ERROR', 'There is no completed backup of these collections that could be merged.');
-  return { newest: found.row, chain: await openAnyCopy(context, found, signal) };
+  const { database } = context.platform;
+  const completed = await database.tenant(organizationId, (transaction) =>
+    backupStore.newestCompleted(transaction, organizationId, projectId, id),
+  );
+  for (const one of newestFirst(completed, asked)) {
+    const found = await database.tenant(organizationId, (transaction) =>
+      loadBackup(context, transaction, organizationId, one.id),
+    );
+    if (!found) continue;
+    const chain = await openAnyCopy(context, found, signal);
+    if (chain.readers.at(-1)?.body.database === databaseName(found.project)) return { newest: found.row, chain };
+    await chain.close();
+  }
+  throw new EngineError('INTEGRITY_ERROR', 'There is no completed backup of these collections that could be merged.');
 }
 
 /** The very backup whose place a merged one takes. */
@@ -41,9 +51,9 @@ export async function openNamedChain(
   return { newest: found.row, chain: await openAnyCopy(context, found, signal) };
 }
 
-function newestOf(completed: readonly BackupRow[], asked: Asked): BackupRow | undefined {
+function newestFirst(completed: readonly BackupRow[], asked: Asked): BackupRow[] {
   const sameScope = completed.filter((one) => isSameScope(scopeOf(one), scopeOf(asked)));
   const asksForAll = asked.collections[0] === '*' && asked.excludeCollections.length === 0;
   const candidates = sameScope.length > 0 ? sameScope : asksForAll ? completed : [];
-  return candidates.toSorted((left, right) => ((left.snapshotTime ?? '') < (right.snapshotTime ?? '') ? 1 : -1))[0];
+  return candidates.toSorted((left, right) => ((left.snapshotTime ?? '') < (right.snapshotTime ?? '') ? 1 : -1));
 }

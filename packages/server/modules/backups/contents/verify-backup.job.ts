@@ -11,7 +11,7 @@ import { BackupKeyRing } from '../keys/backup-keys.ts';
 import { type LoadedBackup, loadBackup, openReadable } from '../load-backup.ts';
 import type { StoredFault, StoredVerification } from '../tables.ts';
 import { keysThatDoNotOpen } from './manifest-keys.ts';
-import { asDamage } from './open-chain.ts';
+import { asDamage, useOf } from './open-chain.ts';
 import { admitVerifications } from './start-verification.ts';
 import { countVerificationFailure, foundDamage } from './verification-store.ts';
 
@@ -62,34 +62,63 @@ function toFinding(error: unknown): StoredFault {
   return { code: code as JobErrorCode, message, object: null };
 }
 
-/** What is wrong with one copy is an error of the result; what may pass is left to another attempt. */
+/**
+ * What is wrong with one copy is an error of the result; what may pass is left to another attempt. Copies move while others are
+ * read: each is looked up when its turn comes, and what was found where none is any more is found about nothing.
+ */
 async function verifyCopies(
   context: BackupsContext,
   loaded: LoadedBackup,
   signal: AbortSignal,
   watch: JobWatch,
 ): Promise<StoredVerification> {
+  const { organizationId, id } = loaded.row;
   const result: StoredVerification = { status: 'passed', segments: 0, documents: 0, errors: [] };
-  const copies = loaded.copies.filter(({ status }) => status === 'completed');
-  if (copies.length === 0)
-    result.errors.push(toFinding(new Problem('INTEGRITY_ERROR', 'No destination holds this backup any longer.')));
-  for (const copy of copies) {
-    const findings: StoredFault[] = [];
-    try {
-      findings.push(...(await verifyCopy(context, loaded, copy, result, signal, watch)));
-    } catch (error) {
-      const isFinding = (isEngineError(error) || error instanceof Problem) && !isTransient(error);
-      if (signal.aborted || !isFinding) throw error;
-      findings.push(toFinding(asDamage(error, loaded.row.id)));
-    }
+  const looked = new Set<string>();
+  let isAnywhere = false;
+  for (let present: LoadedBackup | undefined = loaded; present; ) {
+    const copies = present.copies.filter(({ status }) => status === 'completed');
+    const copy = copies.find(({ storageDestinationId }) => !looked.has(storageDestinationId));
+    if (!copy) break;
+    looked.add(copy.storageDestinationId);
+    const findings = await findingsIn(context, present, copy, result, signal, watch);
+    const { destinations }: LoadedBackup = present;
+    present = await context.platform.database.tenant(organizationId, (transaction) =>
+      loadBackup(context, transaction, organizationId, id),
+    );
+    if (!present?.copies.some((one) => isCompletedIn(one, copy.storageDestinationId))) continue;
+    isAnywhere = true;
     // With several copies one wants to know which of them it is.
-    const name = copies.length > 1 ? loaded.destinations.get(copy.storageDestinationId)?.name : undefined;
+    const name = copies.length > 1 ? destinations.get(copy.storageDestinationId)?.name : undefined;
     const where = name === undefined ? '' : `In ${name}: `;
     result.errors.push(
       ...findings.map((one) => ({ ...one, message: `${where}${one.message}`.slice(0, errorLengthMax) })),
     );
   }
+  if (!isAnywhere)
+    result.errors.push(toFinding(new Problem('INTEGRITY_ERROR', 'No destination holds this backup any longer.')));
   return { ...result, status: result.errors.length === 0 ? 'passed' : 'failed' };
+}
+
+function isCompletedIn({ status, storageDestinationId }: CopyRow, destinationId: string): boolean {
+  return status === 'completed' && storageDestinationId === destinationId;
+}
+
+async function findingsIn(
+  context: BackupsContext,
+  loaded: LoadedBackup,
+  copy: CopyRow,
+  result: StoredVerification,
+  signal: AbortSignal,
+  watch: JobWatch,
+): Promise<StoredFault[]> {
+  try {
+    return await verifyCopy(context, loaded, copy, result, signal, watch);
+  } catch (error) {
+    const isFinding = (isEngineError(error) || error instanceof Problem) && !isTransient(error);
+    if (signal.aborted || !isFinding) throw error;
+    return [toFinding(asDamage(error, loaded.row.id))];
+  }
 }
 
 async function verifyCopy(
@@ -100,10 +129,15 @@ async function verifyCopy(
   signal: AbortSignal,
   watch: JobWatch,
 ): Promise<StoredFault[]> {
+  const { useLocks } = context.platform.database;
+  const hold = (ids: readonly string[]) => useLocks.hold(ids.map((id) => useOf(id, copy.storageDestinationId)));
   const keys = await BackupKeyRing.load(context, row.organizationId);
   const { store } = await openReadable(context, { copies: [copy], destinations });
+  // A migration takes nothing away from under who reads it.
+  const uses = [await hold([row.id])];
   try {
     const chain = await openChain({ store, backupId: row.id, keys, codec: context.engine.codec, signal });
+    if (chain.length > 1) uses.push(await hold(chain.slice(0, -1).map(({ backupId }) => backupId)));
     const unopened = await keysThatDoNotOpen(context, row.organizationId, store, chain, signal);
     const verified = await verifyChain(chain, viewOfChain(chain), { signal, onProgress: () => watch.beat() });
     result.segments += verified.segments;
@@ -115,6 +149,7 @@ async function verifyCopy(
     }));
     return [...unopened, ...damaged];
   } finally {
+    await Promise.all(uses.map((release) => release()));
     await store.close();
   }
 }

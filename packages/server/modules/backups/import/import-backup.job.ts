@@ -7,6 +7,7 @@ import {
   withScratch,
   writeViewAsBackup,
 } from '@holdfast/engine';
+import { databaseName } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import { requireComplete } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
@@ -21,7 +22,6 @@ import { copyBackupObjects } from '../storage/copy-objects.ts';
 import { registerBackup } from '../storage/register-backup.ts';
 import type { ImportRequest } from '../tables.ts';
 import { warning } from '../warnings.ts';
-import { databaseName } from './import-backup.ts';
 import { locateBackup, openLocated } from './import-source.ts';
 import { PrefixedStore } from './prefixed-store.ts';
 

@@ -4,7 +4,7 @@ import { type Transaction, violatedConstraint } from '../../../platform/database
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
-import { type ProjectRow, projectStore } from '../../projects/index.ts';
+import { databaseName, type ProjectRow, projectStore } from '../../projects/index.ts';
 import { type DestinationRow, storageStore } from '../../storage/index.ts';
 import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts';
 import { manifestColumns } from '../contents/manifest-columns.ts';
@@ -119,10 +119,6 @@ function factsOf({ body }: BackupReader, project: ProjectRow, said: 'full' | 'in
       ...(said === 'incremental' && body.type !== 'incremental' ? [becameFull] : []),
     ],
   };
-}
-
-export function databaseName(project: Pick<ProjectRow, 'sourceProjectId' | 'databaseId'>): string {
-  return `projects/${project.sourceProjectId}/databases/${project.databaseId}`;
 }
 
 function newImport(

@@ -273,6 +273,17 @@ function slowestAnswer(): () => Promise<number> {
   };
 }
 
+test('a merge takes the newest state of the project itself, however new an imported file says it is', async () => {
+  await bench.firestore.doc('users/own').set({ n: 1 });
+  const own = await bench.get(`/backups/${await bench.backUp()}`);
+  await mkdir(folder('new'), { recursive: true });
+  await writeFile(folder('new', 'users.json'), '{"users":{"zoe":{"n":9}}}');
+  const imported = await importIt('new/users.json', 'json', { createdAt: new Date().toISOString() });
+  expect(imported).toMatchObject({ status: 'completed', documentCount: 1 });
+  const merged = await bench.get(`/backups/${await bench.backUp({ type: 'synthetic' })}`);
+  expect(merged).toMatchObject({ documentCount: own.documentCount, snapshotTime: own.snapshotTime });
+});
+
 test('an old file that is imported is neither the newest of the project nor followed by an increment', async () => {
   await bench.firestore.doc('users/ada').set({ n: 1 });
   const own = await bench.backUp();

@@ -124,6 +124,8 @@ describe('a storage destination', () => {
   test('that does not keep what it is sent is STORAGE_UPLOAD_ERROR', async () => {
     s3.faults.set({ corruptWriteRate: 1, operations: ['PutObject'] });
     expectFailed(await bench.run({ storageDestinationId: bucketId }), 'STORAGE_UPLOAD_ERROR');
+    s3.faults.set({ errorRate: 1, operations: ['PutObject'] });
+    expectFailed(await bench.run({ storageDestinationId: bucketId }), 'STORAGE_UPLOAD_ERROR');
   });
 
   test('that refuses our key is STORAGE_PERMISSION_DENIED, and was kept with status error to be mended', async () => {

@@ -1,5 +1,5 @@
 import { type BackupReader, type DocumentSource, openChain, reasonNotToFollow, type Scope } from '@holdfast/engine';
-import { type BackupRow, backupStore } from '../backup-store.ts';
+import { backupStore } from '../backup-store.ts';
 import { foundDamage } from '../contents/verification-store.ts';
 import type { BackupsContext } from '../context.ts';
 import { BackupKeyRing } from '../keys/backup-keys.ts';
@@ -26,9 +26,9 @@ export async function findParent(
   const candidates = await context.platform.database.tenant(row.organizationId, (transaction) =>
     backupStore.newestCompleted(transaction, row.organizationId, row.projectId, row.id),
   );
-  const own = candidates.filter((one) => !isOfForeignFile(one));
-  let reason = own.length > 0 ? 'the ones before cover other collections' : 'there is no completed backup to build on';
-  for (const candidate of own.filter((one) => isSameScope(scopeOf(one), scope))) {
+  let reason =
+    candidates.length > 0 ? 'the ones before cover other collections' : 'there is no completed backup to build on';
+  for (const candidate of candidates.filter((one) => isSameScope(scopeOf(one), scope))) {
     const beside = await copiesBeside(context, loaded, candidate.id);
     if (!beside) {
       reason = 'the one before lies in another destination';
@@ -49,11 +49,6 @@ export async function findParent(
   }
   const text = `This backup became a full one, because ${reason.replace(/\.$/, '')}.`;
   return { chain: undefined, warning: warning('BECAME_FULL', text) };
-}
-
-/** What was made of a foreign file shows whatever it shows, without times: nothing can be compared with it. */
-function isOfForeignFile({ imported }: Pick<BackupRow, 'imported'>): boolean {
-  return imported !== null && imported.source !== 'holdfast';
 }
 
 /** The candidate as it lies in the first destination; undefined unless every destination has a whole copy of it. */

@@ -10,10 +10,16 @@ interface Dependent {
 }
 
 export const chainStore = {
+  /** Everything that is read with the help of a backup, at any depth. */
   async dependents({ client }: Transaction, organizationId: string, id: string): Promise<Dependent[]> {
     const { rows } = await client.query<Dependent>(
-      `select id, deleted_at is not null as "isLeaving", replaced_by is not null as "mayStay" from backups
-        where organization_id = $1 and parent_id = $2 and status in ('pending', 'running', 'completed')`,
+      `with recursive above as (
+         select id from backups where organization_id = $1 and parent_id = $2 and status in ('pending', 'running', 'completed')
+         union select b.id from backups b join above on b.parent_id = above.id
+                where b.organization_id = $1 and b.status in ('pending', 'running', 'completed')
+       )
+       select b.id, b.deleted_at is not null as "isLeaving", b.replaced_by is not null as "mayStay"
+         from backups b join above on b.id = above.id where b.organization_id = $1`,
       [organizationId, id],
     );
     return rows;

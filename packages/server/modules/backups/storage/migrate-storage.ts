@@ -94,11 +94,21 @@ async function migrate(context: BackupsContext, run: Migration): Promise<TaskRes
       copies.damaged.size > 0 ? 'INTEGRITY_ERROR' : 'DECRYPTION_ERROR',
       `Nothing could be moved. ${first}`,
     );
+  const result = resultOf(run.task.result, copies);
+  await run.onProgress(90, 'Verifying', 0, result);
   await untilRead(context, run);
-  const removal = await removeOriginals(context, run, copies.proven);
-  const bytes = [...moved.values()].reduce((sum, size) => sum + size, 0);
-  const failures = [...copies.failures(), ...removal.failures].slice(0, failuresMax);
-  return { found: moved.size + staying.size, copied: moved.size, bytes, ...removal, failures };
+  await removeOriginals(context, run, copies.proven, result);
+  return { ...result, failures: [...copies.failures(), ...result.failures].slice(0, failuresMax) };
+}
+
+type Moved = Required<Pick<TaskResult, 'found' | 'copied' | 'bytes' | 'removed' | 'failures' | 'versionsKept'>>;
+
+/** What has moved by now, with what an attempt that broke off after its switch had moved and removed. */
+function resultOf(before: TaskResult | null, { moved, staying }: MovedCopies): Moved {
+  const copied = (before?.copied ?? 0) + moved.size;
+  const bytes = [...moved.values()].reduce((sum, size) => sum + size, before?.bytes ?? 0);
+  const { removed = 0, versionsKept = false } = before ?? {};
+  return { found: copied + staying.size, copied, bytes, removed, failures: [], versionsKept };
 }
 
 /**
@@ -160,7 +170,8 @@ async function removeOriginals(
   context: BackupsContext,
   run: Migration,
   provenNow: ReadonlySet<string>,
-): Promise<Required<Pick<TaskResult, 'removed' | 'failures' | 'versionsKept'>>> {
+  result: Moved,
+): Promise<void> {
   const { destination, target, from, to, signal, onProgress } = run;
   const { organizationId } = destination;
   const moved = await context.platform.database.tenant(organizationId, (transaction) =>
@@ -176,7 +187,6 @@ async function removeOriginals(
     );
     await onProgress(90 + Math.floor((5 * (index + 1)) / left.length), 'Verifying', 0);
   }
-  const result = { removed: 0, failures: [] as { key: string; reason: string }[], versionsKept: false };
   for (const [index, id] of left.entries()) {
     await untilUnused(context, run, id);
     try {
@@ -188,9 +198,8 @@ async function removeOriginals(
       if (result.failures.length < failuresMax)
         result.failures.push({ key: backupPrefix(id), reason: error.message.slice(0, 2000) });
     }
-    await onProgress(95 + Math.floor((4 * (index + 1)) / left.length), 'Removing', 0);
+    await onProgress(95 + Math.floor((4 * (index + 1)) / left.length), 'Removing', 0, result);
   }
-  return result;
 }
 
 /** Who began to read the originals before the records were switched reads them to the end, or for as long as is waited for restores. */

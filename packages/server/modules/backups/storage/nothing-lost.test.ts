@@ -235,15 +235,17 @@ test('a base goes only when what replaces it reads well; otherwise it comes back
 test('where an increment stays because its replacement does not read, what it builds on stays too, in whatever order they are removed', async () => {
   const base = await bench.backUp();
   await bench.firestore.doc('users/eve').set({ n: 1 });
+  const middle = await bench.backUp({ type: 'incremental' });
+  await bench.firestore.doc('users/fay').set({ n: 1 });
   const increment = await bench.backUp({ type: 'incremental' });
   const lines = await documentsOf(increment);
   const merged = await bench.backUp({ type: 'synthetic' });
   const segments = folder(bench.as.organizationId, 'backups', merged, 'segments');
   await rename(segments, `${segments}-gone`);
-  // As retention marks them: the base is replaced by nothing, it is only due.
+  // As retention marks them: what lies below the merged one is replaced by nothing, it is only due.
   const removed = 'update backups set deleted_at = now(), replaced_by = $2 where id = $1';
   await sql(removed, [increment, merged]);
-  await sql(removed, [base, null]);
+  for (const id of [middle, base]) await sql(removed, [id, null]);
   const send = async (id: string) =>
     bench.app.platform.database.tenant(bench.as.organizationId, (transaction) =>
       bench.app.platform.queue.enqueue(
@@ -253,13 +255,13 @@ test('where an increment stays because its replacement does not read, what it bu
         { key: `${id}/deleted` },
       ),
     );
-  for (const id of [base, increment]) {
+  for (const id of [base, middle, increment]) {
     await send(id);
     await sleep(1500);
   }
   await send(base);
   await sleep(1500);
   expect(await documentsOf(increment)).toBe(lines);
-  for (const id of [base, increment]) expect((await bench.get(`/backups/${id}`)).status).toBe('completed');
+  for (const id of [base, middle, increment]) expect((await bench.get(`/backups/${id}`)).status).toBe('completed');
   await rename(`${segments}-gone`, segments);
 });

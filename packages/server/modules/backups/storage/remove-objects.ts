@@ -26,7 +26,7 @@ const keysPerCall = 500;
  * The one home for removing a backup's objects. Its row is marked before; then what replaces it is read and found whole,
  * the objects go, manifest first, and the row is forgotten last. A crash anywhere in between is simply gone on from.
  * Locked objects, and those in a destination without credentials, outlive their backup: its row stays, hidden, until they
- * could be removed too.
+ * could be removed too. Where a destination was removed before, they stay, and the audit log says so.
  */
 export async function removeObjects(context: BackupsContext, job: Job): Promise<void> {
   const { organizationId, backupId } = job.data;
@@ -36,11 +36,12 @@ export async function removeObjects(context: BackupsContext, job: Job): Promise<
     const copies = await backupStore.copies(transaction, organizationId, [backupId]);
     const ids = copies.map((copy) => copy.storageDestinationId);
     const destinations = await storageStore.many(transaction, organizationId, ids);
-    return { row, destinations: destinations.filter((destination) => destination.deletedAt === null) };
+    const known = destinations.filter((destination) => destination.deletedAt === null);
+    return { row, destinations: known, forgottenIds: ids.filter((id) => !known.some((one) => one.id === id)) };
   });
   if (!found) return;
-  const { row, destinations } = found;
-  if (row.deletedAt !== null) await removeDeleted(context, row, destinations, job.signal);
+  const { row, destinations, forgottenIds } = found;
+  if (row.deletedAt !== null) await removeDeleted(context, row, destinations, forgottenIds, job.signal);
   else if (row.status === 'failed' || row.status === 'cancelled')
     await removeUnfinished(context, row, destinations, job);
 }
@@ -49,6 +50,7 @@ async function removeDeleted(
   context: BackupsContext,
   row: BackupRow,
   destinations: readonly DestinationRow[],
+  forgottenIds: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   const { database, log, queue } = context.platform;
@@ -79,7 +81,10 @@ async function removeDeleted(
   if (isLocked) return;
   await database.tenant(organizationId, async (transaction) => {
     await backupStore.purge(transaction, organizationId, backupId);
-    await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
+    // Nobody can remove what lies where the destination itself was removed first.
+    if (forgottenIds.length > 0 && !isForeign(row))
+      await note(context, transaction, row, 'backup.objects_left', { storageDestinationIds: forgottenIds });
+    if (destinations.length > 0) await note(context, transaction, row, 'backup.objects_removed', { versionsKept });
     const parent = row.parentId && (await backupStore.findAny(transaction, organizationId, row.parentId));
     if (parent && parent.deletedAt !== null)
       await queue.enqueue(

@@ -52,6 +52,22 @@ async function resume(id: string): Promise<void> {
 
 const documentsNow = async () => (await bench.firestore.collection('users').get()).size;
 
+test('a restore whose safety backup failed saves anew when it is resumed', async () => {
+  const storageDestinationId = await bench.addBucket(s3);
+  const backupId = await bench.backUp({ storageDestinationId });
+  await bench.firestore.doc('users/1').set({ n: 100 });
+  s3.faults.set({ errorRate: 1, operations: ['PutObject'] });
+  const id = await start({ backupId });
+  const failed = await ended(id);
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'STORAGE_UPLOAD_ERROR' } });
+  expect((await bench.firestore.doc('users/1').get()).get('n')).toBe(100);
+  s3.faults.clear();
+  await resume(id);
+  expect((await bench.firestore.doc('users/1').get()).get('n')).toBe(1);
+  const { safetyBackupId } = await bench.get(`/backups/restore/${id}`);
+  expect(safetyBackupId).not.toBe(failed.safetyBackupId);
+});
+
 describe('a target', () => {
   test('that refuses every write is RESTORE_PERMISSION_DENIED; with the right it goes on from there', async () => {
     const backupId = await bench.backUp();

@@ -30,7 +30,7 @@ export async function saveBefore(
   if (!row.safetyBackup || !overwrites(row)) return undefined;
   const few = row.deleteExtra ? undefined : measured.paths;
   const safetyBackupId =
-    row.safetyBackupId ??
+    (await usableSafetyBackup(context, row)) ??
     (await context.backups.startSafetyBackup(row.organizationId, target, {
       restoreId: row.id,
       storageDestinationId: await destinationOf(context, row),
@@ -40,6 +40,16 @@ export async function saveBefore(
   await meter.save({ safetyBackupId });
   await untilCompleted(context, row, safetyBackupId, AbortSignal.any([signal, meter.cancelled]));
   return openBackup(context, row.organizationId, safetyBackupId, signal);
+}
+
+/** The one that a restore which broke off has. Nothing was written before it was completed: one that failed is made anew. */
+async function usableSafetyBackup(context: RestoresContext, row: RestoreRow): Promise<string | undefined> {
+  const { organizationId, safetyBackupId } = row;
+  if (safetyBackupId === null) return undefined;
+  const backup = await context.platform.database.tenant(organizationId, (transaction) =>
+    backupStore.get(transaction, organizationId, safetyBackupId),
+  );
+  return backup.status === 'failed' || backup.status === 'cancelled' ? undefined : safetyBackupId;
 }
 
 /** What the target of an ended restore held before it. */

@@ -5,7 +5,7 @@ import { admitBackups, backupStore, ofScheduleStore, type WaitingBackup } from '
 import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { SchedulesContext } from '../context.ts';
-import { type NewRun, runStore } from '../run-store.ts';
+import { type DueTime, type NewRun, runStore } from '../run-store.ts';
 import { scheduleFailed, scheduleTriggered } from '../schedule-events.ts';
 import { type Advance, type ScheduleRow, scheduleStore } from '../schedule-store.ts';
 import { type DuePlan, planDue } from './plan-due.ts';
@@ -25,7 +25,28 @@ interface Batch {
  * for the others. Returns how many schedules were taken.
  */
 export async function claimDue(context: SchedulesContext, limit: number): Promise<number> {
-  return claim(context, (transaction, now) => scheduleStore.lockDue(transaction, now, limit));
+  try {
+    return await claim(context, (transaction, now) => scheduleStore.lockDue(transaction, now, limit));
+  } catch (error) {
+    context.backups.platform.log.error({ err: error }, 'due schedules could not be taken together');
+    return claimEach(context, limit);
+  }
+}
+
+/** One by one, so that a schedule with which something is wrong keeps nobody else's from running. */
+async function claimEach(context: SchedulesContext, limit: number): Promise<number> {
+  const { database, clock, log } = context.backups.platform;
+  const due = await database.system((transaction) => scheduleStore.lockDue(transaction, clock.now(), limit));
+  let claimed = 0;
+  for (const { organizationId, id } of due)
+    try {
+      claimed += await claim(context, (transaction, now) =>
+        scheduleStore.lockDueOf(transaction, organizationId, id, now),
+      );
+    } catch (error) {
+      log.error({ err: error, scheduleId: id }, 'the due times of a schedule could not be taken');
+    }
+  return claimed;
 }
 
 /** The same for one schedule, before its time is changed: what was due by the time it had is not forgotten. */
@@ -45,12 +66,37 @@ async function claim(
     const now = clock.now();
     const due = await lock(transaction, now);
     if (due.length === 0) return 0;
+    const plans = due.map((row) => ({ row, plan: planDue({ ...row, nextRunAt: row.nextRunAt as Date }, now) }));
+    const untaken = await withoutTaken(transaction, plans, now);
     const facts = await loadFacts(context, transaction, due);
     const batch: Batch = { runs: [], backups: [], events: [], advances: [] };
-    for (const row of due) decide(context, facts, row, now, batch);
+    for (const { row, plan } of untaken) decide(context, facts, row, plan, now, batch);
     await write(context, transaction, batch);
     return due.length;
   });
+}
+
+interface Planned {
+  row: ScheduleRow;
+  plan: DuePlan;
+}
+
+/** Clocks that differ, or were set back, make a due time come twice; it has one run. */
+async function withoutTaken(transaction: Transaction, plans: readonly Planned[], now: Date): Promise<Planned[]> {
+  const dueTimes = plans.flatMap(({ row: { id }, plan: { missed, passedOver, trigger } }) =>
+    [...missed, ...passedOver, ...(trigger ? [trigger] : [])].map((dueAt) => ({ scheduleId: id, dueAt })),
+  );
+  const taken = new Set((await runStore.taken(transaction, dueTimes, now)).map(keyOf));
+  return plans.map(({ row, plan }) => {
+    const isFree = (dueAt: Date) => !taken.has(keyOf({ scheduleId: row.id, dueAt }));
+    const trigger = plan.trigger && isFree(plan.trigger) ? plan.trigger : null;
+    const [missed, passedOver] = [plan.missed.filter(isFree), plan.passedOver.filter(isFree)];
+    return { row, plan: { ...plan, trigger, missed, passedOver } };
+  });
+}
+
+function keyOf({ scheduleId, dueAt }: DueTime): string {
+  return `${scheduleId}/${dueAt.getTime()}`;
 }
 
 interface Facts {
@@ -84,8 +130,14 @@ async function loadFacts(
   };
 }
 
-function decide(context: SchedulesContext, facts: Facts, row: ScheduleRow, now: Date, batch: Batch): void {
-  const plan = planDue({ ...row, nextRunAt: row.nextRunAt as Date }, now);
+function decide(
+  context: SchedulesContext,
+  facts: Facts,
+  row: ScheduleRow,
+  plan: DuePlan,
+  now: Date,
+  batch: Batch,
+): void {
   const organization = facts.organizations.get(row.organizationId);
   const project = facts.projects.get(row.projectId);
   // Nothing runs for an organization that is deleted, and nothing of that is missed when it comes back.

@@ -26,7 +26,7 @@ async function lookAtSome(context: SchedulesContext, after: string): Promise<str
     for (const { id, organizationId, cron, timezone, nextRunAt } of rows) {
       const expected = nextRun(parseCron(cron), timezone, now);
       if (!expected || !nextRunAt || expected >= nextRunAt) continue;
-      if (await runStore.isTaken(transaction, id, expected)) continue;
+      if (await runStore.isTaken(transaction, id, expected, now)) continue;
       await scheduleStore.update(transaction, organizationId, id, { nextRunAt: expected });
       log.warn(
         { scheduleId: id, was: nextRunAt.toISOString(), nextRunAt: expected.toISOString() },
