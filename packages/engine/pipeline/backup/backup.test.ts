@@ -230,6 +230,64 @@ describe('a range', () => {
     expect(view.body!.collections).toEqual([{ path: 'people', documents: 60 }]);
   });
 
+  test.each([
+    ['forgotten at once', 0],
+    ['forgotten in the middle of the rest', 50],
+  ])('of an increment whose instant the source has forgotten since (%s) holds what it says', async (_, forgetAfter) => {
+    const harness = new BackupHarness();
+    const source = new MemoryDatabase(people);
+    const full = await harness.backUp(source);
+    for (const { path } of people.slice(0, 40)) source.set(path, {});
+    const parent = (await harness.chain(full)).at(-1)!;
+    const plan = await planBackup({
+      source,
+      backupId: 'bkp_late',
+      scope: wholeDatabase,
+      createdAt: '2026-01-01T00:00:00.000000000Z',
+      targetRanges: 1,
+      parent: { body: parent.body, manifestSha256: parent.manifestSha256, chainLength: 1 },
+    });
+    const dataKey = newDataKey();
+    const shared = {
+      plan,
+      source,
+      store: harness.store,
+      dataKey,
+      codec: harness.codec,
+      buffers: new BufferPool(3, bufferBytesFor(300)),
+      segmentBytes: 300,
+      parentView: await harness.view(full),
+      range: 0,
+    };
+    let checkpoint: RangeState | undefined;
+    const crash = (after: number) => (state: RangeState) => {
+      checkpoint = JSON.parse(JSON.stringify(state));
+      if (state.segments.length >= after) throw new Error('crash');
+    };
+    const crashing = runRange({ ...shared, onCheckpoint: crash(2) });
+    await expect(crashing).rejects.toThrow('crash');
+    source.set('people/p000x', { n: { integerValue: '1' } });
+    source.set('people/p001x', { n: { integerValue: '1' } });
+    source.delete('people/p003');
+    source.forgetAfterDocuments = forgetAfter;
+    const twice = runRange({ ...shared, resumeFrom: checkpoint!, onCheckpoint: crash(4) });
+    await expect(twice).rejects.toThrow('crash');
+    source.set('people/p002x', { n: { integerValue: '1' } });
+    const state = await runRange({ ...shared, resumeFrom: checkpoint! });
+    await finishBackup({
+      plan,
+      ranges: [state],
+      store: harness.store,
+      dataKey,
+      envelope: await harness.keys.wrap('bkp_late', dataKey),
+      authUsers: null,
+      completedAt: '2026-01-01T00:01:00.000000000Z',
+    });
+    const view = await harness.view('bkp_late');
+    expect((await contentsOf(view)).size).toBe(view.body!.counts.documents);
+    expect(await verifyChain(await harness.chain('bkp_late'), view)).toMatchObject({ isIntact: true });
+  });
+
   test.each([0, 1])('of an increment continues from its checkpoint after a crash at %i', async (crashAfter) => {
     const harness = new BackupHarness();
     const source = new MemoryDatabase(people);

@@ -6,7 +6,7 @@ import { segmentContent } from '../../format/segment-header.ts';
 import type { BlobStore, PutOptions } from '../../ports/blob-store.ts';
 import type { DocumentSource } from '../../ports/document-source.ts';
 import { EngineError, isEngineError } from '../../ports/errors.ts';
-import type { PathRange } from '../../ports/path-order.ts';
+import { comparePaths, type PathRange } from '../../ports/path-order.ts';
 import type { BufferPool } from '../segments/buffer-pool.ts';
 import type { SegmentCodec } from '../segments/segment-codec.ts';
 import { fullSegmentBytes, incrementSegmentBytes, SegmentWriter } from '../segments/segment-writer.ts';
@@ -53,10 +53,12 @@ export interface RunRangeOptions {
 const partsMax = 100;
 
 export async function runRange(options: RunRangeOptions): Promise<RangeState> {
-  const { plan, range, source, signal, resumeFrom } = options;
-  if (resumeFrom?.isComplete) return resumeFrom;
+  const { plan, range, source, signal } = options;
+  if (options.resumeFrom?.isComplete) return options.resumeFrom;
   const pathRange = plan.ranges[range];
   if (pathRange === undefined) throw new Error(`The plan has no range ${range}.`);
+  const anew = (readTime: string): RangeState => ({ ...unbegun, range, parts: [{ start: pathRange.start, readTime }] });
+  const resumeFrom = resumable(options, anew);
   const segments = [...(resumeFrom?.segments ?? [])];
   const parts = [...(resumeFrom?.parts ?? [{ start: pathRange.start, readTime: plan.snapshotTime }])];
   const isIncrement = plan.parent !== null;
@@ -96,12 +98,12 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
       } catch (error) {
         counting.stop();
         if (!isEngineError(error, 'SNAPSHOT_TOO_OLD') || parts.length >= partsMax) throw error;
+        const later = await source.snapshotTime({ isLasting: true, ...(signal ? { signal } : {}) });
+        if (isIncrement && isBefore(tally.through, resumeAfter))
+          return await runRange({ ...options, resumeFrom: anew(later) });
         documentsBeforePart = tally.documents;
         partAfter = tally.through;
-        parts.push({
-          start: tally.through ?? pathRange.start,
-          readTime: await source.snapshotTime({ isLasting: true, ...(signal ? { signal } : {}) }),
-        });
+        parts.push({ start: tally.through ?? pathRange.start, readTime: later });
         continue;
       }
       try {
@@ -118,13 +120,27 @@ export async function runRange(options: RunRangeOptions): Promise<RangeState> {
       }
       break;
     }
-  } catch (error) {
+  } finally {
     await writer.abandon();
-    throw error;
   }
   const state = stateNow(true);
   await options.onCheckpoint?.(state);
   return state;
+}
+
+const unbegun = { documents: 0, collections: [], segments: [], isComplete: false };
+
+/**
+ * An increment counts its documents while it compares, from the beginning of the range. What earlier workers wrote of another
+ * instant than the one it compares with now would be counted and not be there: then the range begins anew.
+ */
+function resumable({ plan, resumeFrom }: RunRangeOptions, anew: (readTime: string) => RangeState) {
+  if (plan.parent === null || resumeFrom === undefined || resumeFrom.parts.length === 1) return resumeFrom;
+  return anew(resumeFrom.parts.at(-1)!.readTime);
+}
+
+function isBefore(path: string | undefined, other: string | undefined): boolean {
+  return other !== undefined && (path === undefined || comparePaths(path, other) < 0);
 }
 
 function openWriter(

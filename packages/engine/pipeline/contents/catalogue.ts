@@ -42,7 +42,8 @@ async function* backupIds(store: BlobStore, options: CallOptions): AsyncGenerato
     if (first === undefined) return;
     const backupId = first.slice(backupsPrefix.length).split('/')[0]!;
     if (isOwnerId(backupId) && (await store.head(manifestKey(backupId), options)) !== undefined) yield backupId;
-    startAfter = `${backupPrefix(backupId)}zzzz`;
+    // The byte behind the slash: all of the folder lies before it, whatever others call what they put there.
+    startAfter = `${backupsPrefix}${backupId}0`;
   }
 }
 

@@ -9,6 +9,8 @@ import type { AuthUser } from '../../ports/auth-users.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
 import { documentsScope } from '../../ports/document-source.ts';
 import { instantToParts } from '../../ports/instant.ts';
+import { memoryAttempts } from '../../stores/memory/memory-store.ts';
+import { withRetries } from '../../stores/with-retries.ts';
 import { readUsers } from '../backup/auth-user-segments.ts';
 import { mergeChain } from '../backup/write-view.ts';
 import { previewRestore, restoreDeletes, restorePuts } from '../restore/restore.ts';
@@ -198,11 +200,15 @@ test('a merged chain is a full backup that reads the same and needs none of its 
 });
 
 test('a catalogue is rebuilt from the store alone; without the key only ids and dates are known', async () => {
-  const harness = new BackupHarness();
+  const attempts = memoryAttempts();
+  const harness = new BackupHarness(withRetries(attempts));
   const source = new MemoryDatabase(documents);
   const full = await harness.backUp(source);
   await harness.increment(source, full);
   await harness.store.put(`${backupsPrefix}bkp_unfinished/segments/x`, new Uint8Array(3));
+  // What others keep beside and among ours, under whatever name.
+  for (const name of ['bkp_1/zzzzz', 'customers/~tmp', 'customers/\u00e4rzte.csv', 'zebra'])
+    await attempts.put(`${backupsPrefix}${name}`, new Uint8Array(3));
   const known = await collect(listBackups(harness.store, harness.keys, harness.codec));
   expect(known.map(({ backupId, body }) => [backupId, body?.type])).toEqual([
     ['bkp_1', 'full'],

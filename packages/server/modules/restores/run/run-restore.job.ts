@@ -198,7 +198,7 @@ async function writeUsers(
       for (const localId of tried) refusedNow.delete(localId);
       for (const localId of refused) refusedNow.add(localId);
       const users = { settled, imported: before.imported + imported, refused: [...refusedNow] };
-      await meter.save({ checkpoint: { ...meter.row.checkpoint, users } });
+      await meter.reach({ ...meter.row.checkpoint, users });
     },
     signal,
   });

@@ -218,7 +218,7 @@ export abstract class WriteMeter<Place> {
         [this.#heldMs, this.#heldAtMs] = [askedMs, askedAtMs];
         pages.written();
       } catch (error) {
-        this.#dirty = true;
+        if (progress) this.#dirty = true;
         throw error;
       }
     });
