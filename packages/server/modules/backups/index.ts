@@ -41,7 +41,7 @@ export {
   requestVerification,
   verificationKind,
 } from './contents/start-verification.ts';
-export { isUnread, verifyUnread } from './contents/verification-store.ts';
+export { verifyUnread } from './contents/verification-store.ts';
 export type { BackupsContext, CapturedState } from './context.ts';
 export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';

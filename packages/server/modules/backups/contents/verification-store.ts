@@ -15,7 +15,7 @@ const unreadCodes: readonly string[] = [
 ];
 
 /** Whether work that ended with this code could not read the backup, and so has proved nothing about it. */
-export function isUnread(code: string): boolean {
+function isUnread(code: string): boolean {
   return unreadCodes.includes(code);
 }
 

@@ -147,6 +147,44 @@ describe('a drill into a named target', () => {
     expect(await anomaliesOf(backupId)).toEqual([]);
   });
 
+  describe('that does not take the documents, or is away', () => {
+    const ends = [
+      ['PERMISSION_DENIED', 'RESTORE_PERMISSION_DENIED'],
+      ['RESOURCE_EXHAUSTED', 'RESTORE_QUOTA_EXCEEDED'],
+      ['UNAVAILABLE', 'SOURCE_UNAVAILABLE'],
+    ] as const;
+    test.each(ends)('fails with its reason (%s), and tells nothing about the backup', async (status, code) => {
+      const backupId = await bench.backUp();
+      bench.sandbox.control.addFault({ method: 'BatchWrite', status });
+      const refused = await drill(backupId, { targetProjectId: staging.id });
+      expect(refused).toMatchObject({ status: 'failed', report: null, error: { code } });
+      await expectNothingTold(backupId);
+      const [note] = await bench.get('/audit-logs?action=drill.failed');
+      expect(note).toMatchObject({ resource: { id: refused.id }, details: { backupId, code } });
+    });
+
+    test('is not called a difference when it stops in the middle', async () => {
+      const backupId = await bench.backUp();
+      const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+      bench.sandbox.control.setWriteQuota({ documentsPerSecond: documents / 2 });
+      bench.sandbox.control.addFault({ method: 'BatchWrite', skip: 1, until });
+      const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: staging.id });
+      await expect.poll(() => bench.sandbox.control.faultHits()).toEqual([1]);
+      bench.sandbox.control.setWriteQuota({ documentsPerSecond: 1e-6 });
+      goOn();
+      const refused = await untilDrilled(backupId, id);
+      expect(refused).toMatchObject({ status: 'failed', error: { code: 'RESTORE_QUOTA_EXCEEDED', retryable: true } });
+      expect(refused.error.message).toMatch(/^\d+ documents were not written; everything else was\./);
+      await expectNothingTold(backupId);
+    });
+
+    async function expectNothingTold(backupId: string): Promise<void> {
+      expect(await anomaliesOf(backupId)).toEqual([]);
+      expect((await bench.get(`/backups/${backupId}`)).anomaly).toBeNull();
+      expect((await bench.get(`/projects/${bench.shop.projectId}`)).retentionFrozen).toBeNull();
+    }
+  });
+
   test('taken up again after its worker died creates what is missing, overwrites and deletes nothing', async () => {
     const backupId = await bench.backUp();
     const done = await drill(backupId, { targetProjectId: staging.id });

@@ -1,5 +1,15 @@
-import { type DocumentSource, everything, restorePuts, type View, wholeDatabase } from '@holdfast/engine';
+import {
+  type ApplyResult,
+  type DocumentSource,
+  EngineError,
+  type EngineErrorCode,
+  everything,
+  restorePuts,
+  type View,
+  wholeDatabase,
+} from '@holdfast/engine';
 import { minuteMs } from '../../../platform/durations.ts';
+import { partialFailure } from '../run/partial-failure.ts';
 import { Comparison, type Document, documentsOf, type Turn } from './compare-documents.ts';
 import { type NamedTarget, requireEmpty } from './drill-target.ts';
 import type { Proof, ShowProgress } from './proof.ts';
@@ -39,6 +49,7 @@ export async function proveInTarget(
     signal,
     onProgress: ({ written, skipped, bytes }) => show({ restored: written + skipped, compared: 0, bytes }),
   });
+  requireTaken(applied);
   const restored = applied.written + (isTakenUpAgain ? applied.skipped : 0);
   const writtenMs = performance.now();
   const comparison = new Comparison(turn);
@@ -48,6 +59,20 @@ export async function proveInTarget(
   await comparison.add(expected, readBack(source, signal));
   const [restoreMs, compareMs] = [writtenMs - startedMs, performance.now() - writtenMs];
   return { database: source.database, comparison, restored, restoreMs, compareMs };
+}
+
+/** What a document is refused with when that is about the target, not about the document. */
+const ownReasons: readonly string[] = [
+  'RESTORE_PERMISSION_DENIED',
+  'RESTORE_QUOTA_EXCEEDED',
+  'SOURCE_UNAVAILABLE',
+] satisfies EngineErrorCode[];
+
+/** Where the target stopped taking documents in the middle, those that are missing there are no difference of the backup. */
+function requireTaken({ failed, errors }: ApplyResult): void {
+  if (failed === 0) return;
+  const { code, message, details = {} } = partialFailure(failed, errors.slice());
+  if (ownReasons.includes(code)) throw new EngineError(code as EngineErrorCode, message, { details });
 }
 
 /** A database without history of its own can be read as of an hour ago at most. */

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { secondMs } from '../../../platform/durations.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
-import { isUnread, loadBackup } from '../../backups/index.ts';
+import { loadBackup } from '../../backups/index.ts';
 import { toJobError } from '../../job-error.ts';
 import { admissionOf, runJob, Superseded, stallAfterMs } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
@@ -76,9 +76,9 @@ async function fail(context: RestoresContext, { data }: Job, row: DrillRow, reas
     if (locked?.status !== 'running' || admissionOf(locked) !== (data.admission ?? 0)) return;
     const fields = { status: 'failed' as const, error: toJobError(reason), completedAt: context.platform.clock.now() };
     await drillStore.update(transaction, organizationId, drillId, fields);
-    // Neither a target that may not be written to nor a backup that could not be read says anything about the backup.
-    if (fields.error.code !== 'INVALID_STATE' && !isUnread(fields.error.code))
-      await reportUnproven(context, transaction, row);
+    // Whatever else ends a drill says nothing about the backup: a target that refuses or is away, a storage that cannot be
+    // read, a scratch database without memory.
+    if (fields.error.code === 'INTEGRITY_ERROR') await reportUnproven(context, transaction, row);
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'drill.failed',
       resource: { type: 'drill', id: drillId },
