@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
 import { and, eq, isNull } from '../platform/database/orm.ts';
@@ -11,6 +12,8 @@ const keptMs = dayMs;
 const inFlightMs = 30 * secondMs;
 const renewEveryMs = 10 * secondMs;
 const askAgainSeconds = 2;
+/** A database that fails over is back within them, about a minute in all. */
+const keepAgainAfterMs = [0.5, 1, 1, 2, 2, 5, 5, 10, 10, 30].map((seconds) => seconds * secondMs);
 
 export interface StoredAnswer {
   status: number;
@@ -102,6 +105,22 @@ export class IdempotencyStore {
   async keep(request: IdempotentRequest, answer: StoredAnswer): Promise<void> {
     const change = { ...answer, lockedUntil: null };
     await this.#database.system(({ orm }) => orm.update(idempotencyKeys).set(change).where(this.#is(request)));
+  }
+
+  /** For an answer that could not be kept at once. Who calls it goes on holding the key until it has come back. */
+  async keepLater(
+    request: IdempotentRequest,
+    answer: StoredAnswer,
+    onFailure: (error: unknown) => void,
+  ): Promise<void> {
+    for (const pauseMs of keepAgainAfterMs) {
+      await sleep(pauseMs, undefined, { ref: false });
+      try {
+        return await this.keep(request, answer);
+      } catch (error) {
+        onFailure(error);
+      }
+    }
   }
 
   async forget(request: IdempotentRequest): Promise<void> {

@@ -81,6 +81,25 @@ describe('Idempotency-Key', () => {
     expect(stored).not.toContain(first.body.data.apiKey);
   });
 
+  test('a call whose answer cannot be kept is answered, and not carried out again', async () => {
+    const sql = (text: string) => asOwner(app.databaseUrl, (client) => client.query(text));
+    await sql(`create function database_away() returns trigger language plpgsql as $$
+      begin raise exception 'terminating connection' using errcode = '57P01'; end $$`);
+    await sql('create trigger away before update on idempotency_keys for each row execute function database_away()');
+    const first = await create('failover', { name: 'Failover' });
+    expect(first.status).toBe(201);
+    const meanwhile = await create('failover', { name: 'Failover' });
+    expect([meanwhile.status, meanwhile.headers.get('retry-after')]).toEqual([409, '2']);
+    await sql('drop trigger away on idempotency_keys');
+    await expect
+      .poll(async () => (await create('failover', { name: 'Failover' })).status, { timeout: 20_000, interval: 200 })
+      .toBe(201);
+    const replayed = await create('failover', { name: 'Failover' });
+    expect([replayed.text, replayed.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+    const { body } = await app.request('GET', '/api/v1/organizations?limit=200', { token: ada.token });
+    expect(body.data.filter((row: { name: string }) => row.name === 'Failover')).toHaveLength(1);
+  });
+
   test('is kept for a day', async () => {
     const call = (token: string) =>
       app.request('POST', '/api/v1/organizations', {

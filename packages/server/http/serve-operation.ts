@@ -248,30 +248,38 @@ async function answerOnce(
 ): Promise<FastifyReply> {
   const stored = await options.idempotency.begin(idempotent);
   if (stored) return replay(stored, reply);
-  const release = options.idempotency.holdWhileRunning(idempotent, (failure) =>
-    reply.log.warn({ err: failure }, 'an idempotency key could not be held'),
-  );
+  const warn = (message: string) => (failure: unknown) => reply.log.warn({ err: failure }, message);
+  const release = options.idempotency.holdWhileRunning(idempotent, warn('an idempotency key could not be held'));
+  let answer: AnyAnswer;
   try {
-    const answer = await handler(call);
-    if (answer.stream) throw new Error('a stream cannot be stored for replay');
-    const kept: AnyAnswer = { ...answer, data: withoutSecrets(answer.data, call.operation.secretFields) };
-    await options.idempotency.keep(idempotent, {
-      status: answer.status ?? call.operation.success.status,
-      headers: {
-        ...answer.headers,
-        ...(answer.location ? { location: answer.location } : {}),
-      },
-      body: renderBody(call.operation, kept),
-    });
-    return await send(call.operation, answer, reply.request, reply, options);
+    answer = await handler(call);
   } catch (error) {
-    await options.idempotency
-      .forget(idempotent)
-      .catch((failure: unknown) => reply.log.warn({ err: failure }, 'an idempotency key stays locked'));
-    throw error;
-  } finally {
     release();
+    await options.idempotency.forget(idempotent).catch(warn('an idempotency key stays locked'));
+    throw error;
   }
+  // The call has been carried out: whatever fails from here on, its key is not free for a second time.
+  let keptLater: Promise<void> | undefined;
+  try {
+    const toKeep = storedAnswer(call.operation, answer);
+    await options.idempotency.keep(idempotent, toKeep).catch((failure: unknown) => {
+      const warnOfAnswer = warn('an answer could not be kept for its idempotency key');
+      warnOfAnswer(failure);
+      keptLater = options.idempotency.keepLater(idempotent, toKeep, warnOfAnswer).finally(release);
+    });
+  } finally {
+    if (!keptLater) release();
+  }
+  return send(call.operation, answer, reply.request, reply, options);
+}
+
+function storedAnswer(operation: Operation, answer: AnyAnswer): StoredAnswer {
+  if (answer.stream) throw new Error('a stream cannot be stored for replay');
+  return {
+    status: answer.status ?? operation.success.status,
+    headers: { ...answer.headers, ...(answer.location ? { location: answer.location } : {}) },
+    body: renderBody(operation, { ...answer, data: withoutSecrets(answer.data, operation.secretFields) }),
+  };
 }
 
 function replay(stored: StoredAnswer, reply: FastifyReply): FastifyReply {
