@@ -235,7 +235,7 @@ export function composeModules(platform: Platform): Composition {
       basesNeeded(pitrContext, transaction, organizationId, projectId),
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
     onUnfrozen: (transaction, project) =>
-      notifications.troubles.end(transaction, project.organizationId, ['backup.anomaly'], project.id),
+      notifications.troubles.endAnomalies(transaction, project.organizationId, project.id),
     presentProject: async (row) => (await projects.answer(row)).data,
   };
   const storage = createStorageModule({

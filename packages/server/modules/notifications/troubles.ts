@@ -1,3 +1,4 @@
+import { anomalyReasons } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { OutboxEvent } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -33,6 +34,12 @@ export class Troubles {
     await troubleStore.end(transaction, organizationId, kinds, subjectId, this.#platform.clock.now());
   }
 
+  /** An admin has had a look. A mass deletion is over with the next backup. */
+  async endAnomalies(transaction: Transaction, organizationId: string, projectId: string): Promise<void> {
+    for (const reason of anomalyReasons)
+      await this.end(transaction, organizationId, ['backup.anomaly'], anomalyOf(projectId, reason));
+  }
+
   async endOfSchedule(transaction: Transaction, organizationId: string, scheduleId: string): Promise<void> {
     await this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], scheduleId);
   }
@@ -60,7 +67,7 @@ export class Troubles {
         page: `/schedules/${data.schedule.id}`,
       });
     if (type === 'backup.anomaly' && data.project)
-      return this.begin(transaction, organizationId, 'backup.anomaly', data.project.id, {
+      return this.begin(transaction, organizationId, 'backup.anomaly', anomalyOf(data.project.id, data.reason), {
         title: `A backup of ${data.project.name} is suspicious`,
         detail: anomalySentence(data),
         advice:
@@ -84,12 +91,18 @@ export class Troubles {
     if (type === 'pitr.disabled' && data.project)
       return this.end(transaction, organizationId, ['pitr.stopped'], data.project.id);
     if (type === 'project.deleted' && data.project) {
-      await this.end(transaction, organizationId, ['backup.anomaly', 'pitr.stopped'], data.project.id);
+      await this.endAnomalies(transaction, organizationId, data.project.id);
+      await this.end(transaction, organizationId, ['pitr.stopped'], data.project.id);
       await this.end(transaction, organizationId, ['backup.anomaly'], massDeletionOf(data.project.id));
     }
     if (type === 'storage.connected' && data.storageDestination)
       return this.end(transaction, organizationId, ['storage.error'], data.storageDestination.id);
   }
+}
+
+/** Each kind is told by itself: a collection that shrank last week must not hide that the newest backup is damaged. */
+function anomalyOf(projectId: string, reason: string | undefined): string {
+  return `${projectId}/${reason}`;
 }
 
 /** A mass deletion is over with the next backup; other anomalies of a project when an admin has had a look. */
