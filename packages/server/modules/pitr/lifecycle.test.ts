@@ -187,7 +187,9 @@ test('what lies whole in the new place is not written over by a migration of a d
   expect(await usersAt(at)).toContain('users/harmed');
 });
 
-test('while its organization is deleted nothing is captured; recovered, it goes on, and the time between is no secret', async () => {
+test('while its organization is deleted nothing is captured or compacted; recovered, it goes on, and the time between is no secret', async () => {
+  await doc('users/before').set({ n: 1 });
+  await captured();
   const { name } = await call('GET', '/organizations/current');
   await call('POST', '/organizations/current/delete', { confirmName: name });
   await vi.waitUntil(async () => (await one('select holder from pitr_logs')).holder === null, {
@@ -195,6 +197,12 @@ test('while its organization is deleted nothing is captured; recovered, it goes 
     interval: 100,
   });
   await doc('users/meanwhile').set({ n: 1 });
+  const bases = async () => (await one("select count(*)::int as n from backups where trigger = 'pitr'")).n;
+  const basesBefore = await bases();
+  await owner.query("update pitr_logs set retention_days = 0, compact_due_at = now() - interval '1 second'");
+  await bench.app.tasks.runNow('pitr upkeep');
+  await owner.query('update pitr_logs set retention_days = 7');
+  expect(await bases()).toBe(basesBefore);
   const recovered = await bench.app.request('POST', `/api/v1/organizations/${bench.as.organizationId}/recover`, {
     token: bench.as.token,
   });

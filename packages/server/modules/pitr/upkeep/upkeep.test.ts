@@ -68,6 +68,25 @@ async function compare(): Promise<void> {
   }
 }
 
+/** As after a backup that shrank, until an admin has had a look. */
+async function whileFrozen(work: () => Promise<unknown>): Promise<void> {
+  const frozen = { since: new Date().toISOString(), backupId: 'bkp_1', reason: 'Many documents are gone.' };
+  await owner.query('update projects set retention_frozen = $1', [frozen]);
+  await work();
+  const path = `/api/v1/projects/${bench.shop.projectId}/retention/unfreeze`;
+  expect((await bench.app.request('POST', path, bench.as)).status).toBe(200);
+}
+
+/** Deleted in such a way that it can be recovered, which it is then. */
+async function whileDeleted(work: () => Promise<unknown>): Promise<void> {
+  const { id, name: confirmName } = await bench.get('/organizations/current');
+  const post = (path: string, body?: object) =>
+    bench.app.request('POST', `/api/v1/organizations/${path}`, { ...bench.as, ...(body ? { body } : {}) });
+  expect((await post('current/delete', { confirmName })).status).toBe(200);
+  await work();
+  expect((await post(`${id}/recover`)).status).toBe(200);
+}
+
 async function differences(backupId: string, against: string): Promise<number[]> {
   const { added, removed, changed } = await bench.get(`/backups/${backupId}/diff?against=${against}&limit=200`);
   return [added, removed, changed].map((list: unknown[]) => list.length);
@@ -218,6 +237,9 @@ test('what is older than its days goes once a base of its own covers its end, an
   await bench.inDays(4, () => bench.app.tasks.runNow('pitr retention'));
   expect(await segments()).toBe(all);
   await owner.query('update pitr_logs set retention_days = 0');
+  await whileFrozen(() => bench.app.tasks.runNow('pitr retention'));
+  expect(await segments()).toBe(all);
+  expect((await usersAt(kept))['users/3']).toBe('before');
   await bench.app.tasks.runNow('pitr retention');
   await owner.query('update pitr_logs set retention_days = 3');
   expect(await segments()).toBeLessThan(all);
@@ -253,11 +275,16 @@ test('whole minutes of a gap are read from the source where it has point-in-time
   expect((await shown()).gaps.at(-1).reason).toContain('keeps whole minutes');
 });
 
-test('a log that is switched off stays for its days, and then goes', async () => {
+test('a log that is switched off stays for its days, and while nothing may go of its project or its organization; then it goes', async () => {
   await ask('POST', '/disable', {});
   const logs = async () => (await owner.query('select count(*)::int as n from pitr_logs')).rows[0].n;
-  await bench.inDays(2, () => bench.app.tasks.runNow('pitr retention'));
+  const retentionIn = (days: number) => bench.inDays(days, () => bench.app.tasks.runNow('pitr retention'));
+  await retentionIn(2);
   expect(await logs()).toBe(1);
-  await bench.inDays(5, () => bench.app.tasks.runNow('pitr retention'));
+  await whileFrozen(() => retentionIn(5));
+  expect(await logs()).toBe(1);
+  await whileDeleted(() => retentionIn(5));
+  expect(await logs()).toBe(1);
+  await retentionIn(5);
   expect(await logs()).toBe(0);
 });

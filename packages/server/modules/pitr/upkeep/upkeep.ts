@@ -61,6 +61,7 @@ async function compactIfWorthwhile(context: PitrContext, log: LogKey, now: Date)
     const row = await pitrStore.lock(transaction, organizationId, projectId);
     if (!row?.enabled) return;
     await pitrStore.update(transaction, organizationId, projectId, { compactDueAt: new Date(now.getTime() + dayMs) });
+    if (!(await context.backups.organizations.active(transaction, organizationId))) return;
     const coverage = await coverageOfLog(transaction, row);
     const base = coverage.bases.at(-1);
     if (!base || !findBase(row.coveredThrough, coverage)) return;
@@ -139,7 +140,7 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
     const row = await pitrStore.find(transaction, organizationId, projectId);
     const moments = await context.momentsRead(transaction, organizationId, projectId);
     // What a restore brings back now stays until it is done.
-    if (!row || moments.length > 0) return undefined;
+    if (!row || moments.length > 0 || !(await mayRemove(context, transaction, key))) return undefined;
     return { row, coverage: await coverageOfLog(transaction, row) };
   });
   if (!found) return;
@@ -155,11 +156,12 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   // Nothing goes before what stands in its place was opened.
   const chain = await context.chains.openChainOf(organizationId, kept.id, signal);
   await chain.close();
-  await removeSegments(context, row, kept.snapshotTime, signal);
+  if (!(await removeSegments(context, row, kept.snapshotTime, signal))) return;
   const outdated = coverage.bases.filter((base) => base.snapshotTime < kept.snapshotTime && base.trigger === 'pitr');
   // Newest first: what builds on another goes before it.
   for (const { id } of outdated.toReversed()) {
     await database.tenant(organizationId, async (transaction) => {
+      if (!(await mayRemove(context, transaction, key))) return;
       const backup = await backupStore.lock(transaction, organizationId, id);
       for (const { row, replacedBy } of await removable(context, transaction, backup))
         await removeRow(context.backups, transaction, row, replacedBy);
@@ -167,11 +169,19 @@ async function removeOldOf(context: PitrContext, key: LogKey, signal: AbortSigna
   }
 }
 
+/** Everything of a deleted organization stays until its deadline, and everything of a project whose retention is frozen. */
+async function mayRemove({ backups }: PitrContext, transaction: Transaction, key: LogKey): Promise<boolean> {
+  const project = await projectStore.findKept(transaction, key.organizationId, key.projectId);
+  if (project && project.retentionFrozen !== null) return false;
+  return (await backups.organizations.active(transaction, key.organizationId)) !== undefined;
+}
+
 /** A log that is switched off and has outlived its days; unless somebody has switched it on again. */
-async function removeWhole(context: PitrContext, { organizationId, projectId }: LogKey, cut: string): Promise<void> {
-  await context.backups.platform.database.tenant(organizationId, async (transaction) => {
-    const row = await pitrStore.lock(transaction, organizationId, projectId);
-    if (row && !row.enabled && row.coveredThrough < cut) await deleteLogOf(context, transaction, row);
+async function removeWhole(context: PitrContext, key: LogKey, cut: string): Promise<void> {
+  await context.backups.platform.database.tenant(key.organizationId, async (transaction) => {
+    const row = await pitrStore.lock(transaction, key.organizationId, key.projectId);
+    if (!row || row.enabled || row.coveredThrough >= cut || !(await mayRemove(context, transaction, key))) return;
+    await deleteLogOf(context, transaction, row);
   });
 }
 
@@ -189,14 +199,23 @@ async function removable(
   }
 }
 
-async function removeSegments(context: PitrContext, row: LogRow, through: string, signal: AbortSignal): Promise<void> {
+/** Whether all of them are gone. */
+async function removeSegments(
+  context: PitrContext,
+  row: LogRow,
+  through: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { database } = context.backups.platform;
   const opened = await openLog(context, row);
   try {
     for (let more = true; more && !signal.aborted; ) {
-      const segments = await database.tenant(row.organizationId, (transaction) =>
-        pitrStore.segmentsThrough(transaction, row.logId, through, segmentsAtOnce),
+      const segments = await database.tenant(row.organizationId, async (transaction) =>
+        (await mayRemove(context, transaction, row))
+          ? pitrStore.segmentsThrough(transaction, row.logId, through, segmentsAtOnce)
+          : undefined,
       );
+      if (!segments) return false;
       if (segments.length > 0)
         await opened.store.delete(
           segments.map((segment) => segment.key),
@@ -216,6 +235,7 @@ async function removeSegments(context: PitrContext, row: LogRow, through: string
       if (current?.logId === row.logId && current.startedFrom < through)
         await pitrStore.update(transaction, row.organizationId, row.projectId, { startedFrom: through });
     });
+    return true;
   } finally {
     await opened.close();
   }
