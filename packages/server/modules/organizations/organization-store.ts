@@ -56,12 +56,13 @@ export async function lockForPurge({ orm }: Transaction, organizationId: string)
   return row;
 }
 
+/** In no order, so that those that cannot be purged do not stand before the others for ever. */
 export async function listExpired({ orm }: Transaction, now: Date, limit: number): Promise<string[]> {
   const rows = await orm
     .select({ id: organizations.id })
     .from(organizations)
     .where(and(isNotNull(organizations.deletedAt), lte(organizations.recoveryDeadline, now)))
-    .orderBy(organizations.recoveryDeadline)
+    .orderBy(sql`random()`)
     .limit(limit);
   return rows.map((row) => row.id);
 }

@@ -27,7 +27,7 @@ export async function purgeOrganization(
   );
 }
 
-/** Purges organizations whose time to be recovered is over, each in a transaction of its own. */
+/** Purges organizations whose time to be recovered is over, each in a transaction of its own; one that fails stops no other. */
 export function purgeTask(context: OrganizationsContext): PeriodicTask {
   return {
     name: 'purge organizations',
@@ -36,10 +36,18 @@ export function purgeTask(context: OrganizationsContext): PeriodicTask {
       const expired = await context.database.system((transaction) =>
         listExpired(transaction, context.clock.now(), purgedPerRunMax),
       );
-      for (const id of expired) {
-        if (signal.aborted) return;
-        await context.database.system((transaction) => purgeExpired(context, transaction, id));
+      const failures: unknown[] = [];
+      for (const organizationId of expired) {
+        if (signal.aborted) break;
+        await context.database
+          .system((transaction) => purgeExpired(context, transaction, organizationId))
+          .catch((error: unknown) => {
+            failures.push(error);
+            context.log.warn({ err: error, organizationId }, 'an organization could not be purged; tried again later');
+          });
       }
+      // The run has not succeeded, so that the health of the service tells of it.
+      if (failures.length > 0) throw failures[0];
     },
   };
 }

@@ -114,6 +114,43 @@ test('at the deadline, and not before, a soft-deleted organization is purged; a 
   expect(hooked).toEqual([gone.id]);
 });
 
+test('one that cannot be purged keeps no other from it, and the task is told as failed', async () => {
+  const organizations = [await lived(), await lived(), await lived()];
+  for (const organization of organizations) await remove(organization, false);
+  app.clock.advance(31 * 86_400_000);
+  const [stuck, ...others] = organizations;
+  const task = purgeTask(
+    context(async (_transaction, organizationId) => {
+      if (organizationId === stuck!.id) throw new Error('canceling statement due to statement timeout');
+    }),
+  );
+  await expect(task.run(new AbortController().signal)).rejects.toThrow('statement timeout');
+  expect(Object.keys(await rowsOf(stuck!.id))).toContain('"organization_keys"');
+  for (const { id } of others) expect(await rowsOf(id)).toEqual({});
+  expect(app.logged()).toContain('an organization could not be purged; tried again later');
+  await purgeTask(context(async () => undefined)).run(new AbortController().signal);
+  expect(await rowsOf(stuck!.id)).toEqual({});
+});
+
+test('an organization with rows without number goes in portions, each within the time that a statement may take', async () => {
+  const [gone, other] = [await lived(), await lived()];
+  // Stands for the limit of time: PostgreSQL counts what one statement deletes.
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(`
+      insert into z_children select '${gone.id}c' || n, '${gone.id}', '${gone.id}p' from generate_series(1, 25000) n;
+      create function too_long() returns trigger language plpgsql as $$ begin
+        if (select count(*) from gone) > 10000 then
+          raise exception 'canceling statement due to statement timeout' using errcode = '57014';
+        end if; return null; end $$;
+      create trigger too_long after delete on z_children referencing old table as gone
+        for each statement execute function too_long();`),
+  );
+  const answer = await remove(gone, true);
+  expect(answer.status, answer.text).toBe(200);
+  expect(await rowsOf(gone.id)).toEqual({});
+  expect((await rowsOf(other.id))['"z_children"']).toBe(1);
+});
+
 test('a purge whose hook fails removes nothing and comes again', async () => {
   const organization = await lived();
   await remove(organization, false);
