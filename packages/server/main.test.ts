@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { createLogger } from './platform/log.ts';
@@ -267,6 +267,22 @@ test('an option that is not known starts nothing, and help is only shown', () =>
   expect(readStartOptions(['--help'])).toMatchObject({ help: true });
   for (const option of Object.keys(readStartOptions([])))
     expect(usage).toContain(`--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+});
+
+test('certificates of a private authority in a file of settings, where they have no effect, are refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-settings-'));
+  const file = join(folder, 'holdfast.env');
+  await writeFile(file, 'NODE_EXTRA_CA_CERTS=/etc/ssl/own.pem\n');
+  try {
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', undefined);
+    const sentence = `NODE_EXTRA_CA_CERTS has no effect in ${file}: set it in the environment of the process`;
+    expect(() => readStartOptions(['--env-file', file])).toThrow(sentence);
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', '/etc/ssl/own.pem');
+    expect(readStartOptions(['--env-file', file])).toMatchObject({ help: false });
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  }
 });
 
 /** How a start in this process fails, in the words of the command. */
