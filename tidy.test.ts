@@ -193,6 +193,11 @@ test('no type is overruled by a double cast', () => {
   expect(offences.filter((path) => path !== 'packages/server/platform/database/read-lanes.ts')).toEqual([]);
 });
 
+test('what stores write as JSON can hold every name that Firestore can', () => {
+  const stores = production.filter((path) => path.startsWith('packages/server/') && path.endsWith('-store.ts'));
+  expect(stores.filter((path) => readFileSync(path, 'utf8').includes('JSON.stringify('))).toEqual([]);
+});
+
 test('the contract imports zod alone', () => {
   const foreign = production
     .filter((path) => path.startsWith('packages/contract/'))

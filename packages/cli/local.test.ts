@@ -85,6 +85,9 @@ test('latest is the newest whole backup of the database that is meant, and asks 
   const alone = (await json('browse', 'latest')).documents;
   await json('backup', '--project', 'shop', '--collections', 'edge');
   expect((await json('browse', 'latest')).documents).toBe(alone);
+  const flat = await json('backup', '--project', 'shop', '--no-subcollections');
+  expect(flat.documents).toBeLessThan(alone);
+  expect((await json('browse', 'latest')).documents).toBe(alone);
   loadSample(sandbox.control.database({ project: 'other', database: 'reports' }), { documents: 50, seed: 3 });
   const other = await json('backup', '--project', 'other', '--database', 'reports');
   const asked = await holdfast('browse', 'latest', ...key());
@@ -94,6 +97,23 @@ test('latest is the newest whole backup of the database that is meant, and asks 
   expect((await holdfast('browse', 'latest:nobody', ...key())).code).toBe(5);
   const found = await json('browse', 'latest:shop', '--search', 'a', '--limit', '3');
   expect(found).toMatchObject({ hasMore: true, documents: { length: 3 } });
+});
+
+test('what a key does not open is neither passed over in silence nor left without its base', {
+  timeout: 120_000,
+}, async () => {
+  const place = ['--store', join(folder, 'two-keys')];
+  for (const name of ['first', 'second']) expect((await holdfast('keygen', join(folder, name))).code).toBe(0);
+  const [first, second] = ['first', 'second'].map((name) => ['--key-file', join(folder, name)]) as [string[], string[]];
+  const run = (...words: string[]) => holdfast(...words, ...place);
+  const base = JSON.parse((await run('backup', '--project', 'shop', ...first, '--json')).out).backupId;
+  const newer = JSON.parse((await run('backup', '--project', 'shop', ...second, '--json')).out).backupId;
+  const verified = await run('verify', 'latest', ...first, '--json');
+  expect([verified.code, verified.error]).toEqual([0, expect.stringContaining(`${newer}`)]);
+  const refused = await run('delete', base, ...first, '--yes');
+  expect([refused.code, refused.error]).toEqual([2, expect.stringContaining(`whether ${newer} depends on ${base}`)]);
+  expect((await run('verify', base, ...first)).code).toBe(0);
+  expect((await run('delete', base, ...first, '--yes', '--force')).code).toBe(0);
 });
 
 test('wrong keys, damage, missing backups and wrong usage have exit codes of their own', {

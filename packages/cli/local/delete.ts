@@ -1,4 +1,4 @@
-import { deleteBackup, EngineError, listBackups } from '@holdfast/engine';
+import { type CatalogueEntry, deleteBackup, EngineError, listBackups } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { printJson, printLine } from '../output.ts';
@@ -10,12 +10,15 @@ const keptNote = ' The bucket keeps versions: they are hidden, not gone, until a
 export function deleteCommand(): Command {
   return withYes(storeCommand('delete', 'remove a backup; refused while others depend on it'))
     .argument('<backup>', 'id')
+    .option('--force', 'delete it although others that this key does not open may depend on it')
     .action(
-      async (backupId: string, options: StoreOptions & ConfirmOptions) =>
+      async (backupId: string, options: StoreOptions & ConfirmOptions & { force?: true }) =>
         await withSession(options, async ({ store, keys, codec, signal }) => {
           let isThere = false;
+          let unread: CatalogueEntry | undefined;
           for await (const entry of listBackups(store, keys, codec, { signal })) {
             isThere ||= entry.backupId === backupId;
+            if (entry.problem !== null && entry.backupId !== backupId) unread ??= entry;
             if (entry.body?.parent?.backupId !== backupId) continue;
             throw new EngineError(
               'VALIDATION_ERROR',
@@ -23,6 +26,11 @@ export function deleteCommand(): Command {
             );
           }
           if (!isThere) throw new EngineError('STORAGE_NOT_FOUND', `There is no backup ${backupId}.`);
+          if (unread && !options.force)
+            throw new EngineError(
+              'VALIDATION_ERROR',
+              `Nobody knows whether ${unread.backupId} depends on ${backupId}: ${unread.problem?.message} Give its key, or --force.`,
+            );
           await confirm(`Delete the backup ${backupId} from ${store.location}?`, options);
           const { objects, versionsKept } = await deleteBackup(store, backupId, { signal });
           if (options.json) printJson({ deleted: backupId, objects, versionsKept });

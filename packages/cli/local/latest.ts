@@ -1,5 +1,6 @@
 import {
   type BlobStore,
+  type CatalogueEntry,
   EngineError,
   type KeyRing,
   listBackups,
@@ -21,20 +22,26 @@ interface OpenedStore {
  * several databases, and the newest of another one is not what anybody means.
  */
 export async function latestId({ store, keys, codec, signal }: OpenedStore, project: string): Promise<string> {
-  const newest = new Map<string, { backupId: string; snapshotTime: string }>();
+  const newest = new Map<string, { backupId: string; snapshotTime: string; createdAt: string }>();
+  const unread: CatalogueEntry[] = [];
   let unopened = 0;
   let opened = 0;
-  for await (const { backupId, body, problem } of listBackups(store, keys, codec, { signal })) {
+  for await (const entry of listBackups(store, keys, codec, { signal })) {
+    const { backupId, body, problem } = entry;
+    if (problem !== null) unread.push(entry);
     if (problem?.code === 'DECRYPTION_ERROR') unopened++;
     if (body !== null) opened++;
     if (body === null || !isWhole(body) || !isOf(body.database, project)) continue;
     const known = newest.get(body.database);
     if (known === undefined || body.snapshotTime > known.snapshotTime)
-      newest.set(body.database, { backupId, snapshotTime: body.snapshotTime });
+      newest.set(body.database, { backupId, snapshotTime: body.snapshotTime, createdAt: body.createdAt });
   }
   if (newest.size > 1) throw severalDatabases([...newest.keys()]);
   const [found] = newest.values();
-  if (found !== undefined) return found.backupId;
+  if (found !== undefined) {
+    tellNewer(unread, found);
+    return found.backupId;
+  }
   const whose = project === '' ? '' : ` of ${project}`;
   if (unopened > 0 && opened > 0)
     throw new EngineError(
@@ -52,9 +59,28 @@ export async function latestId({ store, keys, codec, signal }: OpenedStore, proj
   );
 }
 
+/** A damaged one may be the one that is meant; one under another key may be, or is somebody else's. */
+function tellNewer(unread: readonly CatalogueEntry[], chosen: { backupId: string; createdAt: string }): void {
+  const newer = unread.filter(({ createdAt }) => createdAt === null || createdAt > chosen.createdAt);
+  const damaged = newer.find(({ problem }) => problem?.code !== 'DECRYPTION_ERROR');
+  if (damaged)
+    throw new EngineError(
+      'INTEGRITY_ERROR',
+      `${damaged.backupId} is newer than ${chosen.backupId} and damaged (${damaged.problem?.message}). Name a backup by its id.`,
+    );
+  if (newer.length > 0)
+    process.stderr.write(
+      `${chosen.backupId} is the newest that this key opens; ${newer.length} newer ones need another key: ${newer
+        .slice(0, 3)
+        .map(({ backupId }) => backupId)
+        .join(', ')}${newer.length > 3 ? ', …' : ''}\n`,
+    );
+}
+
 function isWhole({ scope, isSafety }: ManifestBody): boolean {
-  const { collections, documents, excludeCollections } = scope;
-  return collections === 'all' && documents === undefined && excludeCollections.length === 0 && !isSafety;
+  const { collections, documents, excludeCollections, includeSubcollections } = scope;
+  const isOfAll = collections === 'all' && documents === undefined && excludeCollections.length === 0;
+  return isOfAll && includeSubcollections && !isSafety;
 }
 
 /** `shop`, `shop/reports` for another database of it, or `projects/shop/databases/reports`. */

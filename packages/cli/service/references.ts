@@ -117,8 +117,11 @@ function shownInstant({ snapshotTime, createdAt }: Backup): string {
   return snapshotTime ?? createdAt;
 }
 
-function isWhole({ trigger, collections, excludeCollections }: Backup): boolean {
-  return trigger !== 'pre_restore' && collections.includes('*') && excludeCollections.length === 0;
+function isWhole({ trigger, importedFrom, scope }: Backup): boolean {
+  const isOwn = trigger !== 'pre_restore' && (importedFrom === null || importedFrom === 'holdfast');
+  return (
+    isOwn && scope.collections.includes('*') && scope.excludeCollections.length === 0 && scope.includeSubcollections
+  );
 }
 
 interface Naming<T> {

@@ -92,6 +92,8 @@ const backupScope = z
   })
   .meta({ id: 'BackupScope', description: 'What the backup covers, as it really is.' });
 
+export const importSources = ['holdfast', 'firestore-export', 'json'] as const;
+
 export const anomalyReasons = ['documents_shrank', 'collection_shrank', 'verification_failed', 'drill_failed'] as const;
 
 const measured = z
@@ -120,6 +122,10 @@ export const backup = z
     status: z.enum(jobStatuses),
     trigger: z.enum(backupTriggers),
     scheduleId: identifier('sch').nullable(),
+    importedFrom: z
+      .enum(importSources)
+      .nullable()
+      .describe('The kind of file it was made of; null for a backup of the database itself.'),
     parentId: identifier('bkp').nullable().describe('The backup an increment builds on.'),
     collections: z.array(firestoreName({ max: 6144 })).max(1000),
     excludeCollections: z.array(firestoreName({ max: 6144 })).max(1000),
@@ -253,8 +259,6 @@ export const createBackupRequest = z
     error: 'can only be left out of *',
     path: ['excludeCollections'],
   });
-
-export const importSources = ['holdfast', 'firestore-export', 'json'] as const;
 
 export const importBackupRequest = z.strictObject({
   projectId: reference(),

@@ -111,6 +111,14 @@ describe.each(Object.keys(openers))('%s storage that means no good', (kind) => {
     }
   });
 
+  test.skipIf(kind === 'gcs')(
+    'a page that says there is more, and not from where on, is no whole listing',
+    async () => {
+      storage.mischief = 'more, and not from where';
+      expect((await failureOf(list())).message).toContain('does not advance');
+    },
+  );
+
   test('a listing of versions that never advances, goes backwards or never leaves one name ends with a clear error', async () => {
     for (const mischief of ['versions standing still', 'versions going backwards'] as const) {
       storage.mischief = mischief;

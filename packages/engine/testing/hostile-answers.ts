@@ -113,6 +113,7 @@ export const answers = {
     trickle(response, ' ');
   },
   'standing still': (scene) => listing(scene, [`${asked(scene)}a`], 'on'),
+  'more, and not from where': (scene) => listing(scene, [`${asked(scene)}a`], ''),
   'going backwards': (scene) => listing(scene, [`${asked(scene)}b`, `${asked(scene)}a`], undefined),
   'never ending': (scene) => {
     const names = Array.from({ length: 1000 }, () => `${asked(scene)}${next()}`);

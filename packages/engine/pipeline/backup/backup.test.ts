@@ -10,7 +10,7 @@ import { comparePaths } from '../../ports/path-order.ts';
 import { verifyChain } from '../contents/verify-backup.ts';
 import { BufferPool } from '../segments/buffer-pool.ts';
 import { bufferBytesFor } from '../segments/segment-writer.ts';
-import { planBackup } from './backup-plan.ts';
+import { type BackupPlan, planBackup } from './backup-plan.ts';
 import { finishBackup } from './finish-backup.ts';
 import type { RangeState } from './run-range.ts';
 import { runRange } from './run-range.ts';
@@ -18,6 +18,16 @@ import { runRange } from './run-range.ts';
 const people = Array.from({ length: 60 }, (_, index) =>
   testDocument(`people/p${String(index).padStart(3, '0')}`, { n: { integerValue: String(index) } }),
 );
+
+function smallSegments({ store, codec }: BackupHarness) {
+  return { store, codec, buffers: new BufferPool(3, bufferBytesFor(300)), segmentBytes: 300 };
+}
+
+async function complete(harness: BackupHarness, plan: BackupPlan, ranges: RangeState[], dataKey: Uint8Array) {
+  const envelope = await harness.keys.wrap(plan.backupId, dataKey);
+  const completedAt = '2026-01-01T00:01:00.000000000Z';
+  await finishBackup({ plan, ranges, store: harness.store, dataKey, envelope, authUsers: null, completedAt });
+}
 
 describe('a backup', () => {
   test('restores any database byte for byte', async () => {
@@ -181,18 +191,8 @@ describe('a range', () => {
       ...(last ? { parent: { body: last.body, manifestSha256: last.manifestSha256, chainLength: 1 } } : {}),
     });
     const dataKey = newDataKey();
-    const buffers = new BufferPool(3, bufferBytesFor(300));
     const parentView = parent === undefined ? undefined : await harness.view(parent);
-    const shared = {
-      plan,
-      source,
-      store: harness.store,
-      dataKey,
-      codec: harness.codec,
-      buffers,
-      segmentBytes: 300,
-      ...(parentView ? { parentView } : {}),
-    };
+    const shared = { ...smallSegments(harness), plan, source, dataKey, ...(parentView ? { parentView } : {}) };
     const ranges: RangeState[] = [];
     for (const range of plan.ranges.keys()) {
       let checkpoint: RangeState | undefined;
@@ -209,15 +209,7 @@ describe('a range', () => {
       await expect(crashing).rejects.toThrow('crash');
       ranges.push(await runRange({ ...shared, range, ...(checkpoint ? { resumeFrom: checkpoint } : {}) }));
     }
-    await finishBackup({
-      plan,
-      ranges: ranges.toReversed(),
-      store: harness.store,
-      dataKey,
-      envelope: await harness.keys.wrap('bkp_crash', dataKey),
-      authUsers: null,
-      completedAt: '2026-01-01T00:01:00.000000000Z',
-    });
+    await complete(harness, plan, ranges.toReversed(), dataKey);
   }
 
   test.each([0, 1, 3])('of a full backup continues from its checkpoint after a crash at %i', async (crashAfter) => {
@@ -248,17 +240,8 @@ describe('a range', () => {
       parent: { body: parent.body, manifestSha256: parent.manifestSha256, chainLength: 1 },
     });
     const dataKey = newDataKey();
-    const shared = {
-      plan,
-      source,
-      store: harness.store,
-      dataKey,
-      codec: harness.codec,
-      buffers: new BufferPool(3, bufferBytesFor(300)),
-      segmentBytes: 300,
-      parentView: await harness.view(full),
-      range: 0,
-    };
+    const parentView = await harness.view(full);
+    const shared = { ...smallSegments(harness), plan, source, dataKey, parentView, range: 0 };
     let checkpoint: RangeState | undefined;
     const crash = (after: number) => (state: RangeState) => {
       checkpoint = JSON.parse(JSON.stringify(state));
@@ -274,15 +257,7 @@ describe('a range', () => {
     await expect(twice).rejects.toThrow('crash');
     source.set('people/p002x', { n: { integerValue: '1' } });
     const state = await runRange({ ...shared, resumeFrom: checkpoint! });
-    await finishBackup({
-      plan,
-      ranges: [state],
-      store: harness.store,
-      dataKey,
-      envelope: await harness.keys.wrap('bkp_late', dataKey),
-      authUsers: null,
-      completedAt: '2026-01-01T00:01:00.000000000Z',
-    });
+    await complete(harness, plan, [state], dataKey);
     const view = await harness.view('bkp_late');
     expect((await contentsOf(view)).size).toBe(view.body!.counts.documents);
     expect(await verifyChain(await harness.chain('bkp_late'), view)).toMatchObject({ isIntact: true });

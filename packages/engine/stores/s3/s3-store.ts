@@ -35,6 +35,7 @@ import {
   noBucket,
   notAskedFor,
   notInTime,
+  standsStill,
   tooLarge,
 } from '../attempt.ts';
 import { collect } from '../collect.ts';
@@ -221,6 +222,8 @@ export class S3Attempts implements AttemptStore {
         const key = Key.slice(this.#prefix.length);
         yield { key, size: Size ?? 0, etag: ETag ?? '', modifiedAt: LastModified ?? new Date(0) };
       }
+      // There is more, and nobody says from where on: a server that knows an older form of this call alone.
+      if (page.IsTruncated && !page.NextContinuationToken) throw standsStill(this.location, prefix);
       ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined;
       if (ContinuationToken !== undefined) pages.add(page.Contents?.length ?? 0);
     } while (ContinuationToken !== undefined);

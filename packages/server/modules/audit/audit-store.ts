@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { encodeJson } from '../../platform/database/json.ts';
 import { and, asc, desc, eq, gt, gte, lt, type SQL, sql } from '../../platform/database/orm.ts';
 import { type AuditContent, type AuditRow, chainHashSql, chainStart, contentHash } from './chain-hash.ts';
 import { auditCheckpoints, auditLogs } from './tables.ts';
@@ -49,7 +50,7 @@ export async function appendRow({ client }: Transaction, row: AuditContent): Pro
       row.userAgent,
       row.location,
       row.requestId,
-      JSON.stringify(row.details),
+      encodeJson(row.details),
     ],
   });
 }

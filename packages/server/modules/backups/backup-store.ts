@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../../platform/database/database.ts';
+import { encodeJson } from '../../platform/database/json.ts';
 import {
   and,
   asc,
@@ -96,7 +97,7 @@ export const backupStore = {
     // One parameter for all of them: thousands of due times come in one minute.
     await client.query(
       `insert into backups (${columns}) select ${columns} from jsonb_populate_recordset(null::backups, $1)`,
-      [JSON.stringify(rows.map(({ row }) => inSnakeCase(row)))],
+      [encodeJson(rows.map(({ row }) => inSnakeCase(row)))],
     );
     const copies = rows.flatMap(({ row, destinationIds }) => pendingCopies(row, destinationIds));
     await orm.insert(backupCopies).values(copies);

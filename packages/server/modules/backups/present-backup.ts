@@ -21,6 +21,7 @@ export function presentBackup(
     status: row.status,
     trigger: row.trigger,
     scheduleId: row.scheduleId,
+    importedFrom: row.imported?.source ?? null,
     parentId: row.parentId,
     collections: row.collections,
     excludeCollections: row.excludeCollections,

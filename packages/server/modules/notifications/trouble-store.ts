@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { encodeJson } from '../../platform/database/json.ts';
 import type { TroubleKind, TroubleWords } from './tables.ts';
 
 export interface Trouble {
@@ -29,7 +30,7 @@ export const troubleStore = {
       `insert into troubles (id, organization_id, kind, subject_id, words, began_at)
        values ($1, $2, $3, $4, $5, $6)
        on conflict (organization_id, kind, subject_id) where ended_at is null do nothing`,
-      [trouble.id, organizationId, trouble.kind, trouble.subjectId, JSON.stringify(trouble.words), trouble.beganAt],
+      [trouble.id, organizationId, trouble.kind, trouble.subjectId, encodeJson(trouble.words), trouble.beganAt],
     );
   },
 

@@ -1,5 +1,6 @@
 import type { LogGap, LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
+import { encodeJson } from '../../platform/database/json.ts';
 import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import type { UsedBy } from '../storage/index.ts';
@@ -107,7 +108,7 @@ export const pitrStore = {
       `update pitr_logs set spent_reads = coalesce(
           (select jsonb_agg(e) from jsonb_array_elements(spent_reads) e where e->>'at' > $4), '[]') || $3::jsonb
         where organization_id = $1 and project_id = $2`,
-      [organizationId, projectId, JSON.stringify([spent]), since],
+      [organizationId, projectId, encodeJson([spent]), since],
     );
   },
 

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { encodeJson } from '../../platform/database/json.ts';
 import { and, eq, inArray, or, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -77,7 +78,7 @@ export const restoreStore = {
 
   /** Restores that read a backup now, or have made it to save what they write over. */
   async readersOf({ orm }: Transaction, organizationId: string, backupId: string): Promise<string[]> {
-    const isPicked = sql`${restores.items} @> ${JSON.stringify([{ backupId }])}::jsonb`;
+    const isPicked = sql`${restores.items} @> ${encodeJson([{ backupId }])}::jsonb`;
     const isNeeded = or(eq(restores.backupId, backupId), eq(restores.safetyBackupId, backupId), isPicked);
     const reading = and(eq(restores.organizationId, organizationId), isNeeded, isOpen);
     const rows = await orm.select({ id: restores.id }).from(restores).where(reading);

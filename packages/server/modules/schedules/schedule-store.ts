@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { encodeJson } from '../../platform/database/json.ts';
 import { and, desc, eq, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -168,7 +169,7 @@ export const scheduleStore = {
         advances.map(({ id }) => id),
         advances.map(({ nextRunAt }) => nextRunAt),
         advances.map(({ runCount }) => runCount),
-        advances.map(({ lastRun }) => (lastRun === null ? null : JSON.stringify(lastRun))),
+        advances.map(({ lastRun }) => (lastRun === null ? null : encodeJson(lastRun))),
       ],
     );
   },
@@ -178,7 +179,7 @@ export const scheduleStore = {
     await client.query(
       `update schedules set last_run = $3, version = version + 1
         where organization_id = $1 and id = $2 and last_run->>'runId' = $4`,
-      [organizationId, id, JSON.stringify(lastRun), lastRun.runId],
+      [organizationId, id, encodeJson(lastRun), lastRun.runId],
     );
   },
 };

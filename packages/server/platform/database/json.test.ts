@@ -25,3 +25,10 @@ test('every value comes back, its names too', () => {
     }),
   );
 });
+
+test('half a character, as a text has that was cut, is nothing that PostgreSQL refuses', () => {
+  const cut = `a long name \u{1f600}`.slice(0, -1);
+  const encoded = encodeJson({ [cut]: [cut, '\u{1f600}'] });
+  expect(encoded).not.toMatch(/\\ud/);
+  expect(decodeJson(encoded)).toEqual({ 'a long name \ufffd': ['a long name \ufffd', '\u{1f600}'] });
+});

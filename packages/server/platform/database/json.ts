@@ -2,7 +2,8 @@ import pg from 'pg';
 
 /**
  * PostgreSQL holds U+0000 in no text, and a name in Firestore may have one. In its place stand the mark and a 0; the mark
- * itself, which is as rare, is followed by a 1.
+ * itself, which is as rare, is followed by a 1. Half a character, as a text has that was cut, becomes the sign for one that is not
+ * known.
  */
 const mark = '\u001a';
 
@@ -16,8 +17,25 @@ export function unescapeText(text: string): string {
 
 export function encodeJson(value: unknown): string {
   const text = JSON.stringify(value);
-  // Only these two of JSON's own escapes can stand for what is not plain.
-  return /\\u00(?:00|1a)/.test(text) ? JSON.stringify(value, (_, inner) => mapped(inner, escapeText)) : text;
+  // Only these of JSON's own escapes can stand for what is not plain.
+  return /\\u(?:0000|001a|d[89a-f])/.test(text) ? JSON.stringify(value, (_, inner) => mapped(inner, storable)) : text;
+}
+
+function storable(text: string): string {
+  return escapeText(text.toWellFormed());
+}
+
+/** The same for what PostgreSQL keeps as it was written, a zero character too. */
+export function encodeEvent(value: unknown): string {
+  const text = JSON.stringify(value);
+  const wellFormed = (inner: string) => inner.toWellFormed();
+  return /\\ud[89a-f]/.test(text) ? JSON.stringify(value, (_, inner) => mapped(inner, wellFormed)) : text;
+}
+
+/** A parameter of a statement: the driver would write an object down without a look at what its texts hold. */
+export function encodeParameter(value: unknown): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  return isObject ? encodeJson(value) : value;
 }
 
 export function decodeJson(text: string): unknown {

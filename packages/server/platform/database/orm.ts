@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { PgTable as Table, TableConfig } from 'drizzle-orm/pg-core';
-import { encodeJson, escapeText, unescapeText } from './json.ts';
+import { encodeEvent, encodeJson, escapeText, unescapeText } from './json.ts';
 
 /**
  * The one door to the query builder, in the form of files that Node need not look up a package for: its package lists so many
@@ -18,11 +18,16 @@ export type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 export type { AnyPgColumn, PgColumn, TableConfig } from 'drizzle-orm/pg-core';
 export const { and, asc, desc, eq, fillPlaceholders, getTableColumns, gt, gte, inArray, is, isNotNull, isNull } = core;
 export const { lt, lte, max, ne, or, sql } = core;
-export const { bigint, boolean, check, customType, date, getTableConfig, index, integer, json } = postgres;
+export const { bigint, boolean, check, customType, date, getTableConfig, index, integer } = postgres;
 /** JSON that may hold any text. */
 export const jsonb = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => 'jsonb',
   toDriver: encodeJson,
+});
+/** What was told, kept as it was written. */
+export const json = customType<{ data: unknown; driverData: unknown }>({
+  dataType: () => 'json',
+  toDriver: encodeEvent,
 });
 /** Text that may hold any character, such as the path of a document. */
 export const anyText = customType<{ data: string; driverData: string }>({

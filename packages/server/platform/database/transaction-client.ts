@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { encodeParameter } from './json.ts';
 import { drizzle, type NodePgDatabase } from './orm.ts';
 
 const statementsMax = 2000;
@@ -23,7 +24,7 @@ export class TransactionClient {
     values?: readonly unknown[],
   ): Promise<pg.QueryResult<Row>> {
     if (this.#hasEnded) throw new Error('this transaction has ended; its handle cannot be used any more');
-    return this.#connection.query<Row>(query as string, values as unknown[]);
+    return this.#connection.query<Row>(query as string, values?.map(encodeParameter));
   }
 
   /** The query builder on this transaction. */

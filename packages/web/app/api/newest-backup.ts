@@ -4,11 +4,14 @@ import { useRead } from './calls.ts';
 /** So many restores in a row leave so many safety backups in front of the last ordinary one. */
 const lookedAt = 100;
 
-const isWhole = ({ collections }: Backup) => collections.includes('*');
+const isWhole = ({ scope }: Backup) =>
+  scope.collections.includes('*') && scope.excludeCollections.length === 0 && scope.includeSubcollections;
+const isOwn = ({ trigger, importedFrom }: Backup) =>
+  trigger !== 'pre_restore' && (importedFrom === null || importedFrom === 'holdfast');
 
 /**
  * The newest backup in which a document can be looked up. A safety backup holds what one restore overwrote, and a backup of
- * some collections nothing of the others: they are taken only where there is nothing else.
+ * some collections nothing of the others, and one made of a file whatever that held: they are taken only where there is nothing else.
  */
 export function useNewestBackup(projectId: string | undefined) {
   const { data, error, refetch } = useRead(
@@ -17,7 +20,7 @@ export function useNewestBackup(projectId: string | undefined) {
     { enabled: projectId !== undefined, everyMs: false },
   );
   const backups = data?.data;
-  const ordinary = backups?.filter(({ trigger }) => trigger !== 'pre_restore');
+  const ordinary = backups?.filter(isOwn);
   return {
     isRead: backups !== undefined,
     /** The newest completed ones. */

@@ -273,6 +273,14 @@ function slowestAnswer(): () => Promise<number> {
   };
 }
 
+test('a refusal whose words are cut within a character is written down as any other', async () => {
+  await mkdir(folder('cut'), { recursive: true });
+  const name = `${'a'.repeat(198)}\u{1f600}${'b'.repeat(50)}`;
+  await writeFile(folder('cut', 'users.json'), JSON.stringify({ users: { ada: { [name]: [[1]] } } }));
+  const refused = await importIt('cut/users.json', 'json');
+  expect(refused).toMatchObject({ status: 'failed', error: { code: 'INTEGRITY_ERROR' } });
+});
+
 test('a merge takes the newest state of the project itself, however new an imported file says it is', async () => {
   await bench.firestore.doc('users/own').set({ n: 1 });
   const own = await bench.get(`/backups/${await bench.backUp()}`);

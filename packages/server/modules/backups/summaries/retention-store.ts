@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { encodeJson } from '../../../platform/database/json.ts';
 import { taskStore } from '../../storage/index.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isUnreadSql } from '../contents/verification-store.ts';
@@ -110,8 +111,8 @@ export const retentionStore = {
         row.organizationId,
         row.projectId,
         row.id,
-        JSON.stringify(row.collections),
-        JSON.stringify(row.excludeCollections),
+        encodeJson(row.collections),
+        encodeJson(row.excludeCollections),
         row.includeSubcollections,
       ],
     );
@@ -144,7 +145,7 @@ function candidateOf(row: Row): RetentionCandidate {
     scheduleId: row.schedule_id,
     parentId: row.parent_id,
     standsFor: row.stands_for,
-    scope: JSON.stringify(scope),
+    scope: encodeJson(scope),
     isSafety: row.trigger === 'pre_restore',
     isForeign: row.is_foreign,
     countsFrom: row.counts_from,

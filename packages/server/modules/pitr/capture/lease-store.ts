@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { encodeJson } from '../../../platform/database/json.ts';
 
 /** A heartbeat older than this means that the holder is dead. */
 const leaseSeconds = 15;
@@ -78,7 +79,7 @@ export const leaseStore = {
         holder,
         projectId,
         epoch,
-        change.error === null ? null : JSON.stringify(change.error),
+        change.error === null ? null : encodeJson(change.error),
         change.failures,
         change.retryAfterSeconds,
       ],

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../../../platform/database/database.ts';
+import { encodeJson } from '../../../platform/database/json.ts';
 import { inArray } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import type { EventPayload } from '../../../platform/event-payload.ts';
@@ -159,7 +160,7 @@ export class DeliveryQueue {
       client.query({
         name: 'holdfast_webhooks_finish',
         text: finishStatement,
-        values: [JSON.stringify(attempts), this.#owner],
+        values: [encodeJson(attempts), this.#owner],
       }),
     );
   }

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { encodeJson } from '../../../platform/database/json.ts';
 import { and, eq, isNull } from '../../../platform/database/orm.ts';
 import { outboxEvents } from '../../../platform/database/tables.ts';
 import { notify } from '../../../platform/database/transaction-statements.ts';
@@ -118,7 +119,7 @@ export const dispatchStore = {
   },
 
   async insert(transaction: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
-    await transaction.client.query(insertStatement, [JSON.stringify(deliveries)]);
+    await transaction.client.query(insertStatement, [encodeJson(deliveries)]);
     await announceDeliveries(transaction);
   },
 
