@@ -18,12 +18,13 @@ type Work = [ProbeStepName, () => Promise<void>];
 /**
  * Does to a destination, with one small object, everything that a backup's life will do: write, read back, read a
  * range, list, delete. With `locks`, asks last whether objects can be locked there. Stops at the first step that fails,
- * but tries to remove the object all the same.
+ * but tries to remove the object all the same. `signalOf` gives each step the signal that ends it.
  */
 export async function probeStore(
   store: BlobStore,
-  { locks = false, ...options }: CallOptions & { locks?: boolean } = {},
+  { locks = false, signalOf, ...given }: CallOptions & { locks?: boolean; signalOf?: () => AbortSignal } = {},
 ): Promise<ProbeStep[]> {
+  let options: CallOptions = given;
   const key = `${probePrefix}${randomUUID()}`;
   const bytes = new Uint8Array(randomBytes(probeBytes));
   const work: Work[] = [
@@ -36,6 +37,7 @@ export async function probeStore(
   ];
   const steps: ProbeStep[] = [];
   for (const [name, run] of work) {
+    if (signalOf) options = { ...given, signal: signalOf() };
     const step = await timed(name, run);
     steps.push(step);
     if (step.ok) continue;

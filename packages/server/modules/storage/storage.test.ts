@@ -86,6 +86,16 @@ describe('a destination', () => {
     expect((await call('GET', `/${row.id}`)).body.data.status).toBe('connected');
   });
 
+  test('that is slow and answers every step in time works, however long the steps take together', async () => {
+    const { id } = await create({ name: 'Slow' });
+    s3.faults.set({ delayRate: 1, delayMsMin: 1800, delayMsMax: 1800 });
+    const { ok, steps } = (await call('POST', `/${id}/test`)).body.data;
+    expect(ok, JSON.stringify(steps)).toBe(true);
+    const durationsMs: number[] = steps.map(({ durationMs }: { durationMs: number }) => durationMs);
+    expect(durationsMs.reduce((sum, one) => sum + one)).toBeGreaterThan(8000);
+    expect((await call('GET', `/${id}`)).body.data).toMatchObject({ status: 'connected', error: null });
+  });
+
   test('is looked at again by itself: failing it turns to error, mended it turns back, and each turn is told once', async () => {
     const row = await create();
     const look = () =>

@@ -3,6 +3,7 @@ import { type BlobStore, backupPrefix, EngineError, type ProbeStep, probeStore }
 import type { Clock } from '../../../platform/clock.ts';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { defined } from '../../../platform/defined.ts';
+import { secondMs } from '../../../platform/durations.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { type StoredError, toJobError } from '../../job-error.ts';
 import type { StoreOpener } from '../access/open-store.ts';
@@ -21,8 +22,8 @@ export interface CheckOptions {
   signal?: AbortSignal;
 }
 
-/** Somebody waits for the answer. */
-const checkTimeoutMs = 8000;
+/** For each step: somebody waits for the answer, and a storage that is slow and works is not away. */
+const stepTimeoutMs = 8 * secondMs;
 const checkAttemptsMax = 4;
 
 /**
@@ -52,11 +53,17 @@ async function probe(
   let store: BlobStore | undefined;
   try {
     store = await stores.open(destination, { attemptsMax: checkAttemptsMax, makesFolder: held.length === 0 });
-    const timeout = AbortSignal.timeout(checkTimeoutMs);
-    const late = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    let late: AbortSignal | undefined;
+    const signalOf = () => {
+      const timeout = AbortSignal.timeout(stepTimeoutMs);
+      late = signal ? AbortSignal.any([signal, timeout]) : timeout;
+      return late;
+    };
     const locks = destination.objectLock !== null;
-    const probed = await listingHeld(store, held, late, await probeStore(store, { signal: late, locks }));
-    const steps = probed.map((step) => (step.ok || !late.aborted ? step : { ...step, error: notInTime() }));
+    const tried = await probeStore(store, { signalOf, locks });
+    const probed = tried.every(({ ok }) => ok) ? await listingHeld(store, held, signalOf(), tried) : tried;
+    // Nothing is tried behind a step that failed, so the last signal is that step's.
+    const steps = probed.map((step) => (step.ok || !late?.aborted ? step : { ...step, error: notInTime() }));
     const failed = steps.find((step) => !step.ok);
     return {
       steps: steps.map((step) => ({
@@ -82,7 +89,7 @@ async function listingHeld(
   signal: AbortSignal,
   probed: readonly ProbeStep[],
 ): Promise<ProbeStep[]> {
-  const error = probed.every(({ ok }) => ok) ? await heldFault(store, held, signal) : undefined;
+  const error = await heldFault(store, held, signal);
   return probed.map((step) => (error && step.name === 'list' ? { ...step, ok: false, error } : step));
 }
 
@@ -108,7 +115,10 @@ export async function heldFault(
 }
 
 function notInTime(): EngineError {
-  return new EngineError('STORAGE_UNAVAILABLE', `The storage did not answer within ${checkTimeoutMs / 1000} seconds.`);
+  return new EngineError(
+    'STORAGE_UNAVAILABLE',
+    `The storage did not answer within ${stepTimeoutMs / secondMs} seconds.`,
+  );
 }
 
 /** Keeps what a check found; tells the world when the state changed. */
