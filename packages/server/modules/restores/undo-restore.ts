@@ -1,5 +1,7 @@
+import type { Transaction } from '../../platform/database/database.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
+import { backupStore } from '../backups/index.ts';
 import { projectStore } from '../projects/index.ts';
 import { restoreSubject } from './audit-details.ts';
 import { requireStatus } from './change-restore.ts';
@@ -21,6 +23,7 @@ export async function undoRestore(
   const row = await database.tenant(organizationId, async (transaction) => {
     const undone = await restoreStore.lock(transaction, organizationId, restoreId);
     requireUndoable(undone);
+    await requireSaved(transaction, undone);
     const former = undone.undoneBy && (await restoreStore.find(transaction, organizationId, undone.undoneBy));
     if (former && !dryRun) requireAnother(former, force);
     await projectStore.get(transaction, organizationId, undone.targetProjectId);
@@ -67,6 +70,17 @@ function requireUndoable(row: RestoreRow): void {
   if (row.journalPages > 0 && !row.journalEnvelope) throw journalGone();
   if (!row.safetyBackup && overwrites(row) && row.undoOf === null)
     throw new Problem('INVALID_STATE', 'What this restore overwrote was not saved, because it was asked not to.');
+}
+
+/** What was overwritten comes from the safety backup; without it an undo could only fail, and would stand in the way of another. */
+async function requireSaved(transaction: Transaction, { organizationId, safetyBackupId }: RestoreRow): Promise<void> {
+  if (safetyBackupId === null) return;
+  const saved = await backupStore.find(transaction, organizationId, safetyBackupId);
+  if (saved?.status === 'completed') return;
+  const why = saved
+    ? 'It wrote nothing, because what it would have overwritten could not be saved: there is nothing to undo.'
+    : `What this restore overwrote was saved in ${safetyBackupId}, which was deleted.`;
+  throw new Problem('INVALID_STATE', why, { details: { safetyBackupId } });
 }
 
 /** Once is enough, unless the first one left documents that somebody had changed and this one is to take them too. */

@@ -45,6 +45,23 @@ describe('an undo', () => {
     expect(Object.keys(await contents()).toSorted()).toEqual(['users/ada', 'users/ada/orders/1']);
   });
 
+  test('of what was saved in a backup that is deleted is refused with that reason, and leaves the restore as it was', async () => {
+    await fill(before);
+    const backupId = await bench.backUp();
+    await fill({ 'users/ada': { name: 'Countess' } });
+    const restored = await run('', { backupId });
+    const removed = await bench.app.request('DELETE', `/api/v1/backups/${restored.safetyBackupId}`, bench.as);
+    expect(removed.status, removed.text).toBe(200);
+    for (const dryRun of [true, false]) {
+      const refused = await post(`/${restored.id}/undo`, { dryRun });
+      expect([refused.status, refused.body.error], refused.text).toMatchObject([
+        409,
+        { code: 'INVALID_STATE', message: expect.stringContaining(`${restored.safetyBackupId}, which was deleted`) },
+      ]);
+    }
+    expect((await bench.get(`/backups/restore/${restored.id}`)).undoneBy).toBeNull();
+  });
+
   test.each(['overwrite', 'merge', 'skip_existing'])(
     'returns replaced and deleted documents and removes created ones, after mode %s',
     async (mergeMode) => {

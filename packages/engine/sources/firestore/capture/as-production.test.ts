@@ -233,6 +233,18 @@ describe('a server that does not let one catch up', () => {
     await recorder.stop();
   });
 
+  test('streams that never come back end the capture with what is wrong, although scans close the time meanwhile', async () => {
+    const connected = fresh({ retry: { attemptsMax: 12, delayBaseMs: 20, delayMaxMs: 40 } });
+    const refuse = async () => {
+      await write(connected, [{ path: 'c/1', fields: fields(2) }]);
+      bench.sandbox.control.addFault({ method: 'Listen', status: 'UNAVAILABLE' });
+    };
+    const recorder = await interrupted(connected, refuse, { exactWithinMs: 50 });
+    await recorder.until(() => recorder.error !== undefined);
+    expect(recorder.error).toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
+    expect(recorder.gaps.some(({ isQuiet }) => !isQuiet)).toBe(true);
+  });
+
   test('an overflowing buffer ends a stream, not the capture', async () => {
     const connected = fresh();
     await write(connected, [{ path: 'c/0', fields: fields(0) }]);

@@ -96,8 +96,9 @@ class CaptureRun {
       } catch (error) {
         if (signal?.aborted) throwIfAborted(signal);
         const failure = this.#mustScan(error) ? yield* this.#scan(error) : error;
-        if (failure === undefined) retrier.progress();
-        else {
+        // A scan does for streams that do not hold, and does not mend them: whoever asks is told when they do not come back.
+        if (failure === undefined && needsCatchUp(error)) retrier.progress();
+        if (failure !== undefined) {
           this.#learnFrom(failure);
           await retrier.afterFailure(failure).catch((final: unknown) => {
             throw sourceFailure(final);
