@@ -56,7 +56,7 @@ export { scopeOf } from './scope.ts';
 export { lookForBackup } from './storage/prove-copy.ts';
 export { purgeObjectsHook, purgeObjectsJob } from './storage/purge-objects.ts';
 export { storageTasks } from './storage/storage-tasks.ts';
-export { baseStore, type WholeBackup } from './summaries/base-store.ts';
+export { baseStore, hasBaseSql, type WholeBackup } from './summaries/base-store.ts';
 export { type MeasuredBackup, measuresStore } from './summaries/measures-store.ts';
 export {
   type NewestBackups,

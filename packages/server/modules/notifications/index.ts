@@ -7,7 +7,7 @@ import { troubleMail } from './trouble-mail.ts';
 import { type Trouble, troubleStore } from './trouble-store.ts';
 import { Troubles } from './troubles.ts';
 
-export { massDeletionOf, Troubles } from './troubles.ts';
+export { massDeletionOf, missingBaseOf, Troubles } from './troubles.ts';
 
 /** What begins within this time after the first is told in the same mail. */
 const gatherMs = 20 * secondMs;

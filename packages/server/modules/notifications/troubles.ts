@@ -44,6 +44,11 @@ export class Troubles {
     await this.end(transaction, organizationId, ['backup.failed', 'schedule.failed'], scheduleId);
   }
 
+  async #endCapture(transaction: Transaction, organizationId: string, projectId: string): Promise<void> {
+    for (const subject of [projectId, missingBaseOf(projectId)])
+      await this.end(transaction, organizationId, ['pitr.stopped'], subject);
+  }
+
   /** Most troubles are events that webhooks tell as well. */
   async hear(transaction: Transaction, events: readonly OutboxEvent[]): Promise<void> {
     for (const event of events) await this.#hear(transaction, event);
@@ -88,11 +93,10 @@ export class Troubles {
     }
     if (type === 'schedule.deleted' && data.schedule)
       return this.endOfSchedule(transaction, organizationId, data.schedule.id);
-    if (type === 'pitr.disabled' && data.project)
-      return this.end(transaction, organizationId, ['pitr.stopped'], data.project.id);
+    if (type === 'pitr.disabled' && data.project) return this.#endCapture(transaction, organizationId, data.project.id);
     if (type === 'project.deleted' && data.project) {
       await this.endAnomalies(transaction, organizationId, data.project.id);
-      await this.end(transaction, organizationId, ['pitr.stopped'], data.project.id);
+      await this.#endCapture(transaction, organizationId, data.project.id);
       await this.end(transaction, organizationId, ['backup.anomaly'], massDeletionOf(data.project.id));
     }
     if (type === 'storage.connected' && data.storageDestination)
@@ -108,6 +112,11 @@ function anomalyOf(projectId: string, reason: string | undefined): string {
 /** A mass deletion is over with the next backup; other anomalies of a project when an admin has had a look. */
 export function massDeletionOf(projectId: string): string {
   return `${projectId}/mass-deletion`;
+}
+
+/** A base that cannot be made is over when there is one, not when the next change is captured. */
+export function missingBaseOf(projectId: string): string {
+  return `${projectId}/base`;
 }
 
 /** The parts of the events' data that the sentences speak of. */

@@ -61,7 +61,7 @@ const messages: Record<Code, string> = {
   no_storage: 'A schedule of it names no storage, and there is no default one: its backups fail.',
   storage_error: 'A storage destination of its backups does not work.',
   source_error: 'Its database could not be reached the last time.',
-  capture_stopped: 'Changes are not being captured at the moment.',
+  capture_stopped: 'Point-in-time recovery does not reach the present; its page says why.',
   anomaly: 'A backup looks suspicious and nobody has looked at it yet.',
   schedule_disabled: 'Its schedules are switched off, so it is backed up by hand only.',
   no_schedule: 'It has no schedule, so it is backed up by hand only.',

@@ -10,8 +10,10 @@ import {
   readThrough,
 } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
+import { minuteMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
-import { baseStore, type WholeBackup } from '../backups/index.ts';
+import { type BackupRow, baseStore, type WholeBackup } from '../backups/index.ts';
+import type { StoredError } from '../job-error.ts';
 import { type LogRow, pitrStore } from './pitr-store.ts';
 
 export interface Base {
@@ -30,7 +32,12 @@ export interface Coverage {
   readonly log: LogCoverage;
   /** Why nothing follows; null while somebody captures. */
   readonly endedBecause: string | null;
+  /** Why there is no base that reaches the end of the log; null while there is one, or the first is being made. */
+  readonly baseError: StoredError | null;
 }
+
+/** Bases that are tried further apart than this have nothing to do with each other: capture was switched off in between. */
+const sameTroubleMs = 30 * minuteMs;
 
 /** One stretch from the beginning of the log to its end: what lies in between is joined by the transactions that wrote it. */
 export async function coverageOfLog(transaction: Transaction, row: LogRow): Promise<Coverage> {
@@ -40,12 +47,31 @@ export async function coverageOfLog(transaction: Transaction, row: LogRow): Prom
   const told = all.map((gap) => ({ coveredFrom: gap.from, coveredThrough: gap.from, marks: [], gap }));
   const { organizationId, projectId, startedFrom, coveredThrough } = row;
   const bases = await baseStore.wholeBetween(transaction, organizationId, projectId, startedFrom, coveredThrough);
-  return { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]), endedBecause: endOf(row) };
+  const known = { bases: bases.map(asBase), gaps, log: coverageOf([whole, ...told]) };
+  const isReached = !row.enabled || findBase(coveredThrough, known) !== undefined;
+  const baseError = isReached ? null : await errorOfBase(transaction, row);
+  return { ...known, endedBecause: endOf(row, baseError), baseError };
 }
 
-function endOf({ enabled, error }: LogRow): string | null {
+function endOf({ enabled, error }: LogRow, baseError: StoredError | null): string | null {
   if (!enabled) return 'Capture is switched off.';
-  return error === null ? null : `Capture stands still: ${error.message}`;
+  return error === null ? (baseError?.message ?? null) : `Capture stands still: ${error.message}`;
+}
+
+/** While the next one is tried, the one before it has still failed. */
+async function errorOfBase(transaction: Transaction, row: LogRow): Promise<StoredError | null> {
+  const [last, before] = await baseStore.newestForLog(transaction, row.organizationId, row.projectId, 2);
+  const failed = last && isOpen(last) && before && isSoonAfter(last, before) ? before : last;
+  if (failed?.status !== 'failed' || failed.error === null) return null;
+  return { ...failed.error, message: `The base of captured changes could not be made: ${failed.error.message}` };
+}
+
+export function isOpen({ status }: BackupRow): boolean {
+  return status === 'pending' || status === 'running';
+}
+
+function isSoonAfter({ createdAt }: BackupRow, before: BackupRow): boolean {
+  return createdAt.getTime() - (before.completedAt ?? before.createdAt).getTime() < sameTroubleMs;
 }
 
 function asBase({ snapshots, ...base }: WholeBackup): Base {
@@ -72,7 +98,7 @@ export function baseFor(instant: string, coverage: Coverage, now: Date, minutes:
   throw unavailable(instant, coverage, now, minutes);
 }
 
-export function findBase(instant: string, { bases, log }: Coverage): Base | undefined {
+export function findBase(instant: string, { bases, log }: Pick<Coverage, 'bases' | 'log'>): Base | undefined {
   return bases.findLast((base) => base.exactFrom <= instant && reaches(instant, stretchesFrom(base, log)));
 }
 
@@ -120,14 +146,14 @@ function unavailable(instant: string, coverage: Coverage, now: Date, minutes: Ne
 function whyNot(
   instant: string,
   { before, after }: { before: string | null; after: string | null },
-  { gaps, endedBecause }: Coverage,
+  { gaps, endedBecause, baseError }: Coverage,
   now: Date,
 ): string {
   const gap = gaps.find(({ from, through }) => from < instant && instant < through);
   if (before === null && after === null)
     return gap
       ? `lies in a gap: ${gap.reason} Nothing else can be reached yet.`
-      : 'cannot be reached: nothing has been captured yet. The first moment is that of the base backup.';
+      : `cannot be reached: nothing has been captured yet. ${baseError?.message ?? 'The first moment is that of the base backup.'}`;
   if (before === null)
     return gap
       ? `lies in a gap: ${gap.reason} The first moment behind it is ${after}.`

@@ -20,6 +20,7 @@ export type { PitrContext } from './context.ts';
 export { endPitrOf } from './disable-pitr.ts';
 export { pitrJobs } from './jobs.ts';
 export { rewrapLogs } from './keys.ts';
+export { measuredLogs, type ReachedLog } from './measured-logs.ts';
 export { basesRead } from './past/bases-read.ts';
 export { capturedDatabase, capturedMark, capturedSince, capturedState } from './past/captured-state.ts';
 export { momentsOf } from './past/moments.ts';

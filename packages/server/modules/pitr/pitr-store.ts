@@ -2,6 +2,7 @@ import type { LogGap, LogSegment } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
 import { and, asc, desc, eq, sql } from '../../platform/database/orm.ts';
+import { hasBaseSql } from '../backups/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
 import type { UsedBy } from '../storage/index.ts';
 import { pitrLogs, pitrSegments, type SpentReads, type StoredGap } from './tables.ts';
@@ -257,11 +258,22 @@ export const pitrStore = {
     return rows.map((row) => ({ organizationId: row.organization_id, projectId: row.project_id }));
   },
 
-  /** How far each running capture of an active organization has come, for the metrics; needs a system transaction. */
-  async measured({ client }: Transaction, limit: number): Promise<(LogKey & { coveredThrough: string })[]> {
-    const { rows } = await client.query<LogKey & { coveredThrough: string }>(
-      `select organization_id as "organizationId", project_id as "projectId", covered_through as "coveredThrough"
-         from pitr_logs where enabled and ${isActiveOrganizationSql('organization_id')} order by project_id limit $1`,
+  /**
+   * How far each running capture of an active organization has come, and whether a base surely leads there; needs a
+   * system transaction.
+   */
+  async measured({ client }: Transaction, limit: number): Promise<MeasuredLog[]> {
+    const { rows } = await client.query<MeasuredLog>(
+      `select l.organization_id as "organizationId", l.project_id as "projectId", l.started_from as "startedFrom",
+              l.covered_through as "coveredThrough",
+              ${hasBaseSql(
+                'l',
+                (time) => `${time} between l.started_from and l.covered_through
+                  and not exists (select 1 from pitr_segments s where s.log_id = l.log_id and s.gap is not null
+                    and s.gap->>'through' > ${time}
+                    and ((s.gap->>'deletionsUnknown')::boolean or s.gap->>'from' < ${time}))`,
+              )} as "isReached"
+         from pitr_logs l where enabled and ${isActiveOrganizationSql('l.organization_id')} order by project_id limit $1`,
       [limit],
     );
     return rows;
@@ -329,6 +341,12 @@ export interface DeletesOfSegment {
 export interface LogKey {
   readonly organizationId: string;
   readonly projectId: string;
+}
+
+export interface MeasuredLog extends LogKey {
+  readonly startedFrom: string;
+  readonly coveredThrough: string;
+  readonly isReached: boolean;
 }
 
 export interface LogEnvelope {

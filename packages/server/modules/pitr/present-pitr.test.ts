@@ -24,6 +24,7 @@ function coverageWith(bases: readonly number[], gaps: readonly LogGap[]): Covera
     gaps,
     log: coverageOf([whole, ...told]),
     endedBecause: null,
+    baseError: null,
   };
 }
 

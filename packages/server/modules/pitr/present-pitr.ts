@@ -83,7 +83,7 @@ function shown(exact: string, rounded: string, stretches: readonly ReachableStre
 
 function statusOf(row: LogRow, coverage: Coverage, now: Date): Summary['status'] {
   if (!row.enabled) return 'stopped';
-  if (row.error !== null) return 'error';
+  if (row.error !== null || coverage.baseError !== null) return 'error';
   if (coverage.bases.length === 0) return 'starting';
   if (findBase(row.coveredThrough, coverage) === undefined) return 'catching_up';
   return lagOf(row, now) > lagSecondsMax ? 'catching_up' : 'running';
@@ -104,7 +104,7 @@ export function presentPitr(row: LogRow, coverage: Coverage, figures: LogFigures
     storageDestinationId: row.storageDestinationId,
     lastReconciledAt: row.lastReconciledAt?.toISOString() ?? null,
     readsUsed: row.readsUsed,
-    error: row.error as PitrView['error'],
+    error: (row.error ?? coverage.baseError) as PitrView['error'],
   };
 }
 

@@ -12,6 +12,20 @@ export interface WholeBackup {
   snapshots: BackupRow['snapshots'];
 }
 
+/** Completed backups of the whole database itself. */
+function isWholeSql(table: string): string {
+  return `${table}.status = 'completed' and ${table}.deleted_at is null and ${table}.imported is null
+          and ${table}.collections = '["*"]' and ${table}.exclude_collections = '[]' and ${table}.document_paths is null
+          and ${table}.include_subcollections`;
+}
+
+/** Whether a project, as a row of another table names it, has one that was read at one instant for which a condition holds. */
+export function hasBaseSql(owner: string, condition: (snapshotTime: string) => string): string {
+  return `exists (select 1 from backups b
+                where b.organization_id = ${owner}.organization_id and b.project_id = ${owner}.project_id
+                  and ${isWholeSql('b')} and jsonb_array_length(b.snapshots) <= 1 and ${condition('b.snapshot_time')})`;
+}
+
 /** SQL on backups that a log of changes begins with, or that were made of one. */
 export const baseStore = {
   /** Completed backups of the whole database itself by what they show, oldest first. */
@@ -24,25 +38,26 @@ export const baseStore = {
   ): Promise<WholeBackup[]> {
     const { rows } = await client.query(
       `select id, snapshot_time as "snapshotTime", document_count::float8 as "documentCount", trigger, snapshots from backups
-        where organization_id = $1 and project_id = $2 and status = 'completed' and deleted_at is null
-          and collections = '["*"]' and exclude_collections = '[]' and document_paths is null
-          and include_subcollections and imported is null
-          and snapshot_time >= $3 and snapshot_time <= $4
+        where organization_id = $1 and project_id = $2 and ${isWholeSql('backups')} and snapshot_time >= $3 and snapshot_time <= $4
         order by snapshot_time`,
       [organizationId, projectId, from, through],
     );
     return rows;
   },
 
-  /** The newest backup that point-in-time recovery asked for, whatever became of it. */
-  async newestForLog({ orm }: Transaction, organizationId: string, projectId: string): Promise<BackupRow | undefined> {
+  /** The newest backups that point-in-time recovery asked for, whatever became of them. */
+  async newestForLog(
+    { orm }: Transaction,
+    organizationId: string,
+    projectId: string,
+    limit: number,
+  ): Promise<BackupRow[]> {
     const isAsked = and(
       eq(backups.organizationId, organizationId),
       eq(backups.projectId, projectId),
       eq(backups.trigger, 'pitr'),
     );
-    const [row] = await orm.select().from(backups).where(isAsked).orderBy(desc(backups.id)).limit(1);
-    return row;
+    return orm.select().from(backups).where(isAsked).orderBy(desc(backups.id)).limit(limit);
   },
 
   /** The bases of a log that goes have nothing to lead on to: retention takes them after so many days, as any other. */

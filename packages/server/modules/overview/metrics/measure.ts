@@ -3,7 +3,7 @@ import type { MetricFamily } from '../../../platform/metric-family.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { readTotals } from '../../../platform/totals.ts';
 import { measuresStore } from '../../backups/index.ts';
-import { pitrStore } from '../../pitr/index.ts';
+import { measuredLogs } from '../../pitr/index.ts';
 import { projectStore } from '../../projects/index.ts';
 import { drillStore } from '../../restores/index.ts';
 import { scheduleStore } from '../../schedules/index.ts';
@@ -61,7 +61,7 @@ async function readResources(
         transaction,
         shownProjects.map(({ id }) => id),
       ),
-      logs: await pitrStore.measured(transaction, measuredMax),
+      logs: await measuredLogs(transaction, measuredMax),
       now,
     }),
     ...scheduleFamilies(shownSchedules, intervals.seconds(shownSchedules, now)),

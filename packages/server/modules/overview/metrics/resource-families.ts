@@ -1,5 +1,6 @@
 import type { MetricFamily, MetricSample } from '../../../platform/metric-family.ts';
 import type { MeasuredBackup } from '../../backups/index.ts';
+import type { ReachedLog } from '../../pitr/index.ts';
 import type { MeasuredProject } from '../../projects/index.ts';
 import type { MeasuredSchedule } from '../../schedules/index.ts';
 
@@ -20,7 +21,7 @@ const ofSchedule = ({ organizationId, projectId, id }: MeasuredSchedule) => ({
 interface ProjectFacts {
   projects: readonly MeasuredProject[];
   drills: ReadonlyMap<string, Date>;
-  logs: readonly { organizationId: string; projectId: string; coveredThrough: string }[];
+  logs: readonly ReachedLog[];
   now: Date;
 }
 
@@ -47,15 +48,17 @@ export function projectFamilies({ projects, drills, logs, now }: ProjectFacts): 
     ),
     gauge(
       'holdfast_pitr_covered_through_timestamp_seconds',
-      'Up to when changes are captured.',
-      logs.map((log) => ({ labels: ofLog(log), value: inSeconds(log.coveredThrough) })),
+      'Up to when moments can be recovered; absent while none can.',
+      logs.flatMap((log) =>
+        log.reachedThrough === null ? [] : [{ labels: ofLog(log), value: inSeconds(log.reachedThrough) }],
+      ),
     ),
     gauge(
       'holdfast_pitr_lag_seconds',
-      'How far the capture of changes is behind.',
+      'How long ago the newest moment is that can be recovered; without one, when capture began.',
       logs.map((log) => ({
         labels: ofLog(log),
-        value: Math.max(0, inSeconds(now) - inSeconds(log.coveredThrough)),
+        value: Math.max(0, inSeconds(now) - inSeconds(log.reachedThrough ?? log.startedFrom)),
       })),
     ),
   ];

@@ -11,9 +11,11 @@ import {
   removeRow,
   requireRemovable,
 } from '../../backups/index.ts';
-import { projectStore } from '../../projects/index.ts';
+import type { StoredError } from '../../job-error.ts';
+import { missingBaseOf } from '../../notifications/index.ts';
+import { type ProjectRow, projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
-import { coverageOfLog, findBase } from '../coverage.ts';
+import { coverageOfLog, findBase, isOpen } from '../coverage.ts';
 import { deleteLogOf } from '../disable-pitr.ts';
 import { requestBase } from '../enable-pitr.ts';
 import { reconcileJob } from '../jobs.ts';
@@ -25,8 +27,9 @@ const dueAtOnce = 20;
 const segmentsAtOnce = 500;
 /** A log with fewer changes than this is followed quickly enough from its old base. */
 const compactSegmentsMin = 100;
-/** A base that could not be made is asked for again after this long. */
+/** A base that could not be made is asked for again after this long; sooner, the first times, where a moment may have been bad. */
 const baseAgainMs = 10 * minuteMs;
+const failuresCounted = 5;
 
 /** Starts the nightly comparisons and compactions that are due. */
 export async function startUpkeep(context: PitrContext): Promise<void> {
@@ -99,18 +102,50 @@ export async function ensureBaseOf(context: PitrContext, { organizationId, proje
   const { database, clock } = context.backups.platform;
   return database.tenant(organizationId, async (transaction) => {
     const row = await pitrStore.find(transaction, organizationId, projectId);
-    if (!row?.enabled || findBase(row.coveredThrough, await coverageOfLog(transaction, row))) return false;
-    if (!(await context.backups.organizations.active(transaction, organizationId))) return false;
-    const last = await baseStore.newestForLog(transaction, organizationId, projectId);
-    const isOpen = last?.status === 'pending' || last?.status === 'running';
-    const isFresh = last && clock.now().getTime() - (last.completedAt ?? last.createdAt).getTime() < baseAgainMs;
-    // One that was made a moment ago may lie in front of what is captured: then capture only has to come that far.
-    if (isOpen || (isFresh && last.status !== 'completed') || (last && (last.snapshotTime ?? '') > row.coveredThrough))
+    if (!row?.enabled) return false;
+    const coverage = await coverageOfLog(transaction, row);
+    if (findBase(row.coveredThrough, coverage)) {
+      await context.troubles.end(transaction, organizationId, ['pitr.stopped'], missingBaseOf(projectId));
       return false;
+    }
+    if (!(await context.backups.organizations.active(transaction, organizationId))) return false;
     const project = await projectStore.findKept(transaction, organizationId, projectId);
     if (!project) return false;
+    if (coverage.baseError) await tellMissingBase(context, transaction, project, coverage.baseError);
+    const tried = await baseStore.newestForLog(transaction, organizationId, projectId, failuresCounted);
+    const [last] = tried;
+    const isFresh = last && clock.now().getTime() - (last.completedAt ?? last.createdAt).getTime() < pauseAfter(tried);
+    // One that was made a moment ago may lie in front of what is captured: then capture only has to come that far.
+    if (
+      last &&
+      (isOpen(last) || (isFresh && last.status !== 'completed') || (last.snapshotTime ?? '') > row.coveredThrough)
+    )
+      return false;
     await requestBase(context, transaction, project, row);
     return true;
+  });
+}
+
+/** One that failed in a bad moment is tried again after one minute, two, four and so on. */
+function pauseAfter(tried: readonly BackupRow[]): number {
+  if (!tried[0]?.error?.retryable) return baseAgainMs;
+  const others = tried.findIndex(({ status }) => status !== 'failed');
+  const failures = others < 0 ? tried.length : others;
+  return Math.min(baseAgainMs, minuteMs * 2 ** (failures - 1));
+}
+
+/** Changes are captured, and nobody can go back to them: as bad as a capture that stands still. */
+async function tellMissingBase(
+  { troubles }: PitrContext,
+  transaction: Transaction,
+  { id, name, organizationId }: ProjectRow,
+  { message, advice }: StoredError,
+): Promise<void> {
+  await troubles.begin(transaction, organizationId, 'pitr.stopped', missingBaseOf(id), {
+    title: `Captured moments of ${name} cannot be reached`,
+    detail: message,
+    advice,
+    page: `/projects/${id}`,
   });
 }
 

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
+
+let bench: BackupBench;
+vi.setConfig({ testTimeout: 120_000 });
+beforeAll(async () => {
+  bench = await startBackupBench({ ...hasty, ACCESS_TOKEN_TTL: '86400' });
+});
+afterAll(() => bench.close());
+
+const patience = { timeout: 40_000, interval: 200 };
+const call = async (method: string, path: string, body?: object) => {
+  const answer = await bench.app.request(method, `/api/v1${path}`, { ...bench.as, ...(body ? { body } : {}) });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.body.data;
+};
+const sql = async (text: string) => (await asOwner(bench.app.databaseUrl, (client) => client.query(text))).rows;
+const reasons = async () => {
+  const [project] = (await call('GET', '/overview')).projects;
+  return project.protection.reasons.map(({ code }: { code: string }) => code);
+};
+async function metric(name: string): Promise<number | undefined> {
+  const { text } = await bench.app.request('GET', '/metrics');
+  const line = text.split('\n').find((one) => one.startsWith(`${name}{`));
+  return line === undefined ? undefined : Number(line.split(' ').at(-1));
+}
+
+test('captured time without a base is an error everywhere one looks, until there is a base', async () => {
+  const { projectId } = bench.shop;
+  const path = `/projects/${projectId}`;
+  for (let n = 0; n < 30; n++) await bench.firestore.doc(`users/${n}`).set({ n });
+  await call('POST', '/schedules', { projectId, name: 'Nightly', cron: '0 2 * * *' });
+  await bench.backUp();
+  const { settings } = await call('GET', path);
+  await call('PATCH', path, { settings: { ...settings, maxReadsPerBackup: 10 } });
+  await call('POST', `${path}/pitr/enable`, {});
+  const shown = () => call('GET', `${path}/pitr`);
+  await expect.poll(async () => (await shown()).status, patience).toBe('error');
+  expect(await shown()).toMatchObject({
+    coveredTo: null,
+    error: {
+      code: 'READ_BUDGET_EXCEEDED',
+      message: expect.stringContaining('The base of captured changes could not be made'),
+      advice: expect.stringContaining('maxReadsPerBackup'),
+    },
+  });
+  expect(await reasons()).toContain('capture_stopped');
+  expect(await sql("select 1 from outbox_events where type = 'backup.failed'")).toHaveLength(1);
+  await bench.app.tasks.runNow('pitr bases');
+  expect(await sql("select words->>'title' as title, ended_at from troubles where kind = 'pitr.stopped'")).toEqual([
+    { title: 'Captured moments of Shop cannot be reached', ended_at: null },
+  ]);
+  bench.app.clock.advance(11 * 60_000);
+  expect(await metric('holdfast_pitr_covered_through_timestamp_seconds')).toBeUndefined();
+  expect(await metric('holdfast_pitr_lag_seconds')).toBeGreaterThan(600);
+  bench.app.clock.advance(-11 * 60_000);
+
+  await call('PATCH', path, { settings: { ...settings, maxReadsPerBackup: null } });
+  await sql("update backups set completed_at = completed_at - interval '11 minutes' where trigger = 'pitr'");
+  await bench.app.tasks.runNow('pitr bases');
+  await expect.poll(async () => (await shown()).coveredTo, patience).not.toBeNull();
+  await expect.poll(async () => (await shown()).error, patience).toBeNull();
+  expect(await reasons()).not.toContain('capture_stopped');
+  expect(await metric('holdfast_pitr_covered_through_timestamp_seconds')).toBeGreaterThan(0);
+  await bench.app.tasks.runNow('pitr bases');
+  expect(await sql("select 1 from troubles where kind = 'pitr.stopped' and ended_at is null")).toEqual([]);
+});
