@@ -43,6 +43,18 @@ export interface ApplyOptions {
    * the counts so far. Awaited, so a slow checkpoint slows the apply instead of piling up.
    */
   readonly onProgress?: (progress: ApplyProgress) => void | Promise<void>;
+  /**
+   * Called when something behind the path that onProgress speaks of is acknowledged, or no longer is behind it. For showing
+   * alone: whoever goes on behind that path writes it again, and counts it again.
+   */
+  readonly onAhead?: (ahead: WrittenAhead) => void;
+}
+
+/** What is in the database already, of stretches that are not settled without a hole. */
+export interface WrittenAhead {
+  readonly written: number;
+  readonly deleted: number;
+  readonly bytes: number;
 }
 
 export interface WritePace {

@@ -55,7 +55,8 @@ export async function restoreDeletes(options: ExtraDeletesOptions): Promise<Appl
 }
 
 async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBatch>): Promise<ApplyResult> {
-  const { view, target, rewriteReferences, mode, rampUp, pace, signal, stop, guard, isInquiry, onProgress } = options;
+  const { view, target, rewriteReferences, mode, rampUp, pace, signal, stop, guard, isInquiry } = options;
+  const { onProgress, onAhead } = options;
   return await target.apply(batches, {
     mode,
     rampUp,
@@ -66,6 +67,7 @@ async function applyTo(options: RestoreOptions, batches: AsyncIterable<RecordBat
     ...(guard ? { guard } : {}),
     ...(isInquiry ? { isInquiry } : {}),
     ...(onProgress ? { onProgress } : {}),
+    ...(onAhead ? { onAhead } : {}),
   });
 }
 

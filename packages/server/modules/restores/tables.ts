@@ -1,5 +1,5 @@
 import type { DrillReport } from '@holdfast/contract';
-import type { Envelope, Scope } from '@holdfast/engine';
+import type { Envelope, Scope, WrittenAhead } from '@holdfast/engine';
 import { history, instant, organizationId, tenantPolicies } from '../../platform/database/columns.ts';
 import {
   anyText,
@@ -64,6 +64,8 @@ export interface Checkpoint {
   isHeard?: boolean;
   /** Accounts, in the order of their backup: how many are settled, how many of them were written, and which were refused. */
   users?: { settled: number; imported: number; refused: string[] };
+  /** What the record counts beyond this place: whoever goes on from here counts it again. */
+  ahead?: WrittenAhead | undefined;
 }
 
 /** What one writer of a restore has done: the holder of one that has ranges, or the worker on a range. */
@@ -80,6 +82,8 @@ export interface Written {
   collections: number;
   /** Those of which another writer, or another run, may write documents too. */
   openCollections: string[];
+  /** Written beyond the place that is saved with this, and in none of the counts above: whoever goes on from there counts it again. */
+  ahead?: WrittenAhead | undefined;
 }
 
 /** One document of a basket and where it is taken from. */

@@ -116,6 +116,27 @@ describe('a restore', () => {
   });
 });
 
+test('a restore that is cancelled in the middle of a batch counts what the target has taken of it; resumed, it counts nothing twice', async () => {
+  for (let n = 0; n < 50; n++) await bench.firestore.doc(`slow/${n}`).set({ n });
+  const backupId = await bench.backUp();
+  bench.clear();
+  bench.sandbox.control.setWriteQuota({ documentsPerSecond: 2 });
+  const body = { backupId, collections: ['slow'], options: { safetyBackup: false } };
+  const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+  const path = started.headers.get('location') as string;
+  const restored = async () => (await bench.app.request('GET', path, bench.as)).body.data.documentsRestored;
+  await expect.poll(restored, { timeout: 20_000 }).toBeGreaterThan(2);
+  const cancelled = await bench.app.request('POST', `${path}/cancel`, bench.as);
+  bench.sandbox.control.clearFaults();
+  const { size } = await bench.firestore.collection('slow').get();
+  expect(size).toBeLessThan(50);
+  const counted = { documentsRestored: size, progress: { documents: size, percent: 2 * size } };
+  expect(cancelled.body.data, cancelled.text).toMatchObject({ status: 'cancelled', ...counted });
+  await bench.app.request('POST', `${path}/resume`, bench.as);
+  const resumed = await untilEnded(bench.app, path, bench.as);
+  expect(resumed, JSON.stringify(resumed.error)).toMatchObject({ status: 'completed', documentsRestored: 50 });
+}, 60_000);
+
 test('while its storage is away a job says what it waits for, and no time that is left', async () => {
   const storageDestinationId = await bench.addBucket(s3);
   s3.faults.set({ errorRate: 1 });

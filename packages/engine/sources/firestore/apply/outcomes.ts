@@ -23,6 +23,8 @@ export interface SendContext {
   mayBeRepeated: boolean;
   /** Nothing is sent: only what was written unheard is looked for. */
   readonly isInquiry: boolean;
+  /** Some of the batch is decided, and the rest may take long. */
+  tellAhead(): void;
 }
 
 export function succeed(context: SendContext, batch: WriteBatch, index: number, version: Version | null): void {

@@ -296,6 +296,23 @@ describe('progress', () => {
     expect(order).toEqual([...order].sort());
   });
 
+  test('what a throttled database has taken of a batch is told before the batch is settled', async () => {
+    const connected = fresh({ retry: { attemptsMax: 200, delayBaseMs: 5, delayMaxMs: 50 } });
+    harness.sandbox.control.setWriteQuota({ documentsPerSecond: 40 });
+    const controller = new AbortController();
+    const told: number[] = [];
+    const work = apply(connected, many(100), {
+      signal: controller.signal,
+      onAhead: ({ written }) => {
+        told.push(written);
+        if (written > 50) controller.abort();
+      },
+    });
+    await expect(work).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(told[0]).toBe(40);
+    expect(await scanAll(connected)).toHaveLength(told.at(-1)!);
+  });
+
   test('a restore that died goes on behind its checkpoint and ends with everything', async () => {
     const connected = fresh();
     let checkpoint = '';

@@ -11,6 +11,7 @@ import {
   recordKind,
   type Version,
   type WriteOutcome,
+  type WrittenAhead,
 } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { targetFailure } from '../failures.ts';
@@ -202,6 +203,7 @@ class ApplyRun {
       mayBeRepeated: mayBeRepeated || this.#options.isInquiry === true,
       isInquiry: this.#options.isInquiry === true,
       looks: new Map(),
+      tellAhead: () => this.#tellAhead(),
     };
     try {
       await sendBatch(context, batch);
@@ -226,14 +228,37 @@ class ApplyRun {
       outcomes.push(...stretch.outcomes);
       this.#tally.add(stretch.tally);
     }
-    const { onProgress, guard } = this.#options;
-    if (settledThrough === undefined || (onProgress === undefined && guard === undefined)) return;
+    const { onProgress, onAhead, guard } = this.#options;
+    if (settledThrough === undefined) {
+      this.#tellAhead();
+      return;
+    }
+    if (onProgress === undefined && guard === undefined) return;
+    const ahead = this.#ahead();
     const progress = { ...this.#tally.counts(), settledThrough, settledRecords: this.#recordsSettled };
     this.#progress = this.#progress
       .then(() => guard?.onSettled(outcomes))
-      .then(() => onProgress?.(progress))
+      .then(() => {
+        onAhead?.(ahead);
+        return onProgress?.(progress);
+      })
       .catch((error: unknown) => {
         this.#fatal ??= error;
       });
+  }
+
+  /** Behind the progress that is told already, so that nothing is counted twice or left out in between. */
+  #tellAhead(): void {
+    const { onAhead } = this.#options;
+    if (onAhead === undefined) return;
+    const ahead = this.#ahead();
+    this.#progress = this.#progress.then(() => onAhead(ahead));
+  }
+
+  #ahead(): WrittenAhead {
+    const ahead = new Tally();
+    for (const { tally } of this.#queue) ahead.add(tally);
+    const { written, deleted, bytes } = ahead;
+    return { written, deleted, bytes };
   }
 }

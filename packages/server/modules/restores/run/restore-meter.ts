@@ -6,7 +6,7 @@ import { journalStore } from '../journal/journal-store.ts';
 import { readJournal } from '../journal/restore-journal.ts';
 import type { RangeMeter } from '../ranges/range-meter.ts';
 import { type RangeRow, rangeStore } from '../ranges/range-store.ts';
-import { addUp, nothingWritten } from '../ranges/written.ts';
+import { addUp, nothingAhead, nothingWritten } from '../ranges/written.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import { type NewRestore, type RestoreRow, restoreStore } from '../restore-store.ts';
 import type { Checkpoint, DocumentFailure, Phase, Written } from '../tables.ts';
@@ -90,7 +90,8 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   }
 
   override async persist(progress: Progress<Checkpoint> | undefined, pages: readonly Uint8Array[]): Promise<void> {
-    await this.#write(progress ? { checkpoint: progress.place } : {}, progress?.written, pages);
+    const { place, written } = progress ?? {};
+    await this.#write(place ? { checkpoint: { ...place, ahead: written?.ahead } } : {}, written, pages);
   }
 
   /** The holder writes in the whole restore; what it has counted already it remembers. */
@@ -128,7 +129,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
       await journalStore.add(transaction, locked, pages, clock.now());
       const figures = this.isRanged
         ? this.#allFigures(own ?? locked.ownWritten ?? nothingWritten, await rangeStore.list(transaction, row))
-        : own && this.#figures({ ...own, collections: own.collections + this.collections.known });
+        : own && this.#figures({ ...addUp([own]), collections: own.collections + this.collections.known });
       return restoreStore.save(transaction, row, { ...figures, ...change, updatedAt: clock.now() });
     });
     if (!saved) throw superseded();
@@ -172,14 +173,15 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
 /** What the holders before this one have written themselves: all of it, where there are no ranges. */
 function ownWritten(row: RestoreRow): Written {
   if (row.rangesEpoch !== null) return row.ownWritten ?? nothingWritten;
+  const { ahead = nothingAhead } = row.checkpoint;
   return {
     ...nothingWritten,
-    written: row.documentsRestored,
+    written: row.documentsRestored - ahead.written,
     skipped: row.documentsSkipped,
-    deleted: row.documentsDeleted,
+    deleted: row.documentsDeleted - ahead.deleted,
     failed: row.errorCount,
     conflicts: row.conflicts,
-    bytes: row.bytesDone,
+    bytes: row.bytesDone - ahead.bytes,
     errorSample: row.errorSample,
     conflictSample: row.conflictSample,
   };

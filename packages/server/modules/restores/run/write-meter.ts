@@ -11,6 +11,7 @@ import {
   versionOfDocument,
   type WriteGuard,
   type WriteOutcome,
+  type WrittenAhead,
 } from '@holdfast/engine';
 import { secondMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
@@ -45,6 +46,7 @@ export interface StageStart<Place> {
 export interface StageHooks {
   guard: WriteGuard;
   onProgress(progress: ApplyProgress): Promise<void>;
+  onAhead(ahead: WrittenAhead): void;
   stop: AbortSignal;
 }
 
@@ -67,6 +69,7 @@ export abstract class WriteMeter<Place> {
   /** Stages of this run that are over. */
   #earlier: ApplyCounts = nothingWritten;
   #current: ApplyCounts = nothingWritten;
+  #ahead: WrittenAhead | undefined;
   #heard: WriteOutcome[] = [];
   #place: Place;
   #dirty = false;
@@ -149,7 +152,11 @@ export abstract class WriteMeter<Place> {
       this.#dirty = true;
       if ((this.#journal?.pending ?? 0) > pendingMax) await this.flush();
     };
-    return { guard, onProgress, stop: this.cancelled };
+    const onAhead = (ahead: WrittenAhead) => {
+      this.#ahead = ahead.written + ahead.deleted > 0 ? ahead : undefined;
+      this.#dirty = true;
+    };
+    return { guard, onProgress, onAhead, stop: this.cancelled };
   }
 
   /** A process that stood still for a while sends nothing before it has asked whether the work is still its own. */
@@ -192,6 +199,7 @@ export abstract class WriteMeter<Place> {
     this.#heard = [];
     this.#earlier = sum(this.#earlier, result);
     this.#current = nothingWritten;
+    this.#ahead = undefined;
     for (const { path, code, message } of result.errors)
       if (this.#errors.length < samplesMax) this.#errors.push({ path, code, message: message.slice(0, 2000) });
     if (!this.cancelled.aborted && next !== undefined) this.#place = next;
@@ -232,6 +240,7 @@ export abstract class WriteMeter<Place> {
       errorSample: this.#errors,
       conflictSample: this.#conflicts,
       ...this.collections.figures(this.borders(this.#place)),
+      ahead: this.#ahead,
     };
   }
 }
