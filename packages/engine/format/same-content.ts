@@ -20,17 +20,22 @@ export function haveSameFields(left: Uint8Array, right: Uint8Array): boolean {
   return isSameMap(decodeDocument(left).fields, decodeDocument(right).fields);
 }
 
-/** Maps are merged deeply, everything else is replaced. */
+/** Maps are merged deeply, everything else is replaced; a vector is stored as a map and is none. */
 export function mergeFields(there: JsonFields, coming: JsonFields): JsonFields {
   const merged = Object.fromEntries(
     Object.entries(coming).map(([key, value]) => {
       const old = there[key];
-      const areMaps = old !== undefined && 'mapValue' in old && 'mapValue' in value;
+      const areMaps =
+        old !== undefined && 'mapValue' in old && 'mapValue' in value && !isVector(old) && !isVector(value);
       if (!areMaps) return [key, value];
       return [key, { mapValue: { fields: mergeFields(old.mapValue.fields ?? {}, value.mapValue.fields ?? {}) } }];
     }),
   );
   return { ...there, ...merged };
+}
+
+function isVector(value: JsonValue): boolean {
+  return 'mapValue' in value && value.mapValue.fields?.__type__ !== undefined;
 }
 
 /** Whether a document is what merging `part` into `former` comes to; `former` is absent where there was none. */

@@ -15,6 +15,8 @@ export interface FieldLeaf {
   readonly segments: readonly string[];
   /** An empty map: merged into an existing map it changes nothing, otherwise it is written. */
   readonly isEmptyMap: boolean;
+  /** A value that is stored as a map and is none: what comes as a map replaces it. */
+  readonly isVector: boolean;
 }
 
 interface Entry {
@@ -34,8 +36,9 @@ function collect(bytes: Buffer, entry: Entry, above: readonly string[], leaves: 
   const segments = [...above, entry.key];
   const map = mapContent(bytes, entry);
   const entries = map === undefined ? [] : entriesOf(bytes, map.start, map.end, mapEntry);
-  if (map === undefined || entries.length === 0 || entries.some(({ key }) => reservedName.test(key))) {
-    leaves.push({ segments, isEmptyMap: map !== undefined && entries.length === 0 });
+  const isVector = entries.some(({ key }) => reservedName.test(key));
+  if (map === undefined || entries.length === 0 || isVector) {
+    leaves.push({ segments, isEmptyMap: map !== undefined && entries.length === 0, isVector });
     return;
   }
   for (const inner of entries) collect(bytes, inner, segments, leaves);

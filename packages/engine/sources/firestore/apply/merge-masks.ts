@@ -1,4 +1,7 @@
-/** Which fields a merge writes. Empty maps need a look at what is there: they must not wipe a map that has content. */
+/**
+ * Which fields a merge writes. Maps need a look at what is there: an empty one must not wipe a map that has content, and one
+ * that meets a vector replaces it, where single fields would be written into the vector.
+ */
 
 import { type MergeMode, pathOfName, type RecordBatch, recordKind } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
@@ -10,7 +13,7 @@ import { emptySlices, sliceDocument } from './document-slices.ts';
 import { formatFieldPath, hasMapAt, leavesOf } from './field-paths.ts';
 import { encodeMask } from './write-batch.ts';
 
-/** Serialized fields of existing documents by path, for those records of a batch that bring empty maps. */
+/** Serialized fields of existing documents by path, for those records of a batch that bring maps. */
 export type ExistingFields = ReadonlyMap<string, Buffer>;
 
 export async function existingFieldsFor(
@@ -21,7 +24,7 @@ export async function existingFieldsFor(
 ): Promise<ExistingFields> {
   const existing = new Map<string, Buffer>();
   if (mode !== 'merge') return existing;
-  const paths = pathsWithEmptyMaps(batch);
+  const paths = pathsWithMaps(batch);
   if (paths.length === 0) return existing;
   const readTime = await snapshotTime(client, { signal });
   for await (const found of fetchDocuments(client, paths, { readTime, signal })) {
@@ -36,24 +39,39 @@ export async function existingFieldsFor(
   return existing;
 }
 
-function pathsWithEmptyMaps(batch: RecordBatch): string[] {
+function pathsWithMaps(batch: RecordBatch): string[] {
   const paths: string[] = [];
   const slices = emptySlices();
   forEachRecord(batch, (bytes, { kind, bodyStart, end }) => {
     if (kind !== recordKind.put) return;
     sliceDocument(bytes, bodyStart, end, slices);
     const content = slices.joined ?? bytes.subarray(slices.contentStart, slices.contentEnd);
-    if (leavesOf(content, 0, content.length).some((leaf) => leaf.isEmptyMap)) {
+    if (leavesOf(content, 0, content.length).some(({ isEmptyMap, segments }) => isEmptyMap || segments.length > 1)) {
       paths.push(bytes.toString('utf8', slices.pathStart, slices.pathEnd));
     }
   });
   return paths;
 }
 
-/** A mask of all leaves, without empty maps where a map is already. */
+/** A mask of all leaves, without empty maps where a map is already, and of whole maps where a vector is. */
 export function mergeMask(content: Buffer, existing: Buffer | undefined): Buffer {
   const leaves = leavesOf(content, 0, content.length).filter(
     (leaf) => !(leaf.isEmptyMap && existing !== undefined && hasMapAt(existing, 0, existing.length, leaf.segments)),
   );
-  return encodeMask(leaves.map((leaf) => formatFieldPath(leaf.segments)));
+  const vectors = vectorsOf(existing);
+  return encodeMask([...new Set(leaves.map(({ segments }) => replacedPath(segments, vectors)))]);
+}
+
+function vectorsOf(existing: Buffer | undefined): ReadonlySet<string> {
+  const leaves = existing === undefined ? [] : leavesOf(existing, 0, existing.length);
+  return new Set(leaves.filter(({ isVector }) => isVector).map(({ segments }) => formatFieldPath(segments)));
+}
+
+/** The path of the leaf, or of the map around it that takes the place of a vector. */
+function replacedPath(segments: readonly string[], vectors: ReadonlySet<string>): string {
+  for (let depth = 1; vectors.size > 0 && depth < segments.length; depth += 1) {
+    const path = formatFieldPath(segments.slice(0, depth));
+    if (vectors.has(path)) return path;
+  }
+  return formatFieldPath(segments);
 }
