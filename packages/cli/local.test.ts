@@ -95,6 +95,14 @@ test('latest is the newest whole backup of the database that is meant, and asks 
   expect((await json('browse', 'latest:shop')).documents).toBe(alone);
   expect((await json('browse', 'latest:other/reports')).documents).toBe(other.documents);
   expect((await holdfast('browse', 'latest:nobody', ...key())).code).toBe(5);
+  loadSample(sandbox.control.database({ project: 'other', database: '(default)' }), { documents: 20, seed: 4 });
+  const standard = await json('backup', '--project', 'other');
+  const two = await holdfast('browse', 'latest:other', ...key());
+  expect(two).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('latest:other/reports, latest:other/(default)'),
+  });
+  expect((await json('browse', 'latest:other/(default)')).documents).toBe(standard.documents);
   const found = await json('browse', 'latest:shop', '--search', 'a', '--limit', '3');
   expect(found).toMatchObject({ hasMore: true, documents: { length: 3 } });
 });

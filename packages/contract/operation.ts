@@ -39,6 +39,8 @@ export interface OperationSpec {
   readonly access: Access;
   /** The lowest plan that includes the call; below it FORBIDDEN. */
   readonly plan?: Plan;
+  /** The call itself knows for which of its requests the plan matters. */
+  readonly planCheck?: 'handler';
   readonly params?: z.ZodObject;
   /** Unknown keys are ignored. */
   readonly query?: z.ZodObject;

@@ -92,7 +92,8 @@ function isOf(database: string, project: string): boolean {
 function severalDatabases(databases: readonly string[]): EngineError {
   const choices = databases.map((database) => {
     const [, id, , name] = database.split('/');
-    return `latest:${id}${name === '(default)' ? '' : `/${name}`}`;
+    const isAlone = databases.filter((other) => isOf(other, id ?? '')).length === 1;
+    return `latest:${id}${name === '(default)' && isAlone ? '' : `/${name}`}`;
   });
   return new EngineError(
     'VALIDATION_ERROR',

@@ -161,9 +161,11 @@ export const setEncryptionKey = operation({
   path: api('/organizations/current/encryption-key'),
   tag,
   summary: "Use the customer's own key",
-  description: 'Takes a passphrase or a 256-bit key. Backups made with it cannot be read while it is withdrawn.',
+  description:
+    'Takes a passphrase or a 256-bit key. Backups made with it cannot be read while it is withdrawn. A key that the organization had before can be supplied again on every plan.',
   access: member('admin', 'organization:write'),
   plan: 'enterprise',
+  planCheck: 'handler',
   body: setEncryptionKeyRequest,
   success: ok(encryptionKey),
   etag: true,

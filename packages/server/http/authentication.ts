@@ -1,7 +1,7 @@
-import { type Operation, planAtLeast } from '@holdfast/contract';
+import type { Operation } from '@holdfast/contract';
 import type { FastifyRequest } from 'fastify';
 import { anonymous, type OrganizationAccess, type Principal } from '../platform/principal.ts';
-import { invalid, Problem } from '../platform/problem.ts';
+import { invalid, Problem, requirePlan } from '../platform/problem.ts';
 import { requireRight } from '../platform/rights.ts';
 
 /** Cookies of a browser session. */
@@ -128,10 +128,7 @@ function admitToOrganization(
   }
   request.organization = organization;
   if (!concernsSelf(operation, principal, request)) requireRight(operation.access, { principal, organization });
-  if (operation.plan && !planAtLeast(organization.plan, operation.plan)) {
-    const details = { requiredPlan: operation.plan, currentPlan: organization.plan };
-    throw new Problem('FORBIDDEN', `This call needs the ${operation.plan} plan.`, { details });
-  }
+  if (operation.plan && !operation.planCheck) requirePlan(organization.plan, operation.plan);
   return organization;
 }
 

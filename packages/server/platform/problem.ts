@@ -1,4 +1,4 @@
-import { type ErrorCode, errorDefinition } from '@holdfast/contract';
+import { type ErrorCode, errorDefinition, type Plan, planAtLeast } from '@holdfast/contract';
 
 /**
  * An error the caller is meant to see: a code from the catalogue, a public sentence and details.
@@ -48,4 +48,10 @@ export class QuotaUsedUp extends Problem {
 
 export function invalid(field: string, reason: string): Problem {
   return new Problem('VALIDATION_ERROR', `${field}: ${reason}`, { details: { field, reason } });
+}
+
+export function requirePlan(current: Plan, required: Plan): void {
+  if (planAtLeast(current, required)) return;
+  const details = { requiredPlan: required, currentPlan: current };
+  throw new Problem('FORBIDDEN', `This call needs the ${required} plan.`, { details });
 }

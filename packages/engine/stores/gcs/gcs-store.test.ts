@@ -40,8 +40,8 @@ describe('a Cloud Storage store', () => {
       'STORAGE_PERMISSION_DENIED',
     );
     const noBucket = createGcsStore(options({ bucket: 'none' }));
-    expect((await failure(noBucket.put('a', bytes))).code).toBe('STORAGE_NOT_FOUND');
-    expect((await failure(noBucket.head('a'))).code).toBe('STORAGE_NOT_FOUND');
+    expect((await failure(noBucket.put('a', bytes))).code).toBe('STORAGE_UNAVAILABLE');
+    expect((await failure(noBucket.head('a'))).code).toBe('STORAGE_UNAVAILABLE');
     expect((await failure(createGcsStore(options({ endpoint: 'http://127.0.0.1:1' })).get('a'))).code).toBe(
       'STORAGE_UNAVAILABLE',
     );
@@ -60,7 +60,7 @@ describe('a Cloud Storage store', () => {
       'STORAGE_PERMISSION_DENIED',
       expect.stringMatching(/is not known: the credentials lack storage\.buckets\.get/),
     ]);
-    expect((await failure(createGcsStore(options({ bucket: 'none' })).lockAbility())).code).toBe('STORAGE_NOT_FOUND');
+    expect((await failure(createGcsStore(options({ bucket: 'none' })).lockAbility())).code).toBe('STORAGE_UNAVAILABLE');
   });
 
   test('the buckets of the project are listed for the form', async () => {

@@ -153,6 +153,23 @@ describe('settings and subscription', () => {
     expect(withdrawn.body.error.code).toBe('INVALID_STATE');
     expect((await auditOf(id)).map((row) => row.action)).toContain('subscription.updated');
   });
+
+  test('a key that was withdrawn comes back on every plan; a new one needs its plan', async () => {
+    const { id, owner } = await foundOrganization(app);
+    const call = { token: owner.token, organizationId: id };
+    const supply = (passphrase: string) =>
+      app.request('PUT', `${current}/encryption-key`, { ...call, body: { passphrase } });
+    expect((await supply('correct horse battery staple')).status).toBe(200);
+    await app.request('PUT', `${current}/subscription`, { ...call, body: { plan: 'starter' } });
+    expect((await app.request('DELETE', `${current}/encryption-key`, call)).status).toBe(200);
+    const refused = await supply('quite another passphrase');
+    expect([refused.status, refused.body.error.details]).toEqual([
+      403,
+      { requiredPlan: 'enterprise', currentPlan: 'starter' },
+    ]);
+    const again = await supply('correct horse battery staple');
+    expect([again.status, again.body.data?.source], again.text).toEqual([200, 'customer']);
+  });
 });
 
 describe('deleting', () => {

@@ -65,7 +65,14 @@ export const newRestore = {
       plural(writes, 'write', 'writes'),
       ...(deletes > 0 ? [plural(deletes, 'delete', 'deletes')] : []),
     ].join(', '),
-  sentence: (what: string, target: string, from: string) => `${what} in ${target} will be as it was on ${from}.`,
+  comesBack: {
+    overwrite: (what: string, target: string, from: string) =>
+      `${what} of ${from} comes back to ${target} as it was then. What was added since stays.`,
+    merge: (what: string, target: string, from: string) =>
+      `${what} of ${from} is merged into ${target}. Documents and fields that were added since stay.`,
+    skip_existing: (what: string, target: string, from: string) =>
+      `${what} of ${from} that ${target} lacks now comes back. What is there stays as it is.`,
+  },
   exactly: (what: string, target: string, from: string) => `${what} in ${target} will be exactly as it was on ${from}.`,
   counts: {
     replace: 'Replace',

@@ -64,7 +64,7 @@ describe('a backup of ours', () => {
       compressedSize: _z,
       ...rest
     } = before;
-    expect(imported).toMatchObject({ ...rest, type: 'incremental', parentId: base });
+    expect(imported).toMatchObject({ ...rest, type: 'incremental', parentId: base, importedFrom: 'holdfast' });
     expect(await bench.get(`/backups/${base}`)).toMatchObject({ status: 'completed', type: 'full', documentCount: 1 });
     expect(await exported(increment)).toBe(lines);
     expect((await bench.app.request('DELETE', `/api/v1/backups/${base}`, bench.as)).body.error.code).toBe(

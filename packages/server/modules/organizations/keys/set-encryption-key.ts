@@ -1,5 +1,6 @@
 import { operations } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
+import { requirePlan } from '../../../platform/problem.ts';
 import { changeWithRole } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
@@ -8,6 +9,7 @@ import { currentKey, keyPurpose, passphrasePurpose } from './organization-keys.t
 import { deriveKey, fingerprintOf, newDerivation } from './passphrase.ts';
 import { encryptionKeyEtag } from './present-encryption-key.ts';
 
+const { plan } = operations.setEncryptionKey;
 const { role } = operations.setEncryptionKey.access;
 
 interface Supplied {
@@ -32,10 +34,13 @@ export async function setEncryptionKey(
     given.passphrase === undefined
       ? fromKey(Buffer.from(given.key ?? '', 'base64'))
       : await fromPassphrase(context, organizationId, given.passphrase);
-  return changeWithRole(context, organizationId, caller, role, async (transaction) => {
+  return changeWithRole(context, organizationId, caller, role, async (transaction, { organization }) => {
     const current = await currentKey(context, transaction, organizationId);
     caller.requireMatch(encryptionKeyEtag(current));
     if (current.fingerprint === supplied.fingerprint) return keepPassphrase(context, transaction, current, supplied);
+    const known = await listKeys(transaction, organizationId);
+    // Its backups are unreadable until it comes back: that is no new key, whatever the plan is by now.
+    if (!known.some(({ fingerprint }) => fingerprint === supplied.fingerprint)) requirePlan(organization.plan, plan);
     await changeKey(transaction, organizationId, current.id, { retiredAt: context.clock.now() });
     const row = await activate(context, transaction, organizationId, supplied, current.version + 1);
     await context.later.keysChanged(transaction, organizationId);

@@ -117,7 +117,8 @@ function Shown({ plan, words, job, onBack, onAgain, onGo, isBusy, error, call }:
     writes: preview.create + preview.replace + preview.merge,
     deletes: preview.delete,
   };
-  const sentence = plan.deleteExtra ? t.newRestore.exactly : t.newRestore.sentence;
+  const isExact = plan.deleteExtra && plan.mode === 'overwrite';
+  const sentence = isExact ? t.newRestore.exactly : t.newRestore.comesBack[plan.mode];
   return (
     <div className="flex flex-col gap-5">
       <header>
