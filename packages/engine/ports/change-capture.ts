@@ -68,6 +68,8 @@ export interface ChangeBatch {
   readonly marks: readonly Instant[];
   readonly position: CapturePosition;
   readonly gap?: CaptureGap;
+  /** Found by a scan, in place of listening. */
+  readonly isScanned?: true;
 }
 
 export interface CaptureGap {

@@ -67,6 +67,7 @@ export interface S3StoreOptions extends S3Connection {
 /** S3 takes parts from 5 MiB; fewer requests weigh more than finer progress. */
 const partBytesDefault = 16 * 1024 * 1024;
 const callTimeoutMsDefault = 2 * minuteMs;
+/** For so long a bucket that was there is taken to be there. */
 const bucketKnownMs = 10_000;
 /** Our own digest travels in the object's metadata: every S3 keeps that, and a read compares it. */
 export const digestMetadata = 'sha256';

@@ -243,6 +243,7 @@ describe('a server that does not let one catch up', () => {
     await recorder.until(() => recorder.error !== undefined);
     expect(recorder.error).toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
     expect(recorder.gaps.some(({ isQuiet }) => !isQuiet)).toBe(true);
+    expect(recorder.batches.every(({ isScanned }) => isScanned)).toBe(true);
   });
 
   test('an overflowing buffer ends a stream, not the capture', async () => {

@@ -18,8 +18,8 @@ import { scanEverything } from './scan-everything.ts';
 const targetsPerStreamMax = 100;
 /** Google's servers say a word within a minute by themselves, so that a quiet database costs no reads. */
 const defaultAskAfterMs = 75_000;
-/** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const reasonLengthMax = 200;
+/** Catch-ups in a row without a snapshot in between: something else is wrong. */
 const catchUpsMax = 3;
 /**
  * Streams that end so often before anything was complete do not get there: a scan does, and less often each time. Not

@@ -36,7 +36,7 @@ export async function* scanEverything(
       if (isUnknown || (gap !== undefined && piece.hadMissed)) gap = covered.gap(from, at, reason);
       if (isUnknown) gap = { ...gap!, deletionsUnknown: true };
       const marks = piece.through === at ? [at] : [];
-      yield covered.stretch(piece.changes, piece.through, marks, { gap });
+      yield { ...covered.stretch(piece.changes, piece.through, marks, { gap }), isScanned: true };
       gap = undefined;
     }
   } finally {

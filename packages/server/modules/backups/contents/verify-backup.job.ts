@@ -133,9 +133,10 @@ async function verifyCopy(
   const hold = (ids: readonly string[]) => useLocks.hold(ids.map((id) => useOf(id, copy.storageDestinationId)));
   const keys = await BackupKeyRing.load(context, row.organizationId);
   const { store } = await openReadable(context, { copies: [copy], destinations });
-  // A migration takes nothing away from under who reads it.
-  const uses = [await hold([row.id])];
+  const uses: (() => Promise<unknown>)[] = [];
   try {
+    // A migration takes nothing away from under who reads it.
+    uses.push(await hold([row.id]));
     const chain = await openChain({ store, backupId: row.id, keys, codec: context.engine.codec, signal });
     if (chain.length > 1) uses.push(await hold(chain.slice(0, -1).map(({ backupId }) => backupId)));
     const unopened = await keysThatDoNotOpen(context, row.organizationId, store, chain, signal);

@@ -51,20 +51,18 @@ export async function appendBatch(
       readsUsed: row.readsUsed + reads,
       untold: isTold ? null : untold,
       ...(isTold ? { toldAt: now } : {}),
-      ...(!isHeard(batch) ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) } : {}),
-      ...(isHeard(batch) ? { error: null, failures: 0 } : {}),
+      ...(batch.gap && !batch.gap.isQuiet && !batch.gap.isBrief
+        ? { reconcileDueAt: soonest(row.reconcileDueAt, now.getTime() + reconcileAfterGapMs) }
+        : {}),
+      // A scan makes up for streams that do not hold; only what is listened to shows that they do.
+      ...(batch.isScanned ? {} : { error: null, failures: 0 }),
       updatedAt: now,
     };
     const updated = await pitrStore.update(transaction, organizationId, row.projectId, change);
-    if (row.failures > 0 && isHeard(batch)) await noteWorking(context, transaction, organizationId, row.projectId);
+    if (row.failures > 0 && !batch.isScanned) await noteWorking(context, transaction, organizationId, row.projectId);
     if (segment && segment.deletes > 0)
       await tellMassDeletion(context, transaction, updated as LogRow, project, segment);
   });
-}
-
-/** Listened to, and not made up for by a scan: only then it works again. */
-function isHeard({ gap }: ChangeBatch): boolean {
-  return !gap || gap.isQuiet === true || gap.isBrief === true;
 }
 
 async function noteWorking(
