@@ -1,47 +1,102 @@
 import { openDatabase } from './app.ts';
 import type { Config } from './config.ts';
-import { sealedColumns } from './modules/declarations.ts';
+import { createBackupKeys, type KeyCopiesReport, renewKeysEverywhere } from './modules/backups/index.ts';
+import { jobDefinitions, sealedColumns } from './modules/declarations.ts';
+import { activeOrganization, isTaken, OrganizationKeys } from './modules/organizations/index.ts';
+import { StoreOpener } from './modules/storage/index.ts';
 import { runOperatorCommand } from './operator-command.ts';
-import { connectDatabase } from './platform/database/database.ts';
+import { systemClock } from './platform/clock.ts';
+import { connectDatabase, type Database } from './platform/database/database.ts';
+import { createIds } from './platform/ids.ts';
 import { Lifecycle } from './platform/lifecycle.ts';
-import { createProcessLogger } from './platform/log.ts';
+import { createProcessLogger, type Logger } from './platform/log.ts';
+import { createOutbound } from './platform/outbound/outbound.ts';
+import { Queue } from './platform/queue.ts';
+import type { Keyring } from './platform/secrets/keyring.ts';
 import { forgetPreviousKeyFile, loadKeyring, renewKeyFile } from './platform/secrets/master-key.ts';
 import { type ResealReport, reseal } from './platform/secrets/reseal.ts';
 
+const attemptsMax = 3;
+
+export interface RotationReport extends ResealReport {
+  copies: KeyCopiesReport;
+}
+
 /**
- * Seals every secret anew under a new master key. A key that lives in the data folder is replaced by this command; one
- * that the operator keeps is expected in MASTER_KEY already, with the one before it in MASTER_KEYS_PREVIOUS.
+ * Seals every secret anew under a new master key, in the database and beside the backups. A key that lives in the data folder
+ * is replaced by this command; one that the operator keeps is expected in MASTER_KEY already, with the one before it in
+ * MASTER_KEYS_PREVIOUS.
  */
-export async function rotateMasterKey(config: Config): Promise<ResealReport> {
+export async function rotateMasterKey(config: Config): Promise<RotationReport> {
   if (!config.MASTER_KEY) await renewKeyFile(config.HOLDFAST_DATA);
   const log = createProcessLogger(config);
   const lifecycle = new Lifecycle(log);
   try {
     const keyring = await loadKeyring(config);
     const url = await openDatabase(config, keyring, log, lifecycle);
-    const database = connectDatabase({ url, poolSize: 2, log });
+    const database = connectDatabase({ url, poolSize: 4, log });
     lifecycle.onClose('database pool', () => database.close());
-    const report = await reseal(database, keyring, sealedColumns);
-    if (!config.MASTER_KEY && Object.keys(report.left).length === 0) await forgetPreviousKeyFile(config.HOLDFAST_DATA);
+    const resealed = await reseal(database, keyring, sealedColumns);
+    const queue = new Queue({ url, jobs: jobDefinitions, log }, false);
+    await queue.start();
+    lifecycle.onClose('queue', () => queue.close(0));
+    const report = { ...resealed, copies: await renewCopies(config, { keyring, database, queue, log }) };
+    if (!config.MASTER_KEY && !isOldKeyNeeded(report)) await forgetPreviousKeyFile(config.HOLDFAST_DATA);
     return report;
   } finally {
     await lifecycle.close();
   }
 }
 
-function describe({ resealed, left }: ResealReport): string {
+function renewCopies(
+  config: Config,
+  platform: { keyring: Keyring; database: Database; queue: Queue; log: Logger },
+): Promise<KeyCopiesReport> {
+  const { keyring } = platform;
+  const outbound = createOutbound({ allowedSubnets: config.OUTBOUND_ALLOWED_SUBNETS });
+  const maker = { keyring, clock: systemClock, ids: createIds(systemClock) };
+  const context = {
+    platform,
+    organizations: { active: activeOrganization },
+    keys: createBackupKeys(new OrganizationKeys(maker), isTaken),
+    stores: new StoreOpener({ config, keyring, outbound }),
+  };
+  return renewKeysEverywhere(context, { attemptsMax, signal: new AbortController().signal });
+}
+
+function isOldKeyNeeded({ left, copies }: RotationReport): boolean {
+  return Object.keys(left).length > 0 || copies.left.length > 0;
+}
+
+export function describeRotation(report: RotationReport): string {
+  const { resealed, left, copies } = report;
   const lines = Object.entries(resealed).map(([column, count]) => `  ${column}: ${count}`);
-  const told =
-    lines.length > 0 ? `Sealed anew:\n${lines.join('\n')}` : 'Everything was sealed under the current key already.';
-  const names = Object.keys(left);
-  if (names.length > 0) return `${told}\nKEEP THE OLD KEY: ${names.join(', ')} still need it.`;
-  return `${told}\nNothing in this database needs the old key any more; MASTER_KEYS_PREVIOUS can be emptied. Older copies of the database do: keep it as long as you keep them.`;
+  const told = [
+    lines.length > 0 ? `Sealed anew:\n${lines.join('\n')}` : 'Everything was sealed under the current key already.',
+    `Destinations in which the keys lie under the current key: ${copies.renewed}`,
+  ];
+  const columns = Object.keys(left);
+  if (columns.length > 0) told.push(`KEEP THE OLD KEY: ${columns.join(', ')} still need it.`);
+  if (copies.left.length > 0) {
+    const places = copies.left.map(
+      ({ name, storageDestinationId, reason }) => `  ${name} (${storageDestinationId}): ${reason}`,
+    );
+    told.push(
+      `KEEP THE OLD KEY: in these destinations the keys lie under it alone:\n${places.join('\n')}`,
+      'Run this command again when they can be reached; one that is gone for good can be removed in Holdfast.',
+    );
+  }
+  if (!isOldKeyNeeded(report))
+    told.push(
+      'Nothing here needs the old key any more; MASTER_KEYS_PREVIOUS can be emptied. Older copies of the database do: keep it as long as you keep them.',
+    );
+  return told.join('\n');
 }
 
 async function main(config: Config): Promise<void> {
   const report = await rotateMasterKey(config);
-  process.stdout.write(`${describe(report)}\n`);
-  if (Object.keys(report.left).length > 0) process.exitCode = 1;
+  process.stdout.write(`${describeRotation(report)}\n`);
+  if (isOldKeyNeeded(report)) process.exitCode = 1;
 }
 
 if (import.meta.main) await runOperatorCommand(main);

@@ -47,7 +47,15 @@ export { destinationsOf } from './create-backup.ts';
 export { type BackupInEvent, emitAnomaly, errorInEvent } from './events/backup-events.ts';
 export { backupJobs } from './jobs.ts';
 export { createBackupKeys, rewrapBackups, rewrapManifestsIn, secretOf } from './keys/backup-keys.ts';
-export { enqueueKeyCopy, keepKeysBeside, keyCopyJob, removeKeysFrom, renewKeyCopies } from './keys/key-copies.ts';
+export {
+  enqueueKeyCopy,
+  type KeyCopiesReport,
+  keepKeysBeside,
+  keyCopyJob,
+  removeKeysFrom,
+  renewKeyCopies,
+  renewKeysEverywhere,
+} from './keys/key-copies.ts';
 export { loadBackup } from './load-backup.ts';
 export { deleteBackupsOf, deleteBackupsOfSchedule, moveBackups } from './move-backups.ts';
 export { admitBackups, backupKind } from './run/admission.ts';

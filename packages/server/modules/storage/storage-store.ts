@@ -143,7 +143,17 @@ export const storageStore = {
       .where(and(eq(owner, organizationId), isNotNull(deletedAt), eq(type, 'local'), isNotNull(placeId)));
   },
 
-  /** The same as a read of its own. */
+  /** Where keys of any organization may lie and can be reached. For a transaction of the system. */
+  async holdingKeys({ orm }: Transaction): Promise<DestinationRow[]> {
+    const { deletedAt, type, placeId } = storageDestinations;
+    const isRemovedFolder = and(eq(type, 'local'), isNotNull(placeId));
+    return orm
+      .select()
+      .from(storageDestinations)
+      .where(or(isNull(deletedAt), isRemovedFolder));
+  },
+
+  /** `many` as a read of its own. */
   manyOf(database: Database, organizationId: string, ids: readonly string[]): Promise<DestinationRow[]> {
     return database.read(organizationId, manyDestinations, { organizationId, ids });
   },

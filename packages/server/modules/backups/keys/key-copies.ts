@@ -9,15 +9,27 @@ import {
 } from '@holdfast/engine';
 import { z } from 'zod';
 import type { Transaction } from '../../../platform/database/database.ts';
+import type { Platform } from '../../../platform/platform.ts';
 import { defineJob, type Queue, type RunningJob } from '../../../platform/queue.ts';
 import {
   type DestinationRow,
   isWithoutCredentials,
   type OpenableDestination,
+  type StoreOpener,
   storageStore,
 } from '../../storage/index.ts';
-import type { BackupsContext } from '../context.ts';
+import type { BackupKeys, BackupsContext } from '../context.ts';
 import { copyStore } from '../storage/copy-store.ts';
+
+const destinationsAtOnce = 8;
+
+/** What the copies of keys need; a command beside the service has no more than this. */
+export interface KeyCopiesContext {
+  platform: Pick<Platform, 'database' | 'keyring' | 'queue' | 'log'>;
+  organizations: BackupsContext['organizations'];
+  keys: Pick<BackupKeys, 'kept' | 'adopt' | 'isTaken'>;
+  stores: Pick<StoreOpener, 'open'>;
+}
 
 /** Brings the keys that lie in one destination up to date. */
 export const keyCopyJob = defineJob({
@@ -53,20 +65,31 @@ export async function enqueueKeyCopy(
 
 /** Puts what is current, then takes away what was: a key that was withdrawn is not left lying there. */
 export async function copyKeys(
-  context: BackupsContext,
+  context: KeyCopiesContext,
   job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
 ): Promise<void> {
-  const { organizationId } = job.data;
   const destination = await destinationOf(context, job.data);
   if (destination?.deletedAt) return withdrawKeys(context, destination, job.signal);
-  if (destination?.status !== 'connected') return;
-  const store = await context.stores.open(destination);
+  if (destination?.status === 'connected') await renewKeysIn(context, destination, { signal: job.signal });
+}
+
+interface RenewOptions {
+  readonly signal: AbortSignal;
+  readonly attemptsMax?: number;
+}
+
+async function renewKeysIn(
+  context: KeyCopiesContext,
+  destination: DestinationRow,
+  { signal, ...options }: RenewOptions,
+): Promise<void> {
+  const store = await context.stores.open(destination, options);
   try {
     // What has changed meanwhile is brought there too, so that none that was withdrawn stays behind.
     for (let put: string | undefined; ; ) {
-      const { copyKey, copy } = await currentCopy(context, organizationId);
+      const { copyKey, copy } = await currentCopy(context, destination.organizationId);
       if (placeOfKeyCopy(copyKey, copy) === put) return;
-      put = await renewCopies(context, job, destination, store);
+      put = await renewCopies(context, destination, store, signal);
     }
   } finally {
     await store.close();
@@ -75,28 +98,56 @@ export async function copyKeys(
 
 /** Where the current ones lie now. */
 async function renewCopies(
-  context: BackupsContext,
-  job: RunningJob<{ organizationId: string; storageDestinationId: string }>,
+  context: KeyCopiesContext,
   destination: DestinationRow,
   store: BlobStore,
+  signal: AbortSignal,
 ): Promise<string> {
-  const { organizationId, storageDestinationId } = job.data;
-  const found = await takeInCopies(context, organizationId, store, job.signal);
-  const { key } = await keepKeys(context, organizationId, store, job.signal);
+  const { organizationId, id: storageDestinationId } = destination;
+  const found = await takeInCopies(context, organizationId, store, signal);
+  const { key } = await keepKeys(context, organizationId, store, signal);
   // Whoever removed the destination meanwhile may have taken the copies away before this one was put.
-  const isRemoved = (await destinationOf(context, job.data))?.deletedAt;
-  const isLeft = isRemoved && !(await areKeysNeeded(context, destination, store, job.signal));
+  const isRemoved = (await destinationOf(context, { organizationId, storageDestinationId }))?.deletedAt;
+  const isLeft = isRemoved && !(await areKeysNeeded(context, destination, store, signal));
   const former = isLeft ? [...found, key] : found.filter((place) => place !== key);
-  await store.delete(former, { purge: true, signal: job.signal }).catch((error: unknown) => {
+  await store.delete(former, { purge: true, signal }).catch((error: unknown) => {
     if (!isEngineError(error, 'STORAGE_PERMISSION_DENIED')) throw error;
     context.platform.log.warn({ err: error, storageDestinationId }, 'former copies of keys could not be removed');
   });
   return key;
 }
 
+export interface KeyCopiesReport {
+  /** Destinations in which the keys lie under the current master key now; under a former one only where nothing can be removed. */
+  renewed: number;
+  /** Where that could not be done, and why. */
+  left: { storageDestinationId: string; name: string; reason: string }[];
+}
+
+/** After a new master key, in every destination of every organization, also of one that can still be recovered. */
+export async function renewKeysEverywhere(context: KeyCopiesContext, options: RenewOptions): Promise<KeyCopiesReport> {
+  const report: KeyCopiesReport = { renewed: 0, left: [] };
+  const rows = await context.platform.database.system((transaction) => storageStore.holdingKeys(transaction));
+  const waiting = rows.filter((destination) => !isWithoutCredentials(destination));
+  const renewNext = async (): Promise<void> => {
+    for (let destination = waiting.shift(); destination; destination = waiting.shift()) {
+      const { id: storageDestinationId, name } = destination;
+      try {
+        if (destination.deletedAt) await withdrawKeys(context, destination, options.signal);
+        else await renewKeysIn(context, destination, options);
+        report.renewed++;
+      } catch (error) {
+        report.left.push({ storageDestinationId, name, reason: (error as Error).message });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: destinationsAtOnce }, renewNext));
+  return report;
+}
+
 /** Also one that was removed; none of an organization that is deleted. */
 function destinationOf(
-  { platform: { database }, organizations }: BackupsContext,
+  { platform: { database }, organizations }: KeyCopiesContext,
   { organizationId, storageDestinationId }: { organizationId: string; storageDestinationId: string },
 ): Promise<DestinationRow | undefined> {
   return database.tenant(organizationId, async (transaction) => {
@@ -107,7 +158,11 @@ function destinationOf(
 }
 
 /** From a removed folder. What is current is put by nobody, but stays: another destination may be the same place. */
-async function withdrawKeys(context: BackupsContext, destination: DestinationRow, signal: AbortSignal): Promise<void> {
+async function withdrawKeys(
+  context: KeyCopiesContext,
+  destination: DestinationRow,
+  signal: AbortSignal,
+): Promise<void> {
   if (isWithoutCredentials(destination)) return;
   const { copyKey, copy } = await currentCopy(context, destination.organizationId);
   const keep = placeOfKeyCopy(copyKey, copy);
@@ -120,7 +175,7 @@ async function withdrawKeys(context: BackupsContext, destination: DestinationRow
 
 /** Takes the copies of the organization's keys out of a destination, unless they are needed there. */
 export async function removeKeysFrom(
-  context: BackupsContext,
+  context: KeyCopiesContext,
   destination: DestinationRow,
   { attemptsMax, keep, signal }: { keep?: string; signal: AbortSignal; attemptsMax?: number },
 ): Promise<'removed' | 'needed'> {
@@ -143,7 +198,7 @@ export async function removeKeysFrom(
  * the other one's keys lie there and open the manifests. A folder is no such place: the other organization gets its own.
  */
 export async function areKeysNeeded(
-  { platform: { database, keyring, log } }: BackupsContext,
+  { platform: { database, keyring, log } }: KeyCopiesContext,
   destination: OpenableDestination,
   store: BlobStore,
   signal: AbortSignal,
@@ -167,7 +222,7 @@ export async function areKeysNeeded(
  * older day, the keys of the time since are there and nowhere else. A copy that does not open is left where it is.
  */
 async function takeInCopies(
-  context: BackupsContext,
+  context: KeyCopiesContext,
   organizationId: string,
   store: BlobStore,
   signal: AbortSignal,
@@ -184,21 +239,26 @@ async function takeInCopies(
   return copies.map(({ place }) => place);
 }
 
-async function currentCopy({ platform, keys }: BackupsContext, organizationId: string) {
+async function currentCopy({ platform, keys }: KeyCopiesContext, organizationId: string) {
   const { database, keyring } = platform;
   const kept = await database.tenant(organizationId, (transaction) => keys.kept(transaction, organizationId));
   return { copyKey: keyring.derive('key copies'), copy: { organizationId, keys: kept } };
 }
 
 /** Before anything is wrapped under a key in a place, the key lies there: the place and the master key are always enough. */
-export async function keepKeys(context: BackupsContext, organizationId: string, store: BlobStore, signal: AbortSignal) {
+export async function keepKeys(
+  context: KeyCopiesContext,
+  organizationId: string,
+  store: BlobStore,
+  signal: AbortSignal,
+) {
   const { copyKey, copy } = await currentCopy(context, organizationId);
   return keepKeyCopy(store, copyKey, copy, { signal });
 }
 
 /** A backup is called completed when its key lies beside it, as far as the destination lets us. */
 export async function keepKeysBeside(
-  context: BackupsContext,
+  context: KeyCopiesContext,
   organizationId: string,
   copies: readonly { store: BlobStore; storageDestinationId: string }[],
   signal: AbortSignal,
@@ -215,7 +275,7 @@ export async function keepKeysBeside(
  * was purged here, belong to nobody else: credentials of a bucket are no way into another tenant's backups.
  */
 export async function adoptKeys(
-  context: BackupsContext,
+  context: KeyCopiesContext,
   organizationId: string,
   store: BlobStore,
   signal: AbortSignal,
