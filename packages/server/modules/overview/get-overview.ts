@@ -168,17 +168,19 @@ function presentProject(
   };
 }
 
-function rhythmOf({ cron, timezone, missedAfterMinutes, createdAt }: ScheduleRow, now: Date): Rhythm {
+function rhythmOf(schedule: ScheduleRow, now: Date): Rhythm {
+  const { cron, timezone, missedAfterMinutes } = schedule;
+  const promisedSince = schedule.promisedSince ?? schedule.createdAt;
   const expression = parseCron(cron);
   const hadToBeginBy = later(now, -missedAfterMinutes * minuteMs);
   const [lastDue, dueBefore] = lastDueTimes(expression, timezone, hadToBeginBy, 2);
   const [previous] = lastDueTimes(expression, timezone, now, 1);
   const next = nextRun(expression, timezone, now) ?? now;
   return {
-    intervalMs: next.getTime() - (previous ?? createdAt).getTime(),
+    intervalMs: next.getTime() - (previous ?? promisedSince).getTime(),
     missedAfterMinutes,
-    // What was due before there was a schedule was not promised.
-    lastDue: lastDue && lastDue >= createdAt ? lastDue : null,
+    // What would have been due before it was promised is not missing.
+    lastDue: lastDue && lastDue >= promisedSince ? lastDue : null,
     dueBefore: dueBefore ?? null,
   };
 }

@@ -60,6 +60,12 @@ test('a project goes from nothing to protected, and its verdict follows its own 
   expect(await bench.inDays(4, verdict)).toEqual(['unprotected', 'very_late']);
   await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
   expect(await verdict()).toEqual(['manual', 'schedule_disabled']);
+  // Switched on again after four days, nothing has been promised for the time in between.
+  const afterOn = await bench.inDays(4, async () => {
+    await call('PATCH', `/schedules/${schedule.id}`, { enabled: true });
+    return verdict();
+  });
+  expect(afterOn).toEqual(['protected']);
   await call('DELETE', `/schedules/${schedule.id}`);
 });
 

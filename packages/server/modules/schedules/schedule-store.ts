@@ -20,8 +20,8 @@ export interface Advance {
 
 export type MeasuredSchedule = Pick<
   ScheduleRow,
-  'id' | 'organizationId' | 'projectId' | 'name' | 'cron' | 'timezone' | 'drillEvery' | 'createdAt'
-> & { isEnabled: boolean };
+  'id' | 'organizationId' | 'projectId' | 'name' | 'cron' | 'timezone' | 'drillEvery'
+> & { isEnabled: boolean; promisedSince: Date; drillsSince: Date };
 
 /** All SQL on schedules. */
 export const scheduleStore = {
@@ -108,7 +108,9 @@ export const scheduleStore = {
   async measured({ client }: Transaction, limit: number): Promise<MeasuredSchedule[]> {
     const { rows } = await client.query<MeasuredSchedule>(
       `select id, organization_id as "organizationId", project_id as "projectId", name, cron, timezone,
-              next_run_at is not null as "isEnabled", drill_every as "drillEvery", created_at as "createdAt"
+              next_run_at is not null as "isEnabled", drill_every as "drillEvery",
+              coalesce(promised_since, created_at) as "promisedSince",
+              greatest(promised_since, drills_since, created_at) as "drillsSince"
          from schedules where ${isActiveOrganizationSql('organization_id')} order by id limit $1`,
       [limit],
     );

@@ -36,6 +36,9 @@ export const schedules = pgTable(
     missedAfterMinutes: integer('missed_after_minutes').notNull(),
     drillEvery: integer('drill_every'),
     verifyEvery: integer('verify_every'),
+    /** Since when it promises these due times, and drills this often. Null: since it was made. */
+    promisedSince: instant('promised_since'),
+    drillsSince: instant('drills_since'),
     /** Null while it is disabled. Whoever moves it on under the row's lock owns the due time it showed. */
     nextRunAt: instant('next_run_at'),
     /** Runs that started a backup; every n-th of them is full, verified or drilled. */

@@ -78,7 +78,11 @@ async function columnsOf(
   if (retentionPolicy) columns.retentionDays = null;
   const ofIncrements = (change.type ?? before.type) === 'incremental' ? fullEveryDefault : null;
   columns.fullEvery = (fullEvery === undefined ? before.fullEvery : fullEvery) ?? ofIncrements;
-  if (changesTime(before, change)) columns.nextRunAt = firstRun({ ...before, ...plain }, now);
+  if (changesTime(before, change)) {
+    columns.nextRunAt = firstRun({ ...before, ...plain }, now);
+    columns.promisedSince = now;
+  }
+  if (change.drillEvery !== undefined && change.drillEvery !== before.drillEvery) columns.drillsSince = now;
   return columns;
 }
 

@@ -9,7 +9,7 @@ import { scrape } from '../../../testing/scrape.ts';
 import { ExpectedIntervals } from './expected-intervals.ts';
 
 let bench: BackupBench;
-let schedule: { id: string };
+let schedule: { id: string; name: string; createdAt: string };
 beforeAll(async () => {
   bench = await startBackupBench({ ...hasty, PITR_SEGMENT_SECONDS: '0.1' });
   await bench.firestore.doc('users/ada').set({ n: 1 });
@@ -43,7 +43,9 @@ test('before anything happened there is nothing but zeros, and a schedule is mea
   expect(before.values('holdfast_backup_runs_total', { status: 'failed' })).toEqual([0]);
   expect(before.values('holdfast_schedule_expected_interval_seconds', ofSchedule())).toEqual([86_400]);
   expect(before.values('holdfast_drill_expected_interval_seconds', ofSchedule())).toEqual([7 * 86_400]);
-  expect(before.values('holdfast_schedule_created_timestamp_seconds', ofSchedule())).toHaveLength(1);
+  const made = Date.parse(schedule.createdAt) / 1000;
+  expect(before.values('holdfast_schedule_promised_since_timestamp_seconds', ofSchedule())).toEqual([made]);
+  expect(before.values('holdfast_drill_promised_since_timestamp_seconds', ofSchedule())).toEqual([made]);
   expect(before.values('holdfast_schedule_info', { name: 'Every "night" \\ of {ours}' })).toEqual([1]);
 });
 
@@ -87,6 +89,29 @@ test('every metric that a rule or the dashboard names exists, and every query ca
   expect(queries.length).toBeGreaterThan(25);
   const unknown = queries.flatMap(metricsIn).filter((name) => !told.names.has(name.replace(/_bucket$/, '')));
   expect(unknown).toEqual([]);
+});
+
+test('a rhythm is measured from when it was asked for, and a change of anything else changes nothing', async () => {
+  const since = async () => {
+    const told = await scrape(bench.app);
+    const names = [
+      'holdfast_schedule_promised_since_timestamp_seconds',
+      'holdfast_drill_promised_since_timestamp_seconds',
+    ];
+    return names.flatMap((name) => told.values(name, ofSchedule()));
+  };
+  const change = async (body: object) => {
+    bench.app.clock.advance(60_000);
+    const { updatedAt } = await call('PATCH', `/schedules/${schedule.id}`, body);
+    return Date.parse(updatedAt) / 1000;
+  };
+  const made = Date.parse(schedule.createdAt) / 1000;
+  await change({ name: schedule.name, retention: 30, drillEvery: 7 });
+  expect(await since()).toEqual([made, made]);
+  const drilled = await change({ drillEvery: 3 });
+  expect(await since()).toEqual([made, drilled]);
+  const oftener = await change({ cron: '0 * * * *' });
+  expect(await since()).toEqual([oftener, oftener]);
 });
 
 test('what is deleted has no series any more, and what was counted stays counted', async () => {

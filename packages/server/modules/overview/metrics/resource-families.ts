@@ -80,9 +80,9 @@ export function scheduleFamilies(
       schedules.map((schedule) => ({ labels: { ...ofSchedule(schedule), name: schedule.name }, value: 1 })),
     ),
     gauge(
-      'holdfast_schedule_created_timestamp_seconds',
-      'Since when the schedule is there; its first backup is measured from then.',
-      schedules.map((schedule) => ({ labels: ofSchedule(schedule), value: inSeconds(schedule.createdAt) })),
+      'holdfast_schedule_promised_since_timestamp_seconds',
+      'Since when the schedule promises its due times; no backup is missed before then.',
+      schedules.map((schedule) => ({ labels: ofSchedule(schedule), value: inSeconds(schedule.promisedSince) })),
     ),
     gauge(
       'holdfast_schedule_expected_interval_seconds',
@@ -94,6 +94,13 @@ export function scheduleFamilies(
       'How often the schedule asks for a drill.',
       promised.flatMap(({ schedule, seconds }) =>
         schedule.drillEvery ? [{ labels: ofSchedule(schedule), value: seconds * schedule.drillEvery }] : [],
+      ),
+    ),
+    gauge(
+      'holdfast_drill_promised_since_timestamp_seconds',
+      'Since when the schedule asks for drills this often; none is missed before then.',
+      promised.flatMap(({ schedule }) =>
+        schedule.drillEvery ? [{ labels: ofSchedule(schedule), value: inSeconds(schedule.drillsSince) }] : [],
       ),
     ),
   ];
