@@ -32,6 +32,11 @@ const letWrite =
 const choosePath = 'Choose another path, or remove the file that lies in its way.';
 const allowLocks =
   'Enable object lock on the bucket, choose one that has it, or take the lock from the destination (holdfast storage update --no-object-lock), then test it.';
+const makeRoomInBucket =
+  'Raise the quota of the bucket or of its account, delete backups that nobody needs, or keep them elsewhere; then start again.';
+const bringBack =
+  'Bring the objects of the backup back from the archive class with the tools of your provider, wait until they can be read, then try again. Take the destination out of the rule that moves objects to an archive class.';
+const setClock = 'Set the clock of the machine that runs this service, and keep it set (NTP).';
 const checkDatabase =
   'Check the id of the Google project and of the database: it has to exist, in native mode, with the Cloud Firestore API enabled.';
 
@@ -43,6 +48,11 @@ const adviceByCause: Readonly<Record<string, string>> = {
   IllegalLocationConstraintException: chooseRegion,
   InvalidAccessKeyId: renewKey,
   SignatureDoesNotMatch: renewKey,
+  InvalidObjectState: bringBack,
+  QuotaExceeded: makeRoomInBucket,
+  XMinioStorageFull: makeRoomInBucket,
+  XMinioAdminBucketQuotaExceeded: makeRoomInBucket,
+  RequestTimeTooSkewed: setClock,
   notFound: 'Check the name of the bucket, or create it: Holdfast creates none.',
   forbidden: grantStorage,
   invalid_grant: renewKey,

@@ -18,7 +18,10 @@ const damagedUpload = [
   'RequestTimeout',
 ];
 /** The service asks to try again: a racing writer, or a clock that the client has by now corrected. */
-const passing = ['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeTooSkewed'];
+const clockSkewed = 'RequestTimeTooSkewed';
+const passing = ['ConditionalRequestConflict', 'OperationAborted', clockSkewed];
+/** There is no room for more, by a quota or by the disks behind the storage: Ceph's and MinIO's words. */
+const full = ['QuotaExceeded', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'];
 
 /** The bucket is there, and elsewhere than the destination says. */
 export const wrongRegion: readonly string[] = [
@@ -32,6 +35,7 @@ const refusals: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: 'The storage does not know this access key.',
   SignatureDoesNotMatch: 'The secret of the access key is wrong.',
   ExpiredToken: 'The credentials have expired.',
+  InvalidObjectState: 'The object lies in an archive class of the storage, which does not hand it out.',
 };
 
 /** Says in the port's words what the service or the network said in theirs. */
@@ -61,8 +65,12 @@ export function s3Error(error: unknown, location: string, key: string): Error {
       ...options,
       retry: true,
     });
-  if (passing.includes(code))
-    return new AttemptError('STORAGE_UNAVAILABLE', `${at}, try again.`, { ...options, retry: true });
+  if (full.includes(code))
+    return new AttemptError('STORAGE_UPLOAD_ERROR', `${at}, the storage has no room for more.`, options);
+  if (passing.includes(code)) {
+    const why = code === clockSkewed ? "the clock of this machine and the storage's are too far apart" : 'try again';
+    return new AttemptError('STORAGE_UNAVAILABLE', `${at}, ${why}.`, { ...options, retry: true });
+  }
   if (status === 404 && code === 'NoSuchBucket') return noBucket(location, code, error);
   if (wrongRegion.includes(code))
     return new AttemptError(

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
@@ -14,11 +15,18 @@ let app: TestApp;
 let s3: S3Sandbox;
 let shop: ProtectedProject;
 let closedPort: number;
+let refusing: Server;
 let as: { token: string; organizationId: string };
 
 beforeAll(async () => {
   s3 = await startS3Sandbox({ buckets: ['first'], region: 'eu-central-1' });
   closedPort = await portNobodyListensOn();
+  // A storage that refuses whatever it is asked, with the code that the path of its address names.
+  refusing = createHttpServer((request, response) => {
+    const code = request.url?.split('/')[1]?.split('?')[0];
+    const body = `<Error><Code>${code}</Code><Message>as asked</Message></Error>`;
+    response.writeHead(403, { 'content-type': 'application/xml' }).end(request.method === 'HEAD' ? '' : body);
+  }).listen(0, '127.0.0.1');
   const resolve = async (name: string) => (name === 'intranet.example.com' ? ['10.1.2.3'] : ['127.0.0.1']);
   app = await startTestApp(
     { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', STORAGE_RETRY_ATTEMPTS: '2', JOB_ATTEMPTS: '1' },
@@ -29,6 +37,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
+  refusing.close();
   await Promise.all([s3.stop(), shop.close()]);
 });
 
@@ -39,6 +48,8 @@ async function portNobodyListensOn(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
+
+const refusingWith = (code: string) => `http://127.0.0.1:${(refusing.address() as { port: number }).port}/${code}`;
 
 async function newOrganization(): Promise<void> {
   const owner = await signUp(app, `owner-${app.platform.ids.next('usr')}@example.com`);
@@ -104,6 +115,27 @@ describe('what is wrong with a destination is told so that a person can mend it'
       'STORAGE_PERMISSION_DENIED',
       /secret of the access key is wrong/,
       /holdfast storage update/,
+    ],
+    [
+      'a quota that is used up',
+      () => ({ endpoint: refusingWith('QuotaExceeded') }),
+      'STORAGE_UPLOAD_ERROR',
+      /has no room for more/,
+      /Raise the quota/,
+    ],
+    [
+      'objects in an archive class',
+      () => ({ endpoint: refusingWith('InvalidObjectState') }),
+      'STORAGE_PERMISSION_DENIED',
+      /archive class/,
+      /Bring the objects of the backup back/,
+    ],
+    [
+      'a clock that is wrong',
+      () => ({ endpoint: refusingWith('RequestTimeTooSkewed') }),
+      'STORAGE_UNAVAILABLE',
+      /the clock of this machine/,
+      /NTP/,
     ],
   ] as const)('%s', async (_name, more, code, message, advice) => {
     const startedAtMs = performance.now();
