@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type BlobStore, copyKeyOf, createS3Store, KeyRing, readKeyCopies, secretsOf } from '@holdfast/engine';
 import {
   type GcsSandbox,
@@ -14,7 +12,6 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManifestObject } from '../../../../engine/format/manifest-object.ts';
 import { loadConfig } from '../../../config.ts';
-import { describeRotation, rotateMasterKey } from '../../../rotate-master-key.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner, foundOrganization, signUp } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
@@ -190,98 +187,6 @@ test('however quickly keys are rotated, the bucket and the master key open every
   s3.faults.set({});
   await far.close();
 }, 90_000);
-
-test('the keys beside the backups follow a new master key within eleven minutes', async () => {
-  const before = await startTestApp({ ...environment, HOLDFAST_ROLES: 'api' });
-  const next = randomBytes(32);
-  const keys = { MASTER_KEY: next.toString('base64'), MASTER_KEYS_PREVIOUS: testMasterKey };
-  const there = { DATABASE_URL: before.databaseUrl };
-  const settings = { region: 'us-east-1', createdAtMs: Date.now(), versioning: 'Off' as const, objectLock: false };
-  await s3.objects.saveBucket({ ...settings, name: 'rotated' });
-  const connection = { region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
-  const store = await createS3Store({ kind: 's3', bucket: 'rotated', credentials: sandboxS3Credential, ...connection });
-  const under = async (key: Uint8Array) => (await readKeyCopies(store, [copyKeyOf(key)])).copies.length;
-  const former = Buffer.from(testMasterKey, 'base64');
-  try {
-    const worker = await startTestApp({ ...environment, ...there, HOLDFAST_ROLES: 'worker' });
-    const owner = await signUp(before, 'rotating@example.com');
-    const as = { token: owner.token, organizationId: await foundOrganization(before, owner) };
-    const created = await before.request('POST', '/api/v1/storage-destinations', { ...as, body: bucketOf('rotated') });
-    expect(created.body.data?.status, created.text).toBe('connected');
-    await expect.poll(() => under(former), { timeout: 20_000 }).toBe(1);
-    await worker.close();
-    expect([await under(former), await under(next)]).toEqual([1, 0]);
-
-    const after = await startTestApp({ ...environment, ...there, ...keys });
-    // The look at destinations comes each minute, and takes those that nobody has looked at for ten.
-    let minutes = 0;
-    while ((await under(next)) === 0 && minutes++ < 20) {
-      after.clock.advance(60_000);
-      await after.tasks.runNow('recheck storage');
-      const isRenewed = async () => (await under(next)) > 0;
-      if (minutes >= 10)
-        await expect
-          .poll(isRenewed, { timeout: 3000 })
-          .toBe(true)
-          .catch(() => undefined);
-    }
-    expect(minutes).toBeLessThanOrEqual(11);
-    expect(minutes).toBeGreaterThan(8);
-    await expect.poll(() => under(former), { timeout: 10_000 }).toBe(0);
-    await after.close();
-  } finally {
-    await store.close();
-    await before.close();
-  }
-}, 60_000);
-
-test('the command brings a new master key beside the backups, and keeps the old one until it could', async () => {
-  const app = await startTestApp({ ...environment, MASTER_KEY: '' });
-  const places = [await startS3Sandbox({ buckets: ['keys'] }), await startS3Sandbox({ buckets: ['keys'] })] as const;
-  const far = places[1];
-  const stores: BlobStore[] = [];
-  const keyFile = async (name: string) => Buffer.from(await readFile(join(app.folder, name), 'utf8'), 'base64');
-  const under = async (key: Uint8Array) => {
-    const counts: number[] = [];
-    for (const store of stores) counts.push((await readKeyCopies(store, [copyKeyOf(key)])).copies.length);
-    return counts;
-  };
-  try {
-    const owner = await signUp(app, 'filed@example.com');
-    const as = { token: owner.token, organizationId: await foundOrganization(app, owner) };
-    for (const [index, { endpoint }] of places.entries()) {
-      const body = { ...bucketOf('keys'), endpoint, name: `place ${index}` };
-      await app.request('POST', '/api/v1/storage-destinations', { ...as, body });
-      const at = { region: 'us-east-1', endpoint, forcePathStyle: true, bucket: 'keys' };
-      stores.push(await createS3Store({ kind: 's3', credentials: sandboxS3Credential, ...at }));
-    }
-    const former = await keyFile('master.key');
-    await expect.poll(() => under(former), { timeout: 20_000 }).toEqual([1, 1]);
-
-    const variables = { ...environment, DATABASE_URL: app.databaseUrl, HOLDFAST_DATA: app.folder, LOG_LEVEL: 'silent' };
-    const config = loadConfig({ ...variables, STORAGE_RETRY_ATTEMPTS: '1' });
-    far.faults.set({ errorRate: 1 });
-    const first = await rotateMasterKey(config);
-    expect(first.copies).toMatchObject({ renewed: 1, left: [{ name: 'place 1' }] });
-    expect(describeRotation(first)).toMatch(/KEEP THE OLD KEY: .*\n {2}place 1 /);
-    expect(await keyFile('master.key.previous')).toEqual(former);
-    far.faults.clear();
-    const next = await keyFile('master.key');
-    expect(await under(former)).toEqual([0, 1]);
-    expect(await under(next)).toEqual([1, 0]);
-
-    const second = await rotateMasterKey(config);
-    expect(second.copies).toEqual({ renewed: 2, left: [] });
-    expect(await keyFile('master.key')).toEqual(next);
-    expect(await under(former)).toEqual([0, 0]);
-    expect(await under(next)).toEqual([1, 1]);
-    await expect(keyFile('master.key.previous')).rejects.toThrow('ENOENT');
-  } finally {
-    await app.close();
-    for (const store of stores) await store.close();
-    for (const place of places) await place.stop();
-  }
-}, 60_000);
 
 /** What the database says of keys and backups, as it was when this was called. */
 async function remember(tables: readonly string[]): Promise<() => Promise<void>> {
