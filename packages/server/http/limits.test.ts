@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { foundOrganization, join, signUp, type TestPerson } from '../testing/people.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
@@ -120,6 +120,24 @@ test('streams are counted in all organizations together too', async () => {
   socket.destroy();
   await expect.poll(async () => (await exported()).status).toBe(200);
   await narrow.close();
+});
+
+test('a stream that is asked for by HEAD is neither followed nor read', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const as = { token: ada.token, organizationId };
+  const before = timers();
+  const answers = await times(100, () => app.request('HEAD', '/api/v1/organizations/current/events', as));
+  expect(counted(answers)).toEqual({ 200: 100 });
+  expect(answers[0]?.headers.get('content-type')).toBe('text/event-stream');
+  // Each follower has two of its own.
+  await expect.poll(timers).toBeLessThan(before + 100);
+  const reads = vi.spyOn(app.platform.database, 'tenant');
+  await app.request('HEAD', exportPath, as);
+  expect((await app.request('GET', exportPath, as)).status).toBe(200);
+  const pagesOfOne = rowsWritten / 500 + 1;
+  const own = reads.mock.calls.filter(([id]) => id === organizationId);
+  expect(own.length).toBeLessThan(2 * pagesOfOne);
+  reads.mockRestore();
 });
 
 test('a stream that nobody reads is ended', async () => {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Operation } from '@holdfast/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '../platform/defined.ts';
@@ -301,6 +302,12 @@ async function tagged(
   return { ...answer, ...defined({ etag }) };
 }
 
+/** Who asks by HEAD takes none of it: nobody would notice that they have gone, and it would be read to its end for nothing. */
+function unreadOf(stream: Readable): Readable {
+  stream.destroy();
+  return Readable.from([]);
+}
+
 async function send(
   operation: Operation,
   answer: AnyAnswer,
@@ -321,6 +328,8 @@ async function send(
       return reply.code(304).send();
   }
   if (answer.stream) {
+    const contentType = answer.contentType ?? 'application/octet-stream';
+    if (request.method === 'HEAD') return reply.type(contentType).send(unreadOf(answer.stream));
     const { principal, organization } = request;
     options.streams.add(
       organization?.id ?? request.ip,
@@ -329,7 +338,7 @@ async function send(
       async () =>
         principal === null || isStillAdmitted(operation, request, { principal, organization }, options.authenticator),
     );
-    return reply.type(answer.contentType ?? 'application/octet-stream').send(answer.stream);
+    return reply.type(contentType).send(answer.stream);
   }
   if (operation.success.kind === 'redirect') return reply.send();
   if (options.checkAnswers) checkAnswer(operation, answer);
