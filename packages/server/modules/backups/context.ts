@@ -20,7 +20,9 @@ export interface ActiveOrganizations {
 export interface BackupKeys {
   /** All keys of the organization that are at hand; the current one wraps. */
   ring(transaction: Transaction, organizationId: string): Promise<{ ring: KeyRing; currentKeyId: string }>;
-  /** The same as they lie beside the backups. */
+  /** No key changes until the transaction ends. Called before any row of a backup is locked, as a rotation does. */
+  hold(transaction: Transaction, organizationId: string): Promise<void>;
+  /** Every key at hand, as it lies beside the backups. */
   kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]>;
   /** Takes in keys that were found beside backups; how many were new. */
   adopt(transaction: Transaction, organizationId: string, keys: readonly KeptKey[]): Promise<number>;

@@ -31,6 +31,11 @@ export async function lockOrganization(
   return row;
 }
 
+/** Until the transaction ends, nobody changes what only a change of the organization does; others may hold it too. */
+export async function holdOrganization({ client }: Transaction, organizationId: string): Promise<void> {
+  await client.query('select 1 from organizations where id = $1 for share', [organizationId]);
+}
+
 export async function lockDeletedOrganization(
   { orm }: Transaction,
   organizationId: string,

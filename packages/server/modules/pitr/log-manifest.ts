@@ -7,29 +7,36 @@ import { type LogRow, pitrStore } from './pitr-store.ts';
 
 const logsAtOnce = 50;
 
-/** The bucket alone must be enough to open the log: its manifest carries the key as it is wrapped now. */
+/**
+ * The bucket alone must be enough to open the log: its manifest carries the key as it is wrapped now. A rotation may come while
+ * it is written; then it is written once more, because whoever rotated relies on the one that writes.
+ */
 export async function writeManifestOnce(
   context: PitrContext,
   row: LogRow,
   log: OpenedLog,
   signal: AbortSignal,
 ): Promise<void> {
-  if (row.manifestWritten) return;
   const { organizationId, storageDestinationId } = row;
-  await keepKeysBeside(context.backups, organizationId, [{ store: log.store, storageDestinationId }], signal);
-  await writeLogManifest({
-    store: log.store,
-    logId: row.logId,
-    database: row.database,
-    scope: wholeDatabase,
-    createdAt: row.startedFrom,
-    from: row.startedFrom,
-    dataKey: log.seal.dataKey,
-    envelope: row.envelope,
-  });
-  await context.backups.platform.database.tenant(row.organizationId, (transaction) =>
-    pitrStore.update(transaction, row.organizationId, row.projectId, { manifestWritten: true }),
-  );
+  let current: LogRow | undefined = row;
+  while (current && !current.manifestWritten) {
+    signal.throwIfAborted();
+    await keepKeysBeside(context.backups, organizationId, [{ store: log.store, storageDestinationId }], signal);
+    await writeLogManifest({
+      store: log.store,
+      logId: row.logId,
+      database: row.database,
+      scope: wholeDatabase,
+      createdAt: row.startedFrom,
+      from: row.startedFrom,
+      dataKey: log.seal.dataKey,
+      envelope: current.envelope,
+    });
+    const written: LogRow = current;
+    current = await context.backups.platform.database.tenant(organizationId, (transaction) =>
+      pitrStore.noteManifest(transaction, written),
+    );
+  }
 }
 
 /** After a rotation of keys, of logs that nobody captures any more: those that are captured see to it themselves. */

@@ -309,6 +309,18 @@ export const pitrStore = {
     return orm.select().from(pitrLogs).where(isOld).orderBy(sql`random()`).limit(limit);
   },
 
+  /** The manifest lies in its place with this envelope; the row that is returned says whether it is the one in use. */
+  async noteManifest({ orm }: Transaction, written: LogRow): Promise<LogRow | undefined> {
+    const isInUse = sql`${pitrLogs.envelope}->>'wrapped' = ${written.envelope.wrapped}`;
+    const isPlace = eq(pitrLogs.storageDestinationId, written.storageDestinationId);
+    const [row] = await orm
+      .update(pitrLogs)
+      .set({ manifestWritten: isInUse, version: sql`${pitrLogs.version} + 1` })
+      .where(and(is(written.organizationId, written.projectId), eq(pitrLogs.logId, written.logId), isPlace))
+      .returning();
+    return row;
+  },
+
   async envelopes({ client }: Transaction, organizationId: string): Promise<LogEnvelope[]> {
     const { rows } = await client.query<LogEnvelope>(
       `select project_id as "projectId", log_id as "logId", envelope, key_id as "keyId" from pitr_logs

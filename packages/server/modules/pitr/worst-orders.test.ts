@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createS3Store, logManifestKey } from '@holdfast/engine';
 import { type S3Sandbox, sandboxS3Credential, startS3Sandbox } from '@holdfast/sandbox';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { ManifestObject } from '../../../engine/format/manifest-object.ts';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 import { foundOrganization } from '../../testing/people.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
@@ -183,6 +185,28 @@ test('switched off, what was heard is written down first; the time without captu
     code: 'POINT_IN_TIME_UNAVAILABLE',
     message: expect.stringContaining('lies in a gap: Capture was interrupted'),
   });
+});
+
+test('a rotation that comes while the manifest of a log is written is not lost: the manifest ends with the envelope in use', async () => {
+  await call('POST', pitrPath('/disable'), {});
+  await until(async () => (await owner.query('select holder from pitr_logs')).rows[0].holder === null);
+  const rotate = () => call('POST', '/organizations/current/encryption-key/rotate', {});
+  await rotate();
+  s3.faults.set({ delayRate: 1, delayMsMin: 1000, operations: ['PutObject'] });
+  const renewed = bench.app.tasks.runNow('pitr manifests');
+  await until(async () => s3.faults.counts.delays > 0);
+  await rotate();
+  await renewed;
+  s3.faults.clear();
+  const { log_id, envelope, manifest_written } = (await owner.query('select * from pitr_logs')).rows[0];
+  const place = { bucket: 'logs', region: 'us-east-1', endpoint: s3.endpoint, forcePathStyle: true };
+  const store = await createS3Store({ kind: 's3', ...place, credentials: sandboxS3Credential });
+  const manifest = new ManifestObject(await store.get(logManifestKey(log_id)));
+  await store.close();
+  expect(manifest_written).toBe(true);
+  expect(manifest.clear().envelope.wrapped).toBe(envelope.wrapped);
+  await call('POST', pitrPath('/enable'), {});
+  await running();
 });
 
 test('a project that moves leaves its log behind, which goes; switched on there, its past begins anew', async () => {

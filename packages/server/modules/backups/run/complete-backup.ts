@@ -6,6 +6,7 @@ import { type BackupRow, backupStore, type NewBackup } from '../backup-store.ts'
 import { changesOf, snapshotShares } from '../contents/manifest-columns.ts';
 import type { BackupsContext } from '../context.ts';
 import { type BackupInEvent, emitBackupEvent } from '../events/backup-events.ts';
+import { settleEnvelope, type WrappedKey } from '../keys/settle-envelope.ts';
 import { type LoadedBackup, loadBackup } from '../load-backup.ts';
 import { warning } from '../warnings.ts';
 import { type RangeRow, rangeStore } from './range-store.ts';
@@ -20,6 +21,8 @@ export interface Completion {
   /** Absent for a backup that was made in one step. */
   ranges?: readonly RangeRow[];
   change?: Partial<NewBackup>;
+  /** Of a backup that has wrapped its key by itself, which is then in no row yet. */
+  wrapped?: WrappedKey;
 }
 
 /** The one transaction that calls a backup completed. Does nothing when it has ended otherwise in the meantime. */
@@ -31,10 +34,12 @@ export async function completeBackup(
   const { database, clock, outbox } = context.platform;
   const { written, goodCopies } = completion;
   await database.tenant(organizationId, async (transaction) => {
+    if (completion.wrapped) await context.keys.hold(transaction, organizationId);
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
     const row = loaded && (await backupStore.findLocked(transaction, organizationId, backupId));
     if (!loaded || row?.status !== 'running') return;
-    const change = completedColumns({ ...loaded, row }, completion, clock.now());
+    const key = completion.wrapped && (await settleEnvelope(context, transaction, row, completion.wrapped));
+    const change = { ...completedColumns({ ...loaded, row }, completion, clock.now()), ...key };
     const completed = await backupStore.update(transaction, organizationId, backupId, change);
     for (const id of goodCopies) {
       await backupStore.updateCopy(transaction, organizationId, backupId, id, { status: 'completed', error: null });

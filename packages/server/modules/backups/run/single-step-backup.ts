@@ -79,14 +79,13 @@ export async function carryOut(
     };
     const { written, change } = await make({ ...step, store, keys, expect, onWrite });
     const reader = await BackupReader.open({ store, backupId, keys, codec: context.engine.codec, signal });
-    const keyId = await database.tenant(organizationId, (transaction) =>
-      context.keys.keyOf(transaction, organizationId, backupId, reader.envelope),
-    );
+    const dataKey = await keys.unwrap(backupId, reader.envelope);
     await keepKeysBeside(context, organizationId, store.working, signal);
     await completeBackup(context, loaded.row, {
       written,
       goodCopies: store.working.map((copy) => copy.storageDestinationId),
-      change: { ...manifestColumns(written.body), envelope: reader.envelope, keyId: keyId ?? null, ...change },
+      change: { ...manifestColumns(written.body), ...change },
+      wrapped: { envelope: reader.envelope, dataKey, isOurs: loaded.row.imported?.source !== 'holdfast' },
     });
     if (isRepeated) await removeUnlisted(store, written.body, signal, reader.descriptors(wholeView));
   } finally {
