@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type BlobStore, copyKeyOf, createS3Store, KeyRing, readKeyCopies, secretsOf } from '@holdfast/engine';
 import {
   type GcsSandbox,
@@ -11,7 +10,6 @@ import {
 } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManifestObject } from '../../../../engine/format/manifest-object.ts';
-import { loadConfig } from '../../../config.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner, foundOrganization, signUp } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
