@@ -1,3 +1,4 @@
+import type { Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
@@ -44,5 +45,5 @@ export interface ProjectsContext {
   sources: SourceOpener;
   dependents: ProjectDependents;
   /** The person's role there, read now. */
-  roleUnderLock(transaction: Transaction, organizationId: string, userId: string): Promise<string | undefined>;
+  roleUnderLock(transaction: Transaction, organizationId: string, userId: string): Promise<Role | undefined>;
 }

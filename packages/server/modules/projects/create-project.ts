@@ -1,4 +1,4 @@
-import type { BodyOf, Operations } from '@holdfast/contract';
+import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import { offersSample } from '../../config.ts';
 import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
@@ -6,6 +6,7 @@ import { toProblem } from '../job-error.ts';
 import { checkConnection } from './connection/check-connection.ts';
 import { credentialsPurpose } from './connection/open-source.ts';
 import { sampleHost } from './connection/sample-firestore.ts';
+import { requireStillMember } from './connection/still-member.ts';
 import type { ProjectsContext } from './context.ts';
 import { presentProjectSummary } from './present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from './project-store.ts';
@@ -20,6 +21,7 @@ export async function createProject(context: ProjectsContext, caller: Caller, re
   const { failure, ...check } = await checkConnection(context.sources, row as ProjectRow, clock);
   if (failure !== undefined) throw toProblem(failure);
   return database.tenant(organization.id, async (transaction) => {
+    await requireStillMember(context, transaction, caller, operations.createProject.access.role);
     await projectStore.insert(transaction, { ...row, ...check });
     const stored = await projectStore.get(transaction, organization.id, row.id);
     await outbox.emit(transaction, {

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import type { StoredError } from '../job-error.ts';
 import type { Module } from '../module.ts';
 import { adoptProject } from './adopt-project.ts';
-import { renewConsent } from './connection/reconnect-project.ts';
+import { renewConsent } from './connection/renew-consent.ts';
 import type { ProjectsContext } from './context.ts';
 import { type ProjectRow, projectStore } from './project-store.ts';
 import { answerProject, projectHandlers } from './routes.ts';

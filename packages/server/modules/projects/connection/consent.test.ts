@@ -1,69 +1,22 @@
-import {
-  type FirestoreSandbox,
-  type GoogleSandbox,
-  startFirestoreSandbox,
-  startGoogleSandbox,
-} from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Consenting, startConsenting } from '../../../testing/consenting.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
-import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
+import type { TestApp } from '../../../testing/test-app.ts';
 
-const client = { clientId: 'holdfast', clientSecret: 'planted-secret' };
 const email = 'ada@example.com';
 
-let google: GoogleSandbox;
-let firestore: FirestoreSandbox;
+let consenting: Consenting;
 let app: TestApp;
 
 beforeAll(async () => {
-  google = await startGoogleSandbox({
-    clients: [client],
-    people: [{ email, name: 'Ada' }],
-    projects: [{ projectId: 'shop', databases: [{ databaseId: '(default)' }] }],
-  });
-  firestore = await startFirestoreSandbox();
-  app = await startTestApp({
-    OIDC_ISSUER: google.url,
-    OIDC_CLIENT_ID: client.clientId,
-    OIDC_CLIENT_SECRET: client.clientSecret,
-    GOOGLE_API_ENDPOINTS: JSON.stringify({ ...google.endpoints, firestore: `http://${firestore.address}` }),
-    SOURCE_RETRY_ATTEMPTS: '2',
-    JOB_ATTEMPTS: '1',
-  });
+  consenting = await startConsenting([email]);
+  app = consenting.app;
 });
-afterAll(async () => {
-  await app.close();
-  await firestore.stop();
-  await google.stop();
-});
-
-/** Through the provider's consent screen, as a program that holds its own callback does. */
-async function signIn(): Promise<string> {
-  const redirectUri = 'http://127.0.0.1/callback';
-  const discovery = (await (await fetch(`${google.url}/.well-known/openid-configuration`)).json()) as {
-    authorization_endpoint: string;
-  };
-  const consent = new URL(discovery.authorization_endpoint);
-  const scope = 'openid email profile https://www.googleapis.com/auth/datastore';
-  const query = {
-    client_id: client.clientId,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope,
-    access_type: 'offline',
-    login_hint: email,
-  };
-  consent.search = new URLSearchParams(query).toString();
-  const answered = await fetch(consent, { redirect: 'manual' });
-  const code = new URL(answered.headers.get('location') as string).searchParams.get('code');
-  const body = { code, redirectUri, grant_type: 'authorization_code' };
-  const exchanged = await app.request('POST', '/api/v1/auth/token', { body });
-  expect(exchanged.status, exchanged.text).toBe(200);
-  return exchanged.body.data.accessToken;
-}
+afterAll(() => consenting.close());
 
 test('a project lives from a consent, falls with it, and stands again with the next one', async () => {
-  const token = await signIn();
+  const { google } = consenting;
+  const token = await consenting.signIn(email);
   const organization = await app.request('POST', '/api/v1/organizations', { token, body: { name: 'Ada & Co' } });
   const as = { token, organizationId: organization.body.data.id };
   const shown = await app.request('GET', '/api/v1/organizations/current', as);
@@ -107,7 +60,7 @@ test('a project lives from a consent, falls with it, and stands again with the n
     authorizationUrl: expect.stringContaining('/api/v1/auth/google'),
     connection: { status: 'unauthorized' },
   });
-  await signIn();
+  await consenting.signIn(email);
   await expect.poll(async () => (await project()).connection.status, { timeout: 10_000 }).toBe('connected');
   expect((await backUp()).status).toBe('completed');
 

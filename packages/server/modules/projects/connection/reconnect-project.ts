@@ -1,4 +1,4 @@
-import { type BodyOf, type DataOf, type Operations, pathOf } from '@holdfast/contract';
+import { type BodyOf, type DataOf, type Operations, operations, pathOf } from '@holdfast/contract';
 import type { Caller } from '../../../platform/principal.ts';
 import { invalid } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
@@ -7,6 +7,7 @@ import { presentConnection } from '../present-project.ts';
 import { type NewProject, type ProjectRow, projectStore } from '../project-store.ts';
 import { checkConnection } from './check-connection.ts';
 import { credentialsPurpose } from './open-source.ts';
+import { requireStillMember } from './still-member.ts';
 
 /**
  * For a consent: where to give it again. For the others: a fresh check. A key that is given takes the place of the one before,
@@ -39,6 +40,7 @@ export async function reconnectProject(
   const { failure, ...check } = await checkConnection(context.sources, { ...row, ...renewed } as ProjectRow, clock);
   if (request?.key && failure !== undefined) throw toProblem(failure);
   const updated = await database.tenant(organization.id, async (transaction) => {
+    await requireStillMember(context, transaction, caller, operations.reconnectProject.access.role);
     const locked = await projectStore.lock(transaction, organization.id, projectId);
     const changed = await projectStore.update(transaction, locked, { ...renewed, ...check, updatedAt: clock.now() });
     if (check.connectionStatus === 'connected') await context.dependents.reconnected(transaction, locked);
@@ -51,26 +53,4 @@ export async function reconnectProject(
   });
   const authorizationUrl = isConsent ? `${context.platform.baseUrl()}${pathOf('startSignIn')}` : null;
   return { authorizationUrl, connection: presentConnection(updated) };
-}
-
-/** A person has consented anew: their projects, and those that waited for them, are theirs and are checked again. */
-export async function renewConsent(context: ProjectsContext, userId: string, email: string): Promise<void> {
-  const { database, clock } = context.platform;
-  const rows = await database.system((transaction) => projectStore.ofConsent(transaction, userId));
-  for (const row of rows) {
-    const owned = { ...row, connectionUserId: userId };
-    const { failure: _, ...check } = await checkConnection(context.sources, owned, clock);
-    await database.tenant(row.organizationId, async (transaction) => {
-      const locked = await projectStore.lock(transaction, row.organizationId, row.id);
-      const change = {
-        ...check,
-        connectionUserId: userId,
-        connectionEmail: email,
-        reconnectUserId: null,
-        updatedAt: clock.now(),
-      };
-      await projectStore.update(transaction, locked, change);
-      if (check.connectionStatus === 'connected') await context.dependents.reconnected(transaction, locked);
-    });
-  }
 }
