@@ -5,10 +5,21 @@ import { restoreJournal, restores } from '../tables.ts';
 
 const pagesAtOnce = 4;
 
+/** Pages to add to a journal, in their order. */
+export interface NewPages {
+  readonly sealed: readonly Uint8Array[];
+  /** The first of them may lie there already: they were sent before, and nobody answered. */
+  readonly unsure: number;
+}
+
+export const noPages: NewPages = { sealed: [], unsure: 0 };
+
 /** All SQL on the journals of restores. */
 export const journalStore = {
   /** Adds pages behind those that are there. The row is locked by the caller, who holds the restore or one of its ranges. */
-  async add({ orm }: Transaction, locked: RestoreRow, sealed: readonly Uint8Array[], at: Date): Promise<void> {
+  async add(transaction: Transaction, locked: RestoreRow, pages: NewPages, at: Date): Promise<void> {
+    const { orm } = transaction;
+    const sealed = pages.unsure > 0 ? await journalStore.missing(transaction, locked, pages) : pages.sealed;
     if (sealed.length === 0) return;
     await orm.insert(restoreJournal).values(
       sealed.map((bytes, index) => ({
@@ -21,6 +32,16 @@ export const journalStore = {
     );
     const journalPages = locked.journalPages + sealed.length;
     await orm.update(restores).set({ journalPages }).where(eq(restores.id, locked.id));
+  },
+
+  /** No two pages are sealed to the same bytes, so that each is known by its own. */
+  async missing({ orm }: Transaction, { id }: RestoreRow, { sealed, unsure }: NewPages): Promise<Uint8Array[]> {
+    const asked = sealed.slice(0, unsure).map((bytes) => Buffer.from(bytes));
+    const there = await orm
+      .select({ sealed: restoreJournal.sealed })
+      .from(restoreJournal)
+      .where(and(eq(restoreJournal.restoreId, id), inArray(restoreJournal.sealed, asked)));
+    return sealed.filter((bytes) => there.every((page) => Buffer.compare(page.sealed, bytes) !== 0));
   },
 
   /** What was found out about the last moments of a restore that has ended, once. The row as it is then. */

@@ -14,7 +14,7 @@ import { secretOf } from '../../backups/index.ts';
 import type { Rewrap } from '../../organizations/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
-import { journalStore } from './journal-store.ts';
+import { journalStore, type NewPages } from './journal-store.ts';
 
 type KeyContext = Pick<RestoresContext, 'platform' | 'keys'>;
 
@@ -75,11 +75,13 @@ export function journalGone(): Problem {
 /** Gathers what became of documents until it is written down together with the checkpoint that speaks of them. */
 export class JournalWriter {
   readonly #seal: JournalSeal;
-  readonly #append: (sealed: readonly Uint8Array[]) => Promise<void>;
+  readonly #append: (pages: NewPages) => Promise<void>;
   #pending: WriteOutcome[] = [];
+  /** Pages that were handed out and of which nobody has said that they are written; they tell of the first that are pending. */
+  #unsure: { readonly sealed: readonly Uint8Array[]; readonly outcomes: number } = nothingUnsure;
 
   /** `append` adds pages to the journal, or throws. */
-  constructor(seal: JournalSeal, append: (sealed: readonly Uint8Array[]) => Promise<void>) {
+  constructor(seal: JournalSeal, append: (pages: NewPages) => Promise<void>) {
     this.#seal = seal;
     this.#append = append;
   }
@@ -94,32 +96,41 @@ export class JournalWriter {
       if (outcome.result === 'written' || outcome.result === 'failed') this.#pending.push(outcome);
   }
 
-  /** The pages to write, and what to call when they are written. Until then nothing is forgotten. */
-  async take(): Promise<{ sealed: Uint8Array[]; written(): void }> {
+  /**
+   * The pages to write, and what to call when they are written. Until then nothing is forgotten: the same pages come again,
+   * because an answer may have been lost rather than they.
+   */
+  async take(): Promise<NewPages & { written(): void }> {
     const taken = this.#pending.length;
-    const sealed: Uint8Array[] = [];
-    for (let from = 0; from < taken; from += outcomesPerPage)
+    const { sealed: before, outcomes } = this.#unsure;
+    const sealed = [...before];
+    for (let from = outcomes; from < taken; from += outcomesPerPage)
       sealed.push(
         await sealJournalPage(
           { outcomes: this.#pending.slice(from, Math.min(taken, from + outcomesPerPage)), saved: [] },
           this.#seal,
         ),
       );
+    this.#unsure = { sealed, outcomes: taken };
     return {
       sealed,
+      unsure: before.length,
       written: () => {
         this.#pending = this.#pending.slice(taken);
+        this.#unsure = nothingUnsure;
       },
     };
   }
 
   /** Saves a version that is about to be written over; when this returns it can no longer be lost. */
   async save(document: SavedDocument): Promise<void> {
-    await this.#append([await sealJournalPage({ outcomes: [], saved: [document] }, this.#seal)]);
+    const sealed = [await sealJournalPage({ outcomes: [], saved: [document] }, this.#seal)];
+    await this.#append({ sealed, unsure: 0 });
   }
 }
 
 const outcomesPerPage = 10_000;
+const nothingUnsure = { sealed: [], outcomes: 0 };
 
 /** Wraps the keys of the journals anew, in the transaction of the rotation. */
 export const rewrapJournals: Rewrap = async (transaction: Transaction, organizationId, keys) => {

@@ -5,6 +5,7 @@ import type { StoredError } from '../../job-error.ts';
 import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
+import { type NewPages, noPages } from '../journal/journal-store.ts';
 import type { RestoreRow } from '../restore-store.ts';
 import { type Progress, superseded, WriteMeter } from '../run/write-meter.ts';
 import { type RangeRow, rangeStore, type SharedPace } from './range-store.ts';
@@ -112,7 +113,7 @@ export class RangeMeter extends WriteMeter<string | null> {
     await database.tenant(this.#range.organizationId, (transaction) => rangeStore.release(transaction, this.#range));
   }
 
-  override async persist(progress: Progress<string | null> | undefined, pages: readonly Uint8Array[]): Promise<void> {
+  override async persist(progress: Progress<string | null> | undefined, pages: NewPages): Promise<void> {
     await this.#save(progress ? { written: progress.written, reached: progress.place } : {}, pages);
   }
 
@@ -120,7 +121,7 @@ export class RangeMeter extends WriteMeter<string | null> {
     return [this.#range.startPath, this.#range.endPath, reached];
   }
 
-  async #save(change: Change, pages: readonly Uint8Array[] = []): Promise<void> {
+  async #save(change: Change, pages: NewPages = noPages): Promise<void> {
     const { database, clock } = this.#context.platform;
     const claim = { restore: this.row, range: this.#range };
     const saved = await database.tenant(this.#range.organizationId, (transaction) =>

@@ -2,7 +2,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { and, asc, eq, inArray, sql } from '../../../platform/database/orm.ts';
 import { secondMs } from '../../../platform/durations.ts';
 import type { StoredError } from '../../job-error.ts';
-import { journalStore } from '../journal/journal-store.ts';
+import { journalStore, type NewPages } from '../journal/journal-store.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { restoreRanges, restores } from '../tables.ts';
 import { nothingWritten } from './written.ts';
@@ -93,7 +93,7 @@ export const rangeStore = {
     transaction: Transaction,
     { restore, range }: { restore: RestoreRow; range: RangeRow },
     change: Partial<Omit<RangeRow, 'organizationId' | 'restoreId' | 'range' | 'epoch' | 'heldAt'>>,
-    sealed: readonly Uint8Array[],
+    pages: NewPages,
     at: Date,
   ): Promise<SavedRange | undefined> {
     const locked = await restoreStore.lockHeld(transaction, restore);
@@ -104,7 +104,7 @@ export const rangeStore = {
       .where(is(range))
       .returning();
     if (!saved) return undefined;
-    await journalStore.add(transaction, locked, sealed, at);
+    await journalStore.add(transaction, locked, pages, at);
     return { restore: locked, range: saved, pace: await rangeStore.pace(transaction, restore) };
   },
 

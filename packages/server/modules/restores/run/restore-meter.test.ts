@@ -1,8 +1,12 @@
+import { recordKind } from '@holdfast/engine';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
+import { createBackupKeys } from '../../backups/keys/backup-keys.ts';
+import { OrganizationKeys } from '../../organizations/keys/organization-keys.ts';
 import type { RestoresContext } from '../context.ts';
+import { journalSeal } from '../journal/restore-journal.ts';
 import { restoreStore } from '../restore-store.ts';
 import { RestoreMeter, type RestoreWork } from './restore-meter.ts';
 
@@ -13,33 +17,60 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const sql = (text: string, values: unknown[] = []) =>
-  asOwner(bench.app.databaseUrl, (client) => client.query(text, values));
-
-test('how far the accounts are is not forgotten when the database was away for a moment', async () => {
-  const body = { backupId: await bench.backUp() };
-  const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
-  const { id } = started.body.data;
-  await untilEnded(bench.app, `/api/v1/backups/restore/${id}`, bench.as);
-  await sql(
-    `update restores set status = 'running', completed_at = null, checkpoint = '{"stage":"users"}' where id = $1`,
-    [id],
-  );
-  const { platform } = bench.app;
-  const { organizationId } = bench.as;
-  let isAway = false;
-  const database = new Proxy(platform.database, {
+/** The database as the meter of a restore sees it: `lose` says what becomes of a transaction and of the answer to it. */
+function databaseThat(lose: () => 'nothing' | 'work' | 'answer') {
+  const { database } = bench.app.platform;
+  const tenant: typeof database.tenant = async (organizationId, work) => {
+    const lost = lose();
+    if (lost === 'work') throw new Error('the database is away');
+    const result = await database.tenant(organizationId, work);
+    if (lost === 'answer') throw new Error('the connection was cut');
+    return result;
+  };
+  return new Proxy(database, {
     get: (target, name) => {
-      if (name === 'tenant' && isAway) return () => Promise.reject(new Error('the database is away'));
+      if (name === 'tenant') return tenant;
       const value = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
+}
+
+/** A restore that has ended, running again under a meter of the test. */
+async function meterOf(id: string, lose: Parameters<typeof databaseThat>[0], stage: string): Promise<RestoreMeter> {
+  const checkpoint = JSON.stringify({ stage });
+  await sql(`update restores set status = 'running', completed_at = null, checkpoint = $2 where id = $1`, [
+    id,
+    checkpoint,
+  ]);
+  const { platform } = bench.app;
+  const { organizationId } = bench.as;
   const row = await platform.database.tenant(organizationId, (transaction) =>
     restoreStore.get(transaction, organizationId, id),
   );
-  const context = { platform: { ...platform, database, clock: platform.clock } } as RestoresContext;
-  const meter = new RestoreMeter(context, { row, organization: { id: organizationId, name: '' } } as RestoreWork);
+  const keys = createBackupKeys(new OrganizationKeys(platform), async () => true);
+  const context = { keys, platform: { ...platform, database: databaseThat(lose), clock: platform.clock } };
+  const organization = { id: organizationId, name: '' };
+  const meter = new RestoreMeter(context as RestoresContext, { row, organization } as RestoreWork);
+  await meter.useJournal(await journalSeal(context, row));
+  return meter;
+}
+
+async function restored(): Promise<string> {
+  const body = { backupId: await bench.backUp() };
+  const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+  const { id } = started.body.data;
+  await untilEnded(bench.app, `/api/v1/backups/restore/${id}`, bench.as);
+  return id;
+}
+
+const sql = (text: string, values: unknown[] = []) =>
+  asOwner(bench.app.databaseUrl, (client) => client.query(text, values));
+
+test('how far the accounts are is not forgotten when the database was away for a moment', async () => {
+  const id = await restored();
+  let isAway = false;
+  const meter = await meterOf(id, () => (isAway ? 'work' : 'nothing'), 'users');
   const users = { settled: 2500, imported: 2497, refused: ['a', 'b', 'c'] };
   await meter.reach({ ...meter.row.checkpoint, users });
   isAway = true;
@@ -49,4 +80,34 @@ test('how far the accounts are is not forgotten when the database was away for a
   const { rows } = await sql('select checkpoint from restores where id = $1', [id]);
   expect(rows).toEqual([{ checkpoint: { stage: 'users', users } }]);
   await sql(`update restores set status = 'completed', completed_at = now() where id = $1`, [id]);
+});
+
+test('what was written down and not answered is not written down twice: an undo acts once on each document', async () => {
+  const id = await restored();
+  let isCut = false;
+  const meter = await meterOf(id, () => (isCut ? 'answer' : 'nothing'), 'puts');
+  const { guard, onProgress } = meter.stage({
+    checkpoint: () => meter.row.checkpoint,
+    onMismatch: async () => 'replace',
+  });
+  const write = async (path: string) => {
+    const version = { seconds: 1, nanos: 0 };
+    guard.onSettled?.([{ path, kind: recordKind.put, result: 'written', replaced: null, version }]);
+    const counts = { written: 1, skipped: 0, deleted: 0, failed: 0, conflicts: 0, bytes: 1 };
+    await onProgress({ ...counts, settledThrough: path, settledRecords: 1 });
+  };
+  await write('users/b');
+  isCut = true;
+  await expect(meter.look(undefined)).rejects.toThrow('cut');
+  await write('users/c');
+  await expect(meter.look(undefined)).rejects.toThrow('cut');
+  isCut = false;
+  expect(await meter.look(undefined)).toBeUndefined();
+  await write('users/d');
+  expect(await meter.look(undefined)).toBeUndefined();
+  await sql(`update restores set status = 'completed', completed_at = now() where id = $1`, [id]);
+  const body = { dryRun: true };
+  const undo = await bench.app.request('POST', `/api/v1/backups/restore/${id}/undo`, { ...bench.as, body });
+  const planned = await untilEnded(bench.app, `/api/v1/backups/restore/${undo.body.data.id}`, bench.as);
+  expect(planned.preview, JSON.stringify(planned.error)).toMatchObject({ replace: 1, delete: 3 });
 });

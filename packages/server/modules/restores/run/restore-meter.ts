@@ -2,7 +2,7 @@ import type { JournalSeal } from '@holdfast/engine';
 import { Superseded } from '../../jobs/index.ts';
 import type { ProjectRow } from '../../projects/index.ts';
 import type { RestoresContext } from '../context.ts';
-import { journalStore } from '../journal/journal-store.ts';
+import { journalStore, type NewPages, noPages } from '../journal/journal-store.ts';
 import { readJournal } from '../journal/restore-journal.ts';
 import type { RangeMeter } from '../ranges/range-meter.ts';
 import { type RangeRow, rangeStore } from '../ranges/range-store.ts';
@@ -86,10 +86,10 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
   }
 
   async save(change: Partial<NewRestore>): Promise<void> {
-    await this.#write(change, undefined, []);
+    await this.#write(change, undefined, noPages);
   }
 
-  override async persist(progress: Progress<Checkpoint> | undefined, pages: readonly Uint8Array[]): Promise<void> {
+  override async persist(progress: Progress<Checkpoint> | undefined, pages: NewPages): Promise<void> {
     const { place, written } = progress ?? {};
     await this.#write(place ? { checkpoint: { ...place, ahead: written?.ahead } } : {}, written, pages);
   }
@@ -120,7 +120,7 @@ export class RestoreMeter extends WriteMeter<Checkpoint> {
     return undefined;
   }
 
-  async #write(change: Partial<NewRestore>, own: Written | undefined, pages: readonly Uint8Array[]): Promise<void> {
+  async #write(change: Partial<NewRestore>, own: Written | undefined, pages: NewPages): Promise<void> {
     const { database, clock } = this.#context.platform;
     const { row } = this;
     const saved = await database.tenant(row.organizationId, async (transaction) => {

@@ -16,6 +16,7 @@ import {
 import { secondMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
+import { type NewPages, noPages } from '../journal/journal-store.ts';
 import { JournalWriter, savedDocuments } from '../journal/restore-journal.ts';
 import { CollectionCount } from '../ranges/collection-count.ts';
 import { nothingWritten, samplesMax, sum } from '../ranges/written.ts';
@@ -98,7 +99,7 @@ export abstract class WriteMeter<Place> {
   /** The restore, as it was read last. */
   abstract get row(): RestoreRow;
   /** Writes both in one transaction, in which the writer still holds what it writes for; Superseded when it does not. */
-  abstract persist(progress: Progress<Place> | undefined, pages: readonly Uint8Array[]): Promise<void>;
+  abstract persist(progress: Progress<Place> | undefined, pages: NewPages): Promise<void>;
   /** Where another writer, or another run, may meet a collection that this one has written into. */
   abstract borders(place: Place): readonly (string | null)[];
 
@@ -219,12 +220,12 @@ export abstract class WriteMeter<Place> {
     const run = this.#saving.then(async () => {
       const progress = this.#dirty ? { written: this.#written(), place: this.#place } : undefined;
       this.#dirty = false;
-      const pages = this.#journal ? await this.#journal.take() : { sealed: [], written: () => undefined };
+      const pages = await this.#journal?.take();
       try {
         const [askedMs, askedAtMs] = [performance.now(), this.#nowMs];
-        await this.persist(progress, pages.sealed);
+        await this.persist(progress, pages ?? noPages);
         [this.#heldMs, this.#heldAtMs] = [askedMs, askedAtMs];
-        pages.written();
+        pages?.written();
       } catch (error) {
         if (progress) this.#dirty = true;
         throw error;
