@@ -7,7 +7,7 @@ import { mapLimited } from '../map-limited.ts';
 import { intersect, subtreeOf } from '../names.ts';
 import { readFailure } from '../read-failure.ts';
 import { listCollectionIds } from './collections.ts';
-import { countQuery, countRange } from './count.ts';
+import { countAtOnce, countQuery, countRange } from './count.ts';
 import { partitionCutsIfOffered, samplePaths } from './discovery.ts';
 import { structuredQuery } from './query.ts';
 import { eachPath } from './records.ts';
@@ -23,7 +23,7 @@ export interface CollectionCount {
 }
 
 const samples = 10;
-const collectionsAtOnce = 4;
+const collectionsAtOnce = 12;
 /** Up to this many names are read, one read each, where counting alone cannot tell two collections apart. */
 const namesMax = 20_000;
 
@@ -35,8 +35,14 @@ export interface TreeOptions extends ReadOptions {
 /** Every level, with a collection before those below it. */
 export async function collectionTree(client: FirestoreClient, options: TreeOptions): Promise<CollectionCount[]> {
   try {
-    const roots = options.roots ?? (await rootsOf(client, options));
-    const trees = await mapLimited(roots, collectionsAtOnce, (path) => treeBelow(client, path, options));
+    const paths = options.roots ?? (await rootsOf(client, options));
+    const roots = await mapLimited(paths, collectionsAtOnce, async (path) => ({
+      path,
+      documentCount: await countRange(client, everything, { ...options, scope: ownOf(path) }),
+      isSampled: false,
+    }));
+    if (await isFlat(client, roots, options)) return roots;
+    const trees = await mapLimited(roots, collectionsAtOnce, (root) => treeBelow(client, root, options));
     return trees.flat();
   } catch (error) {
     throw await readFailure(client, error, options);
@@ -49,18 +55,35 @@ async function rootsOf(client: FirestoreClient, options: ReadOptions): Promise<s
   return roots;
 }
 
+/** Only what lies in the collection itself. */
+function ownOf(path: string): Scope {
+  return { collections: [path], includeSubcollections: false, excludeCollections: [] };
+}
+
+/** Whether the roots hold all there is: then nobody has to look below each of thousands of them. */
+async function isFlat(
+  client: FirestoreClient,
+  roots: readonly CollectionCount[],
+  { roots: asked, ...options }: TreeOptions,
+): Promise<boolean> {
+  if (asked !== undefined) return false;
+  const scope: Scope = { collections: 'all', includeSubcollections: true, excludeCollections: [] };
+  const total = await countAtOnce(client, { ...options, scope });
+  return total === roots.reduce((sum, { documentCount }) => sum + documentCount, 0);
+}
+
 /**
  * Aggregations count a collection's name anywhere below the root, so they are exact where a name stands in one place only.
  * What they add up to tells whether the sampled names have shown everything there is.
  */
-async function treeBelow(client: FirestoreClient, path: string, options: ReadOptions): Promise<CollectionCount[]> {
-  const own: Scope = { collections: [path], includeSubcollections: false, excludeCollections: [] };
-  const whole: Scope = { ...own, includeSubcollections: true };
-  const [documentCount, totalCount] = await Promise.all([
-    countRange(client, everything, { ...options, scope: own }),
-    countRange(client, everything, { ...options, scope: whole }),
-  ]);
-  const root = { path, documentCount, isSampled: false };
+async function treeBelow(
+  client: FirestoreClient,
+  root: CollectionCount,
+  options: ReadOptions,
+): Promise<CollectionCount[]> {
+  const { path, documentCount } = root;
+  const whole: Scope = { ...ownOf(path), includeSubcollections: true };
+  const totalCount = await countRange(client, everything, { ...options, scope: whole });
   if (totalCount === documentCount) return [root];
   const part = queryPartsOf(whole, everything)[0] as QueryPart;
   const sampled = await sampleShapes(client, path, part, options);

@@ -2,6 +2,7 @@
 
 import {
   comparePaths,
+  everything,
   hasPatterns,
   type PathRange,
   type ReadOptions,
@@ -139,6 +140,21 @@ async function cutApart(
       end: next === undefined ? part.end : { path: next!.path, inclusive: false },
     };
   });
+}
+
+/** Undefined where the database does not count all of it in a few queries; nothing is read for it then. */
+export async function countAtOnce(client: FirestoreClient, options: ScopedReadOptions): Promise<number | undefined> {
+  const parts = queryPartsOf(options.scope, everything);
+  if (hasPatterns(options.scope) || parts.length > piecesAtOnce) return undefined;
+  try {
+    const counts = parts.map((part) =>
+      countQuery(client, parentName(client, part), structuredQuery(client, part), options, isRefusal),
+    );
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  } catch (error) {
+    if (error instanceof GrpcError && isRefusal(error.code)) return undefined;
+    throw error;
+  }
 }
 
 /** All documents of a collection group, wherever they lie. */

@@ -86,11 +86,18 @@ export async function samplePaths(
   }
 }
 
+export interface DiscoveryOptions extends ReadOptions {
+  /** After about this many names nothing more is looked at. Each is one billed read. */
+  readonly namesMax?: number;
+}
+
 /**
  * Collection ids in use, found from the root's collections and from below sampled documents. Complete for root
  * collections; an id that occurs below few documents only may be missed.
  */
-export async function discoverGroups(client: FirestoreClient, options: ReadOptions): Promise<Set<string>> {
+export async function discoverGroups(client: FirestoreClient, options: DiscoveryOptions): Promise<Set<string>> {
+  const namesMax = options.namesMax ?? Number.POSITIVE_INFINITY;
+  const readBefore = client.usage.documentsRead;
   const groups = new Set<string>();
   let open: string[] = [];
   const add = (id: string): void => {
@@ -103,7 +110,9 @@ export async function discoverGroups(client: FirestoreClient, options: ReadOptio
   while (open.length > 0) {
     const round = open;
     open = [];
-    const found = await mapLimited(round, groupsAtOnce, (id) => idsAround(client, id, options));
+    const found = await mapLimited(round, groupsAtOnce, (id) =>
+      client.usage.documentsRead - readBefore < namesMax ? idsAround(client, id, options) : Promise.resolve([]),
+    );
     for (const id of found.flat()) add(id);
   }
   return groups;

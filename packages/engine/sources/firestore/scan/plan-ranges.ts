@@ -11,8 +11,8 @@ import type { FirestoreClient } from '../client.ts';
 import { mapLimited } from '../map-limited.ts';
 import { positionOf } from '../names.ts';
 import { readFailure } from '../read-failure.ts';
-import { countGroup } from './count.ts';
-import { discoverGroups, partitionCutsIfOffered } from './discovery.ts';
+import { countAtOnce, countGroup } from './count.ts';
+import { discoverGroups, partitionCutsIfOffered, samplePaths } from './discovery.ts';
 import { queryPartsOf } from './scope.ts';
 
 /** More cuts are asked for than needed, so that ranges made of several collections can be balanced. */
@@ -21,6 +21,9 @@ const cutsPerGroupMax = 1_000;
 const countsAtOnce = 8;
 /** Below this many documents a second stream costs more than it brings. */
 const documentsPerRangeMin = 2_000;
+/** What may be read to find cuts, against what the backup itself reads; and where nobody knows how much that is. */
+const namesShareMax = 0.02;
+const namesMaxOfUnknown = 20_000;
 
 interface Cut {
   readonly path: string;
@@ -49,20 +52,45 @@ export async function planRanges(client: FirestoreClient, request: PlanRequest):
 
 /** Every group's partitions, each weighed by the documents it stands for. */
 async function findCuts(client: FirestoreClient, request: PlanRequest): Promise<Cut[]> {
-  const options: ReadOptions = { readTime: request.readTime, ...(request.signal ? { signal: request.signal } : {}) };
-  const groups = [...(await discoverGroups(client, options))];
+  const { scope, readTime } = request;
+  const options: ReadOptions = { readTime, ...(request.signal ? { signal: request.signal } : {}) };
+  const expected = await countAtOnce(client, { ...options, scope });
+  if (expected !== undefined && expected < 2 * documentsPerRangeMin) return [];
+  const namesMax = expected === undefined ? namesMaxOfUnknown : Math.ceil(expected * namesShareMax);
+  const groups = [...(await discoverGroups(client, { ...options, namesMax }))];
+  if (groups.length > namesMax) return await cutsAmong(client, groups, request.targetRanges, options);
   const counts = await mapLimited(groups, countsAtOnce, (id) => countGroup(client, id, options));
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total < 2 * documentsPerRangeMin) return [];
-  const cuts: Cut[] = [];
-  for (const [index, id] of groups.entries()) {
-    const share = counts[index]! / total;
-    const wanted = Math.min(cutsPerGroupMax, Math.floor(share * request.targetRanges * cutsPerRange));
-    if (wanted < 1) continue;
-    const paths = await partitionCutsIfOffered(client, id, wanted, options);
-    for (const path of paths) cuts.push({ path, weight: counts[index]! / (paths.length + 1) });
-  }
-  return cuts;
+  const cuts = await mapLimited([...groups.entries()], countsAtOnce, async ([index, id]): Promise<Cut[]> => {
+    const count = counts[index]!;
+    const wanted = Math.min(cutsPerGroupMax, Math.floor((count / total) * request.targetRanges * cutsPerRange));
+    // A group that is too small to be cut is a part of a range, which may end where it begins.
+    const paths =
+      wanted < 1 ? await firstOf(client, id, options) : await partitionCutsIfOffered(client, id, wanted, options);
+    const parts = wanted < 1 ? 1 : paths.length + 1;
+    return paths.map((path) => ({ path, weight: count / parts }));
+  });
+  return cuts.flat();
+}
+
+/** The first document of a collection at the root; none where the collection lies only below others. */
+function firstOf(client: FirestoreClient, collection: string, options: ReadOptions): Promise<string[]> {
+  return samplePaths(client, { collection, start: null, end: null }, { ...options, limit: 1 });
+}
+
+/** So many collections for so few documents that counting each would cost more than it brings: they are taken as equal. */
+async function cutsAmong(
+  client: FirestoreClient,
+  collectionIds: readonly string[],
+  targetRanges: number,
+  options: ReadOptions,
+): Promise<Cut[]> {
+  const sorted = [...collectionIds].sort(comparePaths);
+  const every = Math.max(1, Math.floor(sorted.length / (targetRanges * cutsPerRange)));
+  const chosen = sorted.filter((_, index) => index % every === 0);
+  const firsts = await mapLimited(chosen, countsAtOnce, (id) => firstOf(client, id, options));
+  return firsts.flat().map((path) => ({ path, weight: 1 }));
 }
 
 /** Walks the cuts in order and takes one each time a range's share of the weight has gathered. */

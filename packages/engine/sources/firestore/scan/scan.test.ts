@@ -358,6 +358,35 @@ describe('ranges', () => {
     expect(await ranged.source.count(ranges[1]!, { scope: wholeDatabase, readTime })).toBe(counts[1]);
   });
 
+  test.each([
+    [300, 3, 1],
+    [1_500, 4, 4],
+    [40, 300, 4],
+  ])(
+    'of %i collections with %i documents each are found for a small part of what reading all would cost',
+    async (collections, documents, rangesMin) => {
+      const many = harness.connect({ projectId: `many-${collections}` });
+      const paths = Array.from(
+        { length: collections * documents },
+        (_, index) => `tenant-${1e5 + (index % collections)}/d${1e6 + index}`,
+      );
+      for (let from = 0; from < paths.length; from += 500)
+        await write(
+          many,
+          paths.slice(from, from + 500).map((path) => ({ path, fields: fields(1) })),
+        );
+      const readTime = await many.source.snapshotTime();
+      const before = many.source.usage.documentsRead;
+      const ranges = await many.source.planRanges({ scope: wholeDatabase, readTime, targetRanges: 6 });
+      expect(many.source.usage.documentsRead - before).toBeLessThan(0.07 * collections * documents);
+      expect(ranges.length).toBeGreaterThanOrEqual(rangesMin);
+      const counts: number[] = [];
+      for (const range of ranges) counts.push(await many.source.count(range, { scope: wholeDatabase, readTime }));
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(collections * documents);
+      if (rangesMin > 1) expect(Math.max(...counts)).toBeLessThan(0.4 * collections * documents);
+    },
+  );
+
   test('the bounds of an earlier backup are enough, without asking the database', async () => {
     const readTime = await big.source.snapshotTime();
     harness.sandbox.control.resetCounters();
