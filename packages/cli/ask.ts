@@ -26,3 +26,10 @@ export async function askSecretly(question: string): Promise<string> {
   process.stderr.write('\n');
   return answer;
 }
+
+/** For what nothing can be compared with: a slip of the hand would be kept. */
+export async function askTwice(question: string): Promise<string> {
+  const answer = await askSecretly(question);
+  if (answer !== (await askSecretly('Again: '))) throw wrongUsage('The two were not the same.');
+  return answer;
+}

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Outcome, holdfast as runHoldfast } from './testing.ts';
@@ -192,3 +193,77 @@ test('a folder that does not exist is told by every command that reads, and stay
   expect(first.code, first.error).toBe(0);
   expect((await holdfast('list', '--store', store, ...key())).out).toContain('bkp_');
 });
+
+test('accounts that a backup does not hold are missed before anything is written', { timeout: 60_000 }, async () => {
+  const store = ['--store', join(folder, 'no-accounts'), ...key()];
+  expect((await holdfast('backup', '--project', 'shop', ...store)).code).toBe(0);
+  const restored = await holdfast('restore', 'latest', '--project', 'no-accounts', '--auth-users', ...store);
+  expect([restored.code, restored.error]).toEqual([5, expect.stringContaining('holds no accounts')]);
+  const target = sandbox.control.database({ project: 'no-accounts', database: '(default)' });
+  expect(target.documentCount).toBe(0);
+});
+
+test('a recovery kit opens backups whatever the destinations in it are called', { timeout: 60_000 }, async () => {
+  const store = ['--store', join(folder, 'by-kit')];
+  expect((await holdfast('backup', '--project', 'shop', ...store, ...key())).code).toBe(0);
+  const kit = [
+    `key key_1 service ${(await readFile(join(folder, 'key'), 'utf8')).trim()}`,
+    '',
+    'Storage destinations (credentials are not in this file)',
+    '',
+    'key vault service bucket: s3://bucket/',
+  ];
+  await writeFile(join(folder, 'kit'), kit.join('\n'));
+  const verified = await holdfast('verify', 'latest', ...store, '--kit-file', join(folder, 'kit'));
+  expect([verified.code, verified.error]).toEqual([0, '']);
+});
+
+test('a change of key that broke off in the middle of a chain is ended by the same command', {
+  timeout: 120_000,
+}, async () => {
+  const place = join(folder, 'broken-off');
+  for (const name of ['former', 'next']) expect((await holdfast('keygen', join(folder, name))).code).toBe(0);
+  const [former, next] = ['former', 'next'].map((name) => join(folder, name)) as [string, string];
+  const run = (...words: string[]) => holdfast(...words, '--store', place);
+  expect((await run('backup', '--project', 'shop', '--id', 'base', '--key-file', former)).code).toBe(0);
+  const increment = ['backup', '--project', 'shop', '--id', 'increment', '--incremental'];
+  expect((await run(...increment, '--key-file', former)).code).toBe(0);
+  const rewrap = (id: string) => run('rewrap', id, '--key-file', former, '--new-key-file', next);
+  // As it lies there when the command ended between the two.
+  expect((await rewrap('base')).code).toBe(0);
+  expect((await run('verify', 'increment', '--key-file', former)).code).toBe(4);
+  const again = await rewrap('increment');
+  expect([again.code, again.error]).toEqual([0, '']);
+  expect((await run('verify', 'increment', '--key-file', next)).code).toBe(0);
+});
+
+test('a new passphrase is asked for twice: a slip of the hand would close the backups for good', {
+  timeout: 120_000,
+}, async () => {
+  const store = ['--store', join(folder, 'typed')];
+  const differs = await typing(['a passphrase', 'a passphrsae'], 'backup', '--project', 'shop', ...store);
+  expect([differs.code, differs.error]).toEqual([2, expect.stringContaining('The two were not the same.')]);
+  expect((await typing(['a passphrase', 'a passphrase'], 'backup', '--project', 'shop', ...store)).code).toBe(0);
+  const rewrap = (...lines: string[]) => typing(lines, 'rewrap', 'latest', ...store);
+  expect((await rewrap('a passphrase', 'another', 'anohter')).code).toBe(2);
+  expect((await typing(['a passphrase'], 'verify', 'latest', ...store)).code).toBe(0);
+  expect((await rewrap('a passphrase', 'another', 'another')).code).toBe(0);
+  expect((await typing(['another'], 'verify', 'latest', ...store)).code).toBe(0);
+});
+
+/** Somebody at a terminal who types a line whenever there is a question. */
+async function typing(lines: readonly string[], ...words: string[]): Promise<Outcome> {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true });
+  const waiting = [...lines];
+  const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(terminal as never);
+  const answer = setInterval(() => {
+    const isAsked = terminal.listenerCount('keypress') > 0;
+    if (isAsked && waiting.length > 0) terminal.write(`${waiting.shift()}\n`);
+  }, 50);
+  try {
+    return await holdfast(...words);
+  } finally {
+    clearInterval(answer);
+    stdin.mockRestore();
+  }
+}

@@ -16,6 +16,7 @@ import {
   wholeDatabase,
 } from '@holdfast/engine';
 import { type Command, Option } from 'commander';
+import { CommandFailure } from '../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { exitCode } from '../exit-codes.ts';
 import { countOf, formatCount, printJson, printLine } from '../output.ts';
@@ -63,6 +64,7 @@ async function restore(session: Session, reference: string, options: RestoreOpti
   const chain = await chainOf(session, reference);
   const database = await openDatabase(options);
   try {
+    if (options.authUsers) requireUsers(chain.at(-1)!);
     const view = viewOfChain(chain);
     const scope = chosenScope(view, options);
     // A collection that the backup covers and that is empty in it may well be named to be emptied.
@@ -72,6 +74,15 @@ async function restore(session: Session, reference: string, options: RestoreOpti
   } finally {
     await database.close();
   }
+}
+
+/** Who asks for accounts and gets none would learn it when people cannot sign in. */
+function requireUsers({ backupId, body }: BackupReader): void {
+  if (body.authUsers !== null) return;
+  throw new CommandFailure('VALIDATION_ERROR', `The backup ${backupId} holds no accounts, so nothing was written.`, {
+    exit: exitCode.notFound,
+    remedy: 'Restore without --auth-users, or from a backup that was made with it.',
+  });
 }
 
 /** One scope for what is put, deleted and counted: what was asked, within what the backup covers. */

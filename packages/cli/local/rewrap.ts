@@ -1,9 +1,9 @@
-import { rewrapBackup } from '@holdfast/engine';
+import { KeyRing, rewrapBackup } from '@holdfast/engine';
 import type { Command } from 'commander';
 import { printJson, printLine } from '../output.ts';
 import { latestArgument } from './latest.ts';
 import { type StoreOptions, storeCommand } from './options.ts';
-import { keyRingOf } from './secrets.ts';
+import { secretsFrom } from './secrets.ts';
 import { chainOf, withSession } from './session.ts';
 
 interface RewrapOptions extends StoreOptions {
@@ -24,9 +24,12 @@ export function rewrapCommand(): Command {
             ...(newKeyFile === undefined ? {} : { keyFile: newKeyFile }),
             ...(newPassphraseFile === undefined ? {} : { passphraseFile: newPassphraseFile }),
           };
-          const to = await keyRingOf(given, session.store);
-          const chain = await chainOf(session, reference);
-          for (const { backupId } of chain) await rewrapBackup(session.store, backupId, session.keys, to, session);
+          const next = await secretsFrom(given, session.store, { question: 'New passphrase: ', isNew: true });
+          // One that broke off has left a part of the chain under the new key already.
+          const keys = session.keys.openingAlso(next);
+          const to = new KeyRing(next);
+          const chain = await chainOf({ ...session, keys }, reference);
+          for (const { backupId } of chain) await rewrapBackup(session.store, backupId, keys, to, session);
           const rewrapped = chain.map(({ backupId }) => backupId);
           if (options.json) printJson({ rewrapped });
           else printLine(`Re-wrapped ${rewrapped.join(', ')}.`);

@@ -9,7 +9,7 @@ import {
   type Secret,
   secretsOf,
 } from '@holdfast/engine';
-import { askSecretly } from '../ask.ts';
+import { askSecretly, askTwice } from '../ask.ts';
 
 export interface SecretOptions {
   readonly keyFile?: string;
@@ -18,15 +18,21 @@ export interface SecretOptions {
   readonly masterKeyFile?: string;
 }
 
+interface Asking {
+  readonly question?: string;
+  /** Nothing tells yet whether it is the right one: it is typed twice. */
+  readonly isNew?: boolean;
+}
+
 /**
  * From a key file, a passphrase file, a recovery kit, a master key, the environment, or a question at the terminal; in
  * this order. A master key opens the keys that lie beside the backups.
  */
-export async function keyRingOf(options: SecretOptions, store: BlobStore): Promise<KeyRing> {
-  return new KeyRing(await secretsFrom(options, store));
+export async function keyRingOf(options: SecretOptions, store: BlobStore, asking: Asking = {}): Promise<KeyRing> {
+  return new KeyRing(await secretsFrom(options, store, asking));
 }
 
-async function secretsFrom(options: SecretOptions, store: BlobStore): Promise<Secret[]> {
+export async function secretsFrom(options: SecretOptions, store: BlobStore, asking: Asking): Promise<Secret[]> {
   const { keyFile, passphraseFile, kitFile, masterKeyFile } = options;
   if (keyFile !== undefined) return [{ key: parseKey(await readSecretFile(keyFile)) }];
   if (passphraseFile !== undefined)
@@ -37,11 +43,15 @@ async function secretsFrom(options: SecretOptions, store: BlobStore): Promise<Se
   if (HOLDFAST_KEY) return [{ key: parseKey(Buffer.from(HOLDFAST_KEY)) }];
   if (HOLDFAST_PASSPHRASE) return [{ passphrase: HOLDFAST_PASSPHRASE }];
   if (MASTER_KEY) return secretsBeside(store, parseKey(Buffer.from(MASTER_KEY)));
-  if (process.stdin.isTTY) return [{ passphrase: await askSecretly('Passphrase: ') }];
+  if (process.stdin.isTTY) return [{ passphrase: await askPassphrase(asking) }];
   throw new EngineError(
     'VALIDATION_ERROR',
     'Give --key-file, --passphrase-file, --kit-file or --master-key-file, or set HOLDFAST_KEY, HOLDFAST_PASSPHRASE or MASTER_KEY.',
   );
+}
+
+async function askPassphrase({ question = 'Passphrase: ', isNew = false }: Asking): Promise<string> {
+  return isNew ? await askTwice(question) : await askSecretly(question);
 }
 
 async function secretsBeside(store: BlobStore, masterKey: Uint8Array): Promise<Secret[]> {
@@ -65,7 +75,9 @@ async function isEmpty(store: BlobStore): Promise<boolean> {
 /** The lines of a recovery kit that hold keys. */
 function parseKit(text: string): KeptKey[] {
   const keys: KeptKey[] = [];
-  for (const line of text.split(/\r?\n/)) {
+  // What follows are names that people gave, which may read like a key.
+  const [written = ''] = text.split(/^Storage destinations /m);
+  for (const line of written.split(/\r?\n/)) {
     const [word, keyId = '', kind = '', key = '', salt, iterations] = line.trim().split(' ');
     if (word === 'key' && (kind === 'service' || kind === 'passphrase' || kind === 'key')) {
       const derivation = salt && iterations ? { salt, iterations: Number(iterations) } : null;

@@ -32,7 +32,7 @@ export async function withSession(
   process.once('SIGTERM', onInterrupt);
   const store = await openStore(options.store, { isMade });
   try {
-    const keys = await keyRingOf(options, store);
+    const keys = await keyRingOf(options, store, { isNew: isMade });
     await work({ store, keys, codec: new SegmentCodec(), signal: stop.signal });
   } finally {
     process.off('SIGINT', onInterrupt);

@@ -1,6 +1,6 @@
 import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
-import { askSecretly } from '../ask.ts';
+import { askTwice } from '../ask.ts';
 import { wrongUsage } from '../command-failure.ts';
 import { type ConfirmOptions, confirm, withYes } from '../confirm.ts';
 import { formatCount, printJson, printLine } from '../output.ts';
@@ -74,9 +74,7 @@ async function secretOf({ passphraseFile, keyFile }: SetOptions): Promise<{ pass
   if (keyFile !== undefined) return { key: base64Of((await readKeyFile(keyFile)).trim()) };
   if (passphraseFile !== undefined) return { passphrase: (await readKeyFile(passphraseFile)).replace(/\r?\n$/, '') };
   if (!process.stdin.isTTY) throw wrongUsage('Give --passphrase-file or --key-file.');
-  const passphrase = await askSecretly('Passphrase: ');
-  if (passphrase !== (await askSecretly('Again: '))) throw wrongUsage('The two were not the same.');
-  return { passphrase };
+  return { passphrase: await askTwice('Passphrase: ') };
 }
 
 /** A key file may hold hexadecimal digits too. */

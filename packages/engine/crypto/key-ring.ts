@@ -36,6 +36,11 @@ export class KeyRing {
     this.#secrets = secrets;
   }
 
+  /** Wraps as this one does, and unwraps what these open too. */
+  openingAlso(secrets: readonly Secret[]): KeyRing {
+    return new KeyRing([...this.#secrets, ...secrets]);
+  }
+
   async wrap(ownerId: string, dataKey: Uint8Array): Promise<Envelope> {
     const secret = this.#secrets[0];
     if (secret === undefined) throw new EngineError('DECRYPTION_ERROR', 'There is no key to wrap with.');

@@ -57,12 +57,17 @@ function kitText({ id, name, takenAt, keys, destinations }: Kit): string {
     "Google's by GOOGLE_APPLICATION_CREDENTIALS)",
     '',
     ...destinations.flatMap(({ address }) => [
-      `holdfast local list --store '${address}' --kit-file recovery-kit.txt`,
-      `holdfast local restore latest --store '${address}' --kit-file recovery-kit.txt --project YOUR-PROJECT`,
+      `holdfast local list --store ${quoted(address)} --kit-file recovery-kit.txt`,
+      `holdfast local restore latest --store ${quoted(address)} --kit-file recovery-kit.txt --project YOUR-PROJECT`,
     ]),
     '',
   ];
   return lines.join('\n');
+}
+
+/** One word for a shell: folders have names that others gave. */
+function quoted(address: string): string {
+  return `'${address.replaceAll("'", "'\\''")}'`;
 }
 
 function keyLines({ keyId, kind, key, derivation, passphrase }: KeptKey): string[] {
