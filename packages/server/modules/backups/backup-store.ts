@@ -15,6 +15,7 @@ import {
 import { pagesOf } from '../../platform/database/pages.ts';
 import { selection } from '../../platform/database/statement.ts';
 import { Problem } from '../../platform/problem.ts';
+import { projectStore } from '../projects/index.ts';
 import { isNotForeign } from './summaries/foreign-sql.ts';
 import { backupCopies, backups } from './tables.ts';
 
@@ -79,7 +80,9 @@ export type BackupInTime = Pick<
 
 /** All SQL on backups and their copies. Deleted backups are not found. */
 export const backupStore = {
-  async insert({ orm }: Transaction, row: NewBackup, destinationIds: readonly string[]): Promise<BackupRow> {
+  async insert(transaction: Transaction, row: NewBackup, destinationIds: readonly string[]): Promise<BackupRow> {
+    const { orm } = transaction;
+    await projectStore.hold(transaction, [row]);
     const [inserted] = await orm.insert(backups).values(row).returning();
     await orm.insert(backupCopies).values(pendingCopies(row, destinationIds));
     return found(inserted);
@@ -87,10 +90,15 @@ export const backupStore = {
 
   /** Many at once, each with its destinations in the order of their ids. */
   async insertAll(
-    { orm, client }: Transaction,
+    transaction: Transaction,
     rows: readonly { row: WaitingBackup; destinationIds: readonly string[] }[],
   ): Promise<void> {
     if (rows.length === 0) return;
+    const { orm, client } = transaction;
+    await projectStore.hold(
+      transaction,
+      rows.map(({ row }) => row),
+    );
     const columns = `id, organization_id, project_id, schedule_id, type, status, trigger, collections, exclude_collections,
       include_subcollections, include_auth_users, storage_destination_id, stands_for, retained_since, retention_days,
       phase, created_at, updated_at`;

@@ -66,6 +66,19 @@ export const projectStore = {
     return found(row);
   },
 
+  /**
+   * Until the transaction ends the projects stay in their organizations, also those that were disconnected. Whoever writes a
+   * record that waits for a project holds it: in another organization the record would wait for ever.
+   */
+  async hold({ client }: Transaction, wanted: readonly { organizationId: string; projectId: string }[]): Promise<void> {
+    const { rows } = await client.query<{ id: string; home: string }>(
+      'select id, organization_id as home from projects where id = any($1) order by id for key share',
+      [[...new Set(wanted.map(({ projectId }) => projectId))]],
+    );
+    const homes = new Map(rows.map(({ id, home }) => [id, home]));
+    for (const { organizationId, projectId } of wanted) if (homes.get(projectId) !== organizationId) found(undefined);
+  },
+
   /** The connected ones of many; the transaction may span organizations. */
   async many({ orm }: Transaction, ids: readonly string[]): Promise<ProjectRow[]> {
     return orm

@@ -77,6 +77,7 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
         details: { undoneBy: row.undoneBy },
       });
     if (row.backupId !== null) await backupStore.get(transaction, organizationId, row.backupId);
+    await projectStore.hold(transaction, [{ organizationId, projectId: row.targetProjectId }]);
     await projectStore.get(transaction, organizationId, row.targetProjectId);
     // The row tells of its ranges as late as its holder last looked.
     const ranges = await rangeStore.list(transaction, row);

@@ -5,6 +5,7 @@ import { pagesOf } from '../../platform/database/pages.ts';
 import { Problem } from '../../platform/problem.ts';
 import { admissionOf, type TurnTable } from '../jobs/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
+import { projectStore } from '../projects/index.ts';
 import { projectRecords } from './project-records-store.ts';
 import { restores } from './tables.ts';
 
@@ -13,8 +14,10 @@ export type NewRestore = typeof restores.$inferInsert;
 
 /** All SQL on restores. */
 export const restoreStore = {
-  async insert({ orm }: Transaction, row: NewRestore): Promise<RestoreRow> {
-    const [inserted] = await orm.insert(restores).values(row).returning();
+  async insert(transaction: Transaction, row: NewRestore): Promise<RestoreRow> {
+    const { organizationId, targetProjectId } = row;
+    await projectStore.hold(transaction, [row, { organizationId, projectId: targetProjectId }]);
+    const [inserted] = await transaction.orm.insert(restores).values(row).returning();
     return found(inserted);
   },
 

@@ -2,6 +2,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { and, desc, eq, inArray, lt, sql } from '../../../platform/database/orm.ts';
 import type { TurnTable } from '../../jobs/index.ts';
 import { isActiveOrganizationSql } from '../../organizations/index.ts';
+import { projectStore } from '../../projects/index.ts';
 import { projectRecords } from '../project-records-store.ts';
 import { drills } from '../tables.ts';
 
@@ -9,8 +10,11 @@ export type DrillRow = typeof drills.$inferSelect;
 
 /** All SQL on drills. */
 export const drillStore = {
-  async insert({ orm }: Transaction, row: typeof drills.$inferInsert): Promise<DrillRow> {
-    const [inserted] = await orm.insert(drills).values(row).returning();
+  async insert(transaction: Transaction, row: typeof drills.$inferInsert): Promise<DrillRow> {
+    const { organizationId, targetProjectId } = row;
+    const target = targetProjectId ? [{ organizationId, projectId: targetProjectId }] : [];
+    await projectStore.hold(transaction, [row, ...target]);
+    const [inserted] = await transaction.orm.insert(drills).values(row).returning();
     return inserted as DrillRow;
   },
 
