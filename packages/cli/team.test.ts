@@ -61,6 +61,37 @@ describe('the team', () => {
   });
 });
 
+test('a secret whose answer got lost on the way is told as lost, and not as nothing', async () => {
+  const lost = async (...words: string[]) => {
+    const real = globalThis.fetch;
+    let isLost = false;
+    vi.stubGlobal('fetch', async (input: string, init: RequestInit) => {
+      const answer = await real(input, init);
+      if (isLost || init.method !== 'POST') return answer;
+      isLost = true;
+      await answer.body?.cancel();
+      return new Response('the connection to the service broke', { status: 503 });
+    });
+    try {
+      return await holdfast(...words);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  };
+  for (const words of [
+    ['service-account', 'rotate'],
+    ['webhook', 'add', 'Lost', 'https://example.com/'],
+    ['webhook', 'rotate-secret', 'Lost'],
+  ]) {
+    const said = await lost(...words);
+    expect(said, words.join(' ')).toMatchObject({ code: 6, out: '', error: expect.stringContaining('rotate') });
+    expect(said.error).toContain('got lost on the way');
+  }
+  const told = await lost('service-account', 'rotate', '--json');
+  expect(told).toMatchObject({ code: 6, json: { error: { code: 'SECRET_LOST' } } });
+  expect((await holdfast('webhook', 'delete', 'Lost', '--yes')).code).toBe(0);
+});
+
 test('webhooks are added, tested, looked at, retried, rotated and deleted from the command line', async () => {
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');

@@ -19,7 +19,9 @@ export function removeCommand(): Command {
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
           const query = { deleteBackups: options.deleteBackups === true };
-          const backups = options.deleteBackups ? 'with all its backups' : 'and its schedules; its backups stay';
+          const backups = options.deleteBackups
+            ? 'with all its backups and what was captured of it'
+            : 'and its schedules; what was captured of it goes, its backups stay';
           await confirm(`Remove the project ${reference} ${backups}?`, options);
           const message = await client.deleteProject({ params: { projectId }, query });
           if (options.json) printJson({ id: projectId, removed: true, message });

@@ -6,6 +6,7 @@ import { printJson, printLine, printTable } from '../../output.ts';
 import { printRecord } from '../lists.ts';
 import { groupCommand, type ServiceOptions, serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';
+import { requireShown } from '../shown-once.ts';
 
 interface CreateOptions extends ServiceOptions {
   readonly scopes?: Scope[];
@@ -92,6 +93,7 @@ type WithKey = Pick<Awaited<ReturnType<Client['createServiceAccount']>>, 'id' | 
 
 /** The key alone on the output, so that it can be piped into a safe. */
 function showKey(account: WithKey, { json }: ServiceOptions): void {
+  requireShown(account.apiKey, 'There is a new key', 'Make another one: `holdfast service-account rotate`.');
   if (json) {
     printJson(account);
     return;

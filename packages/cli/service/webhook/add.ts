@@ -5,6 +5,7 @@ import { readKeyFile } from '../key-file.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectIdOf } from '../references.ts';
 import { withService } from '../session.ts';
+import { requireShown } from '../shown-once.ts';
 
 interface AddOptions extends ServiceOptions {
   readonly events: string[];
@@ -41,10 +42,16 @@ export function addCommand(): Command {
               ...(secretFile && { secret: (await readKeyFile(secretFile)).trim() }),
             },
           });
+          requireSecret(created);
           if (options.json) return printJson(created);
           showSecret(created.secret, `${created.id}: ${name} is told of ${events.join(', ')}.`);
         }),
     );
+}
+
+export function requireSecret({ id, secret }: { id: string; secret?: string | null | undefined }): void {
+  const remedy = `Make another one: \`holdfast webhook rotate-secret ${id}\`.`;
+  requireShown(secret, `${id} has a new secret`, remedy);
 }
 
 /** The secret alone on the output, so that it can be piped into a safe. */

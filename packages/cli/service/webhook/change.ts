@@ -5,7 +5,7 @@ import { printJson, printLine } from '../../output.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { webhookIdOf } from '../references.ts';
 import { withService } from '../session.ts';
-import { showSecret } from './add.ts';
+import { requireSecret, showSecret } from './add.ts';
 import { webhookArgument } from './list.ts';
 
 export function testCommand(): Command {
@@ -34,6 +34,7 @@ export function rotateSecretCommand(): Command {
         await withService(options, async ({ client }) => {
           const webhookId = await webhookIdOf(client, reference);
           const rotated = await client.rotateWebhookSecret({ params: { webhookId } });
+          requireSecret(rotated);
           if (options.json) return printJson(rotated);
           showSecret(rotated.secret, `The old secret of ${reference} signs until ${rotated.previousSecretValidUntil}.`);
         }),

@@ -32,14 +32,20 @@ export function createNotificationsModule(platform: Platform): Module & { troubl
 }
 
 async function tellTroubles(platform: Platform, signal: AbortSignal): Promise<void> {
-  const { database, clock } = platform;
-  const organizationIds = await database.system((transaction) =>
-    troubleStore.organizationsToTell(transaction, later(clock.now(), -gatherMs), organizationsPerRun),
-  );
+  const { database, clock, log } = platform;
+  const now = clock.now();
+  const due = { before: later(now, -gatherMs), pausedSince: later(now, -pauseMs), limit: organizationsPerRun };
+  const organizationIds = await database.system((transaction) => troubleStore.organizationsToTell(transaction, due));
+  const failures: unknown[] = [];
   for (const organizationId of organizationIds) {
-    if (signal.aborted) return;
-    await tellOrganization(platform, organizationId);
+    if (signal.aborted) break;
+    await tellOrganization(platform, organizationId).catch((error: unknown) => {
+      failures.push(error);
+      log.warn({ err: error, organizationId }, 'an organization could not be told of its troubles; tried again later');
+    });
   }
+  // The run has not succeeded, so that the health of the service tells of it.
+  if (failures.length > 0) throw failures[0];
 }
 
 /** The mail is put into the outbox in the transaction that marks its news as told; the mail server is met later. */

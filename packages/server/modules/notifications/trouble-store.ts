@@ -48,14 +48,25 @@ export const troubleStore = {
     );
   },
 
-  /** Organizations with something untold that is old enough to be told together with what came right after it. */
-  async organizationsToTell({ client }: Transaction, before: Date, limit: number): Promise<string[]> {
+  /**
+   * Organizations with something untold that is old enough to be told together with what came right after it, the one that
+   * waits longest first. One that was told of something after `pausedSince` waits, unless minutes count, and takes no place of others.
+   */
+  async organizationsToTell(
+    { client }: Transaction,
+    { before, pausedSince, limit }: { before: Date; pausedSince: Date; limit: number },
+  ): Promise<string[]> {
     const { rows } = await client.query<{ organization_id: string }>(
-      `select distinct organization_id from troubles
+      `select organization_id from troubles
         where (begin_told_at is null or (ended_at is not null and end_told_at is null))
           and greatest(began_at, coalesce(ended_at, began_at)) <= $1
-        limit $2`,
-      [before, limit],
+        group by organization_id
+       having bool_or(begin_told_at is null and ended_at is null and words->>'isUrgent' = 'true')
+           or not exists (select from troubles told where told.organization_id = troubles.organization_id
+                and (told.begin_told_at > $2 or told.end_told_at > $2))
+        order by min(greatest(began_at, coalesce(ended_at, began_at)))
+        limit $3`,
+      [before, pausedSince, limit],
     );
     return rows.map((row) => row.organization_id);
   },

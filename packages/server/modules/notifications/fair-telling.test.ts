@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startMailServer, type TestMailServer } from '../../testing/mail-server.ts';
+import { asOwner, foundOrganization, signUp } from '../../testing/people.ts';
+import { startTestApp, type TestApp } from '../../testing/test-app.ts';
+
+let app: TestApp;
+let mails: TestMailServer;
+
+beforeAll(async () => {
+  mails = await startMailServer();
+  app = await startTestApp({ SMTP_URL: mails.url, MAIL_FROM: 'holdfast@example.com' });
+});
+afterAll(async () => {
+  await app.close();
+  await mails.close();
+});
+
+interface Telling {
+  words?: string;
+  toldAt?: Date | null;
+}
+
+async function trouble(organizationId: string, subject: string, { words, toldAt = null }: Telling = {}): Promise<void> {
+  const { clock, ids } = app.platform;
+  const told = words ?? JSON.stringify({ title: subject, detail: 'It fails.', advice: 'Look.', page: '/' });
+  const beganAt = new Date(clock.now().getTime() - 60_000);
+  await asOwner(app.databaseUrl, (client) =>
+    client.query(
+      `insert into troubles (id, organization_id, kind, subject_id, words, began_at, begin_told_at) values ($1, $2, 'storage.error', $3, $4, $5, $6)`,
+      [ids.next('evt'), organizationId, subject, told, beganAt, toldAt],
+    ),
+  );
+}
+
+const organizationOf = async (email: string) => foundOrganization(app, await signUp(app, email));
+const isTold = (subject: string) => mails.received.some(({ readable }) => readable.includes(subject));
+
+test('organizations that pause between two mails keep no other from being told', { timeout: 60_000 }, async () => {
+  const noisy = await signUp(app, 'noisy@example.com');
+  for (let count = 0; count < 120; count += 1) {
+    const id = await foundOrganization(app, noisy);
+    await trouble(id, 'told a moment ago', { toldAt: app.platform.clock.now() });
+    await trouble(id, 'waits for the pause');
+  }
+  await trouble(await organizationOf('quiet@example.com'), 'the quiet one');
+  await app.tasks.runNow('notifications');
+  await expect.poll(() => isTold('the quiet one'), { timeout: 10_000 }).toBe(true);
+  expect(isTold('waits for the pause')).toBe(false);
+});
+
+test('an organization that cannot be told keeps no other from being told', { timeout: 60_000 }, async () => {
+  app.clock.advance(3_600_000);
+  await trouble(await organizationOf('broken@example.com'), 'broken', { words: 'null' });
+  await trouble(await organizationOf('behind@example.com'), 'the one behind');
+  await app.tasks.runNow('notifications').catch(() => undefined);
+  await expect.poll(() => isTold('the one behind'), { timeout: 10_000 }).toBe(true);
+});
