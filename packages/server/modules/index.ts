@@ -38,6 +38,7 @@ import {
   activeOrganizations,
   createOrganizationsModule,
   defaultStorage,
+  holdOrganization,
   isInvited,
   isTaken,
   membershipsOf,
@@ -184,7 +185,7 @@ export function composeModules(platform: Platform): Composition {
   const backupsContext: BackupsContext = {
     platform,
     audit: audit.log,
-    organizations: { active: activeOrganization },
+    organizations: { active: activeOrganization, hold: holdOrganization },
     keys: createBackupKeys(organizations.organizationKeys, isTaken),
     projects,
     sources,

@@ -156,6 +156,9 @@ export async function setHold(
 ): Promise<void> {
   const organizationId = caller.organization.id;
   await context.platform.database.tenant(organizationId, async (transaction) => {
+    // Whoever deletes the organization has looked for holds under its lock.
+    if (!(await context.organizations.hold(transaction, organizationId)))
+      throw new Problem('ORGANIZATION_NOT_FOUND', 'There is no such organization.');
     await backupStore.lock(transaction, organizationId, backupId);
     const row = await backupStore.update(transaction, organizationId, backupId, {
       legalHold,

@@ -15,13 +15,16 @@ export interface ActiveOrganizations {
     transaction: Transaction,
     organizationId: string,
   ): Promise<{ id: string; name: string; defaultStorageId: string | null } | undefined>;
+  /**
+   * Until the transaction ends its keys do not change and it is not deleted. Called before any row of a backup is locked, as
+   * those do who change it. False when it is deleted already.
+   */
+  hold(transaction: Transaction, organizationId: string): Promise<boolean>;
 }
 
 export interface BackupKeys {
   /** All keys of the organization that are at hand; the current one wraps. */
   ring(transaction: Transaction, organizationId: string): Promise<{ ring: KeyRing; currentKeyId: string }>;
-  /** No key changes until the transaction ends. Called before any row of a backup is locked, as a rotation does. */
-  hold(transaction: Transaction, organizationId: string): Promise<void>;
   /** Every key at hand, as it lies beside the backups. */
   kept(transaction: Transaction, organizationId: string): Promise<KeptKey[]>;
   /** Takes in keys that were found beside backups; how many were new. */

@@ -24,6 +24,7 @@ export { activeOrganization, defaultStorage, recipientsOf, roleUnderLock } from 
 export {
   activeIdsAfter,
   activeOrganizations,
+  holdOrganization,
   isActiveOrganizationSql,
   isTaken,
   membershipsOf,

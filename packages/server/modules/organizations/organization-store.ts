@@ -32,8 +32,13 @@ export async function lockOrganization(
 }
 
 /** Until the transaction ends, nobody changes what only a change of the organization does; others may hold it too. */
-export async function holdOrganization({ client }: Transaction, organizationId: string): Promise<void> {
-  await client.query('select 1 from organizations where id = $1 for share', [organizationId]);
+export async function holdOrganization({ orm }: Transaction, organizationId: string): Promise<boolean> {
+  const rows = await orm
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(undeleted(organizationId))
+    .for('share');
+  return rows.length > 0;
 }
 
 export async function lockDeletedOrganization(

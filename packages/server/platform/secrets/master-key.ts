@@ -73,7 +73,8 @@ async function readKey(path: string): Promise<Buffer | undefined> {
 
 /** Whole or not at all, and never over an existing file: a half-written or replaced master key would lose every secret. */
 async function writeOnce(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
+  // In containers that share a volume every process may have the same number, so the draft has a name of its own.
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   const file = await open(temporary, 'wx', 0o600);
   try {
     await file.writeFile(`${text}\n`);

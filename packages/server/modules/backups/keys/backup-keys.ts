@@ -26,7 +26,6 @@ export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: Ba
       const passphrases = keys.flatMap(({ passphrase }): Secret[] => (passphrase === null ? [] : [{ passphrase }]));
       return { ring: new KeyRing([...keys.map(secretOf), ...passphrases]), currentKeyId: current.keyId };
     },
-    hold: (transaction, organizationId) => organizationKeys.hold(transaction, organizationId),
     kept: (transaction, organizationId) => organizationKeys.kept(transaction, organizationId),
     adopt: (transaction, organizationId, keys) => organizationKeys.adopt(transaction, organizationId, keys),
     isTaken,

@@ -26,7 +26,7 @@ const destinationsAtOnce = 8;
 /** What the copies of keys need; a command beside the service has no more than this. */
 export interface KeyCopiesContext {
   platform: Pick<Platform, 'database' | 'keyring' | 'queue' | 'log'>;
-  organizations: BackupsContext['organizations'];
+  organizations: Pick<BackupsContext['organizations'], 'active'>;
   keys: Pick<BackupKeys, 'kept' | 'adopt' | 'isTaken'>;
   stores: Pick<StoreOpener, 'open'>;
 }

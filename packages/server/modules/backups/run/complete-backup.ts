@@ -34,7 +34,7 @@ export async function completeBackup(
   const { database, clock, outbox } = context.platform;
   const { written, goodCopies } = completion;
   await database.tenant(organizationId, async (transaction) => {
-    if (completion.wrapped) await context.keys.hold(transaction, organizationId);
+    if (completion.wrapped) await context.organizations.hold(transaction, organizationId);
     const loaded = await loadBackup(context, transaction, organizationId, backupId);
     const row = loaded && (await backupStore.findLocked(transaction, organizationId, backupId));
     if (!loaded || row?.status !== 'running') return;

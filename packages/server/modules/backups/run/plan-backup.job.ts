@@ -113,7 +113,7 @@ async function startRanges(
   const { database, queue, clock } = context.platform;
   const { organizationId, id: backupId } = row;
   await database.tenant(organizationId, async (transaction) => {
-    await context.keys.hold(transaction, organizationId);
+    await context.organizations.hold(transaction, organizationId);
     const locked = await backupStore.findLocked(transaction, organizationId, backupId);
     if (locked?.status !== 'running' || locked.plan !== null) return;
     if (planned.parent) await backupStore.holdParent(transaction, locked, planned.parent.backupId);

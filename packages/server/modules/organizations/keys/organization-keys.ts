@@ -3,7 +3,7 @@ import type { KeptKey } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { holdOrganization, lockOrganization } from '../organization-store.ts';
+import { lockOrganization } from '../organization-store.ts';
 import { type Derivation, findCurrentKey, findKey, insertKey, type KeyRow, listKeys } from './key-store.ts';
 import { fingerprintOf } from './passphrase.ts';
 
@@ -34,11 +34,6 @@ export class OrganizationKeys {
   /** The key that wraps new data keys. */
   async current(transaction: Transaction, organizationId: string): Promise<OrganizationKey> {
     return this.open(await currentKey(this.#maker, transaction, organizationId));
-  }
-
-  /** No key changes until the transaction ends: what is wrapped in it comes before a rotation, or under its key. */
-  hold(transaction: Transaction, organizationId: string): Promise<void> {
-    return holdOrganization(transaction, organizationId);
   }
 
   /** The key that wrapped an existing data key. DECRYPTION_ERROR when the customer withdrew it, or when it is gone. */

@@ -1,0 +1,29 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadKeyring, renewKeyFile } from './master-key.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-key-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const load = () => loadKeyring({ HOLDFAST_DATA: folder, MASTER_KEYS_PREVIOUS: [] });
+
+test('what a process of the same number left when it was killed stops no later start and no rotation', async () => {
+  // In containers every process has the same number.
+  for (const name of ['master.key', 'master.key.previous', 'master.key.new'])
+    await writeFile(join(folder, `${name}.${process.pid}.tmp`), 'half a k');
+  const sealed = (await load()).seal('a secret', 'here');
+  await renewKeyFile(folder);
+  expect((await load()).openText(sealed, 'here')).toBe('a secret');
+});
+
+test('replicas that start together on one volume have one key, and leave no drafts of it', async () => {
+  const keyrings = await Promise.all(Array.from({ length: 8 }, load));
+  const sealed = keyrings[0]!.seal('a secret', 'here');
+  for (const keyring of keyrings) expect(keyring.openText(sealed, 'here')).toBe('a secret');
+  expect(await readdir(folder)).toEqual(['master.key']);
+});
