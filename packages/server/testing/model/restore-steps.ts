@@ -233,9 +233,12 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   const undone = candidates[step.pick % candidates.length];
   if (!undone) return [];
   const before = await world.projects[undone.target]!.live.read();
+  // What the restore overwrote was saved there.
+  const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone === true;
   const answer = await world.call('POST', `/backups/restore/${undone.id}/undo`, { force: step.force });
   if (answer.status !== 202) {
-    const isFair = answer.body?.error?.code === 'INVALID_STATE' && (!undone.isSafe || undone.undoneBy !== undefined);
+    const isRefusable = !undone.isSafe || undone.undoneBy !== undefined || isLost;
+    const isFair = answer.body?.error?.code === 'INVALID_STATE' && isRefusable;
     return isFair ? [] : [`an undo was refused: ${answer.text}`];
   }
   const fact = undoOf(answer.body.data.id, undone, step.force);
@@ -243,7 +246,6 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
   undone.undoneBy = fact;
   const soundness = await soundnessOf(world, model, undone.safetyBackupId ? [undone.safetyBackupId] : []);
   const { ended, faults } = await follow(world, model, fact, ambush, before);
-  const isLost = undone.safetyBackupId !== null && model.backup(undone.safetyBackupId)?.isGone === true;
   if (ended.status === 'failed' && step.trouble === 'none' && !isLost && !isFairFailure(model, soundness, ended))
     faults.push(`an undo failed: ${JSON.stringify(ended.error)}`);
   return faults;

@@ -113,8 +113,16 @@ async function meddle(world: World, model: Model, step: MigrateStep): Promise<st
   return [];
 }
 
-/** They only tidy up: whatever they do, every backup is there afterwards as it was. */
-async function runTask(world: World, model: Model, step: TaskStep): Promise<string[]> {
+/**
+ * They only tidy up: whatever they do, every backup is there afterwards as it was. A rescan that can open nothing of what it found
+ * fails, and names what it could not read.
+ */
+async function runTask(
+  world: World,
+  model: Model,
+  step: TaskStep,
+  unreadable: readonly BackupFact[] = [],
+): Promise<string[]> {
   const { id } = destinationOf(world, step.destination);
   model.daysMax = Math.max(model.daysMax, step.days);
   return world.inDays(step.days, () =>
@@ -123,7 +131,10 @@ async function runTask(world: World, model: Model, step: TaskStep): Promise<stri
       if (answer.status !== 202) return model.isAway ? [] : [`a ${step.do} was refused: ${answer.text}`];
       const started = answer.body.data;
       const task = await world.untilEnded(`/storage-destinations/${id}/tasks/${started.id}`);
-      const isFair = task.status === 'completed' || step.hasTrouble || model.isAway;
+      const failures: { key: string }[] = task.error?.details?.failures ?? [];
+      const isOfDamage =
+        failures.length > 0 && failures.every(({ key }) => unreadable.some((one) => key.includes(one.id)));
+      const isFair = task.status === 'completed' || step.hasTrouble || model.isAway || isOfDamage;
       return isFair ? [] : [`a ${step.do} failed: ${JSON.stringify(task.error)}`];
     }),
   );
@@ -153,7 +164,7 @@ export async function forget(world: World, model: Model, { picks, sweepFirst }: 
   const faults: string[] = [];
   const runAll = async (kind: 'sweep' | 'rescan' | 'purge', days: number) => {
     for (const destination of world.destinations.keys())
-      faults.push(...(await runTask(world, model, { do: kind, destination, days, hasTrouble: false })));
+      faults.push(...(await runTask(world, model, { do: kind, destination, days, hasTrouble: false }, maybeLost)));
   };
   if (sweepFirst) {
     await runAll('sweep', 3);
