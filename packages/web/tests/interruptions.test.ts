@@ -194,6 +194,29 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     }
   });
 
+  test('another organization shows nothing of the one before it, however long its own takes to arrive', async () => {
+    const founded = await request('POST', '/organizations', { name: 'Elsewhere' });
+    const { id, slug } = founded.body.data;
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}`);
+    const { name } = (await request('GET', `/projects/${shop.projectId}`)).body.data;
+    const ofShop = page.getByRole('main').getByText(name, { exact: true });
+    await ofShop.first().waitFor();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/api/v1/**', async (route) => {
+      const isElsewhere = route.request().headers()['x-organization-id'] === id;
+      if (isElsewhere && /\/(overview|projects|organizations\/current)(\?|$)/.test(route.request().url()))
+        await promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: /Choose an organization/ }).click();
+    await page.getByRole('menuitem', { name: 'Elsewhere' }).click();
+    await page.waitForURL(`**/o/${slug}**`);
+    await expect.poll(() => ofShop.count()).toBe(0);
+    resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('a plan is changed when it is saved, not on the way past it', async () => {
     const { page } = owner;
     const planNow = async () => (await request('GET', '/organizations/current/subscription')).body.data.plan;

@@ -41,7 +41,8 @@ export function OrganizationGate() {
     );
   return (
     <WorkplaceProvider value={{ organization, me: me.data, timezone: 'UTC' }}>
-      <ZoneGate>
+      {/* Made anew for each organization: what is shown while an answer is awaited is never that of another. */}
+      <ZoneGate key={organization.id}>
         <Outlet />
       </ZoneGate>
     </WorkplaceProvider>
