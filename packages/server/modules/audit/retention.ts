@@ -33,18 +33,21 @@ export class AuditRetention {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const failures: unknown[] = [];
     for (let after = ''; ; ) {
       const organizationIds = await this.#options.database.system((transaction) =>
         organizationsWithRows(transaction, after, organizationsPerPage),
       );
       for (const organizationId of organizationIds) {
         signal.throwIfAborted();
-        await this.trim(organizationId, signal);
+        // One chain that cannot be cut keeps no other from it; the run has failed all the same.
+        await this.trim(organizationId, signal).catch((error: unknown) => failures.push(error));
       }
       const last = organizationIds.at(-1);
-      if (last === undefined) return;
+      if (last === undefined) break;
       after = last;
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Cuts in bounded pieces, so that no transaction holds its locks for long. */

@@ -21,10 +21,14 @@ export async function requeueLostBackups(context: BackupsContext): Promise<void>
 }
 
 async function endLateBackups(context: BackupsContext): Promise<void> {
-  const { database, clock } = context.platform;
+  const { database, clock, log } = context.platform;
   const open = await database.system((transaction) => openRecords<BackupTurn>(transaction, backupTurns));
+  // One that cannot be ended keeps nobody else from ending, nor from beginning.
   for (const backup of open)
-    if (backup.deadlineAt && backup.deadlineAt <= clock.now()) await failBackup(context, backup, tooLate());
+    if (backup.deadlineAt && backup.deadlineAt <= clock.now())
+      await failBackup(context, backup, tooLate()).catch((error: unknown) =>
+        log.warn({ err: error, backupId: backup.id }, 'a backup whose time is up could not be ended; tried again'),
+      );
 }
 
 /** Tries again to remove what was locked when its backup was deleted. */
