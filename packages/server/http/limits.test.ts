@@ -122,6 +122,25 @@ test('streams are counted in all organizations together too', async () => {
   await narrow.close();
 });
 
+test('a person has their own number of streams in all their organizations, and takes nobody else their place', async () => {
+  const narrow = await startTestApp({}, { streamLimits: { perPersonMax: 1 } });
+  const [person, other] = [await signUp(narrow, 'person@example.com'), await signUp(narrow, 'other@example.com')];
+  const [first, second] = [await foundOrganization(narrow, person), await foundOrganization(narrow, person)];
+  await join(narrow, second, other, 'admin');
+  await writeManyAuditRows(narrow, first);
+  const socket = await openUnreadStream(narrow, person.token, first);
+  const exported = ({ token }: TestPerson) => narrow.request('GET', exportPath, { token, organizationId: second });
+  const refused = await exported(person);
+  expect([refused.status, refused.body?.error.message]).toEqual([
+    429,
+    expect.stringContaining('1 open streams of yours'),
+  ]);
+  expect((await exported(other)).status).toBe(200);
+  socket.destroy();
+  await expect.poll(async () => (await exported(person)).status).toBe(200);
+  await narrow.close();
+});
+
 test('a stream that is asked for by HEAD is neither followed nor read', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const as = { token: ada.token, organizationId };

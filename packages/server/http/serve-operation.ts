@@ -331,8 +331,9 @@ async function send(
     const contentType = answer.contentType ?? 'application/octet-stream';
     if (request.method === 'HEAD') return reply.type(contentType).send(unreadOf(answer.stream));
     const { principal, organization } = request;
+    const person = principal?.kind === 'person' ? principal.userId : undefined;
     options.streams.add(
-      organization?.id ?? request.ip,
+      { organization: organization?.id ?? request.ip, person },
       answer.stream,
       reply.raw,
       async () =>

@@ -5,6 +5,8 @@ import { Problem } from '../platform/problem.ts';
 
 export interface StreamLimits {
   readonly perOrganizationMax: number;
+  /** In all their organizations together: who may found many of them does not take everybody's places. */
+  readonly perPersonMax: number;
   readonly totalMax: number;
   /** A stream of which nobody took a byte for so long is ended. */
   readonly unreadMsMax: number;
@@ -14,6 +16,7 @@ export interface StreamLimits {
 
 export const usualStreamLimits: StreamLimits = {
   perOrganizationMax: 16,
+  perPersonMax: 48,
   totalMax: 512,
   unreadMsMax: minuteMs,
   askAgainMs: 10 * secondMs,
@@ -22,6 +25,7 @@ export const usualStreamLimits: StreamLimits = {
 /** Answers that go on for long: counted, and ended when nobody reads them or who reads them may no longer. */
 export class OpenStreams {
   readonly #limits: StreamLimits;
+  /** By organization or address, and by person; their ids never meet. */
   readonly #open = new Map<string, number>();
   #total = 0;
 
@@ -31,32 +35,38 @@ export class OpenStreams {
 
   /** Takes a place until the answer is over; throws RATE_LIMITED when there is none. */
   add(
-    organizationId: string,
+    { organization, person }: { organization: string; person: string | undefined },
     stream: Readable,
     response: ServerResponse,
     isStillAdmitted: () => Promise<boolean>,
   ): void {
-    const open = this.#open.get(organizationId) ?? 0;
-    if (open >= this.#limits.perOrganizationMax || this.#total >= this.#limits.totalMax) {
+    const ofOrganization = this.#open.get(organization) ?? 0;
+    const ofPerson = person === undefined ? 0 : (this.#open.get(person) ?? 0);
+    const isPersonFull = ofPerson >= this.#limits.perPersonMax;
+    if (isPersonFull || ofOrganization >= this.#limits.perOrganizationMax || this.#total >= this.#limits.totalMax) {
       stream.destroy();
-      throw new Problem('RATE_LIMITED', `There are ${open} open streams of this organization; close one first.`);
+      const told = isPersonFull
+        ? `${ofPerson} open streams of yours`
+        : `${ofOrganization} open streams of this organization`;
+      throw new Problem('RATE_LIMITED', `There are ${told}; close one first.`);
     }
-    this.#open.set(organizationId, open + 1);
+    const owners = person === undefined ? [organization] : [organization, person];
+    for (const owner of owners) this.#open.set(owner, (this.#open.get(owner) ?? 0) + 1);
     this.#total += 1;
     const stopWatching = endWhenUnread(response, this.#limits.unreadMsMax);
     const stopAsking = endWhenRefused(response, this.#limits.askAgainMs, isStillAdmitted);
     response.once('close', () => {
       stopWatching();
       stopAsking();
-      this.#release(organizationId);
+      for (const owner of owners) this.#release(owner);
+      this.#total -= 1;
     });
   }
 
-  #release(organizationId: string): void {
-    const left = (this.#open.get(organizationId) ?? 1) - 1;
-    if (left > 0) this.#open.set(organizationId, left);
-    else this.#open.delete(organizationId);
-    this.#total -= 1;
+  #release(owner: string): void {
+    const left = (this.#open.get(owner) ?? 1) - 1;
+    if (left > 0) this.#open.set(owner, left);
+    else this.#open.delete(owner);
   }
 }
 
