@@ -240,7 +240,7 @@ export class ConfigurationError extends Error {
 
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
-    Object.keys(variables.shape).map((name) => [name, environment[name] === '' ? undefined : environment[name]]),
+    settingNames.map((name) => [name, environment[name] === '' ? undefined : environment[name]]),
   );
   const parsed = variables.safeParse(given);
   const faults = parsed.success
@@ -302,6 +302,8 @@ function isLoopback(host: string): boolean {
 }
 
 /** The effective configuration as text, each variable with its meaning, secrets masked. */
+export const settingNames: readonly string[] = Object.keys(variables.shape);
+
 export function describeConfig(config: Config): string {
   return Object.entries(variables.shape)
     .map(([name, schema]) => `# ${schema.description}\n${name}=${printable(name, config[name as keyof Config])}`)

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { closestName } from './closest-name.ts';
+import { settingNames } from './config.ts';
 import { StartFailure } from './platform/start-failure.ts';
 
 const option = '--env-file';
@@ -10,14 +14,35 @@ export function loadEnvironmentFile(argv: readonly string[]): void {
   if (index < 0) return;
   const path = argv[index + 1];
   if (path === undefined) throw new StartFailure(`${option} needs the name of a file.`);
-  const before = process.env[certificates];
-  try {
-    process.loadEnvFile(path);
-  } catch (error) {
-    throw new StartFailure(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  const text = readText(path);
+  requireUncut(text, path);
+  const settings = parseEnv(text);
+  for (const name of Object.keys(settings)) {
+    const meant = settingNames.includes(name) ? undefined : closestName(name, settingNames);
+    if (meant) throw new StartFailure(`${path} sets ${name}, which is no setting. Did you mean ${meant}?`);
   }
-  if (process.env[certificates] !== before)
+  if (settings[certificates] !== undefined && process.env[certificates] === undefined)
     throw new StartFailure(
       `${certificates} has no effect in ${path}: set it in the environment of the process, and take it out of the file.`,
     );
+  for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new StartFailure(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+/** What follows a `#` is a comment, also within a password: nobody would notice what was cut off. */
+function requireUncut(text: string, path: string): void {
+  for (const line of text.split(/\r?\n/)) {
+    const [, name] = /^\s*(?:export\s+)?(\w+)\s*=\s*[^\s"'`#][^#]*(?<=\S)#/.exec(line) ?? [];
+    if (name)
+      throw new StartFailure(
+        `The value of ${name} in ${path} would end before its "#": put it in quotes, or a space before a comment.`,
+      );
+  }
 }

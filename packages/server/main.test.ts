@@ -285,6 +285,30 @@ test('certificates of a private authority in a file of settings, where they have
   }
 });
 
+test('a file of settings with a slip in a name, or a value that would be cut off, is refused', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-settings-'));
+  const file = join(folder, 'holdfast.env');
+  const reading = async (text: string) => {
+    await writeFile(file, text);
+    return () => readStartOptions(['--env-file', file]);
+  };
+  try {
+    const misspelt = `${file} sets STORAGE_RETRY_ATEMPTS, which is no setting. Did you mean STORAGE_RETRY_ATTEMPTS?`;
+    expect(await reading('STORAGE_RETRY_ATEMPTS=3\n')).toThrow(misspelt);
+    const cut = 'The value of SMTP_URL';
+    expect(await reading('# mail\nSMTP_URL=smtp://holdfast:pass#word@mail.example.com\n')).toThrow(cut);
+    vi.stubEnv('LOG_LEVEL', 'warn');
+    const fine =
+      '# comment\nOF_ANOTHER_PROGRAM=1\nSMTP_URL="smtp://a:b#c@mail.example.com"\nLOG_LEVEL=debug # loud\nHOST=\n#HOST=x#y\n';
+    expect(await reading(fine)).not.toThrow();
+    expect([process.env.SMTP_URL, process.env.LOG_LEVEL]).toEqual(['smtp://a:b#c@mail.example.com', 'warn']);
+  } finally {
+    for (const name of ['SMTP_URL', 'OF_ANOTHER_PROGRAM', 'HOST']) delete process.env[name];
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  }
+});
+
 /** How a start in this process fails, in the words of the command. */
 async function failureOf(environment: Record<string, string>): Promise<string> {
   const config = loadConfig({ PORT: '0', ...environment });
