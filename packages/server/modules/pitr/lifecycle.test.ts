@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -180,11 +180,23 @@ test('what lies whole in the new place is not written over by a migration of a d
   await writeFile(target, whole);
   await writeFile(source, whole.subarray(0, -1));
   const { storageDestinationId } = await shown();
+  const { log_id } = await one('select log_id from pitr_logs');
+  const endReading = await bench.app.platform.database.useLocks.hold([`${log_id} in ${storageDestinationId}`]);
   const moved = await runTask('migrate', storageDestinationId, { toStorageDestinationId: bench.shop.destinationId });
   expect(moved.error).toBeNull();
   expect(Buffer.compare(await readFile(target), whole)).toBe(0);
   await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
   expect(await usersAt(at)).toContain('users/harmed');
+  // Somebody still reads where it lay before.
+  const removal = () =>
+    one(`select retry_count as n from pgboss.job where name = 'pitr-log-remove' and state = 'retry'`);
+  await vi.waitUntil(async () => (await removal()) !== undefined, { timeout: 30_000, interval: 100 });
+  expect((await stat(source)).size).toBeGreaterThan(0);
+  await endReading();
+  await vi.waitUntil(async () => (await stat(source).catch(() => undefined)) === undefined, {
+    timeout: 30_000,
+    interval: 100,
+  });
 });
 
 test('while its organization is deleted nothing is captured or compacted; recovered, it goes on, and the time between is no secret', async () => {

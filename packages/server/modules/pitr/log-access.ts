@@ -2,7 +2,7 @@ import { type BlobStore, type KeyRing, LogReader, type SealContext } from '@hold
 import { Problem } from '../../platform/problem.ts';
 import { storageStore } from '../storage/index.ts';
 import type { PitrContext } from './context.ts';
-import type { LogRow } from './pitr-store.ts';
+import { type LogRow, pitrStore } from './pitr-store.ts';
 
 export interface OpenedLog {
   readonly store: BlobStore;
@@ -33,6 +33,32 @@ export async function openLog(
     lock: destination.objectLock,
     close: () => store.close(),
   };
+}
+
+/** The same for who reads old moments from it: from where it lies now, and nothing is removed from there meanwhile. */
+export async function openLogToRead(
+  context: PitrContext,
+  row: LogRow,
+  options: { attemptsMax?: number } = {},
+): Promise<OpenedLog> {
+  const { database } = context.backups.platform;
+  const release = await database.useLocks.hold([useOfLog(row.logId, row.storageDestinationId)]);
+  try {
+    const current = await database.tenant(row.organizationId, (transaction) =>
+      pitrStore.findByLog(transaction, row.logId),
+    );
+    const isElsewhere = current && current.storageDestinationId !== row.storageDestinationId;
+    const opened = isElsewhere ? await openLogToRead(context, current, options) : await openLog(context, row, options);
+    return { ...opened, close: () => opened.close().finally(release) };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** How the reading of a log in one destination is called: a migration takes it away from there alone. */
+export function useOfLog(logId: string, destinationId: string): string {
+  return `${logId} in ${destinationId}`;
 }
 
 /** The same for a store that somebody has opened. */

@@ -2,7 +2,7 @@ import { type DocumentVersion, decodeDocument, parseInstant, pathHash, viewOfCha
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { coverageOfLog } from '../coverage.ts';
-import { openLog } from '../log-access.ts';
+import { openLogToRead } from '../log-access.ts';
 import { pitrStore } from '../pitr-store.ts';
 
 export interface HistoryRequest {
@@ -46,7 +46,7 @@ export async function capturedVersions(context: PitrContext, request: HistoryReq
   if (!found) return { versions: [], isWhole: true, oldestBase: undefined };
   const { row, keys, coverage } = found;
   const versions: DocumentVersion[] = [];
-  const log = await openLog(context, row, { attemptsMax: 4 });
+  const log = await openLogToRead(context, row, { attemptsMax: 4 });
   try {
     for (const { key } of keys) {
       for (const version of (await log.reader.history(path, { keys: [key], signal })).reverse())

@@ -12,7 +12,7 @@ import { type DiffPosition, type OtherSide, openBackup, openLive } from '../../b
 import { projectStore } from '../../projects/index.ts';
 import type { PitrContext } from '../context.ts';
 import { type Base, baseFor, coverageOfLog, findBase, notEnabled } from '../coverage.ts';
-import { openLog } from '../log-access.ts';
+import { openLogToRead } from '../log-access.ts';
 import { type LogRow, pitrStore } from '../pitr-store.ts';
 import { minutesAround, openMinute } from './source-minutes.ts';
 
@@ -89,7 +89,7 @@ export async function openPast(context: PitrContext, request: PastRequest): Prom
     await Promise.allSettled(toClose.splice(0).map((end) => end()));
   };
   try {
-    const log = await openLog(context, row, attemptsMax === undefined ? {} : { attemptsMax });
+    const log = await openLogToRead(context, row, attemptsMax === undefined ? {} : { attemptsMax });
     toClose.push(log.close);
     const readers = base ? await openBase(context, organizationId, base, signal, toClose) : [...(request.chain ?? [])];
     const scratch = await openScratch();

@@ -1,7 +1,10 @@
 import { type BlobStore, isEngineError, logManifestKey, logPrefix } from '@holdfast/engine';
+import { isUnused } from '../../../platform/database/use-locks.ts';
+import { Problem } from '../../../platform/problem.ts';
 import type { RunningJob } from '../../../platform/queue.ts';
 import { storageStore } from '../../storage/index.ts';
 import type { PitrContext } from '../context.ts';
+import { useOfLog } from '../log-access.ts';
 import { pitrStore } from '../pitr-store.ts';
 
 const keysPerCall = 500;
@@ -17,6 +20,9 @@ export async function removeLog(
     const row = await pitrStore.findByLog(transaction, logId);
     // A log that was moved and moved back lives here again.
     if (row?.storageDestinationId === storageDestinationId) return undefined;
+    // Whoever opens it from now on opens it where it lies; this job comes again until those who read here are done.
+    if (!(await isUnused(transaction, useOfLog(logId, storageDestinationId))))
+      throw new Problem('RESOURCE_IN_USE', 'A moment is being read from here; the log goes afterwards.');
     return storageStore.find(transaction, organizationId, storageDestinationId);
   });
   if (!destination) return;
