@@ -217,6 +217,34 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
+  test('what is shown under the name of a document is never what another holds', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bikes/two').set({ number: 2222 });
+    const backupId = await shop.backUp();
+    await shop.documents.doc('bikes/one').delete();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes/two`);
+    await page.getByRole('region', { name: 'bikes/two' }).getByText('2222').waitFor();
+    await page.route(/documents\/bikes\/one|history\?.*one/, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'one', exact: true }).click();
+    await page.getByRole('region', { name: 'bikes/one' }).waitFor();
+    expect(await page.getByRole('region', { name: 'bikes/one' }).getByText('2222').count()).toBe(0);
+
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bikes/two`);
+    const versions = page.getByRole('heading', { name: 'Versions' });
+    await versions.waitFor();
+    await page.getByRole('complementary').getByLabel('Beginning of an id').fill('');
+    await page.getByRole('complementary').getByRole('link', { name: 'one', exact: true }).click();
+    await page.waitForURL('**/bikes/one');
+    await expect.poll(() => versions.count()).toBe(0);
+    resolve();
+    await versions.waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('a plan is changed when it is saved, not on the way past it', async () => {
     const { page } = owner;
     const planNow = async () => (await request('GET', '/organizations/current/subscription')).body.data.plan;

@@ -46,6 +46,38 @@ describe.skipIf(!hasChromium)('a storage that is being added', () => {
     expect(kept.body.data).toMatchObject([{ bucket: 'first', status: 'connected' }]);
   });
 
+  test('what was typed and tested for one destination is not there on the page of another', async () => {
+    const { app } = dashboard;
+    const { id, slug, owner } = await foundOrganization(app);
+    const place = { type: 's3', endpoint: s3.endpoint, forcePathStyle: true, credentials: sandboxS3Credential };
+    const add = async (bucket: string) => {
+      const body = { name: `In ${bucket}`, bucket, ...place };
+      const as = { token: owner.token, organizationId: id };
+      return (await app.request('POST', '/api/v1/storage-destinations', { ...as, body })).body.data.id as string;
+    };
+    const [first, second] = [await add('first'), await add('second')];
+    const { page } = await dashboard.visit(owner.token);
+    const switchTo = async (destinationId: string, name: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find anything' }).fill(destinationId);
+      await page.getByRole('option', { name: `Open ${destinationId}` }).click();
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+    };
+    await page.goto(`/o/${slug}/storage/${second}`);
+    await page.getByRole('heading', { name: 'In second', level: 1 }).waitFor();
+    await switchTo(first, 'In first');
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    const tested = page.getByText('This place can hold backups');
+    await tested.waitFor();
+    await page.getByLabel('Secret access key').fill('meant for the first');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find anything' }).fill(second);
+    await page.getByRole('option', { name: `Open ${second}` }).click();
+    await page.getByRole('button', { name: 'Leave without saving' }).click();
+    await page.getByRole('heading', { name: 'In second', level: 1 }).waitFor();
+    expect([await page.getByLabel('Secret access key').inputValue(), await tested.count()]).toEqual(['', 0]);
+  });
+
   test('an installation without a sign-in at Google offers no consent there', async () => {
     const { slug, owner } = await foundOrganization(dashboard.app);
     const { page } = await dashboard.visit(owner.token);

@@ -1,13 +1,6 @@
 import type { ItemOf, OperationId, Operations } from '@holdfast/contract';
 import type { CallInput, HoldfastError, Page, Result } from '@holdfast/contract/client';
-import {
-  keepPreviousData,
-  type UseQueryResult,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query';
+import { type UseQueryResult, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { clientFor } from './client.ts';
 import { useOrganizationId } from './organization.tsx';
@@ -39,6 +32,20 @@ export function keyOf(organizationId: string | undefined, id: CallId, input: unk
   return [organizationId ?? 'person', id, input];
 }
 
+interface Asked {
+  params?: object;
+  query?: { projectId?: string; document?: string; at?: string };
+}
+
+/** What a call is about; the rest of what it is asked with chooses among that. */
+const subjectOf = ({ params, query: { projectId, document, at } = {} }: Asked = {}) =>
+  JSON.stringify([params, projectId, document, at]);
+
+/** Until an answer is there the one before it stays, unless it is about something else: nothing stands under another's name. */
+function isOfSame(former: readonly unknown[] | undefined, input: unknown): boolean {
+  return former !== undefined && subjectOf(former[2] as Asked) === subjectOf(input as Asked);
+}
+
 /** Reads one answer and keeps it fresh. */
 export function useRead<I extends CallId>(
   id: I,
@@ -51,7 +58,7 @@ export function useRead<I extends CallId>(
     queryFn: ({ signal }) => callOf(organizationId, id)({ ...input, signal }),
     enabled: options.enabled ?? true,
     refetchInterval: () => options.everyMs ?? refetchMs(),
-    placeholderData: keepPreviousData,
+    placeholderData: (former, query) => (isOfSame(query?.queryKey, input) ? former : undefined),
   });
   return isWithdrawn(result.error) ? ({ ...result, data: undefined } as typeof result) : result;
 }
@@ -80,7 +87,7 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
     // Every page of a long list would be a call of its own.
     refetchInterval: (query) => isShort(query) && (options.everyMs ?? refetchMs()),
     refetchOnWindowFocus: (query) => isShort(query),
-    placeholderData: keepPreviousData,
+    placeholderData: (former, query) => (isOfSame(query?.queryKey, input) ? former : undefined),
   });
   const rows = useMemo(() => result.data?.pages.flatMap((page) => page.data), [result.data]);
   return {
@@ -123,7 +130,7 @@ export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOp
     },
     enabled: options.enabled ?? true,
     refetchInterval: () => options.everyMs ?? refetchMs(),
-    placeholderData: keepPreviousData,
+    placeholderData: (former, query) => (isOfSame(query?.queryKey, input) ? former : undefined),
   });
   return { ...result, rows: result.data };
 }

@@ -29,7 +29,7 @@ export function Page() {
   const backup = useRead('getBackup', { params: { backupId } });
   if (backup.error && !backup.data)
     return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
-  return backup.data ? <Shown backup={backup.data} /> : <Skeleton />;
+  return backup.data ? <Shown key={backupId} backup={backup.data} /> : <Skeleton />;
 }
 
 function Shown({ backup }: { backup: Backup }) {

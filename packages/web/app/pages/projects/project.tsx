@@ -25,7 +25,7 @@ export function Page() {
   const project = useRead('getProject', { params: { projectId } });
   if (project.error && !project.data)
     return <ProblemPage error={project.error} onRetry={() => void project.refetch()} from="projects" />;
-  return project.data ? <Shown project={project.data} /> : <Skeleton />;
+  return project.data ? <Shown key={projectId} project={project.data} /> : <Skeleton />;
 }
 
 function Shown({ project }: { project: Project }) {
@@ -59,7 +59,7 @@ function Shown({ project }: { project: Project }) {
         <div className="flex min-w-0 flex-col gap-5">
           {isGood && <CollectionsPanel projectId={project.id} />}
           {canRun && (
-            <Draft key={project.id} version={project.updatedAt}>
+            <Draft version={project.updatedAt}>
               <ProjectSettings project={project} />
             </Draft>
           )}

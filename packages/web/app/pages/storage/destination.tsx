@@ -24,7 +24,7 @@ export function Page() {
   const destination = useRead('getStorageDestination', { params: { storageDestinationId } });
   if (destination.error && !destination.data)
     return <ProblemPage error={destination.error} onRetry={() => void destination.refetch()} from="storage" />;
-  return destination.data ? <Shown destination={destination.data} /> : <Skeleton />;
+  return destination.data ? <Shown key={storageDestinationId} destination={destination.data} /> : <Skeleton />;
 }
 
 type Asking = 'remove' | 'sweep' | 'migrate' | null;

@@ -126,7 +126,12 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
         </List>
       </div>
       {chosen ? (
-        <DeliveryView webhookId={webhookId} deliveryId={chosen} delivery={rows?.find(({ id }) => id === chosen)} />
+        <DeliveryView
+          key={chosen}
+          webhookId={webhookId}
+          deliveryId={chosen}
+          delivery={rows?.find(({ id }) => id === chosen)}
+        />
       ) : (
         rows && rows.length > 0 && <Panel tone="bg">{deliveries.choose}</Panel>
       )}

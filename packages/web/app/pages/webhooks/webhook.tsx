@@ -24,7 +24,7 @@ export function Page() {
   const webhook = useRead('getWebhook', { params: { webhookId } });
   if (webhook.error && !webhook.data)
     return <ProblemPage error={webhook.error} onRetry={() => void webhook.refetch()} from="webhooks" />;
-  return webhook.data ? <Shown webhook={webhook.data} /> : <Skeleton />;
+  return webhook.data ? <Shown key={webhookId} webhook={webhook.data} /> : <Skeleton />;
 }
 
 function Shown({ webhook }: { webhook: WebhookDetail }) {
