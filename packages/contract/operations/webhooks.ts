@@ -137,7 +137,7 @@ export const testWebhook = operation({
   tag,
   summary: 'Send a test event',
   description:
-    'Sends a sample of the chosen event. The call succeeds even when the delivery fails; `data.success` tells.',
+    'Sends a sample of the chosen event. The call succeeds even when the delivery fails; `data.success` tells. An organization has 16 under way at once at most, then `RATE_LIMITED`.',
   access: configures,
   params,
   body: testWebhookRequest,

@@ -252,6 +252,7 @@ export const recoveredWebhook = z
   .object({
     recovered: count(),
     tryingAgain: count().describe('Deliveries that failed so far and go on by themselves.'),
+    hasMore: z.boolean().describe('More failed than one call sends again (20,000): call again for the rest.'),
   })
   .meta({ id: 'RecoveredWebhook', description: 'How many deliveries are sent again.' });
 

@@ -108,6 +108,7 @@ export function recoverCommand(): Command {
           printLine(`${formatCount(answer.recovered)} deliveries are sent again.`);
           if (answer.tryingAgain > 0)
             printLine(`${formatCount(answer.tryingAgain)} more are tried again by themselves.`);
+          if (answer.hasMore) printLine('There are more: run this again for the rest.');
         }),
     );
 }

@@ -39,6 +39,24 @@ async function keyOf(permissions: readonly string[]): Promise<string> {
   return made.body.data.apiKey;
 }
 
+test('an organization has sixteen test calls under way at most, and is told to wait', async () => {
+  const { receiver } = house;
+  const { id } = await house.create('/slow-tests');
+  const slow = Promise.withResolvers<void>();
+  receiver.answer('/slow-tests', (_request, response) => void slow.promise.then(() => response.writeHead(200).end()));
+  const ask = () => house.call('POST', `/webhooks/${id}/test`);
+  const calls = Array.from({ length: 20 }, ask);
+  await receiver.arrivals('/slow-tests', 16);
+  const refused = await ask();
+  expect([refused.status, refused.body.error.code, refused.headers.get('retry-after')]).toEqual([
+    ...[429, 'RATE_LIMITED', '1'],
+  ]);
+  slow.resolve();
+  const statuses = (await Promise.all(calls)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(16);
+  expect((await ask()).status).toBe(200);
+});
+
 test('an organization has fifty webhooks at most, also when many are asked for at once', async () => {
   const ask = () => house.call('POST', '/webhooks', { name: 'x', url: 'https://example.com/x', events: ['*'] });
   const before = (await house.call('GET', '/webhooks?limit=200')).body.data.length;

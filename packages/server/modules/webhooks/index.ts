@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { hourMs } from '../../platform/durations.ts';
+import { hourMs, minuteMs } from '../../platform/durations.ts';
 import { outboxChannel } from '../../platform/outbox.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AuditLog } from '../audit/index.ts';
 import { type Module, worker } from '../module.ts';
 import type { ProjectsOf } from './context.ts';
-import { removeOldDeliveries } from './log/retention.ts';
+import { removeLogsOfDeleted, removeOldDeliveries } from './log/retention.ts';
 import { WebhookSecrets } from './requests/webhook-secrets.ts';
 import { webhookHandlers } from './routes.ts';
 import { AfterSending } from './sending/after-sending.ts';
@@ -33,6 +33,11 @@ export function createWebhooksModule(platform: Platform, audit: AuditLog, projec
         name: 'webhook retention',
         everyMs: retentionEveryMs,
         run: (signal) => removeOldDeliveries(database, clock, signal),
+      },
+      {
+        name: 'logs of deleted webhooks',
+        everyMs: minuteMs,
+        run: (signal) => removeLogsOfDeleted(database, signal),
       },
     ],
   };

@@ -1,5 +1,6 @@
 import { pathOf } from '@holdfast/contract';
 import type { Call, Handlers } from '../../http/call.ts';
+import { AtOnce } from '../../platform/at-once.ts';
 import { pageOf } from '../../platform/cursor.ts';
 import type { Caller, WebhooksContext } from './context.ts';
 import { createWebhook } from './create-webhook.ts';
@@ -20,6 +21,9 @@ import { rotateSecret } from './rotate-secret.ts';
 import { testWebhook } from './test-webhook.ts';
 import { updateWebhook } from './update-webhook.ts';
 import { webhookStore } from './webhook-store.ts';
+
+/** A receiver may keep each of them waiting for a minute. */
+const testsAtOnceMax = 16;
 
 export function webhookHandlers(context: WebhooksContext): Handlers {
   return { ...settingsHandlers(context), ...deliveryHandlers(context) };
@@ -83,9 +87,12 @@ function settingsHandlers(context: WebhooksContext): Handlers {
 
 function deliveryHandlers(context: WebhooksContext): Handlers {
   const { database, cursors } = context.platform;
+  const tests = new AtOnce('test calls', testsAtOnceMax);
   return {
     testWebhook: async (call) => {
-      const result = await testWebhook(context, callerOf(call), call.params.webhookId, call.body?.event);
+      const result = await tests.run(call.organization.id, () =>
+        testWebhook(context, callerOf(call), call.params.webhookId, call.body?.event),
+      );
       const { webhook, event, outcome } = result;
       return {
         data: {

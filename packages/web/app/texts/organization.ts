@@ -44,6 +44,7 @@ export const webhooks = {
   recoveredNone: 'Nothing has failed for good since then.',
   goesOn: (count: number) =>
     `${plural(count, 'delivery is', 'deliveries are')} still being tried and ${count === 1 ? 'goes' : 'go'} on by ${count === 1 ? 'itself' : 'themselves'}.`,
+  recoverMore: 'There are more: send again once more for the rest.',
   rotate: 'New secret',
   rotateText: 'The old one signs beside the new one for 24 hours, so that nothing is missed.',
   delete: 'Delete',

@@ -70,11 +70,12 @@ describe('the log', () => {
     expect((await house.call('POST', `/webhooks/${id}/recover`, { since: later })).body.data).toEqual({
       recovered: 0,
       tryingAgain: 0,
+      hasMore: false,
     });
     const since = new Date(house.app.clock.now().getTime() - 60_000).toISOString();
     const answer = await house.call('POST', `/webhooks/${id}/recover`, { since });
     expect(answer.status).toBe(202);
-    expect(answer.body.data).toEqual({ recovered: 3, tryingAgain: 0 });
+    expect(answer.body.data).toEqual({ recovered: 3, tryingAgain: 0, hasMore: false });
     const isSent = ({ status }: Delivery) => status === 'delivered';
     const recovered = await house.deliveries(id, (list) => list.filter(isSent).length === 3);
     // The oldest is the sample of the test call: it never happened.

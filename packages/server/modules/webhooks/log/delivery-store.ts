@@ -66,28 +66,42 @@ export const deliveryStore = {
     return found(row);
   },
 
-  /** Makes everything due that failed since then, and tells how much that is. Samples of a test call never happened. */
-  async recover(
+  /**
+   * So many at most that failed since then, behind the id `after` and in the order of ids. Samples of a test call never
+   * happened.
+   */
+  async failedSince(
     { orm }: Transaction,
     organizationId: string,
     webhookId: string,
     since: Date,
-    now: Date,
-  ): Promise<number> {
-    const recovered = await orm
-      .update(webhookDeliveries)
-      .set({ status: 'pending', nextAttemptAt: now, finishedAt: null })
+    { after, limit }: { after: string; limit: number },
+  ): Promise<string[]> {
+    const rows = await orm
+      .select({ id: webhookDeliveries.id })
+      .from(webhookDeliveries)
       .where(
         and(
           eq(webhookDeliveries.organizationId, organizationId),
           eq(webhookDeliveries.webhookId, webhookId),
           eq(webhookDeliveries.status, 'failed'),
           gte(webhookDeliveries.finishedAt, since),
+          gt(webhookDeliveries.id, after),
           sql`not exists (select from ${outboxEvents} where ${outboxEvents.organizationId} = ${organizationId}
             and ${outboxEvents.id} = ${webhookDeliveries.eventId} and ${outboxEvents.payload}->>'isSample' = 'true')`,
         ),
-      );
-    return recovered.rowCount ?? 0;
+      )
+      .orderBy(asc(webhookDeliveries.id))
+      .limit(limit)
+      .for('update');
+    return rows.map(({ id }) => id);
+  },
+
+  async makeAllDue({ client }: Transaction, ids: readonly string[], now: Date): Promise<void> {
+    await client.query(
+      `update webhook_deliveries set status = 'pending', next_attempt_at = $2, finished_at = null where id = any($1)`,
+      [ids, now],
+    );
   },
 
   /** Those that failed so far and are tried again by themselves. */
@@ -137,6 +151,24 @@ export const deliveryStore = {
     const removed = await client.query(
       'delete from webhook_deliveries where id in (select id from webhook_deliveries where created_at < $1 limit $2)',
       [cut, limit],
+    );
+    return removed.rowCount ?? 0;
+  },
+
+  /** The same for deliveries of webhooks that are gone. Skips through the index from one webhook to the next. */
+  async removeOfDeletedWebhooks({ client }: Transaction, limit: number): Promise<number> {
+    const removed = await client.query(
+      `with recursive known (webhook_id) as (
+         (select webhook_id from webhook_deliveries order by webhook_id limit 1)
+         union all
+         select (select d.webhook_id from webhook_deliveries d where d.webhook_id > known.webhook_id order by d.webhook_id limit 1)
+           from known where known.webhook_id is not null
+       ), gone as (
+         select webhook_id from known k where not exists (select from webhooks w where w.id = k.webhook_id)
+       )
+       delete from webhook_deliveries where id in (
+         select d.id from gone join webhook_deliveries d using (webhook_id) limit $1)`,
+      [limit],
     );
     return removed.rowCount ?? 0;
   },

@@ -15,6 +15,11 @@ export async function removeOldDeliveries(database: Database, clock: Clock, sign
   await inBites(database, signal, (transaction) => removeEventsBefore(transaction, cut, batchSize));
 }
 
+/** Removes the log of webhooks that were deleted. */
+export function removeLogsOfDeleted(database: Database, signal: AbortSignal): Promise<void> {
+  return inBites(database, signal, (transaction) => deliveryStore.removeOfDeletedWebhooks(transaction, batchSize));
+}
+
 async function inBites(
   database: Database,
   signal: AbortSignal,

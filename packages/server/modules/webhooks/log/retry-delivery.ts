@@ -21,21 +21,51 @@ export async function retryDelivery(
   });
 }
 
-/** Sends everything again that failed since then, and tells what goes on by itself. */
+/** A piece is one transaction, so that no statement lasts long and senders begin before all is found. */
+const pieceSize = 2000;
+/** One call sends so many again at most; the next one goes on. */
+const piecesMax = 10;
+
+/** Sends what failed since then again, and tells what goes on by itself and whether there is more. */
 export async function recoverDeliveries(
+  context: WebhooksContext,
+  caller: Caller,
+  webhookId: string,
+  since: Date,
+): Promise<{ recovered: number; tryingAgain: number; hasMore: boolean }> {
+  const { id: organizationId } = caller.organization;
+  const tryingAgain = await context.platform.database.tenant(organizationId, (transaction) =>
+    deliveryStore.countTryingAgain(transaction, organizationId, webhookId),
+  );
+  let recovered = 0;
+  let after = '';
+  for (let piece = 0; piece < piecesMax; piece++) {
+    const ids = await recoverPiece(context, caller, webhookId, since, { after, isFirst: piece === 0 });
+    recovered += ids.length;
+    if (ids.length < pieceSize) return { recovered, tryingAgain, hasMore: false };
+    after = ids.at(-1) ?? after;
+  }
+  return { recovered, tryingAgain, hasMore: true };
+}
+
+/** A delivery is due once, although it may fail again before the last piece: pieces go on behind its id. */
+async function recoverPiece(
   { platform, audit }: WebhooksContext,
   caller: Caller,
   webhookId: string,
   since: Date,
-): Promise<{ recovered: number; tryingAgain: number }> {
+  { after, isFirst }: { after: string; isFirst: boolean },
+): Promise<string[]> {
   const { id: organizationId } = caller.organization;
   return platform.database.tenant(organizationId, async (transaction) => {
     await webhookStore.get(transaction, organizationId, webhookId);
-    const tryingAgain = await deliveryStore.countTryingAgain(transaction, organizationId, webhookId);
-    const recovered = await deliveryStore.recover(transaction, organizationId, webhookId, since, platform.clock.now());
+    const page = { after, limit: pieceSize };
+    const ids = await deliveryStore.failedSince(transaction, organizationId, webhookId, since, page);
+    if (ids.length === 0 && !isFirst) return ids;
+    await deliveryStore.makeAllDue(transaction, ids, platform.clock.now());
     await announceDeliveries(transaction);
-    const details = { since: since.toISOString(), recovered };
+    const details = { since: since.toISOString(), recovered: ids.length };
     await audit.write(transaction, auditEntry(caller, 'webhook.recovered', webhookId, details));
-    return { recovered, tryingAgain };
+    return ids;
   });
 }

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asOwner, foundOrganization } from '../../../testing/people.ts';
 import { removeOldDeliveries } from '../log/retention.ts';
+import { WebhookSecrets } from '../requests/webhook-secrets.ts';
 import { startWebhookHouse, type WebhookHouse } from '../testing.ts';
 import { DeliveryQueue, type FinishedAttempt } from './delivery-queue-store.ts';
+import { Sender } from './sender.ts';
 
 /** A service that dispatches and delivers nothing, so that the queue is the test's alone. */
 let house: WebhookHouse;
@@ -103,6 +105,31 @@ test('a dead process loses its lease, and then has no say any more', async () =>
   expect((await query('select status, attempts from webhook_deliveries')).rows).toEqual([
     { status: 'delivered', attempts: 1 },
   ]);
+  await query('delete from webhook_deliveries');
+});
+
+test('a delivery that waits for its turn keeps its lease, and is handed to others when its sender stops', async () => {
+  const { clock, platform } = house.app;
+  const { id } = await house.create('/turns');
+  await fill(id, 2);
+  const turn = Promise.withResolvers<void>();
+  const agent = platform.outbound.createAgent({ keepAliveMs: 1 });
+  const sender = new Sender({
+    ...{ queue: queueOf('busy'), agent, secrets: new WebhookSecrets(platform.keyring), clock, log: platform.log },
+    ...{ turn: () => turn.promise, graceMs: 1000, onWritten: () => Promise.resolve() },
+  });
+  sender.start();
+  const held = async () =>
+    (await query(`select count(*)::int as n from webhook_deliveries where lease_until > now()`)).rows[0].n;
+  await expect.poll(held).toBe(2);
+  await query(`update webhook_deliveries set lease_until = now() - interval '1 second'`);
+  await expect.poll(held, { timeout: 10_000 }).toBe(2);
+  const stopped = sender.stop();
+  turn.resolve();
+  await stopped;
+  await agent.destroy();
+  expect(house.receiver.to('/turns')).toEqual([]);
+  expect(await queueOf('heir').claim(clock.now(), everything)).toHaveLength(2);
   await query('delete from webhook_deliveries');
 });
 

@@ -56,6 +56,8 @@ export class Sender {
   readonly #finishWake = new Wake();
   /** Deliveries being sent. */
   readonly #held = new Map<string, Promise<void>>();
+  /** Claimed, and not sent before their turn: their leases are kept too. */
+  readonly #waiting = new Set<string>();
   #unwritten: { finished: FinishedAttempt; sent: SentAttempt }[] = [];
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
@@ -103,17 +105,31 @@ export class Sender {
     if (total <= 0) return 0;
     try {
       const claimed = await this.#options.queue.claim(this.#options.clock.now(), { total, ...this.#slots.room() });
-      for (const [index, delivery] of claimed.entries()) {
-        // Each is rendered and signed on the thread that answers calls.
-        if (index % begunAtOnce === begunAtOnce - 1) await nextTurn();
-        await this.#options.turn(delivery.organizationId);
-        this.#hold(delivery);
-      }
+      for (const { id } of claimed) this.#waiting.add(id);
+      await this.#begin(claimed);
       return claimed.length;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'deliveries could not be claimed; trying again');
       await pause(troubleMs);
       return 0;
+    }
+  }
+
+  /** What is not begun, because the sender stops, is handed to others. */
+  async #begin(claimed: readonly ClaimedDelivery[]): Promise<void> {
+    try {
+      for (const [index, delivery] of claimed.entries()) {
+        // Each is rendered and signed on the thread that answers calls.
+        if (index % begunAtOnce === begunAtOnce - 1) await nextTurn();
+        await this.#options.turn(delivery.organizationId);
+        if (this.#stopping.signal.aborted) return;
+        this.#waiting.delete(delivery.id);
+        this.#hold(delivery);
+      }
+    } finally {
+      const left = [...this.#waiting];
+      this.#waiting.clear();
+      await this.#options.queue.release(left);
     }
   }
 
@@ -230,7 +246,7 @@ export class Sender {
   }
 
   async #renew(): Promise<void> {
-    const ids = [...this.#held.keys(), ...this.#unwritten.map((entry) => entry.finished.id)];
+    const ids = [...this.#waiting, ...this.#held.keys(), ...this.#unwritten.map((entry) => entry.finished.id)];
     await this.#options.queue
       .renew(ids)
       .catch((error: unknown) => this.#options.log.warn({ err: error }, 'leases of deliveries could not be renewed'));

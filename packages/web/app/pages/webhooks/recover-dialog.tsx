@@ -35,7 +35,8 @@ export function RecoverDialog({ webhookId, onClose }: { webhookId: string; onClo
         {recover.data && (
           <p role="status">
             {recover.data.recovered === 0 ? t.webhooks.recoveredNone : t.webhooks.recovered(recover.data.recovered)}{' '}
-            {recover.data.tryingAgain > 0 && t.webhooks.goesOn(recover.data.tryingAgain)}
+            {recover.data.tryingAgain > 0 && t.webhooks.goesOn(recover.data.tryingAgain)}{' '}
+            {recover.data.hasMore && t.webhooks.recoverMore}
           </p>
         )}
         <div className="flex justify-end gap-2">

@@ -1,0 +1,30 @@
+import { Problem } from './problem.ts';
+
+/** Calls that wait for a foreign machine: one organization has so many under way at most, in each process. */
+export class AtOnce {
+  readonly #what: string;
+  readonly #max: number;
+  readonly #underWay = new Map<string, number>();
+
+  /** `what` is the plural that the refusal names. */
+  constructor(what: string, max: number) {
+    this.#what = what;
+    this.#max = max;
+  }
+
+  async run<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
+    const count = this.#underWay.get(organizationId) ?? 0;
+    if (count >= this.#max) {
+      const told = `This organization has ${count} ${this.#what} under way; wait for one to end.`;
+      throw new Problem('RATE_LIMITED', told, { retryAfterSeconds: 1 });
+    }
+    this.#underWay.set(organizationId, count + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#underWay.get(organizationId) ?? 1) - 1;
+      if (left > 0) this.#underWay.set(organizationId, left);
+      else this.#underWay.delete(organizationId);
+    }
+  }
+}
