@@ -108,6 +108,36 @@ test('latest is the newest whole backup of the database that is meant, and asks 
   expect(found).toMatchObject({ hasMore: true, documents: { length: 3 } });
 });
 
+test('an imported file is never the latest, and no increment stands on it', { timeout: 60_000 }, async () => {
+  const store = ['--store', join(folder, 'with-import')];
+  const own = await json('backup', '--project', 'shop', ...store);
+  await writeFile(join(folder, 'old.json'), '{"users":{"ada":{"name":"Ada"}}}');
+  const source = ['--from', folder, '--format', 'json', '--project', 'shop'];
+  const imported = await json('import', 'old.json', ...source, ...store);
+  const merged = await json('merge', imported.backupId, ...store);
+  expect(merged.documents).toBe(1);
+  expect((await json('verify', 'latest', ...store)).backupId).toBe(own.backupId);
+  for (const parent of [imported.backupId, merged.backupId])
+    expect(await json('backup', '--project', 'shop', '--incremental', parent, ...store)).toMatchObject({
+      type: 'full',
+      warnings: [expect.stringContaining('it was made of a file')],
+    });
+});
+
+test('what a backup does not cover has not changed since', { timeout: 60_000 }, async () => {
+  const part = await json('backup', '--project', 'shop', '--collections', 'edge');
+  const flat = await json('backup', '--project', 'shop', '--no-subcollections');
+  const compare = async (...words: string[]) => {
+    const { code, out } = await holdfast('diff', ...words, '--project', 'shop', ...key());
+    return [code, out.split('\n').at(-2)];
+  };
+  const same = [0, '0 added, 0 removed, 0 changed.'];
+  expect(await compare(part.backupId, 'live')).toEqual(same);
+  expect(await compare(flat.backupId, 'live')).toEqual(same);
+  expect(await compare(part.backupId, flat.backupId)).toEqual(same);
+  expect(await compare(flat.backupId, part.backupId)).toEqual(same);
+});
+
 test('what a key does not open is neither passed over in silence nor left without its base', {
   timeout: 120_000,
 }, async () => {

@@ -3,6 +3,8 @@ import {
   type DocumentChange,
   diffSides,
   everything,
+  type Scope,
+  scopeContains,
   stringifyLossless,
   type View,
   wholeDatabase,
@@ -32,12 +34,16 @@ export function diffCommand(): Command {
 
 async function diff(session: Session, reference: string, against: string, options: DiffOptions): Promise<void> {
   const view = await viewOf(session, reference);
-  const before = sideOf(view, session, options);
-  const { side: after, emptyAmong, close } = await otherSide(session, against, options);
+  const scope = readScope(view, options);
+  const before = sideOf(view, session, scope);
+  const { side: after, covered, emptyAmong, close } = await otherSide(session, against, options, scope);
+  const isKnown = ({ path }: DocumentChange) =>
+    [view.body?.scope, covered].every((one) => one === undefined || scopeContains(one, path));
   const counts = { added: 0, removed: 0, changed: 0 };
   try {
     await requireSomewhere(view, emptyAmong, session, options);
     for await (const change of diffSides(before, after)) {
+      if (!isKnown(change)) continue;
       counts[change.kind] += 1;
       await writeOut(process.stdout, options.json ? `${stringifyLossless(change)}\n` : describe(change));
     }
@@ -50,6 +56,18 @@ async function diff(session: Session, reference: string, against: string, option
       `${formatCount(counts.added)} added, ${formatCount(counts.removed)} removed, ${formatCount(counts.changed)} changed.`,
     );
   if (counts.added + counts.removed + counts.changed > 0) process.exitCode = exitCode.different;
+}
+
+/** Of the other side nothing is read that the backup does not cover: of what was never saved nobody knows whether it changed. */
+function readScope({ body }: View, options: DiffOptions): Scope {
+  const asked = scopeOf(options);
+  const covered = body?.scope ?? wholeDatabase;
+  if (asked.collections !== 'all' || covered.documents !== undefined) return asked;
+  return {
+    collections: covered.collections,
+    includeSubcollections: covered.includeSubcollections && asked.includeSubcollections,
+    excludeCollections: [...new Set([...covered.excludeCollections, ...asked.excludeCollections])],
+  };
 }
 
 type EmptyAmong = (collections: readonly string[]) => Promise<string[]>;
@@ -66,24 +84,28 @@ async function requireSomewhere(
   if (empty.length > 0) throw notThere('COLLECTION_NOT_FOUND', 'Neither side holds anything in', empty);
 }
 
-function sideOf(view: View, { signal }: Session, options: DiffOptions): DiffSide {
-  return { database: view.database, records: view.records({ scope: scopeOf(options) }, { signal }) };
+function sideOf(view: View, { signal }: Session, scope: Scope): DiffSide {
+  return { database: view.database, records: view.records({ scope }, { signal }) };
 }
 
-async function otherSide(
-  session: Session,
-  against: string,
-  options: DiffOptions,
-): Promise<{ side: DiffSide; emptyAmong: EmptyAmong; close: () => Promise<void> }> {
+interface OtherSide {
+  readonly side: DiffSide;
+  /** Beyond it the other side knows nothing; undefined: it knows everything. */
+  readonly covered: Scope | undefined;
+  readonly emptyAmong: EmptyAmong;
+  close(): Promise<void>;
+}
+
+async function otherSide(session: Session, against: string, options: DiffOptions, scope: Scope): Promise<OtherSide> {
   const { signal } = session;
   if (against !== 'live') {
     const view = await viewOf(session, against);
     const emptyAmong: EmptyAmong = (collections) => emptyInView(view, wholeDatabase, collections, signal);
-    return { side: sideOf(view, session, options), emptyAmong, close: async () => undefined };
+    return { side: sideOf(view, session, scope), covered: view.body?.scope, emptyAmong, close: async () => undefined };
   }
   const { source, close } = await openDatabase(options);
   const readTime = await source.snapshotTime();
-  const records = source.scan(everything, { scope: scopeOf(options), readTime, signal });
+  const records = source.scan(everything, { scope, readTime, signal });
   const isEmpty = async (collection: string) =>
     (await source.count(everything, { scope: { ...wholeDatabase, collections: [collection] }, readTime, signal })) ===
     0;
@@ -92,7 +114,7 @@ async function otherSide(
     for (const collection of collections) if (await isEmpty(collection)) empty.push(collection);
     return empty;
   };
-  return { side: { database: source.database, records }, emptyAmong, close };
+  return { side: { database: source.database, records }, covered: undefined, emptyAmong, close };
 }
 
 function describe(change: DocumentChange): string {

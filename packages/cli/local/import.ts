@@ -50,6 +50,7 @@ export function importCommand(): Command {
                 type: 'full' as const,
                 warnings: warnings.slice(0, 100),
                 snapshotTime: systemClock.now(),
+                importedFrom: options.format,
               };
               return await writeViewAsBackup(given, { ...session, backupId: newBackupId() });
             }).finally(() => from.close());

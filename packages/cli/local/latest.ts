@@ -18,8 +18,8 @@ interface OpenedStore {
 }
 
 /**
- * The newest backup of a whole database, by the moment it shows: no part of one, and none that was made before a restore. A store may hold
- * several databases, and the newest of another one is not what anybody means.
+ * The newest backup of a whole database, by the moment it shows: no part of one, none that was made before a restore, and none that was made of a
+ * file. A store may hold several databases, and the newest of another one is not what anybody means.
  */
 export async function latestId({ store, keys, codec, signal }: OpenedStore, project: string): Promise<string> {
   const newest = new Map<string, { backupId: string; snapshotTime: string; createdAt: string }>();
@@ -77,10 +77,10 @@ function tellNewer(unread: readonly CatalogueEntry[], chosen: { backupId: string
     );
 }
 
-function isWhole({ scope, isSafety }: ManifestBody): boolean {
+function isWhole({ scope, isSafety, importedFrom }: ManifestBody): boolean {
   const { collections, documents, excludeCollections, includeSubcollections } = scope;
   const isOfAll = collections === 'all' && documents === undefined && excludeCollections.length === 0;
-  return isOfAll && includeSubcollections && !isSafety;
+  return isOfAll && includeSubcollections && !isSafety && importedFrom === undefined;
 }
 
 /** `shop`, `shop/reports` for another database of it, or `projects/shop/databases/reports`. */

@@ -58,6 +58,8 @@ export interface ManifestBody {
   readonly warnings: readonly string[];
   /** Saved before a restore wrote over it: not what anybody wants back by the word `latest`. */
   readonly isSafety?: boolean;
+  /** What kind of file it was made of. It shows whatever that held, however new it is: not what `latest` means either. */
+  readonly importedFrom?: string;
   /** What the service that made it says of why: a schedule, a person, a key, a restore, captured changes. */
   readonly trigger?: string;
 }
@@ -98,7 +100,7 @@ export function parseManifestBody(given: unknown): ManifestBody {
     isListOf(body.shards, isShard) &&
     isListOf(body.ranges, isRange) &&
     isListOf(body.collections, ({ path, documents }) => isText(path) && isCount(documents)) &&
-    (body.trigger === undefined || isText(body.trigger)) &&
+    [body.trigger, body.importedFrom].every((word) => word === undefined || isText(word)) &&
     Array.isArray(body.warnings) &&
     body.warnings.every(isText) &&
     Array.isArray(users.segments);

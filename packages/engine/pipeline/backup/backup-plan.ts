@@ -65,6 +65,7 @@ export function reasonNotToFollow(
 ): string | undefined {
   if (parent.body.database !== database) return `it holds ${parent.body.database}.`;
   if (!isSameScope(parent.body.scope, scope)) return 'it covers other collections.';
+  if (parent.body.importedFrom !== undefined) return 'it was made of a file.';
   if (parent.chainLength >= chainLengthMax) return `its chain is ${parent.chainLength} backups long; merge it first.`;
   return undefined;
 }

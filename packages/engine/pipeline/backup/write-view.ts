@@ -41,6 +41,7 @@ export interface ViewToWrite {
   readonly mergedFrom?: readonly string[];
   readonly usersFrom?: BackupReader;
   readonly warnings?: readonly string[];
+  readonly importedFrom?: string | undefined;
   /** How many there must be, where that is known; with another number nothing is written. */
   readonly documents?: number;
 }
@@ -81,6 +82,7 @@ export async function writeViewAsBackup(given: ViewToWrite, options: WriteOption
     collectionsTruncated: collections.has(otherCollections),
     authUsers: users ?? null,
     warnings: given.warnings ?? [],
+    ...(given.importedFrom === undefined ? {} : { importedFrom: given.importedFrom }),
   };
   const trigger = options.trigger === undefined ? {} : { trigger: options.trigger };
   const envelope = await keys.wrap(backupId, dataKey);
@@ -157,6 +159,7 @@ export async function mergeChain(chain: readonly BackupReader[], options: WriteO
     mergedFrom: chain.map(({ backupId }) => backupId),
     usersFrom: newest,
     warnings: newest.body.warnings,
+    importedFrom: newest.body.importedFrom,
     documents: newest.body.counts.documents,
   };
   return await writeViewAsBackup(written, options);

@@ -19,7 +19,7 @@ import {
   writeOnce,
 } from '../run/single-step-backup.ts';
 import { copyBackupObjects } from '../storage/copy-objects.ts';
-import { registerBackup } from '../storage/register-backup.ts';
+import { foreignSourceOf, registerBackup } from '../storage/register-backup.ts';
 import type { ImportRequest } from '../tables.ts';
 import { warning } from '../warnings.ts';
 import { locateBackup, openLocated } from './import-source.ts';
@@ -62,6 +62,7 @@ async function convert(
           database,
           records: view.records({}, { signal }),
           type: 'full',
+          importedFrom: format,
           warnings: warnings.slice(0, 100),
           snapshotTime: `${new Date(current).toISOString().slice(0, -1)}000000Z`,
         },
@@ -76,10 +77,10 @@ async function convert(
 async function takeIn(
   context: BackupsContext,
   work: SingleStepWork,
-  { path }: ImportRequest,
+  imported: ImportRequest,
 ): Promise<SingleStepResult> {
   const { store, keys, signal, loaded } = work;
-  const located = locateBackup(path);
+  const located = locateBackup(imported.path);
   const { codec } = context.engine;
   const found = await openLocated(store, located, keys, codec, signal);
   await work.expect(found.body.counts.documents);
@@ -92,7 +93,9 @@ async function takeIn(
   for (const reader of chain.slice(0, -1)) await registerParent(context, work, reader);
   const newest = chain.at(-1)!;
   const { counts } = newest.body;
+  const source = foreignSourceOf(newest.body);
   const change = {
+    ...(source ? { imported: { ...imported, source } } : {}),
     startedAt: new Date(newest.body.createdAt),
     completedAt: new Date(newest.body.completedAt),
     warnings: [...loaded.row.warnings, ...newest.body.warnings].map((text) => text.slice(0, 2000)).slice(0, 100),

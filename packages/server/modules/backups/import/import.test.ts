@@ -303,4 +303,12 @@ test('an old file that is imported is neither the newest of the project nor foll
   expect(projects.find(({ id }: { id: string }) => id === bench.shop.projectId).newestBackup.id).toBe(own);
   const increment = await bench.get(`/backups/${await bench.backUp({ type: 'incremental' })}`);
   expect(increment).toMatchObject({ type: 'incremental', parentId: own });
+
+  // It says so itself, so that whoever finds it again knows it too.
+  await forget(imported.id);
+  expect(await importIt(`backups/${imported.id}`, 'holdfast')).toMatchObject({ importedFrom: 'json' });
+  await forget(imported.id);
+  await bench.app.request('POST', `/api/v1/storage-destinations/${bench.shop.destinationId}/rescan`, bench.as);
+  const found = () => bench.app.request('GET', `/api/v1/backups/${imported.id}`, bench.as);
+  await expect.poll(async () => (await found()).body.data?.importedFrom, { timeout: 20_000 }).toBe('json');
 });

@@ -21,7 +21,9 @@ export async function registerBackup(
   const found = await columnsOf(context, transaction, destination, reader);
   const createdAt = new Date(reader.body.createdAt);
   const trigger = triggerOf(reader.body);
-  const row = { ...found, id: backupId, organizationId, projectId, trigger, createdAt };
+  const source = foreignSourceOf(reader.body);
+  const imported = source ? { path: '', source } : null;
+  const row = { ...found, id: backupId, organizationId, projectId, trigger, imported, createdAt };
   const inserted = await backupStore.insert(transaction, row, [destination.id]);
   await backupStore.updateCopy(transaction, organizationId, backupId, destination.id, { status: 'completed' });
   return inserted;
@@ -32,6 +34,13 @@ function triggerOf({ trigger, isSafety }: ManifestBody): BackupTrigger {
   if (isSafety) return 'pre_restore';
   return backupTriggers.find((one) => one === trigger) ?? 'manual';
 }
+
+/** What kind of foreign file it was made of, by its own word: nothing is built on such a backup, wherever it was found. */
+export function foreignSourceOf({ importedFrom }: ManifestBody): 'firestore-export' | 'json' | undefined {
+  return foreignSources.find((one) => one === importedFrom);
+}
+
+const foreignSources = ['firestore-export', 'json'] as const;
 
 /** A record that says failed or cancelled, of a backup that is whole: a catalogue set back to an earlier day has those. */
 export async function reviveBackup(
