@@ -17,19 +17,29 @@ test('a data key comes back under the passphrase that wrapped it, however its ac
   expect(await new KeyRing([{ passphrase: 'cafe\u0301' }]).unwrap('bkp_1', envelope)).toEqual(dataKey);
 });
 
-test('another key, another passphrase and another backup id are refused as wrong keys', async () => {
+test('another key and another passphrase are refused as wrong keys', async () => {
   const envelope = await new KeyRing([{ key }]).wrap('bkp_1', newDataKey());
   const refused = expect.objectContaining({ code: 'DECRYPTION_ERROR' });
   await expect(new KeyRing([{ key: randomBytes(32) }]).unwrap('bkp_1', envelope)).rejects.toEqual(refused);
   await expect(new KeyRing([{ passphrase: 'x' }]).unwrap('bkp_1', envelope)).rejects.toEqual(refused);
-  await expect(new KeyRing([{ key }]).unwrap('bkp_2', envelope)).rejects.toEqual(refused);
+});
+
+test('what the key at hand wrapped and no longer opens is told as damaged, and another backup id does not open it', async () => {
+  const refused = expect.objectContaining({ code: 'INTEGRITY_ERROR' });
+  for (const secret of [{ key }, { passphrase: 'x' }]) {
+    const ring = new KeyRing([{ key: randomBytes(32) }, secret]);
+    const envelope = await new KeyRing([secret]).wrap('bkp_1', newDataKey());
+    const wrapped = `${envelope.wrapped.startsWith('0') ? '1' : '0'}${envelope.wrapped.slice(1)}`;
+    await expect(ring.unwrap('bkp_1', { ...envelope, wrapped })).rejects.toEqual(refused);
+    await expect(ring.unwrap('bkp_2', envelope)).rejects.toEqual(refused);
+  }
 });
 
 test('a changed commitment is noticed before anything is decrypted with the key', async () => {
   const ring = new KeyRing([{ key }]);
   const envelope = await ring.wrap('bkp_1', newDataKey());
   const changed = { ...envelope, commitment: '00'.repeat(32) };
-  await expect(ring.unwrap('bkp_1', changed)).rejects.toEqual(expect.objectContaining({ code: 'DECRYPTION_ERROR' }));
+  await expect(ring.unwrap('bkp_1', changed)).rejects.toEqual(expect.objectContaining({ code: 'INTEGRITY_ERROR' }));
 });
 
 test('derivation parameters outside the allowed band are refused without deriving', async () => {

@@ -63,14 +63,23 @@ export class KeyRing {
     return { ...unfinished, wrapped: wrapped.toString('hex') };
   }
 
-  /** The data key, its commitment checked. DECRYPTION_ERROR when no secret of the ring fits. */
+  /**
+   * The data key, its commitment checked. DECRYPTION_ERROR when no secret of the ring fits, INTEGRITY_ERROR when the one
+   * that it names is at hand and does not open it: no other key would help.
+   */
   async unwrap(ownerId: string, given: unknown): Promise<Uint8Array> {
     const envelope = parseEnvelope(given);
+    let isNamedAtHand = false;
     for (const [index, secret] of this.#secrets.entries()) {
       if (!mayFit(secret, envelope)) continue;
       const master = await this.#master(index, { salt: envelope.salt ?? '', iterations: envelope.iterations ?? 0 });
       const dataKey = openEnvelope(master, ownerId, envelope);
       if (dataKey !== undefined) return dataKey;
+      isNamedAtHand ||= keyIdOf(master) === envelope.keyId;
+    }
+    if (isNamedAtHand) {
+      const told = `The wrapped key of ${ownerId} is damaged: ${describe(envelope)} is at hand and does not open it.`;
+      throw new EngineError('INTEGRITY_ERROR', told, { details: { ownerId, keyId: envelope.keyId } });
     }
     throw new EngineError(
       'DECRYPTION_ERROR',

@@ -5,6 +5,7 @@ import type { Database } from '../platform/database/database.ts';
 import { and, eq, isNull } from '../platform/database/orm.ts';
 import { idempotencyKeys } from '../platform/database/tables.ts';
 import { dayMs, secondMs } from '../platform/durations.ts';
+import { idPartAt } from '../platform/ids.ts';
 import { invalid, Problem } from '../platform/problem.ts';
 
 const keptMs = dayMs;
@@ -20,6 +21,9 @@ export interface StoredAnswer {
   headers: Record<string, string>;
   body: string;
 }
+
+/** Known already, or to be carried out; then what it creates gets this id behind its prefix. */
+export type Begun = { answer: StoredAnswer } | { answer: undefined; newId: string };
 
 export interface IdempotentRequest {
   scope: string;
@@ -51,13 +55,14 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /** The stored answer, or undefined when the caller now holds the key and must end with `keep` or `forget`. */
-  async begin(request: IdempotentRequest): Promise<StoredAnswer | undefined> {
+  /** Without a stored answer the caller now holds the key and must end with `keep` or `forget`. */
+  async begin(request: IdempotentRequest): Promise<Begun> {
     const now = this.#clock.now();
     const lockedUntil = new Date(now.getTime() + inFlightMs);
     return this.#database.system(async ({ orm }) => {
       const row = {
         ...this.#columns(request),
+        newId: idPartAt(now),
         lockedUntil,
         createdAt: now,
         expiresAt: new Date(now.getTime() + keptMs),
@@ -67,16 +72,19 @@ export class IdempotencyStore {
         .values(row)
         .onConflictDoNothing()
         .returning({ key: idempotencyKeys.key });
-      if (inserted.length > 0) return undefined;
+      if (inserted.length > 0) return { answer: undefined, newId: row.newId };
       const [kept] = await orm.select().from(idempotencyKeys).where(this.#is(request)).for('update');
       const expired =
         !kept ||
         kept.expiresAt <= now ||
         (kept.status === null && kept.lockedUntil !== null && kept.lockedUntil <= now);
       if (expired) {
+        // Whoever died at the same call may have carried it out: it is told by the id of what it created.
+        const isSecondTry = kept && kept.expiresAt > now && kept.requestHash === request.hash;
+        const newId = (isSecondTry ? kept.newId : null) ?? row.newId;
         await orm.delete(idempotencyKeys).where(this.#is(request));
-        await orm.insert(idempotencyKeys).values(row);
-        return undefined;
+        await orm.insert(idempotencyKeys).values({ ...row, newId });
+        return { answer: undefined, newId };
       }
       if (kept.requestHash !== request.hash) {
         throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with a different request.');
@@ -85,7 +93,7 @@ export class IdempotencyStore {
         throw new Problem('CONFLICT', 'A request with this Idempotency-Key is still under way.', {
           retryAfterSeconds: askAgainSeconds,
         });
-      return { status: kept.status, headers: kept.headers ?? {}, body: kept.body ?? '' };
+      return { answer: { status: kept.status, headers: kept.headers ?? {}, body: kept.body ?? '' } };
     });
   }
 
@@ -124,7 +132,8 @@ export class IdempotencyStore {
   }
 
   async forget(request: IdempotentRequest): Promise<void> {
-    await this.#database.system(({ orm }) => orm.delete(idempotencyKeys).where(this.#is(request)));
+    const isUnanswered = and(this.#is(request), isNull(idempotencyKeys.status));
+    await this.#database.system(({ orm }) => orm.delete(idempotencyKeys).where(isUnanswered));
   }
 
   #is(request: IdempotentRequest) {

@@ -247,8 +247,9 @@ async function answerOnce(
   reply: FastifyReply,
   options: ServeOptions,
 ): Promise<FastifyReply> {
-  const stored = await options.idempotency.begin(idempotent);
-  if (stored) return replay(stored, reply);
+  const begun = await options.idempotency.begin(idempotent);
+  if (begun.answer) return replay(begun.answer, reply);
+  call.origin.newId = begun.newId;
   const warn = (message: string) => (failure: unknown) => reply.log.warn({ err: failure }, message);
   const release = options.idempotency.holdWhileRunning(idempotent, warn('an idempotency key could not be held'));
   let answer: AnyAnswer;

@@ -24,7 +24,8 @@ export type IdPrefix =
 
 /** Makes ids such as `bkp_01K9…`: 48 bits of milliseconds, then 80 random bits, so they sort by time and cannot be guessed. */
 export interface Ids {
-  next(prefix: IdPrefix): string;
+  /** `chosen` is what stands behind the prefix where that was settled before. */
+  next(prefix: IdPrefix, chosen?: string): string;
 }
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -33,7 +34,12 @@ const pool = Buffer.alloc(randomBytesPerId * 256);
 let poolOffset = pool.length;
 
 export function createIds(clock: Clock): Ids {
-  return { next: (prefix) => `${prefix}_${encodeTime(clock.now().getTime())}${encodeRandom()}` };
+  return { next: (prefix, chosen = idPartAt(clock.now())) => `${prefix}_${chosen}` };
+}
+
+/** What stands behind the prefix of an id that is made at this instant. */
+export function idPartAt(instant: Date): string {
+  return `${encodeTime(instant.getTime())}${encodeRandom()}`;
 }
 
 /** Every id made at this instant or later sorts behind it. */

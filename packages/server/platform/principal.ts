@@ -40,6 +40,11 @@ export interface RequestOrigin {
   readonly requestId: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
+  /**
+   * With an Idempotency-Key: what the call creates gets this id, behind its prefix, in every try. Who finds it there
+   * already answers with it: the process that made it died before it had answered.
+   */
+  newId?: string;
 }
 
 /** Who makes a call, in which organization, from where. What a change needs to know of the call that wants it. */

@@ -17,14 +17,17 @@ export async function createBackup(
   request: CreateBackupRequest,
 ): Promise<BackupRow> {
   const { organization, principal } = caller;
-  const { database } = context.platform;
+  const { database, ids } = context.platform;
+  const id = ids.next('bkp', caller.origin.newId);
   const row = await database.tenant(organization.id, async (transaction) => {
+    const made = caller.origin.newId && (await backupStore.findAny(transaction, organization.id, id));
+    if (made) return made;
     const project = await projectStore.get(transaction, organization.id, request.projectId);
     const destinationIds = await destinationsOf(context, transaction, organization.id, request);
     if (request.type === 'synthetic') await requireMergeable(transaction, organization.id, project.id);
     const inserted = await backupStore.insert(
       transaction,
-      newBackup(context, organization.id, project, request, destinationIds[0] as string, principal),
+      { id, ...newBackup(context, organization.id, project, request, destinationIds[0] as string, principal) },
       destinationIds,
     );
     await context.audit.noteCaller(transaction, caller, {
@@ -55,10 +58,9 @@ function newBackup(
   request: CreateBackupRequest,
   destinationId: string,
   principal: Principal,
-): NewBackup {
+): Omit<NewBackup, 'id'> {
   const now = context.platform.clock.now();
   return {
-    id: context.platform.ids.next('bkp'),
     organizationId,
     projectId: project.id,
     type: request.type,

@@ -17,6 +17,8 @@ type Request = BodyOf<Operations['startRestore']>;
 export async function startRestore(context: RestoresContext, caller: Caller, request: Request): Promise<RestoreRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
+  const made = await madeBefore(context, caller);
+  if (made) return made;
   const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {
     const target = await targetOf(transaction, organizationId, request.targetProjectId, what.projectId);
@@ -39,6 +41,15 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   });
   await admitRestores(context.platform);
   return row;
+}
+
+/** By an earlier try of the same call. */
+async function madeBefore({ platform }: RestoresContext, { organization, origin }: Caller) {
+  if (origin.newId === undefined) return undefined;
+  const id = platform.ids.next('rst', origin.newId);
+  return platform.database.tenant(organization.id, (transaction) =>
+    restoreStore.find(transaction, organization.id, id),
+  );
 }
 
 /** What a backup is of may be disconnected by now: then somebody says where it goes. */
@@ -143,7 +154,7 @@ function newRestore(
   });
   const { backupId, pointInTime, items, projectId } = what;
   return {
-    id: ids.next('rst'),
+    id: ids.next('rst', caller.origin.newId),
     organizationId: caller.organization.id,
     startedBy: callerEmail(caller.principal),
     backupId,

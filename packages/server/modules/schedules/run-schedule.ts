@@ -10,9 +10,10 @@ import { scheduleStore } from './schedule-store.ts';
 export async function runSchedule(context: SchedulesContext, caller: Caller, scheduleId: string): Promise<string> {
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
-  const backupId = platform.ids.next('bkp');
+  const backupId = platform.ids.next('bkp', caller.origin.newId);
   await platform.database.tenant(organizationId, async (transaction) => {
     const row = await scheduleStore.lock(transaction, organizationId, scheduleId);
+    if (caller.origin.newId && (await backupStore.findAny(transaction, organizationId, backupId))) return;
     const project = await projectStore.get(transaction, organizationId, row.projectId);
     const destinationIds = await destinationsOf(context.backups, transaction, organizationId, {
       storageDestinationIds: row.storageDestinationIds,

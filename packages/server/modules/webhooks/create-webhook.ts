@@ -7,25 +7,30 @@ import { type WebhookRow, webhookStore } from './webhook-store.ts';
 
 export type CreateWebhookBody = BodyOf<Operations['createWebhook']>;
 
-/** A standard webhook always signs, so one without a secret gets a new one; it is the only time anybody sees it. */
+/**
+ * A standard webhook always signs, so one without a secret gets a new one; it is the only time anybody sees it. Null where
+ * an earlier try of the same call made it: then nobody has seen it.
+ */
 export async function createWebhook(
   context: WebhooksContext,
   caller: Caller,
   body: CreateWebhookBody,
-): Promise<{ row: WebhookRow; generatedSecret: string | undefined }> {
+): Promise<{ row: WebhookRow; generatedSecret: string | null | undefined }> {
   const { platform, secrets, audit } = context;
   checkUrl(platform.outbound.guard, body.url);
   checkSubscriptions(body.format, body.events);
-  const id = platform.ids.next('whk');
+  const id = platform.ids.next('whk', caller.origin.newId);
   const now = platform.clock.now();
   const generatedSecret = body.secret === undefined && body.format === 'standard' ? generateSecret() : undefined;
   const secret = body.secret ?? generatedSecret;
-  const row = await platform.database.tenant(caller.organization.id, async (transaction) => {
+  return platform.database.tenant(caller.organization.id, async (transaction) => {
+    const made = caller.origin.newId && (await webhookStore.find(transaction, caller.organization.id, id));
+    if (made) return { row: made, generatedSecret: generatedSecret && null };
     const count = await webhookStore.countLocked(transaction, caller.organization.id);
     if (count >= platform.config.WEBHOOKS_PER_ORGANIZATION_MAX)
       throw new Problem('LIMIT_REACHED', `The organization has ${count} webhooks; more are not allowed here.`);
     await checkFilters(context, transaction, caller.organization.id, body.filters);
-    const stored = await webhookStore.insert(transaction, {
+    const row = await webhookStore.insert(transaction, {
       id,
       organizationId: caller.organization.id,
       name: body.name,
@@ -43,7 +48,6 @@ export async function createWebhook(
     });
     const details = { name: body.name, events: body.events, format: body.format, host: new URL(body.url).host };
     await audit.write(transaction, auditEntry(caller, 'webhook.created', id, details));
-    return stored;
+    return { row, generatedSecret };
   });
-  return { row, generatedSecret };
 }

@@ -28,8 +28,12 @@ export const webhookStore = {
 
   page: pagesOf(webhooks),
 
-  async get({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow> {
-    return found((await orm.select().from(webhooks).where(is(organizationId, id)))[0]);
+  async get(transaction: Transaction, organizationId: string, id: string): Promise<WebhookRow> {
+    return found(await this.find(transaction, organizationId, id));
+  },
+
+  async find({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow | undefined> {
+    return (await orm.select().from(webhooks).where(is(organizationId, id)))[0];
   },
 
   async lock({ orm }: Transaction, organizationId: string, id: string): Promise<WebhookRow> {

@@ -34,6 +34,8 @@ export const idempotencyKeys = pgTable(
     caller: text('caller').notNull(),
     key: text('key').notNull(),
     requestHash: text('request_hash').notNull(),
+    /** The id, without its prefix, of what the call creates: a second try creates the same. */
+    newId: text('new_id'),
     lockedUntil: instant('locked_until'),
     status: integer('status'),
     headers: jsonb('headers').$type<Record<string, string>>(),

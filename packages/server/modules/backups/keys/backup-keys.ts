@@ -35,7 +35,7 @@ export function createBackupKeys(organizationKeys: OrganizationKeys, isTaken: Ba
           await new KeyRing([secretOf(key)]).unwrap(ownerId, envelope);
           return key.keyId;
         } catch (error) {
-          if (!isEngineError(error, 'DECRYPTION_ERROR')) throw error;
+          if (!isEngineError(error, 'DECRYPTION_ERROR') && !isEngineError(error, 'INTEGRITY_ERROR')) throw error;
         }
       }
       return undefined;

@@ -97,6 +97,16 @@ test('a key is recognised like a passphrase, and the one before it stays at hand
   expect(wrong.status).toBe(400);
 });
 
+test('a passphrase that was replaced stays at hand when what was derived from it is given as the key', async () => {
+  organization = await foundOrganization(app);
+  await put({ passphrase });
+  const derived = await current();
+  await put({ key: randomBytes(32).toString('base64') });
+  await put({ key: derived.key.toString('base64') });
+  expect(await current()).toEqual(derived);
+  expect(derived.passphrase).toBe(passphrase.normalize('NFC'));
+});
+
 test('withdrawing forgets every key the customer gave, also replaced ones', async () => {
   organization = await foundOrganization(app);
   await put({ key: randomBytes(32).toString('base64') });

@@ -91,7 +91,8 @@ async function activate(
   const known = rows.find((row) => row.fingerprint === supplied.fingerprint);
   if (known) {
     const sealed = keyring.seal(supplied.key, keyPurpose(known.id));
-    const passphrase = sealPassphrase(context, known.id, supplied.passphrase);
+    // Who gives the derived key again has not taken the passphrase back: it opens what other services made with it.
+    const passphrase = sealPassphrase(context, known.id, supplied.passphrase) ?? known.passphrase;
     const change = { sealed, passphrase, version, activatedAt: now, retiredAt: null };
     await changeKey(transaction, organizationId, known.id, change);
     return { ...known, ...change };

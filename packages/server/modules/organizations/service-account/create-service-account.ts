@@ -9,21 +9,24 @@ import { findServiceAccount, insertServiceAccount, type ServiceAccountRow } from
 
 const { role } = operations.createServiceAccount.access;
 
-/** The key leaves the house in this one answer; a hash of it stays. */
+/** The key leaves the house in this one answer; a hash of it stays. Null where an earlier try of the same call made it. */
 export async function createServiceAccount(
   context: OrganizationsContext,
   organizationId: string,
   caller: Caller,
   wanted: { name: string; permissions?: Scope[] | undefined },
-): Promise<{ account: ServiceAccountRow; apiKey: string }> {
+): Promise<{ account: ServiceAccountRow; apiKey: string | null }> {
   const apiKey = createApiKey();
+  const id = context.ids.next('sa', caller.origin.newId);
   const now = context.clock.now();
   return changeWithRole(context, organizationId, caller, role, async (transaction, { organization }) => {
-    if (await findServiceAccount(transaction, organizationId)) {
+    const existing = await findServiceAccount(transaction, organizationId);
+    if (existing) {
+      if (existing.id === id) return { account: existing, apiKey: null };
       throw new Problem('SERVICE_ACCOUNT_EXISTS', 'The organization has its service account already.');
     }
     const account: ServiceAccountRow = {
-      id: context.ids.next('sa'),
+      id,
       organizationId,
       name: wanted.name,
       // A domain that can never exist: the address names the account in audit rows and receives nothing.
