@@ -211,7 +211,7 @@ describe('names that do not exist are told, with exit code 5', () => {
 });
 
 test('the owner is reminded of the recovery kit until it was taken, and nobody else', async () => {
-  const reminder = 'The recovery kit was never taken';
+  const reminder = 'No recovery kit holds the key in use';
   expect((await holdfast('status')).error).toContain(reminder);
   vi.stubEnv('HOLDFAST_TOKEN', '');
   vi.stubEnv('HOLDFAST_API_KEY', apiKey);

@@ -105,7 +105,9 @@ export const organization = z
       storageUsed: bytes().describe('Bytes of all backups in all destinations.'),
     }),
     subscription,
-    recoveryKitTakenAt: timestamp().nullable().describe('Null: the owner has not taken the recovery kit yet.'),
+    recoveryKitTakenAt: timestamp()
+      .nullable()
+      .describe('Null: the owner has taken no recovery kit since the encryption key last changed.'),
     allows: installationAllows,
     createdAt: timestamp(),
     updatedAt: timestamp(),

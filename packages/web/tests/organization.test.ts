@@ -178,6 +178,33 @@ describe.skipIf(!hasChromium)('an organization', () => {
     expect(await button.isEnabled()).toBe(true);
   });
 
+  test('is asked for a new recovery kit after a new key, and its passphrase twice', async () => {
+    const { page } = owner;
+    const missing = page.getByText('No recovery kit holds the key in use.');
+    const takeIt = async () => {
+      const [kit] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download the kit' }).click(),
+      ]);
+      await missing.waitFor({ state: 'detached' });
+      const text = await readFile(await kit.path(), 'utf8');
+      return text.split('\n').filter((line) => line.startsWith('key '));
+    };
+    await page.goto(`/o/${shop.slug}/settings?tab=encryption`);
+    const former = await takeIt();
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await missing.waitFor();
+    const keys = await takeIt();
+    expect(keys).toHaveLength(former.length + 1);
+    expect(keys).toEqual(expect.arrayContaining(former));
+    await page.getByLabel('Passphrase', { exact: true }).fill('correct horse battery');
+    await page.getByLabel('Passphrase again').fill('correct horse batterx');
+    await page.getByText('These are not the same.').waitFor();
+    expect(await page.getByRole('button', { name: 'Use this key' }).isDisabled()).toBe(true);
+    await page.getByLabel('Passphrase again').fill('correct horse battery');
+    expect(await page.getByRole('button', { name: 'Use this key' }).isDisabled()).toBe(false);
+  });
+
   test('shows the key of its service account once, and that key works', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/settings?tab=key`);

@@ -106,6 +106,26 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await dashboard.app.request('DELETE', `/api/v1/backups/${lost}`, shop.as);
   });
 
+  test('a link into a backup that failed says so and leads to its reason', async () => {
+    const { page } = owner;
+    shop.firestore.control.addFault({ method: 'RunQuery', status: 'PERMISSION_DENIED' });
+    const body = { projectId: shop.projectId };
+    const { data } = (await dashboard.app.request('POST', '/api/v1/backups', { ...shop.as, body })).body;
+    const read = () => dashboard.app.request('GET', `/api/v1/backups/${data.id}`, shop.as);
+    await expect.poll(async () => (await read()).body.data.status).toBe('failed');
+    shop.firestore.control.clearFaults();
+    for (const inside of ['browse', 'compare']) {
+      await page.goto(`/o/${shop.slug}/backups/${data.id}/${inside}`);
+      await page.getByRole('heading', { name: 'This backup failed' }).waitFor();
+      expect(await page.getByText('What changed from').count()).toBe(0);
+      await page.getByRole('link', { name: 'Open the backup' }).click();
+      await page.waitForURL(`**/backups/${data.id}`);
+    }
+    await dashboard.app.request('DELETE', `/api/v1/backups/${data.id}`, shop.as);
+    await page.goto(`/o/${shop.slug}/backups/${data.id}/compare`);
+    await page.getByText('NOT_FOUND').waitFor();
+  });
+
   test('a restore that the target refused claims no phase it did not see, and offers nothing to undo', async () => {
     const { page } = owner;
     const { data } = (await dashboard.app.request('GET', '/api/v1/backups?type=full&trigger=manual', shop.as)).body;

@@ -176,7 +176,12 @@ export async function isTaken({ orm }: Transaction, id: string): Promise<boolean
   return living.length + purged.length > 0;
 }
 
-/** Those whose owner has not taken the recovery kit; needs a system transaction. */
+/** A kit that was taken before does not hold a new key: the owner is reminded again. */
+export async function outdateRecoveryKit(transaction: Transaction, organizationId: string, now: Date): Promise<void> {
+  await changeOrganization(transaction, organizationId, now, { recoveryKitTakenAt: null });
+}
+
+/** Those whose owner has no recovery kit with every key; needs a system transaction. */
 export async function withoutRecoveryKit({ orm }: Transaction, limit: number): Promise<{ id: string; name: string }[]> {
   return orm
     .select({ id: organizations.id, name: organizations.name })

@@ -128,9 +128,13 @@ async function basketOf(context: RestoresContext, organizationId: string, reques
 async function completedBackup(transaction: Transaction, organizationId: string, backupId: string) {
   const backup = await backupStore.get(transaction, organizationId, backupId);
   if (backup.status === 'completed') return backup;
-  throw new Problem('INVALID_STATE', `Only a completed backup can be restored; this one is ${backup.status}.`, {
-    details: { status: backup.status },
-  });
+  throw new Problem(
+    'INVALID_STATE',
+    `Only a completed backup can be restored; the status of this one is ${backup.status}.`,
+    {
+      details: { status: backup.status },
+    },
+  );
 }
 
 function newRestore(

@@ -1,20 +1,18 @@
 import { minuteMs } from '@holdfast/contract';
 import { LifeBuoy } from 'lucide-react';
-import { useAct, useRead } from '../api/calls.ts';
+import { useRead } from '../api/calls.ts';
 import { useCan, useWorkplace } from '../api/organization.tsx';
+import { useTakeKit } from '../api/take-kit.ts';
 import { Button } from '../components/button.tsx';
 import { FormProblem } from '../components/states.tsx';
-import { saveFile } from '../format/save-file.ts';
 import { t } from '../texts/index.ts';
 
-/** A quiet reminder for the owner, until the recovery kit has been taken. */
+/** A quiet reminder for the owner, until a recovery kit with the key in use has been taken. */
 export function RecoveryKitBar() {
   const isOwner = useCan('owner');
   const { projectCount } = useWorkplace().organization;
   const organization = useRead('getOrganization', {}, { everyMs: minuteMs });
-  const take = useAct('takeRecoveryKit', {
-    onDone: (kit) => saveFile('holdfast-recovery-kit.txt', String(kit), 'text/plain'),
-  });
+  const take = useTakeKit();
   // Without a project there is nothing to open; undefined: this service does not know of kits.
   if (!isOwner || projectCount === 0 || organization.data?.recoveryKitTakenAt !== null) return null;
   return (

@@ -235,6 +235,8 @@ export const settings = {
     changed: 'Changed',
     useOwn: 'Use your own',
     passphrase: 'Passphrase',
+    again: 'Passphrase again',
+    notTheSame: 'These are not the same.',
     passphraseHint: 'At least 12 characters. Keep it: without it these backups cannot be read.',
     key: 'Key, 32 bytes in base64',
     set: 'Use this key',
@@ -243,6 +245,13 @@ export const settings = {
     withdrawText: 'Backups made with it cannot be read until it is supplied again.',
     rotate: 'Rotate',
     rotateText: 'Makes a new key and wraps the key of every backup anew. Backup data is not touched.',
+    kit: 'Recovery kit',
+    kitText:
+      'A text file with every key. With it and the bucket, backups open without this server. Each change of the key asks for a new one.',
+    kitTaken: 'Taken',
+    kitMissing: 'Not since the key changed',
+    kitTake: 'Download the kit',
+    kitOwnerOnly: 'The owner of the organization takes it.',
     rotated: (count: number) => `${plural(count, 'backup key was', 'backup keys were')} wrapped anew.`,
   },
   plan: {

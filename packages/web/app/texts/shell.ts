@@ -34,9 +34,9 @@ export const shell = {
     help: 'Keys',
   },
   kit: {
-    title: 'The recovery kit has not been taken.',
-    text: 'With it and the bucket, backups open without this server.',
-    take: 'Take it',
+    title: 'No recovery kit holds the key in use.',
+    text: 'With a kit and the bucket, backups open without this server.',
+    take: 'Take the kit',
   },
   keys: {
     title: 'Keys',

@@ -36,9 +36,13 @@ export async function openChainOf(
     const loaded = await context.platform.database.tenant(organizationId, async (transaction) => {
       const row = await backupStore.get(transaction, organizationId, backupId);
       if (row.status !== 'completed')
-        throw new Problem('INVALID_STATE', `Only a completed backup can be read; this one is ${row.status}.`, {
-          details: { status: row.status },
-        });
+        throw new Problem(
+          'INVALID_STATE',
+          `Only a completed backup can be read; the status of this one is ${row.status}.`,
+          {
+            details: { status: row.status },
+          },
+        );
       return loadBackup(context, transaction, organizationId, backupId);
     });
     if (!loaded) throw notThere();

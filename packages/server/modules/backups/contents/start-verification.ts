@@ -16,9 +16,13 @@ export async function startVerification(context: BackupsContext, caller: Caller,
   await database.tenant(organizationId, async (transaction) => {
     const row = await backupStore.lock(transaction, organizationId, backupId);
     if (row.status !== 'completed')
-      throw new Problem('INVALID_STATE', `Only a completed backup can be verified; this one is ${row.status}.`, {
-        details: { status: row.status },
-      });
+      throw new Problem(
+        'INVALID_STATE',
+        `Only a completed backup can be verified; the status of this one is ${row.status}.`,
+        {
+          details: { status: row.status },
+        },
+      );
     if (row.verification?.status !== 'running')
       await requestVerification(context, transaction, organizationId, backupId);
     const note = {

@@ -77,9 +77,9 @@ async function destination(body: object): Promise<string> {
 const besides = (more: Record<string, string>) =>
   startTestApp({ ...environment, DATABASE_URL: bench.app.databaseUrl, HOLDFAST_DATA: bench.app.folder, ...more });
 
-const reminder = 'the recovery kit was never taken';
+const reminder = 'no recovery kit holds the key in use';
 
-test('every start says that the recovery kit was never taken, until its owner takes it', async () => {
+test('every start says that no recovery kit holds the key in use, until its owner takes one, and again after a new key', async () => {
   const before = await besides({ HOLDFAST_ROLES: 'api' });
   expect(before.logged()).toContain(reminder);
   expect(before.logged()).toContain(bench.as.organizationId);
@@ -89,6 +89,11 @@ test('every start says that the recovery kit was never taken, until its owner ta
   const after = await besides({ HOLDFAST_ROLES: 'api' });
   expect(after.logged()).not.toContain(reminder);
   await after.close();
+  const takenAt = async () => (await bench.get('/organizations/current')).recoveryKitTakenAt;
+  expect(await takenAt()).not.toBeNull();
+  const rotated = await bench.app.request('POST', '/api/v1/organizations/current/encryption-key/rotate', bench.as);
+  expect(rotated.status, rotated.text).toBe(200);
+  expect(await takenAt()).toBeNull();
 });
 
 /** Every version of a manifest in the two buckets that lock. */

@@ -3,7 +3,7 @@ import type { KeptKey } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { Problem } from '../../../platform/problem.ts';
-import { lockOrganization } from '../organization-store.ts';
+import { lockOrganization, outdateRecoveryKit } from '../organization-store.ts';
 import { type Derivation, findCurrentKey, findKey, insertKey, type KeyRow, listKeys } from './key-store.ts';
 import { fingerprintOf } from './passphrase.ts';
 
@@ -103,6 +103,7 @@ export class OrganizationKeys {
       });
       adopted++;
     }
+    if (adopted > 0) await outdateRecoveryKit(transaction, organizationId, clock.now());
     return adopted;
   }
 }

@@ -3,6 +3,7 @@ import { Problem } from '../../../platform/problem.ts';
 import { changeWithRole } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
+import { outdateRecoveryKit } from '../organization-store.ts';
 import { changeKey, listKeys } from './key-store.ts';
 import { createServiceKey, currentKey } from './organization-keys.ts';
 import { encryptionKeyEtag } from './present-encryption-key.ts';
@@ -27,6 +28,7 @@ export async function removeEncryptionKey(
     for (const { id, retiredAt } of withdrawn)
       await changeKey(transaction, organizationId, id, { sealed: null, passphrase: null, retiredAt: retiredAt ?? now });
     const row = await createServiceKey(context, transaction, organizationId, current.version + 1);
+    await outdateRecoveryKit(transaction, organizationId, now);
     const withdrawnIds = withdrawn.map((key) => key.id);
     await context.later.keysChanged(transaction, organizationId, withdrawnIds);
     await audit(context, transaction, caller, organizationId, {

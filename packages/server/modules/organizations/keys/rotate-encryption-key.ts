@@ -3,6 +3,7 @@ import type { Transaction } from '../../../platform/database/database.ts';
 import { changeWithRole } from '../authorize-change.ts';
 import type { Caller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
+import { outdateRecoveryKit } from '../organization-store.ts';
 import { changeKey, type KeyRow, listKeys } from './key-store.ts';
 import { createServiceKey, currentKey, OrganizationKeys } from './organization-keys.ts';
 
@@ -42,6 +43,7 @@ async function renew(
   const version = before.version + 1;
   if (before.kind === 'service') {
     await changeKey(transaction, organizationId, before.id, { retiredAt: now });
+    await outdateRecoveryKit(transaction, organizationId, now);
     return createServiceKey(context, transaction, organizationId, version);
   }
   await changeKey(transaction, organizationId, before.id, { version, activatedAt: now });

@@ -4,6 +4,7 @@ import { requirePlan } from '../../../platform/problem.ts';
 import { changeWithRole } from '../authorize-change.ts';
 import type { ConditionalCaller, OrganizationsContext } from '../context.ts';
 import { audit } from '../events-and-audit.ts';
+import { outdateRecoveryKit } from '../organization-store.ts';
 import { changeKey, type Derivation, insertKey, type KeyRow, listKeys } from './key-store.ts';
 import { currentKey, keyPurpose, passphrasePurpose } from './organization-keys.ts';
 import { deriveKey, fingerprintOf, newDerivation } from './passphrase.ts';
@@ -42,6 +43,7 @@ export async function setEncryptionKey(
     // Its backups are unreadable until it comes back: that is no new key, whatever the plan is by now.
     if (!known.some(({ fingerprint }) => fingerprint === supplied.fingerprint)) requirePlan(organization.plan, plan);
     await changeKey(transaction, organizationId, current.id, { retiredAt: context.clock.now() });
+    await outdateRecoveryKit(transaction, organizationId, context.clock.now());
     const row = await activate(context, transaction, organizationId, supplied, current.version + 1);
     await context.later.keysChanged(transaction, organizationId);
     await audit(context, transaction, caller, organizationId, {

@@ -42,9 +42,13 @@ async function requireAllowed(
 ): Promise<BackupRow> {
   const backup = await backupStore.get(transaction, organizationId, backupId);
   if (backup.status !== 'completed')
-    throw new Problem('INVALID_STATE', `Only a completed backup can be drilled; this one is ${backup.status}.`, {
-      details: { status: backup.status },
-    });
+    throw new Problem(
+      'INVALID_STATE',
+      `Only a completed backup can be drilled; the status of this one is ${backup.status}.`,
+      {
+        details: { status: backup.status },
+      },
+    );
   if (targetProjectId === undefined) return backup;
   const target = await projectStore.get(transaction, organizationId, targetProjectId);
   if (target.id === backup.projectId)

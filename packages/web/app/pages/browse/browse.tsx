@@ -11,6 +11,7 @@ import { useParam, usePaths } from '../../url.ts';
 import { CollectionTree } from './collection-tree.tsx';
 import { DocumentList } from './document-list.tsx';
 import { DocumentView } from './document-view.tsx';
+import { NothingInside } from './nothing-inside.tsx';
 
 /** `users` is a collection, `users/ada` a document in it. */
 export function splitPath(path: string): { collection: string; document: string | null } {
@@ -41,6 +42,13 @@ export function Page() {
   if (backup.error && !backup.data)
     return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
   if (!backup.data) return <Skeleton />;
+  if (backup.data.status !== 'completed')
+    return (
+      <>
+        <h1 className="sr-only">{t.browse.title}</h1>
+        <NothingInside backup={backup.data} />
+      </>
+    );
   return (
     <div className="grid flex-1 grid-cols-1 md:grid-cols-[210px_260px_minmax(0,1fr)]">
       <h1 className="sr-only">{document ?? (collection || t.browse.title)}</h1>

@@ -13,10 +13,11 @@ import { useRowKeys } from '../../components/row-keys.ts';
 import { Empty, Problem, Skeleton } from '../../components/states.tsx';
 import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
-import { PageFrame } from '../../shell/page.tsx';
+import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths, useSearch } from '../../url.ts';
 import { ChangedRow, type Picking, SideRow } from './compare-rows.tsx';
+import { NothingInside } from './nothing-inside.tsx';
 import { RestoreSelected } from './restore-selected.tsx';
 
 type Diff = DataOf<Operations['diffBackup']>;
@@ -39,7 +40,10 @@ export function Page() {
     const found = others.rows?.find((other) => other.id === id)?.snapshotTime;
     return found ? formatDateTime(found, zone) : id;
   };
-  const from = backup.data?.snapshotTime ? formatDateTime(backup.data.snapshotTime, zone) : '';
+  if (backup.error && !backup.data)
+    return <ProblemPage error={backup.error} onRetry={() => void backup.refetch()} from="backups" />;
+  const from = backup.data ? formatDateTime(backup.data.snapshotTime ?? backup.data.createdAt, zone) : '';
+  const isReadable = backup.data?.status === 'completed';
   const to = against === 'live' ? t.browse.live.toLowerCase() : momentOf(against);
   return (
     <PageFrame
@@ -49,24 +53,27 @@ export function Page() {
         { label: from, to: paths.backup(backupId) },
         { label: t.browse.compareTitle },
       ]}
-      subtitle={t.browse.compareSubtitle(from, to)}
+      {...(isReadable ? { subtitle: t.browse.compareSubtitle(from, to) } : {})}
     >
-      <FilterBar>
-        <Filter
-          isFirst
-          required
-          label={t.browse.against}
-          value={against}
-          onChange={(next) => setSearch({ against: next })}
-          options={[
-            ['live', t.browse.live],
-            ...(others.rows ?? [])
-              .filter(({ id }) => id !== backupId)
-              .map(({ id }): [string, string] => [id, momentOf(id)]),
-          ]}
-        />
-      </FilterBar>
-      {backup.data && (
+      {backup.data && !isReadable && <NothingInside backup={backup.data} />}
+      {isReadable && (
+        <FilterBar>
+          <Filter
+            isFirst
+            required
+            label={t.browse.against}
+            value={against}
+            onChange={(next) => setSearch({ against: next })}
+            options={[
+              ['live', t.browse.live],
+              ...(others.rows ?? [])
+                .filter(({ id }) => id !== backupId)
+                .map(({ id }): [string, string] => [id, momentOf(id)]),
+            ]}
+          />
+        </FilterBar>
+      )}
+      {isReadable && (
         <Differences
           key={against}
           backupId={backupId}

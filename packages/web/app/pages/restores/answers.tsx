@@ -1,3 +1,4 @@
+import type { Backup } from '@holdfast/contract';
 import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { useAll, useGrowing, useRead } from '../../api/calls.ts';
@@ -5,7 +6,6 @@ import { useZone } from '../../api/organization.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, NamedOptions, SelectInput, TextArea } from '../../components/field.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
-import { formatCount } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
@@ -40,6 +40,16 @@ function Continue({ onDone, disabled }: { onDone: () => void; disabled?: boolean
       </Button>
     </div>
   );
+}
+
+/** How much is in it, and what somebody should know before they choose it. */
+function contentsOf(backup: Backup): string[] {
+  const isPart = backup.collections.join() !== '*' || backup.excludeCollections.length > 0;
+  return [
+    t.newRestore.documentsIn(backup.documentCount ?? 0),
+    ...(isPart ? [t.newRestore.isPart] : []),
+    ...(backup.verification?.status === 'failed' ? [t.backups.verifyFailed] : []),
+  ];
 }
 
 export function WhatStep({ plan, onDone }: StepProps) {
@@ -99,10 +109,10 @@ export function WhatStep({ plan, onDone }: StepProps) {
               value={plan.backupId ?? ''}
               onChange={(event) => choose({ projectId: undefined, backupId: event.target.value || undefined })}
             >
-              <option value="" />
+              <option value="">{t.newRestore.noBackupChosen}</option>
               {backups.rows.map((one) => (
                 <option key={one.id} value={one.id}>
-                  {formatDateTime(momentOf(one), zone)} · {typeName(one)} · {formatCount(one.documentCount ?? 0)}
+                  {[formatDateTime(momentOf(one), zone), typeName(one), ...contentsOf(one)].join(' · ')}
                 </option>
               ))}
             </SelectInput>

@@ -1,6 +1,8 @@
+import { LifeBuoy } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useAct, useRead } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
+import { useTakeKit } from '../../api/take-kit.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
@@ -45,8 +47,44 @@ export function EncryptionKey() {
           )}
         </div>
       </Panel>
-      {canEdit && <OwnKey />}
+      <div className="flex flex-col gap-5">
+        <RecoveryKit />
+        {canEdit && <OwnKey />}
+      </div>
     </div>
+  );
+}
+
+/** Taken again after every change of the key; one that was taken before opens nothing that is younger. */
+function RecoveryKit() {
+  const organization = useRead('getOrganization', {});
+  const isOwner = useCan('owner');
+  const take = useTakeKit();
+  if (!organization.data) return null;
+  const takenAt = organization.data.recoveryKitTakenAt;
+  return (
+    <Panel title={words.kit}>
+      <div className="flex flex-col gap-4">
+        <p className="text-table">{words.kitText}</p>
+        <Facts
+          rows={[
+            [words.kitTaken, takenAt ? <Time key="t" at={takenAt} as="age" /> : <b key="t">{words.kitMissing}</b>],
+          ]}
+        />
+        {isOwner ? (
+          <>
+            <FormProblem error={take.error} />
+            <div>
+              <Button icon={LifeBuoy} busy={take.isPending} onClick={() => take.mutate({})}>
+                {words.kitTake}
+              </Button>
+            </div>
+          </>
+        ) : (
+          <p className="text-ink2 text-table">{words.kitOwnerOnly}</p>
+        )}
+      </div>
+    </Panel>
   );
 }
 
@@ -75,10 +113,12 @@ function Withdraw() {
 
 function OwnKey() {
   const [passphrase, setPassphrase] = useState('');
+  const [again, setAgain] = useState('');
   const [key, setKey] = useState('');
   const set = useAct('setEncryptionKey', {
     onDone: () => {
       setPassphrase('');
+      setAgain('');
       setKey('');
     },
   });
@@ -99,6 +139,16 @@ function OwnKey() {
             onChange={(event) => setPassphrase(event.target.value)}
           />
         </Field>
+        {passphrase !== '' && (
+          <Field label={words.again} error={again !== '' && again !== passphrase ? words.notTheSame : undefined}>
+            <TextInput
+              type="password"
+              autoComplete="new-password"
+              value={again}
+              onChange={(event) => setAgain(event.target.value)}
+            />
+          </Field>
+        )}
         <Field label={words.key}>
           <TextInput
             mono
@@ -111,7 +161,11 @@ function OwnKey() {
         </Field>
         <FormProblem error={set.error} />
         <div>
-          <Button type="submit" busy={set.isPending} disabled={passphrase === '' && key === ''}>
+          <Button
+            type="submit"
+            busy={set.isPending}
+            disabled={key === '' && (passphrase === '' || again !== passphrase)}
+          >
             {words.set}
           </Button>
         </div>

@@ -2,9 +2,9 @@ import { CalendarClock, CircleCheck, LifeBuoy, type LucideIcon } from 'lucide-re
 import type { ReactNode } from 'react';
 import { useAct, useAll, useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
+import { useTakeKit } from '../../api/take-kit.ts';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { FormProblem } from '../../components/states.tsx';
-import { saveFile } from '../../format/save-file.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { requestOf, usualDraft } from '../schedules/draft.ts';
@@ -29,9 +29,7 @@ export function KeepItSo({ projectId, backupId }: { projectId: string; backupId:
 function TakeKit() {
   const isOwner = useCan('owner');
   const organization = useRead('getOrganization', {});
-  const take = useAct('takeRecoveryKit', {
-    onDone: (kit) => saveFile('holdfast-recovery-kit.txt', String(kit), 'text/plain'),
-  });
+  const take = useTakeKit();
   if (!isOwner || organization.data === undefined) return null;
   const isTaken = organization.data.recoveryKitTakenAt !== null;
   return (
