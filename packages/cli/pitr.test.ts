@@ -19,6 +19,8 @@ test('the past is captured, shown and brought back from the command line', async
   const versions = async () => (await holdfast('pitr', 'history', 'Shop', 'people/ada', '--json')).json;
   await expect.poll(async () => (await versions()).length, { timeout: 30_000, interval: 500 }).toBe(2);
   expect((await holdfast('pitr', 'history', 'Shop', 'people/ada')).out).toMatch(/Z {2}deleted\n.*"born"/);
+  const newest = await holdfast('pitr', 'history', 'Shop', 'people/ada', '--limit', '1', '--json');
+  expect([newest.json.length, newest.error]).toEqual([1, '… more with a larger --limit\n']);
   const restored = await holdfast('pitr', 'restore', 'Shop', '--at', before, '--documents', 'people/ada', '--wait');
   expect(restored.code, restored.error).toBe(0);
   expect((await firestore.doc('people/ada').get()).data()).toEqual({ born: 1815 });

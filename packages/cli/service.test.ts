@@ -104,6 +104,19 @@ describe('backups', () => {
     expect((await holdfast('backup', 'delete', id, '--yes')).code).toBe(0);
   });
 
+  test('that cannot be read for want of their key are not called damaged', async () => {
+    const file = join(folder, 'passphrase');
+    await writeFile(file, 'a sentence that nobody guesses');
+    await holdfast('encryption-key', 'set', '--passphrase-file', file);
+    const id = await backUp('--collections', 'edge');
+    await holdfast('encryption-key', 'withdraw', '--yes');
+    const verified = await holdfast('backup', 'verify', id, '--wait');
+    expect([verified.code, verified.out]).toEqual([4, expect.stringMatching(/^Could not be read: /)]);
+    await holdfast('encryption-key', 'set', '--passphrase-file', file);
+    expect((await holdfast('backup', 'delete', id, '--yes')).code).toBe(0);
+    await holdfast('encryption-key', 'withdraw', '--yes');
+  });
+
   test('are followed to their end though the connection breaks on the way', async () => {
     const { fetch } = globalThis;
     let opened = 0;

@@ -14,7 +14,9 @@ export {
   type BackupTrigger,
   backupTriggers,
   backupTypes,
+  couldNotRead,
   importSources,
+  unreadCodes,
   type WarningCode,
   warningCodes,
 } from './schemas/backups.ts';

@@ -73,6 +73,20 @@ const verification = z
   })
   .meta({ id: 'Verification', description: 'What reading the whole backup again has shown.' });
 
+/** For want of a key, or of a storage that answers and lets us in. That says nothing about what could not be read. */
+export const unreadCodes: readonly string[] = [
+  'DECRYPTION_ERROR',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_PERMISSION_DENIED',
+  'STORAGE_CREDENTIALS_MISSING',
+];
+
+/** Whether a verification failed only because it could not read the backup: it has proved nothing about it. */
+export function couldNotRead(result: z.infer<typeof verification> | null): boolean {
+  if (result?.status !== 'failed' || result.errors.length === 0) return false;
+  return result.errors.every(({ code }) => unreadCodes.includes(code));
+}
+
 const safetyDocuments = z
   .object({
     count: count(),

@@ -70,4 +70,111 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     const [value] = await page.getByRole('cell').filter({ hasText: 'U+202E' }).allInnerTexts();
     expect(value?.replaceAll(/\s/g, '')).toContain('"aU+202Eb"');
   });
+
+  test('a backup that could not be read is not said to be damaged', async () => {
+    const { page } = owner;
+    const call = (method: string, path: string, body?: object) =>
+      dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
+    const ownKey = '/organizations/current/encryption-key';
+    await call('PUT', ownKey, { passphrase: 'a sentence that nobody guesses' });
+    const backupId = await shop.backUp();
+    await call('DELETE', ownKey);
+    await page.goto(`/o/${shop.slug}/backups/${backupId}`);
+    await page.getByRole('button', { name: 'Verify', exact: true }).click();
+    await page.getByText('DECRYPTION_ERROR').first().waitFor();
+    await page.getByText('Could not be read').first().waitFor();
+    expect(await page.getByText(/Not whole|Use another backup|found faults/).count()).toBe(0);
+    await call('PUT', ownKey, { passphrase: 'a sentence that nobody guesses' });
+    await call('DELETE', `/backups/${backupId}`);
+  });
+
+  test('a comparison of one collection says so, and leads to that of everything', async () => {
+    const { page } = owner;
+    const backupId = await shop.backUp();
+    await shop.documents.doc('riders/new').set({ n: 1 });
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/compare?against=live&collection=bikes`);
+    await page.getByRole('heading', { name: 'Nothing differs in bikes.' }).waitFor();
+    await page.getByRole('button', { name: 'Clear filters: Collection' }).click();
+    await page.getByRole('link', { name: 'riders/new' }).waitFor();
+  });
+
+  test('a document is ticked where it was picked, and picking it elsewhere takes the version from there', async () => {
+    const { page } = await dashboard.visit(shop.as.token);
+    const [older, newer] = [await shop.backUp(), await shop.backUp()];
+    const tick = page.getByRole('checkbox', { name: 'Pick for the basket: bikes/B-1', exact: true });
+    const picked = () =>
+      page.evaluate(
+        (key) => JSON.parse(sessionStorage.getItem(key) ?? '{}').items,
+        `holdfast.basket.${shop.as.organizationId}`,
+      );
+    await page.goto(`/o/${shop.slug}/backups/${older}/browse/bikes`);
+    await tick.check();
+    expect(await picked()).toMatchObject([{ path: 'bikes/B-1', backupId: older }]);
+    await page.goto(`/o/${shop.slug}/backups/${newer}/browse/bikes`);
+    await tick.waitFor();
+    expect(await tick.isChecked()).toBe(false);
+    await tick.check();
+    expect(await picked()).toMatchObject([{ path: 'bikes/B-1', backupId: newer }]);
+    await tick.uncheck();
+    await page.getByRole('link', { name: /selected…/ }).waitFor({ state: 'detached' });
+  });
+
+  test('what was saved is said to be until something else is typed', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/settings`);
+    const name = page.getByLabel('Name of the organization');
+    await name.fill('Riders');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const saved = page.getByText('Saved', { exact: true });
+    await saved.waitFor();
+    await name.fill('Riders and more');
+    await saved.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await saved.waitFor();
+  });
+
+  test('an export that breaks off is told', async () => {
+    const { page } = owner;
+    const backupId = await shop.backUp();
+    await page.goto(`/o/${shop.slug}/backups/${backupId}`);
+    await page.evaluate(`(() => {
+      const { fetch } = window;
+      window.fetch = async (input, init) => {
+        if (!String(input).includes('/export')) return fetch(input, init);
+        window.fetch = fetch;
+        const body = new ReadableStream({
+          start: (stream) => stream.enqueue(new TextEncoder().encode('{}\\n')),
+          pull: (stream) => stream.error(new Error('reset')),
+        });
+        return new Response(body, { headers: { 'content-type': 'application/x-ndjson' } });
+      };
+    })()`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: /Export/ }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/broke off/)
+      .waitFor();
+  });
+
+  test('a key that got lost on its way is said to be lost', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/settings?tab=key`);
+    let isDone = false;
+    await page.route('**/service-account', async (route) => {
+      if (route.request().method() !== 'POST' || isDone) return route.continue();
+      isDone = true;
+      // Carried out, and then a proxy does not pass the answer on: the call is repeated.
+      await route.fetch();
+      await route.fulfill({ status: 503, body: '' });
+    });
+    await page.getByLabel('Name', { exact: true }).fill('Nightly script');
+    await page.getByRole('button', { name: 'Create API key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'The API key' });
+    await dialog.getByText('lost').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.locator('[data-secret]').waitFor();
+  });
 });

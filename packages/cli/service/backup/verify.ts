@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backup } from '@holdfast/contract';
+import { type Backup, couldNotRead } from '@holdfast/contract';
 import type { Command } from 'commander';
 import { exitCode } from '../../exit-codes.ts';
 import { countOf, printJson, printLine } from '../../output.ts';
+import { exitCodeOfService } from '../exit-code.ts';
 import { patiently } from '../jobs.ts';
 import { serviceCommand, type WaitOptions, withWait } from '../options.ts';
 import { backupIdOf } from '../references.ts';
@@ -33,7 +34,9 @@ async function untilVerified(service: Service, backupId: string): Promise<Backup
 }
 
 function show({ id, verification, verifiedAt }: Backup, { json }: WaitOptions): void {
-  if (verification?.status === 'failed') process.exitCode = exitCode.damaged;
+  const isUnread = couldNotRead(verification);
+  if (verification?.status === 'failed')
+    process.exitCode = isUnread ? exitCodeOfService(verification.errors[0]!.code) : exitCode.damaged;
   if (json) {
     printJson({ id, verification, verifiedAt });
     return;
@@ -43,8 +46,7 @@ function show({ id, verification, verifiedAt }: Backup, { json }: WaitOptions): 
     return;
   }
   const { status, documents, segments, errors } = verification;
-  printLine(
-    `${status === 'passed' ? 'Intact' : 'Damaged'}: ${countOf(documents, 'document')} in ${countOf(segments, 'segment')} read.`,
-  );
+  const verdict = status === 'passed' ? 'Intact' : isUnread ? 'Could not be read' : 'Damaged';
+  printLine(`${verdict}: ${countOf(documents, 'document')} in ${countOf(segments, 'segment')} read.`);
   for (const { code, message, object } of errors) printLine(`  ${object ? `${object}: ` : ''}${code} ${message}`);
 }

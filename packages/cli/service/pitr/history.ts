@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { printJson } from '../../output.ts';
 import { documentPath } from '../../paths.ts';
-import { takeSome } from '../lists.ts';
+import { pageSize, takeSome } from '../lists.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { projectArgument } from '../project/show.ts';
 import { notFound, projectIdOf } from '../references.ts';
@@ -17,10 +17,12 @@ export function historyCommand(): Command {
         await withService(options, async ({ client }) => {
           const projectId = await projectIdOf(client, reference);
           const { limit } = options;
-          const query = { document, limit: Math.min(limit, 200) };
+          const query = { document, limit: pageSize(limit) };
           const versions = client.paginate('listDocumentHistory', { params: { projectId }, query });
-          const { items: rows } = await takeSome(versions, limit);
+          const { items: rows, hasMore } = await takeSome(versions, limit);
           if (rows.length === 0) throw notFound('DOCUMENT_NOT_FOUND', `No version of ${document} was captured.`);
+          // On the error stream: the output is one version a line, or all of them as JSON.
+          if (hasMore) process.stderr.write('… more with a larger --limit\n');
           if (options.json) return printJson(rows);
           for (const { time, kind, fields } of rows)
             process.stdout.write(`${time}  ${kind === 'delete' ? 'deleted' : JSON.stringify(fields)}\n`);

@@ -150,7 +150,8 @@ export function useGrowing<I extends ListId>(id: I, input: Input<I>, options: Pi
 }
 
 interface ActOptions<I extends CallId> {
-  onDone?: (answer: Answered<I>, input: Input<I>) => void;
+  /** Where it takes a while the deed lasts as long, and fails with it. */
+  onDone?: (answer: Answered<I>, input: Input<I>) => unknown;
 }
 
 /** Changes something; whatever the organization shows is read again afterwards. */
@@ -162,7 +163,7 @@ export function useAct<I extends CallId>(id: I, options: ActOptions<I> = {}) {
     mutationFn: (input) => callOf(organizationId, id)(input),
     onSuccess: async (answer, input) => {
       void queries.invalidateQueries();
-      options.onDone?.(answer, input);
+      await options.onDone?.(answer, input);
     },
     onSettled: (_answer, _error, input) => void underWay.current.delete(JSON.stringify(input)),
   });

@@ -1,10 +1,36 @@
 import type { HoldfastError } from '@holdfast/contract/client';
+import { useEffect, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
 import { Button, type ButtonKind } from './button.tsx';
 import { FormProblem } from './states.tsx';
 
+interface Save {
+  readonly error: HoldfastError | null;
+  readonly isPending: boolean;
+  readonly isSuccess: boolean;
+  readonly submittedAt: number;
+}
+
+/** Says that a form was saved, until something else is typed into it. */
+export function Saved({ save }: { save: Save }) {
+  const place = useRef<HTMLSpanElement>(null);
+  const [changedSince, setChangedSince] = useState<number>();
+  const { submittedAt } = save;
+  useEffect(() => {
+    const form = place.current?.closest('form');
+    const note = () => setChangedSince(submittedAt);
+    form?.addEventListener('input', note);
+    return () => form?.removeEventListener('input', note);
+  }, [submittedAt]);
+  return (
+    <span ref={place} role="status" className="text-table text-held">
+      {save.isSuccess && changedSince !== submittedAt && t.common.saved}
+    </span>
+  );
+}
+
 interface SaveRowProps {
-  save: { error: HoldfastError | null; isPending: boolean; isSuccess: boolean };
+  save: Save;
   /** What is said beside the fields and need not be said again. */
   faults: Readonly<Record<string, string>>;
   /** Secondary where the page has another thing that it is for. */
@@ -20,11 +46,7 @@ export function SaveRow({ save, faults, kind = 'primary' }: SaveRowProps) {
         <Button kind={kind} type="submit" busy={save.isPending}>
           {t.common.save}
         </Button>
-        {save.isSuccess && (
-          <span role="status" className="text-table text-held">
-            {t.common.saved}
-          </span>
-        )}
+        <Saved save={save} />
       </div>
     </>
   );

@@ -6,29 +6,40 @@ import { Dialog } from './dialog.tsx';
 interface SecretOnceProps {
   title: string;
   text: string;
-  secret: string;
+  /** Null: it was made, and got lost with the answer that showed it. */
+  secret: string | null;
+  /** What to do then. */
+  lost: string;
   onClose: () => void;
 }
 
 /** What is shown once and never again. */
-export function SecretOnce({ title, text, secret, onClose }: SecretOnceProps) {
+export function SecretOnce({ title, text, secret, lost, onClose }: SecretOnceProps) {
   return (
     <Dialog
       title={title}
       onClose={onClose}
       footer={
         <Button kind="primary" onClick={onClose}>
-          {t.webhooks.done}
+          {secret === null ? t.common.close : t.webhooks.done}
         </Button>
       }
     >
-      <p className="text-ink2">{text}</p>
-      <p className="flex items-center gap-2 rounded-control border border-line bg-bg px-3 py-2">
-        <code data-secret="" className="min-w-0 flex-1 break-all font-mono text-table">
-          {secret}
-        </code>
-        <CopyButton text={secret} />
-      </p>
+      {secret === null ? (
+        <p role="alert" className="text-risk">
+          {lost}
+        </p>
+      ) : (
+        <>
+          <p className="text-ink2">{text}</p>
+          <p className="flex items-center gap-2 rounded-control border border-line bg-bg px-3 py-2">
+            <code data-secret="" className="min-w-0 flex-1 break-all font-mono text-table">
+              {secret}
+            </code>
+            <CopyButton text={secret} />
+          </p>
+        </>
+      )}
     </Dialog>
   );
 }

@@ -39,9 +39,12 @@ function store(next: Basket): void {
   for (const listener of listeners) listener();
 }
 
+/** Which version of which document is picked. */
+type Picked = Pick<BasketItem, 'path' | 'backupId' | 'pointInTime'>;
+
 /** Documents picked here and there, to be restored together. One project at a time: a restore has one target. */
-function isIn(one: Basket, { path }: Pick<BasketItem, 'path'>): boolean {
-  return one.items.some((item) => item.path === path);
+function isIn(one: Basket, { path, backupId, pointInTime }: Picked): boolean {
+  return one.items.some((item) => item.path === path && item.backupId === backupId && item.pointInTime === pointInTime);
 }
 
 export function useBasket(organizationId: string) {
@@ -53,16 +56,16 @@ export function useBasket(organizationId: string) {
     },
     () => basket,
   );
-  const has = (item: Pick<BasketItem, 'path'>) => isIn(current, item);
+  const has = (item: Picked) => isIn(current, item);
   return {
     basket: current,
     has,
     /** False when the basket holds documents of another project. Goes by what is in it now, however old the caller is. */
     toggle: (projectId: string, item: BasketItem): boolean => {
       if (basket.projectId !== null && basket.projectId !== projectId) return false;
-      const isOut = isIn(basket, item);
-      const items = isOut ? basket.items.filter(({ path }) => path !== item.path) : [...basket.items, item];
-      store({ projectId, items });
+      // A document comes back once: another version of it takes the place of the one before.
+      const others = basket.items.filter(({ path }) => path !== item.path);
+      store({ projectId, items: isIn(basket, item) ? others : [...others, item] });
       return true;
     },
     clear: () => store(empty),

@@ -121,9 +121,18 @@ const passing = new Set([
   'CONFLICT',
 ]);
 
+/** It did answer, and then no more. */
+const isBrokenOff = (error: object) =>
+  error instanceof HoldfastError && error.code === 'NETWORK_ERROR' && error.status === 200;
+
+const brokenOff: Explanation = {
+  title: 'It broke off before its end',
+  advice: 'Nothing was saved: a part is not the whole. Try again; where it breaks off each time, verify the backup.',
+};
+
 export function explainError(error: HoldfastError | JobError | Error): { title: string; advice?: string } {
   const code = 'code' in error ? String(error.code) : '';
-  const known = explanations[code as ErrorCode];
+  const known = isBrokenOff(error) ? brokenOff : explanations[code as ErrorCode];
   if (saysItself.has(code))
     return { title: known?.title ?? error.message, ...(known ? { advice: error.message } : {}) };
   if (known) return known;

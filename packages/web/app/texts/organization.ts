@@ -21,6 +21,7 @@ export const webhooks = {
   create: 'Add webhook',
   secretTitle: 'The signing secret',
   secretText: 'It is shown once. Your receiver checks the signature with it.',
+  secretLost: 'It was made, and got lost on its way here. Rotate the secret of this webhook to get one that you see.',
   done: 'I have kept it',
   tabs: {
     label: 'Parts of the webhook',
@@ -127,6 +128,7 @@ export const serviceAccount = {
   create: 'Create API key',
   keyTitle: 'The API key',
   keyText: 'It is shown once; only its hash is kept.',
+  keyLost: 'It was made, and got lost on its way here. Ask for a new key to get one that you see.',
   rotate: 'New key',
   rotateText: 'Answers with a new key. The old one works on for 24 hours.',
   delete: 'Delete',

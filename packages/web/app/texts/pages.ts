@@ -42,6 +42,8 @@ export const backups = {
   verified: 'Verified',
   verifying: 'Verifying',
   verifyFailed: 'Not whole',
+  notRead: 'Could not be read',
+  notReadAdvice: 'Nothing was learned about what it holds. Mend what kept it from being read, and verify it again.',
   notYet: 'Not yet',
   copyDoubtful: 'Not whole at the last verification',
   copiesDoubtful: 'The last verification found faults',
@@ -192,7 +194,8 @@ export const browse = {
   removed: 'Only in the backup',
   removedOther: 'Only in this backup',
   changed: 'Changed',
-  nothingDiffers: 'Nothing differs.',
+  nothingDiffers: (collection: string | undefined) =>
+    collection === undefined ? 'Nothing differs.' : `Nothing differs in ${collection}.`,
   compareSubtitle: (from: string, to: string) => `What changed from ${from} to ${to}.`,
   fieldsChanged: (count: number) => plural(count, 'field', 'fields'),
   goOn: 'Compare further',

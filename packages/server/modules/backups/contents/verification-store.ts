@@ -1,3 +1,4 @@
+import { unreadCodes } from '@holdfast/contract';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { TurnTable } from '../../jobs/index.ts';
@@ -5,14 +6,6 @@ import { isActiveOrganizationSql } from '../../organizations/index.ts';
 import { backups, type StoredVerification } from '../tables.ts';
 
 const isVerifying = `w.verification->>'status' = 'running' and w.status = 'completed' and w.deleted_at is null`;
-
-/** For want of a key, or of a storage that answers and lets us in. That says nothing about what could not be read. */
-const unreadCodes: readonly string[] = [
-  'DECRYPTION_ERROR',
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_PERMISSION_DENIED',
-  'STORAGE_CREDENTIALS_MISSING',
-];
 
 /** Whether work that ended with this code could not read the backup, and so has proved nothing about it. */
 function isUnread(code: string): boolean {

@@ -63,12 +63,10 @@ function useFilters() {
 
 function ExportMenu() {
   const { query } = useFilters();
-  const send = useAct('exportAuditLogs');
-  const save = (format: 'csv' | 'json' | 'ndjson') =>
-    send.mutate(
-      { query: { ...query, format } },
-      { onSuccess: (stream) => void saveStream(`audit-log.${format}`, stream) },
-    );
+  const send = useAct('exportAuditLogs', {
+    onDone: (stream, sent) => saveStream(`audit-log.${sent.query?.format}`, stream),
+  });
+  const save = (format: 'csv' | 'json' | 'ndjson') => send.mutate({ query: { ...query, format } });
   return (
     <>
       <FormProblem error={send.error} />

@@ -22,7 +22,7 @@ import { ChainPanel } from './chain-panel.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { DrillsPanel } from './drills-panel.tsx';
 import { RunningBackup } from './running-backup.tsx';
-import { isOver, Kept, momentOf, Proof, typeName } from './shared.tsx';
+import { isDamaged, isOver, Kept, momentOf, Proof, typeName } from './shared.tsx';
 
 export function Page() {
   const backupId = useParam('backupId');
@@ -56,7 +56,7 @@ function Shown({ backup }: { backup: Backup }) {
       badge={
         <>
           <JobBadge status={backup.status} />
-          {backup.verification?.status === 'failed' && <Badge tone="fail">{t.backups.verifyFailed}</Badge>}
+          {isDamaged(backup) && <Badge tone="fail">{t.backups.verifyFailed}</Badge>}
           {backup.legalHold && (
             <Badge tone="off" icon={Lock}>
               {t.backups.legalHold}
@@ -108,9 +108,7 @@ function Shown({ backup }: { backup: Backup }) {
             <Panel title={t.backups.warnings} tone="risk">
               <ul className="list-disc pl-5 text-table">
                 {backup.warnings.map((warning) => (
-                  <li key={JSON.stringify(warning)}>
-                    {typeof warning === 'string' ? warning : JSON.stringify(warning)}
-                  </li>
+                  <li key={JSON.stringify(warning)}>{warning.message}</li>
                 ))}
               </ul>
             </Panel>
@@ -216,7 +214,9 @@ function VerificationPanel({ backup }: { backup: Backup }) {
             {t.backups.verificationPassed(formatCount(verification.segments), formatCount(verification.documents))}
           </p>
         )}
-        {verification?.status === 'failed' && <p>{t.backups.notWholeAdvice}</p>}
+        {verification?.status === 'failed' && (
+          <p>{isDamaged(backup) ? t.backups.notWholeAdvice : t.backups.notReadAdvice}</p>
+        )}
         {verification?.errors.map(({ code, message, object }) => (
           <div key={`${code} ${object} ${message}`} className="border-line border-t pt-2">
             <p className="break-words text-ink2">{message}</p>
@@ -236,7 +236,7 @@ function Actions({ backup }: { backup: Backup }) {
   const params = { backupId: backup.id };
   const { items, dialog, error } = useBackupActions(backup, () => go(paths.backups));
   const drill = useAct('startDrill');
-  const exported = useAct('exportBackup', { onDone: (stream) => void saveStream(`${backup.id}.ndjson`, stream) });
+  const exported = useAct('exportBackup', { onDone: (stream) => saveStream(`${backup.id}.ndjson`, stream) });
   const isWhole = backup.status === 'completed';
   return (
     <>
@@ -251,7 +251,7 @@ function Actions({ backup }: { backup: Backup }) {
           </LinkButton>
           {canRun && (
             <LinkButton
-              kind={backup.verification?.status === 'failed' ? 'secondary' : 'primary'}
+              kind={isDamaged(backup) ? 'secondary' : 'primary'}
               icon={RotateCcw}
               to={paths.newRestore({ backupId: backup.id })}
             >

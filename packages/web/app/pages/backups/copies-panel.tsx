@@ -5,6 +5,7 @@ import { Panel } from '../../components/panel.tsx';
 import { State } from '../../components/status.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { isDamaged } from './shared.tsx';
 
 const tones = { pending: 'off', writing: 'move', completed: 'held', failed: 'fail' } as const;
 
@@ -12,7 +13,7 @@ export function CopiesPanel({ backup }: { backup: Backup }) {
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
   const paths = usePaths();
   // Which of several copies was read is not told.
-  const isDoubtful = backup.verification?.status === 'failed';
+  const isDoubtful = isDamaged(backup);
   return (
     <Panel title={t.backups.copies} flush>
       <ul>

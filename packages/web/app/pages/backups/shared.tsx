@@ -1,4 +1,4 @@
-import type { Backup } from '@holdfast/contract';
+import { type Backup, couldNotRead } from '@holdfast/contract';
 import { BadgeCheck, Check, Lock, X } from 'lucide-react';
 import { JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -9,6 +9,9 @@ export const isOver = (backup: Backup) => backup.status !== 'running' && backup.
 
 /** The instant the documents are read as of; until it is fixed, when it was asked for. */
 export const momentOf = (backup: Backup) => backup.snapshotTime ?? backup.startedAt ?? backup.createdAt;
+
+/** Its last verification found something wrong with what it read. */
+export const isDamaged = ({ verification }: Backup) => verification?.status === 'failed' && !couldNotRead(verification);
 
 export function typeName(backup: Backup): string {
   return isSafety(backup) ? t.backups.types.safety : t.backups.types[backup.type];
@@ -23,6 +26,7 @@ export function BackupState({ backup }: { backup: Backup }) {
 export function Proof({ backup, isDrilled }: { backup: Backup; isDrilled?: boolean }) {
   if (backup.status !== 'completed') return null;
   if (backup.verification?.status === 'running') return <span className="text-move">{t.backups.verifying}</span>;
+  if (couldNotRead(backup.verification)) return <span className="text-risk">{t.backups.notRead}</span>;
   if (backup.verification?.status === 'failed')
     return (
       <span className="inline-flex items-center gap-1.5 align-middle text-fail">

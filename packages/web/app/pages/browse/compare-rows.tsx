@@ -26,7 +26,7 @@ function Pick({ path, picking }: { path: string; picking: Picking | undefined })
     <input
       type="checkbox"
       aria-label={`${t.browse.pick}: ${path}`}
-      checked={has({ path })}
+      checked={has({ path, backupId })}
       onChange={() => toggle(projectId, { path, backupId, from })}
       className="size-3.5 shrink-0 accent-held"
     />

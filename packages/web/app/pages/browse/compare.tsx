@@ -71,11 +71,19 @@ export function Page() {
                 .map(({ id }): [string, string] => [id, momentOf(id)]),
             ]}
           />
+          {search.collection && (
+            <Filter
+              label={t.browse.collection}
+              value={search.collection}
+              onChange={(collection) => setSearch({ collection })}
+              options={[[search.collection, search.collection]]}
+            />
+          )}
         </FilterBar>
       )}
       {isReadable && (
         <Differences
-          key={against}
+          key={`${against} ${search.collection}`}
           backupId={backupId}
           projectId={projectId}
           moment={from}
@@ -151,7 +159,7 @@ function Differences({ backupId, projectId, moment, against, collection }: Diffe
       </p>
       <RestoreSelected projectId={projectId} />
       <Box>
-        {total === 0 && !diff.hasNextPage && <Empty icon={GitCompare} title={t.browse.nothingDiffers} />}
+        {total === 0 && !diff.hasNextPage && <Empty icon={GitCompare} title={t.browse.nothingDiffers(collection)} />}
         <ul ref={frame}>
           {changed.map((entry) => (
             <ChangedRow key={entry.path} entry={entry} to={paths.document(projectId, entry.path)} picking={picking} />

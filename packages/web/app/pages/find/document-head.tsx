@@ -60,8 +60,12 @@ export function DocumentHead({ projectId, path, then, thenFields, start, restore
         </Button>
       )}
       {start && canRestore && (
-        <Button icon={ShoppingBasket} aria-pressed={has({ path })} onClick={() => toggle(projectId, itemOf(start))}>
-          {has({ path }) ? t.browse.unpick : t.browse.pick}
+        <Button
+          icon={ShoppingBasket}
+          aria-pressed={has(itemOf(start))}
+          onClick={() => toggle(projectId, itemOf(start))}
+        >
+          {has(itemOf(start)) ? t.browse.unpick : t.browse.pick}
         </Button>
       )}
       {restoreTo && canRestore && (

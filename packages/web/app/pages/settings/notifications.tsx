@@ -5,6 +5,7 @@ import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, ChoiceCards, Field, TextArea } from '../../components/field.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { Saved } from '../../components/save-row.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { t } from '../../texts/index.ts';
 import type { OrganizationDetail } from './general.tsx';
@@ -86,11 +87,7 @@ function Form({ organization }: { organization: OrganizationDetail }) {
           >
             {t.common.save}
           </Button>
-          {save.isSuccess && (
-            <span role="status" className="text-held text-table">
-              {t.common.saved}
-            </span>
-          )}
+          <Saved save={save} />
         </div>
       </form>
     </Panel>

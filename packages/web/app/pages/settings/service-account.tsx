@@ -14,7 +14,7 @@ import { t } from '../../texts/index.ts';
 
 export function ServiceAccount() {
   const account = useRead('getServiceAccount', {});
-  const [key, setKey] = useState<string | null>(null);
+  const [key, setKey] = useState<string | null>();
   const isMissing = account.error?.code === 'SERVICE_ACCOUNT_NOT_FOUND';
   return (
     <>
@@ -22,12 +22,13 @@ export function ServiceAccount() {
       {account.isLoading && <Skeleton rows={3} />}
       {isMissing && <Create onKey={setKey} />}
       {account.data && !isMissing && <Existing account={account.data} onKey={setKey} />}
-      {key && (
+      {key !== undefined && (
         <SecretOnce
           title={t.serviceAccount.keyTitle}
           text={t.serviceAccount.keyText}
           secret={key}
-          onClose={() => setKey(null)}
+          lost={t.serviceAccount.keyLost}
+          onClose={() => setKey(undefined)}
         />
       )}
     </>

@@ -46,7 +46,7 @@ export function WebhookEvents({ webhook }: { webhook: WebhookDetail }) {
 }
 
 export function WebhookSecret({ webhook }: { webhook: WebhookDetail }) {
-  const [secret, setSecret] = useState<string | null>(null);
+  const [secret, setSecret] = useState<string | null>();
   const rotate = useAct('rotateWebhookSecret', { onDone: (answer) => setSecret(answer.secret) });
   return (
     <Panel>
@@ -58,12 +58,13 @@ export function WebhookSecret({ webhook }: { webhook: WebhookDetail }) {
         </Button>
         <FormProblem error={rotate.error} />
       </div>
-      {secret && (
+      {secret !== undefined && (
         <SecretOnce
           title={t.webhooks.secretTitle}
           text={t.webhooks.secretText}
           secret={secret}
-          onClose={() => setSecret(null)}
+          lost={t.webhooks.secretLost}
+          onClose={() => setSecret(undefined)}
         />
       )}
     </Panel>

@@ -60,7 +60,7 @@ export function Page() {
   const paths = usePaths();
   const go = useGo();
   const [search, setSearch] = useSearch();
-  const [made, setMade] = useState<{ id: string; secret: string } | null>(null);
+  const [made, setMade] = useState<{ id: string; secret: string | null } | null>(null);
   const add = canEdit && (
     <Button kind="primary" icon={Plus} onClick={() => setSearch({ new: '1' })}>
       {t.webhooks.add}
@@ -106,7 +106,9 @@ export function Page() {
         <Dialog title={t.webhooks.add} onClose={() => setSearch({ new: undefined }, { replace: true })}>
           <WebhookForm
             onDone={(webhook) =>
-              webhook.secret ? setMade({ id: webhook.id, secret: webhook.secret }) : go(paths.webhook(webhook.id))
+              webhook.secret === undefined
+                ? go(paths.webhook(webhook.id))
+                : setMade({ id: webhook.id, secret: webhook.secret })
             }
           />
         </Dialog>
@@ -116,6 +118,7 @@ export function Page() {
           title={t.webhooks.secretTitle}
           text={t.webhooks.secretText}
           secret={made.secret}
+          lost={t.webhooks.secretLost}
           onClose={() => go(paths.webhook(made.id))}
         />
       )}
