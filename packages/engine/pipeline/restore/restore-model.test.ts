@@ -317,3 +317,9 @@ test(
   },
   process.env.MODEL_RUNS ? 3_600_000 : 600_000,
 );
+
+test('the documents of a safety backup can be chosen by a pattern', () => {
+  const saved = documentsScope(['users/1', 'users/1/orders/2']);
+  const { documents } = restoreScope(saved, { collections: ['users/*/orders'], deleteExtra: false });
+  expect(documents).toEqual(['users/1/orders/2']);
+});

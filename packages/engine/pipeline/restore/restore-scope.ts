@@ -29,7 +29,7 @@ export function restoreScope(backup: Scope, asked: AskedScope): Scope {
   if (asked.deleteExtra) requireCovered(backup, asked.collections);
   if (backup.documents !== undefined) {
     const chosen = { collections: asked.collections, includeSubcollections: true, excludeCollections: [] };
-    return documentsScope(backup.documents.filter((path) => isBelowAny(path, chosen.collections)));
+    return documentsScope(backup.documents.filter((path) => scopeContains(chosen, path)));
   }
   return { collections: asked.collections, includeSubcollections, excludeCollections: backup.excludeCollections };
 }
@@ -43,10 +43,6 @@ function requireCovered(backup: Scope, collections: readonly string[]): void {
 /** Whether a backup of this scope knows everything that the collection held. Names may be patterns on both sides. */
 function coversCollection(backup: Scope, collection: string): boolean {
   return backup.documents === undefined && scopeContains(backup, `${collection}/x`);
-}
-
-function isBelowAny(path: string, collections: readonly string[]): boolean {
-  return collections.some((collection) => path.startsWith(`${collection}/`));
 }
 
 /** Whoever asks for both expects something to go, and nothing would. */

@@ -1,4 +1,4 @@
-import { documentsScope, type Scope } from '@holdfast/engine';
+import { documentsScope, type Scope, scopeContains } from '@holdfast/engine';
 import type { BackupRow } from './backup-store.ts';
 
 /** What the record of a backup asks for, as the engine takes it. */
@@ -23,13 +23,28 @@ export function isSameScope(left: Scope, right: Scope): boolean {
 /** The part of a scope that lies in one collection and below it; undefined when they have nothing in common. */
 export function narrowScope(scope: Scope, collection: string | undefined): Scope | undefined {
   if (collection === undefined) return scope;
-  const { excludeCollections } = scope;
-  const isBelow = (path: string, above: string) => path === above || path.startsWith(`${above}/`);
-  if (excludeCollections.some((excluded) => isBelow(collection, excluded))) return undefined;
-  const { includeSubcollections } = scope;
+  const { includeSubcollections, excludeCollections } = scope;
   const whole = { collections: [collection], includeSubcollections, excludeCollections };
+  if (excludeCollections.length > 0 && !scopeContains(whole, `${collection}/x`)) return undefined;
+  if (scope.documents !== undefined) {
+    const documents = scope.documents.filter((path) => scopeContains(whole, path));
+    return documents.length > 0 ? documentsScope(documents) : undefined;
+  }
   if (scope.collections === 'all') return includeSubcollections || !collection.includes('/') ? whole : undefined;
-  if (scope.includeSubcollections && scope.collections.some((listed) => isBelow(collection, listed))) return whole;
-  const collections = scope.collections.filter((listed) => isBelow(listed, collection));
-  return collections.length > 0 ? { ...scope, collections } : undefined;
+  const collections = scope.collections.flatMap((listed) => common(listed, collection, includeSubcollections));
+  return collections.length > 0 ? { ...whole, collections: [...new Set(collections)] } : undefined;
+}
+
+// What two collections and those below them share. Either may be a pattern: `users/*/orders` is the orders of every user.
+function common(listed: string, asked: string, includeSubcollections: boolean): string[] {
+  const [left, right] = [listed.split('/'), asked.split('/')];
+  if (right.length > left.length && !includeSubcollections) return [];
+  const [longer, shorter] = left.length > right.length ? [left, right] : [right, left];
+  const shared = longer.map((segment, index) => {
+    const other = shorter[index] ?? segment;
+    const isPlace = index % 2 === 1;
+    if (segment === other || (isPlace && other === '*')) return segment;
+    return isPlace && segment === '*' ? other : undefined;
+  });
+  return shared.includes(undefined) ? [] : [shared.join('/')];
 }

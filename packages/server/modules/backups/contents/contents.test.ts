@@ -218,6 +218,34 @@ describe('a diff', () => {
   });
 });
 
+describe('a backup of the orders of every user', () => {
+  test('is compared and exported by the orders of one, by all of them, and by what lies above', async () => {
+    await bench.firestore.doc('users/ada').set({ n: 1 });
+    await bench.firestore.doc('users/ada/orders/1').set({ n: 1 });
+    await bench.firestore.doc('users/bob/orders/2').set({ n: 1 });
+    const id = await bench.backUp({ collections: ['users/*/orders'] });
+    await bench.firestore.doc('users/ada').set({ n: 2 });
+    await bench.firestore.doc('users/ada/orders/1').set({ n: 2 });
+    const found: Record<string, unknown> = {};
+    for (const collection of ['users/ada/orders', 'users/bob/orders', 'users/*/orders', 'users', 'others']) {
+      const { changed } = (await ask(`/backups/${id}/diff?collection=${collection}`)).body.data;
+      const exported = await ask(`/backups/${id}/export?collection=${collection}`);
+      const lines = exported.status === 200 ? exported.text.trimEnd().split('\n').length : exported.body.error.code;
+      found[collection] = [changed.map(({ path }: { path: string }) => path), lines];
+    }
+    expect(found).toEqual({
+      'users/ada/orders': [['users/ada/orders/1'], 1],
+      'users/bob/orders': [[], 1],
+      'users/*/orders': [['users/ada/orders/1'], 2],
+      users: [['users/ada/orders/1'], 2],
+      others: [[], 'COLLECTION_NOT_FOUND'],
+    });
+    const one = await bench.backUp({ collections: ['users/ada/orders'] });
+    const ofAll = await ask(`/backups/${one}/export?collection=users/*/orders`);
+    expect([ofAll.status, ofAll.text.trimEnd().split('\n').length]).toEqual([200, 1]);
+  });
+});
+
 describe('an export', () => {
   test('is one document a line, of the whole view also for an increment', async () => {
     loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), { documents: 500 });
