@@ -11,6 +11,7 @@ export const protectionStates = ['protected', 'at_risk', 'unprotected', 'manual'
 export const protectionReasons = [
   'never_backed_up',
   'key_withdrawn',
+  'damaged',
   'late',
   'very_late',
   'failing',
@@ -86,6 +87,7 @@ export const overview = z
           name: text({ max: 100 }),
           projectId: identifier('prj'),
           at: timestamp(),
+          type: z.enum(['full', 'incremental']).describe('As the schedule stands now.'),
         }),
       )
       .max(100),

@@ -1,10 +1,10 @@
 import type { DataOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { later, minuteMs } from '../../platform/durations.ts';
-import { type NewestBackups, newestBackups, suspiciousBackups } from '../backups/index.ts';
+import { type NewestBackups, newestBackups, ofScheduleStore, suspiciousBackups } from '../backups/index.ts';
 import { type ProjectRow, projectStore } from '../projects/index.ts';
 import { drillStore, presentDrill } from '../restores/index.ts';
-import { lastDueTimes, nextRun, parseCron, type ScheduleRow, scheduleStore } from '../schedules/index.ts';
+import { lastDueTimes, nextRun, parseCron, type ScheduleRow, scheduleStore, typeOfRun } from '../schedules/index.ts';
 import { type DestinationRow, storageStore } from '../storage/index.ts';
 import type { OverviewContext } from './context.ts';
 import { judge, type Rhythm } from './protection.ts';
@@ -44,11 +44,7 @@ export async function getOverview(context: OverviewContext, organizationId: stri
     );
     return {
       projects: shown.sort((a, b) => rank(a) - rank(b)),
-      nextRuns: schedules
-        .flatMap(({ id, name, projectId, nextRunAt }) =>
-          nextRunAt ? [{ scheduleId: id, name, projectId, at: nextRunAt.toISOString() }] : [],
-        )
-        .slice(0, nextRunsMax),
+      nextRuns: await nextRunsOf(transaction, schedules),
       days: (await usageOf(transaction, organizationId, now)).map(
         ({ day, storedBytes, storedByDestination, readsUsed }) => ({
           day,
@@ -60,6 +56,18 @@ export async function getOverview(context: OverviewContext, organizationId: stri
       readsByProject: await readersOfDays(transaction, organizationId, now),
     };
   });
+}
+
+async function nextRunsOf(transaction: Transaction, schedules: readonly ScheduleRow[]): Promise<Overview['nextRuns']> {
+  const next = schedules.filter(({ nextRunAt }) => nextRunAt !== null).slice(0, nextRunsMax);
+  const owing = await ofScheduleStore.owingFull(transaction, next);
+  return next.map((row) => ({
+    scheduleId: row.id,
+    name: row.name,
+    projectId: row.projectId,
+    at: row.nextRunAt!.toISOString(),
+    type: typeOfRun(row, { number: row.runCount + 1, owesFull: owing.has(row.id) }),
+  }));
 }
 
 const rank = ({ protection }: OverviewProject) => worstFirst.indexOf(protection.state);
@@ -113,10 +121,11 @@ function presentProject(
   found: Found,
   now: Date,
 ): OverviewProject {
-  const { newest, failuresInRow, isSealed } = found.newest.get(project.id) ?? {
+  const { newest, failuresInRow, isSealed, isDamaged } = found.newest.get(project.id) ?? {
     newest: null,
     failuresInRow: 0,
     isSealed: false,
+    isDamaged: false,
   };
   const pitr = found.pitr.get(project.id) ?? notCaptured;
   const drill = found.drills.get(project.id);
@@ -136,6 +145,7 @@ function presentProject(
         newest,
         failuresInRow,
         isSealed,
+        isDamaged,
         isStorageBroken: isStorageBroken(enabled, found),
         isStorageMissing:
           found.defaultStorageId === null && enabled.some((schedule) => schedule.storageDestinationIds.length === 0),

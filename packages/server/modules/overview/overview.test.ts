@@ -43,7 +43,7 @@ test('a project goes from nothing to protected, and its verdict follows its own 
     retentionFrozen: null,
   });
   expect(overview.nextRuns).toEqual([
-    { scheduleId: schedule.id, name: 'Nightly', projectId: bench.shop.projectId, at: schedule.nextRunAt },
+    { scheduleId: schedule.id, name: 'Nightly', projectId: bench.shop.projectId, at: schedule.nextRunAt, type: 'full' },
   ]);
   expect(overview.days).toHaveLength(1);
   expect(overview.days[0].storedBytes).toBeGreaterThan(0);
@@ -99,6 +99,33 @@ test('what is wrong with the connection, the storage, the last backups and their
   expect(project.anomalies).toMatchObject([{ backupId: shrunken, reason: 'documents_shrank' }]);
   await call('POST', `/projects/${bench.shop.projectId}/retention/unfreeze`);
   expect((await bench.get('/overview')).projects[0].anomalies).toEqual([]);
+  await call('DELETE', `/schedules/${created.body.data.id}`);
+});
+
+test('a newest backup that was found damaged protects nobody until there is another, also after somebody had a look', async () => {
+  const sql = (text: string, values: unknown[] = []) =>
+    asOwner(bench.app.databaseUrl, (client) => client.query(text, values));
+  const created = await call('POST', '/schedules', {
+    ...{ projectId: bench.shop.projectId, name: 'Hourly', cron: '0 * * * *', type: 'incremental' },
+  });
+  await bench.backUp();
+  const damaged = await bench.backUp();
+  expect(await verdict()).toEqual(['protected']);
+  const find = (code: string) => {
+    const found = { status: 'failed', segments: 1, documents: 0, errors: [{ code, message: code, object: null }] };
+    return sql('update backups set verification = $2 where id = $1', [damaged, JSON.stringify(found)]);
+  };
+  await find('STORAGE_UNAVAILABLE');
+  expect(await verdict()).toEqual(['protected']);
+  await find('INTEGRITY_ERROR');
+  expect(await verdict()).toEqual(['unprotected', 'damaged']);
+  expect((await bench.get('/overview')).projects[0].newestBackup.id).not.toBe(damaged);
+  await bench.backUp();
+  expect(await verdict()).toEqual(['protected']);
+  const nextType = async () => (await bench.get('/overview')).nextRuns[0].type;
+  expect(await nextType()).toBe('full');
+  await sql('update schedules set run_count = 1');
+  expect(await nextType()).toBe('incremental');
   await call('DELETE', `/schedules/${created.body.data.id}`);
 });
 

@@ -13,6 +13,7 @@ const good: ProjectFacts = {
   newest: { startedAt: later(lastDue, 1000), completedAt: later(lastDue, 60_000) },
   failuresInRow: 0,
   isSealed: false,
+  isDamaged: false,
   isStorageBroken: false,
   isStorageMissing: false,
   isCaptureBroken: false,

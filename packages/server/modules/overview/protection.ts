@@ -15,6 +15,8 @@ export interface ProjectFacts {
   readonly newest: { readonly startedAt: Date; readonly completedAt: Date } | null;
   /** There are backups, and the key of each was withdrawn. */
   readonly isSealed: boolean;
+  /** A backup that is newer than the newest good one was found damaged. */
+  readonly isDamaged: boolean;
   /** How many of the newest backups failed in a row. */
   readonly failuresInRow: number;
   readonly isStorageBroken: boolean;
@@ -35,6 +37,7 @@ export interface Rhythm {
 const states: Record<Code, 'unprotected' | 'at_risk' | 'manual'> = {
   never_backed_up: 'unprotected',
   key_withdrawn: 'unprotected',
+  damaged: 'unprotected',
   unauthorized: 'unprotected',
   failing: 'unprotected',
   no_storage: 'unprotected',
@@ -54,6 +57,7 @@ const worstFirst = Object.keys(states) as Code[];
 const messages: Record<Code, string> = {
   never_backed_up: 'There is no backup of it yet.',
   key_withdrawn: 'The key of its backups was withdrawn: they cannot be read until it is supplied again.',
+  damaged: 'Its newest backup was found damaged when it was verified. Take a new one.',
   unauthorized: 'Its database refuses the connection. Connect it again.',
   failing: 'The last backups failed one after the other.',
   very_late: 'The newest good backup is older than two intervals of its schedule.',
@@ -77,7 +81,8 @@ export function judge(facts: ProjectFacts, now: Date): Protection {
 }
 
 function* reasonsOf(facts: ProjectFacts, now: Date): Generator<Code> {
-  if (facts.newest === null) yield facts.isSealed ? 'key_withdrawn' : 'never_backed_up';
+  if (facts.isDamaged) yield 'damaged';
+  else if (facts.newest === null) yield facts.isSealed ? 'key_withdrawn' : 'never_backed_up';
   if (facts.connection === 'unauthorized') yield 'unauthorized';
   if (facts.connection === 'error') yield 'source_error';
   if (facts.failuresInRow >= 2) yield 'failing';

@@ -10,8 +10,6 @@ import { rangeStore } from './ranges/range-store.ts';
 import { nextEpoch, type RestoreRow, restoreStore } from './restore-store.ts';
 import { admitRestores } from './run/admission.ts';
 
-/** A worker that holds a restore shows a sign of life every second. */
-const silentAfterMs = 15 * secondMs;
 const waitMs = 20 * secondMs;
 const pollMs = 50;
 
@@ -27,7 +25,7 @@ export async function cancelRestore(context: RestoresContext, caller: Caller, re
     requireStatus(row, ['pending', 'running'], 'cancelled');
     const now = clock.now();
     const isWritten = (await rangeStore.state(transaction, row)).held > 0;
-    const isHeld = row.status === 'running' && (isWritten || now.getTime() - row.updatedAt.getTime() < silentAfterMs);
+    const isHeld = row.status === 'running' && (isWritten || (await restoreStore.isAlive(transaction, row)));
     await restoreStore.update(transaction, organizationId, restoreId, {
       updatedAt: row.updatedAt,
       stoppedBy: callerEmail(caller.principal),

@@ -2,6 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
 import { and, eq, inArray, or, sql } from '../../platform/database/orm.ts';
 import { pagesOf } from '../../platform/database/pages.ts';
+import { secondMs } from '../../platform/durations.ts';
 import { Problem } from '../../platform/problem.ts';
 import { admissionOf, type TurnTable } from '../jobs/index.ts';
 import { isActiveOrganizationSql } from '../organizations/index.ts';
@@ -11,6 +12,9 @@ import { restores } from './tables.ts';
 
 export type RestoreRow = typeof restores.$inferSelect;
 export type NewRestore = typeof restores.$inferInsert;
+
+/** Whoever holds a restore, or a range of one, shows a sign of life every second; after so long without one it is taken for dead. */
+export const silentAfterMs = 15 * secondMs;
 
 /** All SQL on restores. */
 export const restoreStore = {
@@ -60,10 +64,33 @@ export const restoreStore = {
     return found(row);
   },
 
-  /** Undefined when another worker has claimed the restore since, or it has ended. */
+  /** From now on the caller's. */
+  async claim(
+    transaction: Transaction,
+    row: RestoreRow,
+    change: Pick<NewRestore, 'startedAt' | 'updatedAt'>,
+  ): Promise<RestoreRow> {
+    const { organizationId, id } = row;
+    const claimed = { ...change, ...nextEpoch(row), status: 'running' as const };
+    await transaction.orm.update(restores).set({ heldAt: sql`clock_timestamp()` }).where(is(organizationId, id));
+    return restoreStore.update(transaction, organizationId, id, claimed);
+  },
+
+  /** Whether its holder showed a sign of life lately. */
+  async isAlive({ orm }: Transaction, { organizationId, id }: RestoreRow): Promise<boolean> {
+    const since = sql`clock_timestamp() - make_interval(secs => ${silentAfterMs / secondMs})`;
+    const isHeard = sql`coalesce(${restores.heldAt}, ${restores.updatedAt}) > ${since}`;
+    return (await orm.$count(restores, and(is(organizationId, id), eq(restores.status, 'running'), isHeard))) > 0;
+  },
+
+  /** With a sign of life. Undefined when another worker has claimed the restore since, or it has ended. */
   async save({ orm }: Transaction, row: RestoreRow, change: Partial<NewRestore>): Promise<RestoreRow | undefined> {
     const mine = and(is(row.organizationId, row.id), eq(restores.epoch, row.epoch), eq(restores.status, 'running'));
-    const [saved] = await orm.update(restores).set(change).where(mine).returning();
+    const [saved] = await orm
+      .update(restores)
+      .set({ ...change, heldAt: sql`clock_timestamp()` })
+      .where(mine)
+      .returning();
     return saved;
   },
 

@@ -139,6 +139,8 @@ export const restores = pgTable(
 
     /** Rises with every claim; whoever does not hold the newest writes nothing any more. */
     epoch: integer('epoch').notNull().default(0),
+    /** The last sign of life of its holder, by the database's clock, which all processes share. */
+    heldAt: instant('held_at'),
     /**
      * The epoch once more, of a restore that has ranges, and null for all others. A version of the service that knows nothing
      * of ranges raises the other alone, and the database refuses: it cannot take such a restore.

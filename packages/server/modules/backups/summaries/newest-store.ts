@@ -1,13 +1,14 @@
 import type { Transaction } from '../../../platform/database/database.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import type { BackupRow } from '../backup-store.ts';
+import { isUnreadSql } from '../contents/verification-store.ts';
 import type { StoredAnomaly } from '../tables.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /** What the newest backups of a project say about it. */
 export interface NewestBackups {
   projectId: string;
-  /** The newest good one that is no safety backup. */
+  /** The newest good one that is no safety backup: none that was found damaged when it was verified. */
   newest:
     | (Pick<BackupRow, 'id' | 'type'> & {
         startedAt: Date;
@@ -20,6 +21,8 @@ export interface NewestBackups {
   failuresInRow: number;
   /** There are some whose key was withdrawn. */
   isSealed: boolean;
+  /** One that was made after it was found damaged. */
+  isDamaged: boolean;
 }
 
 interface Row {
@@ -32,10 +35,13 @@ interface Row {
   verifiedAt: Date | null;
   failures: number;
   isSealed: boolean;
+  isDamaged: boolean;
 }
 
 /** More failures in a row than this are not counted. */
 const failuresMax = 10;
+/** Of a row `b`: found so by its last verification. One that could not be read has proved nothing. */
+const isDamaged = `(b.verification->>'status' is not distinct from 'failed' and not (${isUnreadSql}))`;
 const isOfProject = `organization_id = $1 and project_id = p.id and deleted_at is null and trigger <> 'pre_restore' and ${isNotForeign}`;
 
 /** Read by index, a few rows for each project, however many backups there are. */
@@ -50,22 +56,24 @@ export async function newestBackups(
             (select count(*)::int from (
                select 1 from backups where ${isOfProject} and status = 'failed' and id > coalesce(good.id, '')
                 order by id desc limit ${failuresMax}) failed) as failures,
-            cardinality($3::text[]) > 0 and exists (select 1 from backups where ${isOfProject} and status = 'completed' and key_id = any($3)) as "isSealed"
+            cardinality($3::text[]) > 0 and exists (select 1 from backups where ${isOfProject} and status = 'completed' and key_id = any($3)) as "isSealed",
+            exists (select 1 from backups b where ${isOfProject} and status = 'completed' and ${isDamaged} and b.id > coalesce(good.id, '')) as "isDamaged"
        from unnest($2::text[]) as p(id) left join lateral (
          select id, type, coalesce(started_at, created_at) as "startedAt", completed_at as "completedAt",
                 document_count as "documentCount", verified_at as "verifiedAt"
-           from backups where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3)
+           from backups b where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3) and not ${isDamaged}
           order by id desc limit 1) good on true`,
     [organizationId, [...projectIds], [...withdrawnKeys]],
   );
   return new Map(
-    rows.map(({ projectId, id, failures, isSealed, ...newest }) => [
+    rows.map(({ projectId, id, failures, isSealed, isDamaged, ...newest }) => [
       projectId,
       {
         projectId,
         newest: id === null ? null : { ...newest, id, documentCount: Number(newest.documentCount ?? 0) },
         failuresInRow: failures,
         isSealed,
+        isDamaged,
       },
     ]),
   );

@@ -3,15 +3,12 @@ import { and, asc, eq, inArray, sql } from '../../../platform/database/orm.ts';
 import { secondMs } from '../../../platform/durations.ts';
 import type { StoredError } from '../../job-error.ts';
 import { journalStore, type NewPages } from '../journal/journal-store.ts';
-import { type RestoreRow, restoreStore } from '../restore-store.ts';
+import { type RestoreRow, restoreStore, silentAfterMs } from '../restore-store.ts';
 import { restoreRanges, restores } from '../tables.ts';
 import { nothingWritten } from './written.ts';
 
 export type RangeRow = typeof restoreRanges.$inferSelect;
 type Restore = Pick<RestoreRow, 'organizationId' | 'id'>;
-
-/** Whoever holds a range shows a sign of life every second; after so long without one it is taken for dead. */
-const silentAfterMs = 15 * secondMs;
 
 /** How those who write a restore together share the rate of its writes. */
 export interface SharedPace {

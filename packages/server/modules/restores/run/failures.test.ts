@@ -4,6 +4,7 @@ import { errorDefinition, type JobErrorCode } from '@holdfast/contract';
 import { type S3Sandbox, startS3Sandbox } from '@holdfast/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { asOwner } from '../../../testing/people.ts';
 import { untilEnded } from '../../../testing/protected-project.ts';
 
 let bench: BackupBench;
@@ -175,6 +176,27 @@ test('a restore that is cancelled stops writing and says CANCELLED', async () =>
   expect(cancelled.status, cancelled.text).toBe(200);
   const restore = await ended(id);
   expect(restore).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
+});
+
+test('a worker whose clock is behind is not taken for dead: what it writes is waited for before the restore says cancelled', async () => {
+  const backupId = await bench.backUp();
+  bench.clear();
+  const sql = (text: string) => asOwner(bench.app.databaseUrl, (client) => client.query(text));
+  await sql(`create function clock_behind() returns trigger language plpgsql as $$
+    begin new.updated_at := clock_timestamp() - interval '1 minute'; return new; end $$`);
+  await sql('create trigger behind before update on restores for each row execute function clock_behind()');
+  try {
+    bench.sandbox.control.addFault({ method: 'BatchWrite', latencyMs: 3000 });
+    const id = await start({ backupId, ...withoutSafety });
+    const phase = async () => (await bench.get(`/backups/restore/${id}`)).phase;
+    await expect.poll(phase, { timeout: 20_000 }).toBe('Restoring');
+    const cancelled = await bench.app.request('POST', `${restorePath(id)}/cancel`, bench.as);
+    expect(cancelled.body.data.status).toBe('cancelled');
+    // Its own worker ended it; who is taken for dead loses its claim.
+    expect((await sql(`select epoch from restores where id = '${id}'`)).rows).toEqual([{ epoch: 1 }]);
+  } finally {
+    await sql('drop trigger behind on restores');
+  }
 });
 
 test('a moment that was not captured is POINT_IN_TIME_UNAVAILABLE; an unknown project is not found', async () => {

@@ -10,7 +10,7 @@ import { cutRanges } from '../ranges/cut-ranges.ts';
 import { quietRanges } from '../ranges/quiet-ranges.ts';
 import { emitRestoreEvent } from '../restore-events.ts';
 import type { RestoreSource } from '../restore-source.ts';
-import { nextEpoch, restoreStore } from '../restore-store.ts';
+import { restoreStore } from '../restore-store.ts';
 import { abandoned, isAbandoned } from './abandoned.ts';
 import { admitRestores } from './admission.ts';
 import { type CancelledRestore, endRestore } from './end-restore.ts';
@@ -79,12 +79,7 @@ async function claim(
     const target = await projectStore.findKept(transaction, organizationId, row.targetProjectId);
     if (!project || !target) return undefined;
     const now = clock.now();
-    const claimed = await restoreStore.update(transaction, organizationId, restoreId, {
-      status: 'running',
-      ...nextEpoch(row),
-      startedAt: row.startedAt ?? now,
-      updatedAt: now,
-    });
+    const claimed = await restoreStore.claim(transaction, row, { startedAt: row.startedAt ?? now, updatedAt: now });
     const work = { row: claimed, project, target, organization: { id: organization.id, name: organization.name } };
     if (row.startedAt === null && !row.dryRun) await emitRestoreEvent(outbox, transaction, 'restore.started', work);
     return { work, refusal: isAbandoned(row, now) ? abandoned(row) : undefined };

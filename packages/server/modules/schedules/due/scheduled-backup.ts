@@ -35,7 +35,10 @@ export function scheduledBackup(row: ScheduleRow, project: ProjectRow, run: Run)
 }
 
 /** The first run is full, then every n-th after it, and one that makes up for a full one that failed. */
-function typeOfRun({ type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>, { number, owesFull }: Run) {
+export function typeOfRun(
+  { type, fullEvery }: Pick<ScheduleRow, 'type' | 'fullEvery'>,
+  { number, owesFull }: Pick<Run, 'number' | 'owesFull'>,
+): 'full' | 'incremental' {
   if (type === 'full') return 'full';
   return fullEvery !== null && (owesFull || (number - 1) % fullEvery === 0) ? 'full' : 'incremental';
 }

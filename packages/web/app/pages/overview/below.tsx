@@ -71,7 +71,7 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
           return (
             <li
               key={`${run.scheduleId} ${run.at}`}
-              className="grid grid-cols-[44px_104px_minmax(0,1fr)_minmax(0,1fr)] items-center gap-2 px-4 py-1.5 text-table"
+              className="grid grid-cols-[44px_104px_minmax(0,1fr)_minmax(0,1fr)_auto] items-center gap-2 px-4 py-1.5 text-table"
             >
               <b className="font-semibold">{formatHour(run.at, zone)}</b>
               <span className="text-ink2">{day === 'Today' ? formatIn(run.at, zone, now) : day.toLowerCase()}</span>
@@ -81,6 +81,7 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
               <span className="truncate text-ink2" title={run.name} dir="auto">
                 {isBlocked ? <State tone="fail">{t.overview.blocked}</State> : run.name}
               </span>
+              <span className="text-meta text-ink3">{t.backups.types[run.type]}</span>
             </li>
           );
         })}
