@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromiumPath } from '../../server/testing/chromium.ts';
 import { startTestApp, type TestApp } from '../../server/testing/test-app.ts';
 
-const places = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = places.find((path): path is string => path !== undefined && existsSync(path));
-
 /** Without a browser on the machine these tests are reported as skipped. */
-export const hasChromium = executablePath !== undefined;
+export const hasChromium = chromiumPath !== undefined;
 
 export const phone = { width: 390, height: 844 };
 export const desktop = { width: 1440, height: 900 };
@@ -52,10 +49,10 @@ export async function startDashboard(
 }
 
 export function launchBrowser(): Promise<Browser> {
-  if (!executablePath) throw new Error('there is no Chromium');
+  if (!chromiumPath) throw new Error('there is no Chromium');
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
   // A machine that runs every test at once takes its time.
-  return chromium.launch({ executablePath, args, timeout: 120_000 });
+  return chromium.launch({ executablePath: chromiumPath, args, timeout: 120_000 });
 }
 
 async function newVisitor(

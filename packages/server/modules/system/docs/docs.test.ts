@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { documentedOperations, errorCodes, errorsOf, eventNames, requestExamples } from '@holdfast/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { chromiumPath } from '../../../testing/chromium.ts';
 import { startTestApp, type TestApp } from '../../../testing/test-app.ts';
 import { document, parameterOf } from './document.ts';
 import { exampleOf } from './example.ts';
@@ -85,14 +85,10 @@ test('an answer that the page shows as an example is one that the contract promi
 });
 
 /** The page in a real browser, where one is installed. */
-const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
-
-describe.skipIf(browser === undefined)('in a browser', () => {
+describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   const open = async (path: string) => {
     const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--dump-dom'];
-    const { stdout } = await promisify(execFile)(browser!, [...flags, new URL(path, app.address).href], {
+    const { stdout } = await promisify(execFile)(chromiumPath!, [...flags, new URL(path, app.address).href], {
       maxBuffer: 64 * 1024 * 1024,
       timeout: 60_000,
     });
