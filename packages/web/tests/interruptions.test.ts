@@ -245,6 +245,24 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
+  test('what overwrites is not started before its name is typed, though the name has not arrived', async () => {
+    const { page } = owner;
+    const backupId = await shop.backUp();
+    const [document] = (await request('GET', `/backups/${backupId}/documents?collection=bikes`)).body.data;
+    await shop.documents.doc(document.path).set({ number: 999 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route(/\/api\/v1\/projects\?/, async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&step=confirm`);
+    const restore = page.getByRole('main').getByRole('button', { name: /^Restore/ });
+    await restore.waitFor();
+    expect(await restore.isDisabled()).toBe(true);
+    resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('a plan is changed when it is saved, not on the way past it', async () => {
     const { page } = owner;
     const planNow = async () => (await request('GET', '/organizations/current/subscription')).body.data.plan;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { changedPart, diffRows } from '../app/format/values.ts';
 import { collectionsBelow } from '../app/pages/browse/collections-below.ts';
+import { reachOf } from '../app/pages/time/reachable.ts';
 
 const integer = (value: number) => ({ integerValue: String(value) });
 
@@ -42,4 +43,20 @@ test('collections below a document are those that documents of its collection ha
   expect(collectionsBelow(tree, 'users/ada')).toEqual(['orders']);
   expect(collectionsBelow(tree, 'users/ada/orders/1')).toEqual(['events']);
   expect(collectionsBelow(tree, 'rooms/1')).toEqual([]);
+});
+
+test('the nearest moments that are offered can be reached, though the service counts finer than a page', () => {
+  const [coveredFrom, coveredTo] = ['2026-01-01T10:00:00.123456Z', '2026-01-01T12:00:00.123456Z'];
+  const gap = { from: '2026-01-01T11:00:00.123456Z', to: '2026-01-01T11:05:00.123456Z', reason: '' };
+  const window = { coveredFrom, coveredTo, gaps: [gap] };
+  const nearest = ['2026-01-01T09:00:00Z', '2026-01-01T11:01:00Z', '2026-01-01T13:00:00Z'].map((at) =>
+    reachOf(window, Date.parse(at)).nearest.map((ms) => new Date(ms).toISOString()),
+  );
+  expect(nearest).toEqual([
+    ['2026-01-01T10:00:00.124Z'],
+    ['2026-01-01T11:00:00.123Z', '2026-01-01T11:05:00.124Z'],
+    ['2026-01-01T12:00:00.123Z'],
+  ]);
+  for (const at of nearest.flat()) expect(reachOf(window, Date.parse(at)).isReachable, at).toBe(true);
+  expect(reachOf(window, Date.parse('2026-01-01T10:00:00.123Z')).isReachable).toBe(false);
 });

@@ -71,7 +71,9 @@ async function tellOrganization(platform: Platform, organizationId: string): Pro
       const wanted = (list: readonly Trouble[]) => list.filter(({ kind }) => recipients?.events.includes(kind));
       const chosen = { begun: wanted(news.begun), ended: wanted(news.ended) };
       if (chosen.begun.length + chosen.ended.length === 0) continue;
-      const mail = troubleMail(email, recipients?.organizationName ?? '', chosen, baseUrl());
+      // Who belongs to several organizations is led into this one.
+      const home = `${baseUrl()}/o/${recipients?.slug}`;
+      const mail = troubleMail(email, recipients?.organizationName ?? '', chosen, home);
       await mails.post(transaction, organizationId, ids.next('evt'), mail);
     }
     const marked = found.map(({ id }) => id);

@@ -9,14 +9,14 @@ export interface News {
   ended: readonly Trouble[];
 }
 
-/** One mail for everything there is to tell: a single trouble in full, many as a list. */
-export function troubleMail(to: string, organizationName: string, news: News, baseUrl: string): Mail {
+/** One mail for everything there is to tell: a single trouble in full, many as a list. Its links begin at the organization's home. */
+export function troubleMail(to: string, organizationName: string, news: News, home: string): Mail {
   const all = [...news.begun, ...news.ended];
   const [only] = all;
   const single = all.length === 1 && only ? only : undefined;
-  const link = single ? `${baseUrl}${single.words.page}` : baseUrl;
-  const text = single ? singleText(single, news.begun.length === 1, link) : digestText(news, baseUrl);
-  const footer = `You get this mail because you look after "${organizationName}" on Holdfast. Who is told of what is set in the organization's settings: ${baseUrl}/settings`;
+  const link = single ? `${home}${single.words.page}` : home;
+  const text = single ? singleText(single, news.begun.length === 1, link) : digestText(news, home);
+  const footer = `You get this mail because you look after "${organizationName}" on Holdfast. Who is told of what is set in the organization's settings: ${home}/settings`;
   return {
     to,
     subject: `[${organizationName}] ${subjectOf(news, single)}`.replace(/\s+/g, ' ').slice(0, 200),
@@ -42,8 +42,8 @@ function singleText(trouble: Trouble, hasBegun: boolean, link: string): string {
   return `${title}.\n\n${detail}\n\nWhat you can do: ${advice}\n\n${link}\n\nYou will be told once more, when it is over.`;
 }
 
-function digestText({ begun, ended }: News, baseUrl: string): string {
-  const line = ({ words }: Trouble) => `- ${words.title}. ${words.detail}\n  ${baseUrl}${words.page}`;
+function digestText({ begun, ended }: News, home: string): string {
+  const line = ({ words }: Trouble) => `- ${words.title}. ${words.detail}\n  ${home}${words.page}`;
   const section = (heading: string, troubles: readonly Trouble[]) => {
     if (troubles.length === 0) return '';
     const more = troubles.length > namedMax ? `\n- and ${troubles.length - namedMax} more` : '';

@@ -26,16 +26,21 @@ export const defaultStorage = {
   isAny: isDefaultStorage,
 };
 
+interface Recipients {
+  organizationName: string;
+  slug: string;
+  emails: string[];
+  events: readonly string[];
+}
+
 /** Who is told by mail of what goes wrong; undefined while the organization is deleted. */
-export async function recipientsOf(
-  transaction: Transaction,
-  organizationId: string,
-): Promise<{ organizationName: string; emails: string[]; events: readonly string[] } | undefined> {
+export async function recipientsOf(transaction: Transaction, organizationId: string): Promise<Recipients | undefined> {
   const row = await findOrganization(transaction, organizationId);
   if (!row) return undefined;
-  if (row.notifications) return { organizationName: row.name, ...row.notifications };
+  const organization = { organizationName: row.name, slug: row.slug };
+  if (row.notifications) return { ...organization, ...row.notifications };
   const emails = await emailsOfAdmins(transaction, organizationId);
-  return { organizationName: row.name, emails, events: notificationEvents };
+  return { ...organization, emails, events: notificationEvents };
 }
 
 /** What a job needs to know of the organization it works for; undefined while it is deleted. */

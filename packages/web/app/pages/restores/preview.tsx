@@ -216,7 +216,8 @@ function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isB
   const [typed, setTyped] = useState('');
   const id = useId();
   const needsTyping = removes > 0 || !plan.safety || (overwrites > 0 && !isSmall(plan));
-  const isReady = !needsTyping || typed.trim() === words.targetSourceId;
+  // Until the name has arrived there is nothing to type.
+  const isReady = !needsTyping || (words.targetSourceId !== '' && typed.trim() === words.targetSourceId);
   const [before, , after] = t.newRestore.typeToOverwrite(words.targetSourceId);
   const button = (
     <div className="ml-auto flex gap-2">

@@ -5,6 +5,7 @@ import { Panel } from '../../components/panel.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { formatClock, formatDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
+import { firstMsFrom } from './reachable.ts';
 
 /** What is missing is said, with the two ways around it. */
 export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (ms: number) => void }) {
@@ -27,7 +28,7 @@ export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (
             <span className="ml-auto flex flex-wrap gap-3">
               {t.time.gapText}
               <Nearest word={t.time.gapBefore(formatClock(from, zone))} onClick={() => onChoose(Date.parse(from))} />
-              <Nearest word={t.time.gapAfter(formatClock(to, zone))} onClick={() => onChoose(Date.parse(to))} />
+              <Nearest word={t.time.gapAfter(formatClock(to, zone))} onClick={() => onChoose(firstMsFrom(to))} />
             </span>
           </li>
         ))}

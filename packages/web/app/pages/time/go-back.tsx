@@ -7,7 +7,7 @@ import { Panel } from '../../components/panel.tsx';
 import { formatClock, formatDateTime, inputClock, inputDate, instantOf } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths, useSearch } from '../../url.ts';
-import { reachOf } from './reach.ts';
+import { reachOf } from './reachable.ts';
 
 interface GoBackProps {
   projectId: string;
