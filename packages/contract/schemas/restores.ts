@@ -100,7 +100,9 @@ export const restore = z
       .describe('Paths of some of them.'),
     documentsRestored: count(),
     documentsDeleted: count().describe('By `deleteExtra`, or by an undo of what a restore created.'),
-    collectionsRestored: count(),
+    collectionsRestored: count().describe(
+      'Counted up to 10,000 by each who writes; what is beyond is restored and not counted.',
+    ),
     preview: restorePreview.nullable().describe('Set by a dry run.'),
     irreversibleReasons: z
       .array(z.object({ reason: text({ max: 500 }), count: count() }))

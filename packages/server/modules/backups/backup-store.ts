@@ -211,21 +211,21 @@ export const backupStore = {
     return rowCount !== 0;
   },
 
-  /** Completed backups of a project, the newest state of the database first, from behind one of them on. */
+  /** Completed backups of these projects, the newest state of the database first, from behind one of them on. */
   async completedBefore(
     { client }: Transaction,
     organizationId: string,
-    projectId: string,
+    projectIds: readonly string[],
     before: { snapshotTime: string; id: string } | null,
     limit: number,
   ): Promise<BackupInTime[]> {
     const { rows } = await client.query<BackupInTime>(
       `select id, type, snapshot_time as "snapshotTime", collections, exclude_collections as "excludeCollections",
               include_subcollections as "includeSubcollections", document_paths as "documentPaths" from backups
-        where organization_id = $1 and project_id = $2 and status = 'completed' and deleted_at is null
+        where organization_id = $1 and project_id = any($2) and status = 'completed' and deleted_at is null
           and snapshot_time is not null and ($3::text is null or (snapshot_time, id) < ($3, $4))
         order by snapshot_time desc, id desc limit $5`,
-      [organizationId, projectId, before?.snapshotTime ?? null, before?.id ?? null, limit],
+      [organizationId, projectIds, before?.snapshotTime ?? null, before?.id ?? null, limit],
     );
     return rows;
   },

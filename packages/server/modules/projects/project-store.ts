@@ -20,6 +20,9 @@ export interface MeasuredProject {
   isFrozen: boolean;
 }
 
+/** So many times a database is connected anew, at most, before its oldest backups tell nothing any more. */
+const formerMax = 100;
+
 /** All SQL on the projects of an organization. Disconnected projects are seen only by `findKept`. */
 export const projectStore = {
   /** The longest that a project lets its backups take; 0 when none has said so. */
@@ -115,6 +118,19 @@ export const projectStore = {
       )
       .orderBy(desc(projects.id));
     return rows.find((row) => row.deletedAt === null) ?? rows[0];
+  },
+
+  /** The project, and what was connected to the same database before it; its backups tell of the same documents. */
+  async withFormer({ orm }: Transaction, organizationId: string, id: string): Promise<string[]> {
+    const isFormer = sql`${projects.deletedAt} is not null and (${projects.sourceProjectId}, ${projects.databaseId}, ${projects.connectionType})
+      in (select p.source_project_id, p.database_id, p.connection_type from projects p where p.id = ${id})`;
+    const rows = await orm
+      .select({ id: projects.id })
+      .from(projects)
+      .where(and(eq(projects.organizationId, organizationId), or(eq(projects.id, id), isFormer)))
+      .orderBy(desc(projects.id))
+      .limit(formerMax);
+    return rows.map((row) => row.id);
   },
 
   async update({ orm }: Transaction, row: ProjectRow, change: Partial<NewProject>): Promise<ProjectRow> {

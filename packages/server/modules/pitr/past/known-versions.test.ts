@@ -121,3 +121,20 @@ test('another organization finds no such project', async () => {
   const answer = await bench.app.request('GET', path(), { token: other.owner.token, organizationId: other.id });
   expect(answer.body.error.code).toBe('PROJECT_NOT_FOUND');
 });
+
+test('a project that was disconnected and connected anew knows what its backups from before hold', async () => {
+  const before = (await versions(50)).filter(({ source }) => source === 'backup');
+  expect(before.length).toBeGreaterThan(2);
+  const { connection } = await bench.get(`/projects/${bench.shop.projectId}`);
+  await bench.app.request('DELETE', `/api/v1/projects/${bench.shop.projectId}`, bench.as);
+  const anew = await bench.app.request('POST', '/api/v1/projects', {
+    ...bench.as,
+    body: { name: 'Shop', sourceProjectId: 'shop', connection: { type: 'emulator', host: connection.host } },
+  });
+  expect(anew.status, anew.text).toBe(201);
+  expect(anew.body.data.id).not.toBe(bench.shop.projectId);
+  bench.shop.projectId = anew.body.data.id;
+  expect((await versions(50)).map(({ backupId }) => backupId)).toEqual(
+    expect.arrayContaining(before.map(({ backupId }) => backupId)),
+  );
+});

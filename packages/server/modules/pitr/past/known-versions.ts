@@ -189,9 +189,10 @@ class Walk {
     if (this.#backups?.length) return this.#backups[0];
     const { organizationId, projectId, path } = this.#request;
     for (;;) {
-      const page = await this.#context.backups.platform.database.tenant(organizationId, (transaction) =>
-        backupStore.completedBefore(transaction, organizationId, projectId, this.#lastBackup, backupsPerPage),
-      );
+      const page = await this.#context.backups.platform.database.tenant(organizationId, async (transaction) => {
+        const projectIds = await projectStore.withFormer(transaction, organizationId, projectId);
+        return backupStore.completedBefore(transaction, organizationId, projectIds, this.#lastBackup, backupsPerPage);
+      });
       this.#backups = page.filter((backup) => scopeContains(scopeOf(backup), path));
       const last = page.at(-1);
       if (this.#backups.length > 0 || !last) return this.#backups[0];
