@@ -49,6 +49,19 @@ test('a backup, a run by hand and a restore whose process died before it answere
   expect(await countIn('restores')).toBe(1);
 });
 
+test('a schedule, a project and a destination are made once too', async () => {
+  const before = await Promise.all(['schedules', 'projects', 'storage_destinations'].map(countIn));
+  const { connection } = await bench.get(`/projects/${bench.shop.projectId}`);
+  await callTwice('/schedules', { projectId: bench.shop.projectId, name: 'Weekly', cron: '0 2 * * 1' });
+  await callTwice('/projects', {
+    ...{ name: 'Other', sourceProjectId: 'other' },
+    connection: { type: 'emulator', host: connection.host },
+  });
+  await callTwice('/storage-destinations', { name: 'Second', type: 'local', path: 'second' });
+  const after = await Promise.all(['schedules', 'projects', 'storage_destinations'].map(countIn));
+  expect(after).toEqual(before.map((count) => count + 1));
+});
+
 test('a service account and a webhook are made once, and the secret that nobody has seen is told as lost', async () => {
   const account = await callTwice('/organizations/current/service-account', { name: 'CI' });
   expect(account.second).toEqual({ ...account.first, apiKey: null });

@@ -17,7 +17,9 @@ type Request = BodyOf<Operations['createProject']>;
 export async function createProject(context: ProjectsContext, caller: Caller, request: Request): Promise<ProjectRow> {
   const { database, clock, outbox } = context.platform;
   const { organization, principal } = caller;
-  const row = draft(context, organization.id, principal, request);
+  const made = await madeBefore(context, caller);
+  if (made) return made;
+  const row = draft(context, organization.id, principal, request, caller.origin.newId);
   const { failure, ...check } = await checkConnection(context.sources, row as ProjectRow, clock);
   if (failure !== undefined) throw toProblem(failure);
   return database.tenant(organization.id, async (transaction) => {
@@ -43,9 +45,24 @@ export async function createProject(context: ProjectsContext, caller: Caller, re
   });
 }
 
-function draft(context: ProjectsContext, organizationId: string, principal: Principal, request: Request): NewProject {
+/** By an earlier try of the same call. */
+async function madeBefore({ platform }: ProjectsContext, { organization, origin }: Caller) {
+  if (origin.newId === undefined) return undefined;
+  const id = platform.ids.next('prj', origin.newId);
+  return platform.database.tenant(organization.id, (transaction) =>
+    projectStore.findKept(transaction, organization.id, id),
+  );
+}
+
+function draft(
+  context: ProjectsContext,
+  organizationId: string,
+  principal: Principal,
+  request: Request,
+  newId: string | undefined,
+): NewProject {
   const { clock, ids, keyring, config } = context.platform;
-  const id = ids.next('prj');
+  const id = ids.next('prj', newId);
   const now = clock.now();
   const { connection, settings } = request;
   const base = {

@@ -16,7 +16,10 @@ export async function createSchedule(
   const { platform, audit } = context.backups;
   const organizationId = caller.organization.id;
   const { principal } = caller;
+  const id = platform.ids.next('sch', caller.origin.newId);
   return platform.database.tenant(organizationId, async (transaction) => {
+    const made = caller.origin.newId && (await scheduleStore.find(transaction, organizationId, id));
+    if (made) return made;
     const project = await projectStore.lock(transaction, organizationId, request.projectId);
     const organization = (await context.organizations.activeOf(transaction, [organizationId])).get(organizationId);
     const timezone = request.timezone ?? organization?.timezone ?? 'UTC';
@@ -24,7 +27,7 @@ export async function createSchedule(
     requireExclusions(request);
     const named = request.storageDestinationIds ?? [request.storageDestinationId ?? []].flat();
     const row = await scheduleStore.insert(transaction, {
-      id: platform.ids.next('sch'),
+      id,
       organizationId,
       projectId: project.id,
       name: request.name,

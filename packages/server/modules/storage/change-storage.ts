@@ -20,7 +20,9 @@ export async function createStorage(
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
-  const unplaced = newDestination(context, organizationId, request);
+  const made = await madeBefore(context, caller);
+  if (made) return made;
+  const unplaced = newDestination(context, organizationId, request, caller.origin.newId);
   const { test, ...check } = await checkStorage(context.stores, unplaced, clock);
   const draft = { ...unplaced, placeId: test.ok ? await identifyPlace(context, unplaced) : null };
   return database.tenant(organizationId, async (transaction) => {
@@ -45,6 +47,15 @@ export async function createStorage(
   });
 }
 
+/** By an earlier try of the same call. */
+async function madeBefore({ platform }: StorageContext, { organization, origin }: VersionedCaller) {
+  if (origin.newId === undefined) return undefined;
+  const id = platform.ids.next('dst', origin.newId);
+  return platform.database.tenant(organization.id, (transaction) =>
+    storageStore.find(transaction, organization.id, id),
+  );
+}
+
 /** The first one that works does, unless the caller says otherwise. One that does not work never does, so that no backup is sent there. */
 async function becomesDefault(
   { defaults }: StorageContext,
@@ -66,9 +77,14 @@ async function isFirstThatWorks(
   return (await storageStore.all(transaction, organizationId)).length === 1;
 }
 
-function newDestination(context: StorageContext, organizationId: string, request: CreateRequest): DestinationRow {
+function newDestination(
+  context: StorageContext,
+  organizationId: string,
+  request: CreateRequest,
+  newId: string | undefined,
+): DestinationRow {
   const { ids, clock } = context.platform;
-  const id = ids.next('dst');
+  const id = ids.next('dst', newId);
   const now = clock.now();
   const base = {
     id,
