@@ -117,6 +117,25 @@ describe('backups', () => {
     await holdfast('encryption-key', 'withdraw', '--yes');
   });
 
+  test('are searched on where a page came to its end before it found anything', async () => {
+    const id = await backUp('--collections', 'edge');
+    const { fetch } = globalThis;
+    const empty = { success: true, data: [], pagination: { nextCursor: 'behind', hasMore: true } };
+    const slow = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+      const url = new URL(String(input));
+      if (!url.pathname.endsWith('/documents')) return await fetch(input, init);
+      if (!url.searchParams.has('cursor')) return Response.json(empty);
+      url.searchParams.delete('cursor');
+      return await fetch(url, init);
+    });
+    try {
+      const found = await holdfast('backup', 'browse', id, 'edge', '--limit', '1', '--json');
+      expect([found.code, found.json.documents?.length]).toEqual([0, 1]);
+    } finally {
+      slow.mockRestore();
+    }
+  });
+
   test('are followed to their end though the connection breaks on the way', async () => {
     const { fetch } = globalThis;
     let opened = 0;

@@ -56,6 +56,35 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     expect(await name.inputValue()).toBe('Half of a na');
   });
 
+  test('a form of settings that nobody touched shows what a colleague has saved', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/settings?tab=notifications`);
+    await page.getByText('These addresses').waitFor();
+    const notifications = { emails: ['night@example.com'], events: ['backup.failed'] };
+    await request('PUT', '/organizations/current', { settings: { notifications } });
+    await expect.poll(() => page.getByLabel('E-mail addresses').inputValue()).toBe('night@example.com');
+    await request('PUT', '/organizations/current', { settings: { notifications: null } });
+  });
+
+  test('a search that has not come to its end does not say that there is nothing', async () => {
+    const { page } = owner;
+    const [backup] = (await request('GET', '/backups')).body.data;
+    const [document] = (await request('GET', `/backups/${backup.id}/documents?collection=bikes`)).body.data;
+    await page.route(/\/documents\?collection=bikes/, async (route) => {
+      if (new URL(route.request().url()).searchParams.has('cursor')) {
+        const pagination = { nextCursor: null, hasMore: false };
+        return route.fulfill({ json: { success: true, data: [document], pagination } });
+      }
+      const pagination = { nextCursor: 'behind', hasMore: true };
+      return route.fulfill({ json: { success: true, data: [], pagination } });
+    });
+    await page.goto(`/o/${shop.slug}/find?q=bikes`);
+    await page.getByText('Not everything has been searched yet.').waitFor();
+    await page.getByRole('main').getByRole('button', { name: 'Search further' }).click();
+    await page.getByRole('main').getByRole('link', { name: document.path }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('what somebody types outlives their session, and is saved once they are back', async () => {
     const { page, context } = owner;
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);

@@ -45,7 +45,8 @@ async function printDocuments(
   const { prefix, search, limit } = options;
   const query = { collection, prefix, search, limit: pageSize(limit) };
   const documents = client.paginate('listBackupDocuments', { params: { backupId }, query });
-  if (collection !== undefined && !prefix && !(await isAny(client, backupId, collection)))
+  const first = client.paginate('listBackupDocuments', { params: { backupId }, query: { collection, limit: 1 } });
+  if (collection !== undefined && !prefix && !(await isAny(first)))
     throw notFound('COLLECTION_NOT_FOUND', `The backup holds nothing in ${collection}.`);
   await listDocuments(documents, options);
 }
@@ -59,7 +60,8 @@ export async function listDocuments(documents: AsyncIterable<ShownDocument>, opt
   });
 }
 
-async function isAny(client: Client, backupId: string, collection: string): Promise<boolean> {
-  const { data } = await client.listBackupDocuments({ params: { backupId }, query: { collection, limit: 1 } });
-  return data.length > 0;
+/** A page whose time was up may be empty although there is something behind it. */
+export async function isAny(documents: AsyncIterable<unknown>): Promise<boolean> {
+  for await (const _ of documents) return true;
+  return false;
 }

@@ -2,7 +2,12 @@ import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { printLine } from '../../output.ts';
 import { collectionPath, documentPath } from '../../paths.ts';
-import { type BrowseOptions as BrowseBackupOptions, listDocuments, withBrowseOptions } from '../backup/browse.ts';
+import {
+  type BrowseOptions as BrowseBackupOptions,
+  isAny,
+  listDocuments,
+  withBrowseOptions,
+} from '../backup/browse.ts';
 import { printDiff } from '../backup/diff.ts';
 import { writeExport } from '../backup/export.ts';
 import { printCollections } from '../collections.ts';
@@ -51,8 +56,8 @@ async function browseDocuments(
 ): Promise<void> {
   const { at, prefix, search, limit } = options;
   if (collection !== undefined && !prefix) {
-    const { data } = await client.viewPitrDocuments({ params, query: { at, collection, limit: 1 } });
-    if (data.length === 0) throw notFound('COLLECTION_NOT_FOUND', `There was nothing in ${collection} at ${at}.`);
+    const first = client.paginate('viewPitrDocuments', { params, query: { at, collection, limit: 1 } });
+    if (!(await isAny(first))) throw notFound('COLLECTION_NOT_FOUND', `There was nothing in ${collection} at ${at}.`);
   }
   const query = { at, collection, prefix, search, limit: pageSize(limit) };
   await listDocuments(client.paginate('viewPitrDocuments', { params, query }), options);

@@ -180,6 +180,7 @@ export const browse = {
   versions: 'All versions',
   inValues: 'Search in values too',
   notAllSearched: 'Not everything has been searched yet.',
+  searchOn: 'Search further',
   pick: 'Pick for the basket',
   unpick: 'Take out of the basket',
   copyJson: 'Copy as JSON',

@@ -79,7 +79,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
         <div className="flex items-center gap-3 border-line border-b px-4 py-2 text-ink2 text-table">
           {t.browse.notAllSearched}
           <Button busy={list.isLoadingMore} onClick={list.loadMore}>
-            {t.browse.goOn}
+            {t.browse.searchOn}
           </Button>
         </div>
       )}

@@ -149,6 +149,20 @@ function Found({ projectId, text, at }: FoundProps) {
       <span className="min-w-0 whitespace-normal break-all">{t.find.openPath(text)}</span>
     </LinkButton>
   );
+  if (documents.length === 0 && found.hasMore)
+    return (
+      <Box>
+        <Empty
+          icon={FileSearch}
+          title={t.browse.notAllSearched}
+          action={
+            <Button busy={found.isLoadingMore} onClick={found.loadMore}>
+              {t.browse.searchOn}
+            </Button>
+          }
+        />
+      </Box>
+    );
   if (documents.length === 0)
     return (
       <Box>

@@ -45,7 +45,11 @@ export function Page() {
           <General organization={organization.data} />
         </Draft>
       )}
-      {organization.data && tab === 'notifications' && <Notifications organization={organization.data} />}
+      {organization.data && tab === 'notifications' && (
+        <Draft version={organization.data.updatedAt}>
+          <Notifications organization={organization.data} />
+        </Draft>
+      )}
       {tab === 'key' && isAdmin && <ServiceAccount />}
       {organization.data && tab === 'encryption' && <EncryptionKey />}
       {tab === 'plan' && isOwner && <Subscription />}
