@@ -122,8 +122,10 @@ export const projectStore = {
 
   /** The project, and what was connected to the same database before it; its backups tell of the same documents. */
   async withFormer({ orm }: Transaction, organizationId: string, id: string): Promise<string[]> {
-    const isFormer = sql`${projects.deletedAt} is not null and (${projects.sourceProjectId}, ${projects.databaseId}, ${projects.connectionType})
-      in (select p.source_project_id, p.database_id, p.connection_type from projects p where p.id = ${id})`;
+    // Google's database is the same one however it is reached; an emulator's only shares its name.
+    const isFormer = sql`${projects.deletedAt} is not null
+      and (${projects.sourceProjectId}, ${projects.databaseId}, ${projects.connectionType} = 'emulator')
+      in (select p.source_project_id, p.database_id, p.connection_type = 'emulator' from projects p where p.id = ${id})`;
     const rows = await orm
       .select({ id: projects.id })
       .from(projects)
