@@ -8,6 +8,11 @@ export interface RestoreStart {
   document?: string | undefined;
   documents?: string | undefined;
   basket?: '1' | undefined;
+  /** Into which project, how, and whether what was not there is removed. */
+  target?: string | undefined;
+  mode?: string | undefined;
+  extra?: '1' | undefined;
+  users?: '0' | '1' | undefined;
   /** When the one document became what the backup holds. */
   version?: string | undefined;
   /** The question that is open. */

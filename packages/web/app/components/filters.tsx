@@ -28,6 +28,7 @@ export function Filter({ label, value, options, onChange, isFirst, required }: F
           className="chevron min-w-0 max-w-64 cursor-pointer truncate max-md:flex-1 bg-transparent py-1 font-medium text-ink outline-none"
         >
           {!required && <option value="">{t.common.any}</option>}
+          {isSet && !options.some(([option]) => option === value) && <option>{value}</option>}
           {options.map(([option, text]) => (
             <option key={option} value={option}>
               {text}

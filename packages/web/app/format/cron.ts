@@ -20,8 +20,12 @@ export function rhythmOf(cron: string): Rhythm {
   if (!match) return { kind: 'cron' };
   const [, minute = '', hours = '', days = ''] = match;
   const steps = /^\*(?:\/(\d{1,2}))?$/.exec(hours);
-  if (steps)
-    return days === '*' ? { kind: 'hours', every: Number(steps[1] ?? 1), minute: Number(minute) } : { kind: 'cron' };
+  if (steps) {
+    const every = Number(steps[1] ?? 1);
+    // The steps begin anew at midnight: what does not divide the day is not every so many hours.
+    const isSteady = days === '*' && 24 % every === 0;
+    return isSteady ? { kind: 'hours', every, minute: Number(minute) } : { kind: 'cron' };
+  }
   if (!/^\d{1,2}$/.test(hours) || Number(hours) > 23 || Number(minute) > 59) return { kind: 'cron' };
   const time = `${two(Number(hours))}:${two(Number(minute))}`;
   if (days === '*') return { kind: 'day', time };

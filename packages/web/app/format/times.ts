@@ -67,18 +67,18 @@ export function formatAge(moment: Moment, zone: string, nowMs = Date.now()): str
   if (Math.abs(ageMs) < minuteMs) return 'just now';
   if (ageMs < 0) return formatIn(moment, zone, nowMs);
   if (ageMs > 7 * dayMs) return formatDay(moment, zone, nowMs);
-  return `${roughly(ageMs)} ago`;
+  return `${formatRoughly(ageMs)} ago`;
 }
 
 export function formatIn(moment: Moment, zone: string, nowMs = Date.now()): string {
   const aheadMs = asDate(moment).getTime() - nowMs;
   if (aheadMs < minuteMs) return 'in a moment';
   if (aheadMs > 7 * dayMs) return formatDay(moment, zone, nowMs);
-  return `in ${roughly(aheadMs)}`;
+  return `in ${formatRoughly(aheadMs)}`;
 }
 
 /** Minutes matter only within hours, hours only within days. */
-function roughly(ms: number): string {
+export function formatRoughly(ms: number): string {
   const minutes = Math.floor(ms / minuteMs);
   if (minutes < 60) return `${minutes} min`;
   if (minutes < 6 * 60) return formatDuration(minutes * minuteMs);

@@ -42,9 +42,9 @@ export const overview = {
   unprovenText: 'No drill has run yet. A drill restores a backup into a scratch database and compares every document.',
   notYet: 'Not yet.',
   notYetText: 'There is no completed backup to come back from.',
-  drillText: (project: string, matched: string, expected: string, took: string) =>
-    `A drill restored ${project} into a scratch database: ${matched} of ${expected} documents came back equal, in ${took}. The report is signed.`,
-  drillFailed: (project: string) => `The last drill of ${project} found differences.`,
+  drillText: (project: string, isElsewhere: boolean, matched: string, expected: string, took: string) =>
+    `A drill restored ${project} into ${isElsewhere ? 'another project' : 'a scratch database'}: ${matched} of ${expected} documents came back equal, in ${took}. The report is signed.`,
+  drillFailed: (project: string) => `The last drill of ${project} failed.`,
   openReport: 'Open the report',
   runDrill: 'Run a drill',
   findDocument: 'Find a document',
@@ -61,6 +61,7 @@ export const overview = {
     points: (count: number) => (count === 1 ? '1 point' : `${count} points`),
     anySecond: 'Any second',
     since: (time: string) => `since ${time}`,
+    until: (time: string) => `until ${time}`,
     sinceBefore: (time: string) => `since before ${time}`,
     newestAt: (time: string) => `newest ${time}`,
     gaps: (count: number) => (count === 1 ? '1 gap' : `${count} gaps`),

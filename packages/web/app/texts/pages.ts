@@ -148,6 +148,8 @@ export const backups = {
     users: 'Auth users',
   },
   allCollections: 'All',
+  allBut: (names: readonly string[]) => `All but ${names.join(', ')}`,
+  withoutSub: (names: string) => `${names}, without subcollections`,
   snapshots: (count: number) => `Read at ${count} instants, because the scan outlasted what Firestore keeps.`,
   of: (name: string) => `of ${name}`,
 };

@@ -82,8 +82,8 @@ export const document = {
   unreadableLog: 'The captured changes',
   nowhereText: 'Check the path. Documents that came and went between two backups were never seen.',
   hint: 'Versions come from the backups that hold the document. What happened between two of them was not seen.',
-  hintPitr: (since: string) =>
-    `Since ${since} every change is captured; quick successive writes can show as one, and a delete is known by the latest moment it can have happened at. Older versions come from backups.`,
+  hintPitr: (since: string, until: string | undefined) =>
+    `${until === undefined ? `Since ${since} every change is captured` : `From ${since} to ${until} every change was captured`}; quick successive writes can show as one, and a delete is known by the latest moment it can have happened at. Older versions come from backups.`,
   safe: 'What stands there now is saved first, so it can be undone.',
   others: (count: number | undefined, collection: string) =>
     count === undefined || count < 1
@@ -238,6 +238,8 @@ export const restore = {
   undoKept: (kept: { at: string; place: string; saved: number; size: string }) =>
     `What stood there at ${kept.at} is in ${kept.place} as a safety backup: ${plural(kept.saved, 'document', 'documents')}, ${kept.size}.`,
   undoUnsaved: 'There is no safety backup of what stood there before. What an undo can take back is worked out first.',
+  undoGone: 'This can no longer be undone',
+  undoGoneText: 'What stood there before was kept in a safety backup, which is no longer there.',
   undone: 'This was undone',
   toUndo: 'Show the undo',
   undo: 'Undo…',

@@ -86,6 +86,14 @@ export const schedules = {
     days: (count: number) => plural(count, 'day', 'days'),
     all: 'all, until they are deleted',
   },
+  /** What the sentence does not say. */
+  beyond: {
+    also: (places: readonly string[]) => `Also to ${places.join(', ')}.`,
+    without: (names: readonly string[]) => `Without ${names.join(', ')}.`,
+    withoutSub: 'Without subcollections.',
+    days: (count: number) => `Kept for ${plural(count, 'day', 'days')}.`,
+    last: (count: number) => (count === 1 ? 'The last one is kept.' : `The last ${count} are kept.`),
+  },
   startsWith: (day: string, time: string) => `A new schedule. It starts with the run of ${day}, ${time}.`,
   costs: (money: string) => `${money} a month at Google`,
   costsText: (reads: string) => `${reads} reads at list price, by today's documents. It follows what you choose above.`,

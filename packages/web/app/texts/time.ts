@@ -20,6 +20,8 @@ export const time = {
   days: 'Days to keep',
   sentenceSince: (name: string, since: string, gaps: number) =>
     `${name} can be put back to any second since ${since}${gaps === 0 ? '.' : `, but for ${plural(gaps, 'gap', 'gaps')}.`}`,
+  sentenceUntil: (name: string, since: string, until: string, gaps: number) =>
+    `${name} can be put back to any second from ${since} to ${until}${gaps === 0 ? '.' : `, but for ${plural(gaps, 'gap', 'gaps')}.`}`,
   sentence: (name: string, days: number, gaps: number) =>
     `${name} can be put back to any second of the last ${plural(days, 'day', 'days')}${gaps === 0 ? '.' : `, but for ${plural(gaps, 'gap', 'gaps')}.`}`,
   facts: {
@@ -35,7 +37,7 @@ export const time = {
     stopped: 'Stopped',
     error: 'Failing',
   },
-  behind: (seconds: string) => `${seconds} s behind`,
+  behind: (time: string) => `${time} behind`,
   keptFor: (days: number) => `kept for ${plural(days, 'day', 'days')}`,
   changes: 'changes',
   hoursTitle: (days: number) => `The last ${plural(days, 'day', 'days')}`,
@@ -56,6 +58,7 @@ export const time = {
   seeThen: (path: string) => `See ${path} as of then`,
   gapsTitle: 'Gaps',
   gapOn: (day: string, from: string, to: string) => `Gap on ${day}, ${from} to ${to}`,
+  onDay: (day: string, clock: string) => `${day}, ${clock}`,
   gapBefore: (clock: string) => `${clock} before`,
   gapAfter: (clock: string) => `${clock} after`,
   hoursLabel: (peak: string) => `Changes per hour, ${peak} at most`,

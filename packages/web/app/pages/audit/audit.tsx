@@ -113,7 +113,7 @@ function Log() {
   const isFiltered = Boolean(search.action ?? search.who ?? search.on ?? search.days);
   return (
     <>
-      <ChainVerdict newestHash={list.rows?.[0]?.hash} />
+      <ChainVerdict />
       <FilterBar aside={zone}>
         <Filter
           isFirst

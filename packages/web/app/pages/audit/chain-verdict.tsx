@@ -10,8 +10,10 @@ import { formatAge, formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 
 /** Whether the log is whole and unchanged, and what to keep elsewhere so that it stays provable. */
-export function ChainVerdict({ newestHash }: { newestHash: string | undefined }) {
+export function ChainVerdict() {
   const chain = useRead('verifyAuditLogs', {}, { everyMs: false });
+  // Of the whole log, whatever the list below is narrowed to.
+  const newestHash = useRead('listAuditLogs', { query: { limit: 1 } }).data?.data[0]?.hash;
   const zone = useZone();
   const now = useNow();
   if (chain.error)

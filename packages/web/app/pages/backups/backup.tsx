@@ -114,26 +114,38 @@ function Shown({ backup }: { backup: Backup }) {
             </Panel>
           )}
         </div>
-        <FactsPanel backup={backup} projectName={projectName} />
+        <FactsPanel backup={backup} projectName={projectName} isFormer={project.error?.code === 'PROJECT_NOT_FOUND'} />
       </div>
     </PageFrame>
   );
 }
 
-function FactsPanel({ backup, projectName }: { backup: Backup; projectName: string }) {
+/** What it covers, with what it leaves out. */
+function scopeWords({ collections, excludeCollections: without, includeSubcollections }: Backup): string {
+  const all = without.length > 0 ? t.backups.allBut(without) : t.backups.allCollections;
+  const named = collections.length === 1 && collections[0] === '*' ? all : collections.join(', ');
+  return includeSubcollections ? named : t.backups.withoutSub(named);
+}
+
+interface FactsPanelProps {
+  backup: Backup;
+  projectName: string;
+  /** Its project was deleted; it stays for its days. */
+  isFormer: boolean;
+}
+
+function FactsPanel({ backup, projectName, isFormer }: FactsPanelProps) {
   const { facts } = t.backups;
   const paths = usePaths();
-  const scope =
-    backup.collections.length === 1 && backup.collections[0] === '*'
-      ? t.backups.allCollections
-      : backup.collections.join(', ');
   return (
     <Panel>
       <Facts
         rows={[
           [
             facts.project,
-            projectName ? (
+            isFormer ? (
+              t.overview.formerProject
+            ) : projectName ? (
               <LinkText key="p" to={paths.project(backup.projectId)} text={projectName} />
             ) : (
               <Pending key="p" />
@@ -141,7 +153,7 @@ function FactsPanel({ backup, projectName }: { backup: Backup; projectName: stri
           ],
           backup.snapshotTime !== null && [facts.snapshot, <Time key="s" at={backup.snapshotTime} />],
           backup.snapshots.length > 1 && [facts.snapshot, t.backups.snapshots(backup.snapshots.length)],
-          [facts.collections, scope],
+          [facts.collections, scopeWords(backup)],
           [facts.users, backup.includeAuthUsers ? t.common.yes : t.common.no],
           backup.documentCount !== null && [facts.documents, formatCount(backup.documentCount)],
           backup.size !== null && [facts.size, formatBytes(backup.size)],

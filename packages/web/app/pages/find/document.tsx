@@ -14,6 +14,7 @@ import { usePageTitle } from '../../shell/page-title.tsx';
 import { t } from '../../texts/index.ts';
 import { useGo, useParam, usePaths, useSearch } from '../../url.ts';
 import type { Project } from '../projects/connect-form.tsx';
+import { standsStillAt } from '../time/reach.ts';
 import { DocumentHead } from './document-head.tsx';
 import { Neighbours } from './neighbours.tsx';
 import { UnreadableNote } from './unreadable-note.tsx';
@@ -57,6 +58,7 @@ export function Page() {
         {versions.versions && versions.versions.length > 0 && (
           <Shown
             project={project.data}
+            projectReadAtMs={project.dataUpdatedAt}
             projectId={projectId}
             path={path}
             versions={versions.versions}
@@ -71,6 +73,7 @@ export function Page() {
 
 interface ShownProps {
   project: Project | undefined;
+  projectReadAtMs: number;
   projectId: string;
   path: string;
   versions: readonly Version[];
@@ -137,6 +140,7 @@ function Shown(props: ShownProps) {
   const readAtMs = isUnknown || live.data === undefined ? undefined : live.dataUpdatedAt;
   const isThere = live.data !== null;
   const coveredFrom = project?.pitr.coveredFrom;
+  const until = project && standsStillAt(project.pitr, props.projectReadAtMs);
   return (
     <>
       <DocumentHead
@@ -166,7 +170,9 @@ function Shown(props: ShownProps) {
           <UnreadableNote of={unreadable} />
           <p className="flex gap-2 border-line border-t px-4 py-3 text-meta text-ink2">
             <Info size={15} aria-hidden className="mt-px shrink-0 text-held" />{' '}
-            {coveredFrom ? t.document.hintPitr(formatDateTime(coveredFrom, zone)) : t.document.hint}
+            {coveredFrom
+              ? t.document.hintPitr(formatDateTime(coveredFrom, zone), until && formatDateTime(until, zone))
+              : t.document.hint}
           </p>
         </aside>
         <section className="flex min-w-0 flex-col">

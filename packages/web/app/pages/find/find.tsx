@@ -19,6 +19,12 @@ export function Page() {
   const [search, setSearch] = useSearch();
   const projects = useAll('listProjects', {});
   const [text, setText] = useState(search.q ?? '');
+  const [asked, setAsked] = useState(search.q);
+  // Back and a link from elsewhere ask for another path than the one that was typed.
+  if (asked !== search.q) {
+    setAsked(search.q);
+    setText(search.q ?? '');
+  }
   const project =
     search.project === undefined ? projects.rows?.[0] : projects.rows?.find(({ id }) => id === search.project);
   const submit = (event: FormEvent) => {

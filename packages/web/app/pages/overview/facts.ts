@@ -35,7 +35,11 @@ export function useOverview(nowMs: number) {
   const backups = useAll('listBackups', { query: { from } });
   const schedules = useAll('listSchedules', { query: { enabled: true } });
   const judgedOf = (id: string) => overview.data?.projects.find((one) => one.id === id);
-  const rows = projects.rows
+  const isUnjudged = isUnserved(overview.error);
+  // A part of the answers would be judged as if it were all of them.
+  const isRead =
+    backups.rows !== undefined && (overview.data !== undefined || (isUnjudged && schedules.rows !== undefined));
+  const rows = (isRead ? projects.rows : undefined)
     ?.map((project) =>
       rowOf(
         project,
@@ -45,12 +49,12 @@ export function useOverview(nowMs: number) {
       ),
     )
     .sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
-  const error = projects.error ?? backups.error ?? (isUnserved(overview.error) ? null : overview.error);
+  const error = projects.error ?? backups.error ?? (isUnjudged ? schedules.error : overview.error);
   return {
     rows,
     overview: overview.data,
     error,
-    retry: () => void Promise.all([projects.refetch(), backups.refetch()]),
+    retry: () => void Promise.all([projects.refetch(), backups.refetch(), overview.refetch(), schedules.refetch()]),
   };
 }
 

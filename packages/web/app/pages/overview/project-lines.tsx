@@ -13,6 +13,7 @@ import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatDay, formatHour } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
+import { standsStillAt } from '../time/reach.ts';
 import { bandsOf, goodPoints, lineDays, type ProjectRow, pointsOf } from './facts.ts';
 import { LineTable } from './line-table.tsx';
 
@@ -173,7 +174,13 @@ function Newest({ row }: { row: ProjectRow }) {
 
 function Proven({ row }: { row: ProjectRow }) {
   const drill = row.judged?.lastDrill;
-  return drill?.passed ? <Time at={drill.completedAt} as="age" /> : <span className="text-ink3">{t.common.never}</span>;
+  if (!drill) return <span className="text-ink3">{t.common.never}</span>;
+  return (
+    <>
+      {!drill.passed && <span className="block text-fail">{t.jobs.status.failed}</span>}
+      <Time at={drill.completedAt} as="age" />
+    </>
+  );
 }
 
 /** Why it is not well, in the words of the service. */
@@ -198,15 +205,19 @@ function pointsIn(row: ProjectRow): number {
 function Reach({ row, nowMs }: { row: ProjectRow; nowMs: number }) {
   const zone = useZone();
   const { enabled, coveredFrom, gaps } = row.project.pitr;
+  const until = standsStillAt(row.project.pitr, nowMs);
   const shown = row.backups.filter(({ status }) => status === 'completed');
   const oldest = shown.at(-1);
   const { backupCount } = row.project.statistics;
+  const minuteOf = (at: string) => `${formatDay(at, zone)} ${formatHour(at, zone)}`;
   if (enabled && coveredFrom)
     return (
       <>
         {t.overview.table.anySecond}
-        <span className={`block text-meta ${gaps.length > 0 ? 'text-risk' : 'text-ink3'}`}>
-          {t.overview.table.since(`${formatDay(coveredFrom, zone)} ${formatHour(coveredFrom, zone)}`)}
+        <span className={`block text-meta ${gaps.length > 0 || until ? 'text-risk' : 'text-ink3'}`}>
+          {[t.overview.table.since(minuteOf(coveredFrom)), until && t.overview.table.until(minuteOf(until))]
+            .filter(Boolean)
+            .join(' ')}
           {gaps.length > 0 && `, ${t.overview.table.gaps(gaps.length)}`}
         </span>
       </>

@@ -19,7 +19,7 @@ import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton, TextLink } from '../../components/button.tsx';
 import { useNow } from '../../components/time.tsx';
 import { formatCount, formatDuration } from '../../format/numbers.ts';
-import { formatAge } from '../../format/times.ts';
+import { formatAge, formatRoughly } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { ReconnectButton } from '../projects/reconnect.tsx';
@@ -135,7 +135,6 @@ export function ProtectedVerdict({ rows }: { rows: readonly ProjectRow[] }) {
 }
 
 function Why({ row }: { row: ProjectRow }) {
-  const zone = useZone();
   const now = useNow();
   const limitMs = (row.judged?.schedule?.intervalSeconds ?? 0) * 1000;
   const ageMs = row.newestAt ? now - Date.parse(row.newestAt) : 0;
@@ -144,9 +143,7 @@ function Why({ row }: { row: ProjectRow }) {
       {row.reason?.message ?? row.project.connection.error?.message}{' '}
       {row.newestAt === null
         ? t.overview.newestNone
-        : limitMs > 0 &&
-          ageMs > limitMs &&
-          t.overview.newestOld(formatAge(row.newestAt, zone, now).replace(' ago', ''), formatDuration(limitMs))}
+        : limitMs > 0 && ageMs > limitMs && t.overview.newestOld(formatRoughly(ageMs), formatDuration(limitMs))}
     </p>
   );
 }
@@ -200,9 +197,11 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   const zone = useZone();
   const now = useNow();
   const paths = usePaths();
-  const drilled = rows
+  const newestFirst = rows
     .filter(({ judged }) => judged?.lastDrill)
-    .sort((a, b) => (b.judged?.lastDrill?.completedAt ?? '').localeCompare(a.judged?.lastDrill?.completedAt ?? ''))[0];
+    .sort((a, b) => (b.judged?.lastDrill?.completedAt ?? '').localeCompare(a.judged?.lastDrill?.completedAt ?? ''));
+  // What one project proved is no proof for another whose drill failed.
+  const drilled = newestFirst.find(({ judged }) => judged?.lastDrill?.passed === false) ?? newestFirst[0];
   const drill = drilled?.judged?.lastDrill;
   const all = useAll('listStorageDestinations', {}).rows?.length;
   const broken = useBrokenStorage();
@@ -272,12 +271,14 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
 
 function DrillWords({ backupId, drillId, project }: { backupId: string; drillId: string; project: string }) {
   const drills = useRead('listDrills', { params: { backupId }, query: { limit: 10 } }, { everyMs: false });
-  const report = drills.data?.data.find(({ id }) => id === drillId)?.report;
-  if (!report) return null;
+  const drill = drills.data?.data.find(({ id }) => id === drillId);
+  const report = drill?.report;
+  if (!report) return drill?.error ? <p>{drill.error.message}</p> : null;
   return (
     <p>
       {t.overview.drillText(
         project,
+        drill.targetProjectId !== null,
         formatCount(report.documentsMatched),
         formatCount(report.documentsExpected),
         formatDuration(report.restoreDurationMs),

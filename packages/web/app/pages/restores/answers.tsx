@@ -94,6 +94,9 @@ export function WhatStep({ plan, onDone }: StepProps) {
             value={projectId}
             onChange={(event) => choose({ projectId: event.target.value, backupId: undefined })}
           >
+            {!projects.rows.some(({ id }) => id === projectId) && (
+              <option value={projectId}>{t.overview.formerProject}</option>
+            )}
             <NamedOptions of={projects.rows} />
           </SelectInput>
         </Field>

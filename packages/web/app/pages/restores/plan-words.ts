@@ -1,3 +1,4 @@
+import type { HoldfastError } from '@holdfast/contract/client';
 import { useAll, useRead } from '../../api/calls.ts';
 import { useWorkplace, useZone } from '../../api/organization.tsx';
 import { formatDateTime } from '../../format/times.ts';
@@ -20,6 +21,8 @@ export interface PlanWords {
   readonly targetSourceId: string;
   /** Where the safety backup goes, as far as that is known. */
   readonly place: string | undefined;
+  /** Why the target could not be named. */
+  readonly error: HoldfastError | null;
   /** Whether writes into the target begin slowly. */
   readonly rampsUp: boolean;
 }
@@ -60,6 +63,7 @@ export function usePlanWords(plan: Plan): PlanWords {
     target: target?.name ?? '',
     targetSourceId: target?.sourceProjectId ?? '',
     place: backup.data?.storageDestination?.name,
+    error: listed.rows === undefined ? listed.error : null,
     rampsUp: target?.settings.writeRampUp ?? true,
   };
 }

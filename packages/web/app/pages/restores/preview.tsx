@@ -240,6 +240,7 @@ function ConfirmBox({ plan, words, total, removes, overwrites, onBack, onGo, isB
         <label htmlFor={id} className="text-table font-medium">
           {before} <code className="rounded-tag bg-fail-weak px-1.5 font-mono">{words.targetSourceId}</code> {after}
         </label>
+        <FormProblem error={words.error} />
         <p className="mb-2 text-table text-ink2">
           {removes > 0 ? t.newRestore.typeToRemove(removes) : t.newRestore.peopleSee(words.target)}
         </p>

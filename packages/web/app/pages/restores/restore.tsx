@@ -14,6 +14,7 @@ import { JobBadge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDuration } from '../../format/numbers.ts';
 import { formatClock, formatDateTime } from '../../format/times.ts';
+import type { RestoreStart } from '../../paths.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
 import { t } from '../../texts/index.ts';
 import { useParam, usePaths } from '../../url.ts';
@@ -249,6 +250,26 @@ function From({ restore, name }: { restore: Restore; name: string }) {
   );
 }
 
+/** Whether the questions of a new restore can ask for all that this dry run tried. */
+function canBeDone({ dryRun, undoOf, status, backupId, items, ...tried }: Restore): boolean {
+  const isAsked = tried.includeSubcollections && (tried.rewriteReferences || tried.targetProjectId === tried.projectId);
+  return dryRun && undoOf === null && status === 'completed' && backupId !== null && items === null && isAsked;
+}
+
+/** The very plan that was tried; the safety backup is taken anyway. */
+function startOf(restore: Restore): RestoreStart {
+  const { backupId, collections, documentIds, mergeMode, targetProjectId } = restore;
+  return {
+    backupId: backupId ?? undefined,
+    collections: collections?.[0] === '*' ? undefined : collections?.join('\n'),
+    ...(documentIds?.length === 1 ? { document: documentIds[0] } : { documents: documentIds?.join('\n') }),
+    target: targetProjectId === restore.projectId ? undefined : targetProjectId,
+    mode: mergeMode === 'overwrite' ? undefined : mergeMode,
+    extra: restore.deleteExtra ? '1' : undefined,
+    users: restore.includeAuthUsers ? '1' : '0',
+  };
+}
+
 function Actions({ restore }: { restore: Restore }) {
   const canRun = useCan('member');
   const paths = usePaths();
@@ -272,17 +293,8 @@ function Actions({ restore }: { restore: Restore }) {
           {t.restore.resume}
         </Button>
       )}
-      {restore.dryRun && !restore.undoOf && restore.status === 'completed' && restore.backupId && (
-        <LinkButton
-          kind="primary"
-          to={paths.newRestore({
-            backupId: restore.backupId,
-            collections: restore.collections?.[0] === '*' ? undefined : restore.collections?.join('\n'),
-            ...(restore.documentIds?.length === 1
-              ? { document: restore.documentIds[0] }
-              : { documents: restore.documentIds?.join('\n') }),
-          })}
-        >
+      {canBeDone(restore) && (
+        <LinkButton kind="primary" to={paths.newRestore(startOf(restore))}>
           {t.restore.restoreNow}
         </LinkButton>
       )}

@@ -40,6 +40,12 @@ export function UndoPanel({ restore }: { restore: Restore }) {
         <p className="text-table text-ink2">{t.restore.nothingWrittenText}</p>
       </Panel>
     );
+  if (isOver && !undoneBy && safety.error?.code === 'BACKUP_NOT_FOUND')
+    return (
+      <Panel tone="risk" title={t.restore.undoGone}>
+        <p className="text-table text-ink2">{t.restore.undoGoneText}</p>
+      </Panel>
+    );
   const saved = safety.data?.documentCount ?? null;
   return (
     <Panel tone="held">
@@ -54,7 +60,9 @@ export function UndoPanel({ restore }: { restore: Restore }) {
         {isOver && canUndo && !undoneBy && <Button onClick={() => setAsking(true)}>{t.restore.undo}</Button>}
         {!isOver && canUndo && !undoOf && <StopAndUndo restore={restore} onStopped={() => setAsking(true)} />}
         {undoneBy && <TextLink to={paths.restore(undoneBy)}>{t.restore.toUndo}</TextLink>}
-        {safetyBackupId && saved !== 0 && <TextLink to={paths.browse(safetyBackupId)}>{t.restore.lookInside}</TextLink>}
+        {safetyBackupId && saved !== 0 && !safety.error && (
+          <TextLink to={paths.browse(safetyBackupId)}>{t.restore.lookInside}</TextLink>
+        )}
       </div>
       {isAsking && isOver && <UndoDialog restore={restore} onClose={() => setAsking(false)} />}
     </Panel>

@@ -76,7 +76,7 @@ function Form({ projectId }: { projectId: string }) {
       }
     >
       {create.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={create.error} />}
-      <Editor draft={draft} set={set} faults={faults} isNew />
+      <Editor draft={draft} set={set} faults={faults} />
       {question}
     </PageFrame>
   );

@@ -9,7 +9,7 @@ import type { Draft } from './draft.ts';
 import { useNextRuns } from './use-next-runs.ts';
 
 /** When it would run, in its own zone and in UTC, as the service reckons it. */
-export function NextRuns({ draft }: { draft: Draft }) {
+export function NextRuns({ draft, hasRun }: { draft: Draft; hasRun: boolean }) {
   const { preview, isWhole, fault } = useNextRuns(draft);
   const now = useNow();
   const change = clockChangeOf(draft, now);
@@ -21,7 +21,9 @@ export function NextRuns({ draft }: { draft: Draft }) {
       {preview.data && !fault && (
         <ul>
           {preview.data.runs.map((run, index) => {
-            const isFull = draft.fullEvery === 1 || index % draft.fullEvery === 0;
+            // Which run of one that has begun is the next full one is not told.
+            const isKnown = draft.fullEvery === 1 || !hasRun;
+            const isFull = isKnown && index % draft.fullEvery === 0;
             return (
               <li
                 key={run}
@@ -41,7 +43,7 @@ export function NextRuns({ draft }: { draft: Draft }) {
                 <b className="font-semibold">{formatHour(run, draft.timezone)}</b>
                 <span className="text-ink3">{!isUtc && formatHour(run, 'UTC')}</span>
                 <span className={isFull ? 'font-medium' : 'text-ink2'}>
-                  {isFull ? t.schedules.full : t.schedules.increment}
+                  {isKnown && (isFull ? t.schedules.full : t.schedules.increment)}
                   {index === 0 && (
                     <span className="float-right text-meta font-normal text-ink3">
                       {formatIn(run, draft.timezone, now)}

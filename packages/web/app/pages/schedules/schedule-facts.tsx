@@ -6,15 +6,19 @@ import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
 import { usePaths } from '../../url.ts';
 import { useProjectNames } from '../restores/shared.tsx';
+import { beyondWords } from './beyond-words.ts';
 import { draftOf } from './draft.ts';
 import { rhythmWords } from './rhythm-words.ts';
+import { keptWords } from './schedule-head.tsx';
 
 /** What is set, for who may not set it. */
 export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
   const nameOf = useProjectNames();
   const paths = usePaths();
   const destinations = useAll('listStorageDestinations', {}).rows ?? [];
-  const { keep, fullEvery, collections } = draftOf(schedule);
+  const placeOf = (place: string) => destinations.find(({ id }) => id === place)?.name ?? place;
+  const beyond = beyondWords(schedule, placeOf);
+  const { fullEvery, collections } = draftOf(schedule);
   const { columns, fields } = t.schedules;
   return (
     <Panel>
@@ -31,9 +35,12 @@ export function ScheduleFacts({ schedule }: { schedule: Schedule }) {
           [fields.collections, collections || t.schedules.allCollections],
           [
             fields.destination,
-            destinations.find(({ id }) => id === schedule.storageDestinationId)?.name ?? t.schedules.defaultStorage,
+            schedule.storageDestinationId === null
+              ? t.schedules.defaultStorage
+              : placeOf(schedule.storageDestinationId),
           ],
-          [columns.kept, t.schedules.yearLabel(keep.daily, keep.weekly, keep.monthly, keep.yearly)],
+          beyond !== '' && ['', beyond],
+          [columns.kept, keptWords(schedule)],
           schedule.nextRunAt !== null && [columns.next, <Time key="n" at={schedule.nextRunAt} as="near" />],
         ]}
       />

@@ -41,7 +41,7 @@ export function ScheduleHead({ schedule }: { schedule: Schedule }) {
   );
 }
 
-function keptWords({ retention, retentionPolicy }: Schedule): string {
+export function keptWords({ retention, retentionPolicy }: Schedule): string {
   const { head, rules } = t.schedules;
   const { last = 0, ...counts } = retentionPolicy ?? {};
   const parts = [

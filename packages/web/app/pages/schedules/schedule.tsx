@@ -74,7 +74,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
     >
       {save.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={save.error} />}
       {canEdit ? (
-        <Editor draft={draft} set={set} faults={faults} isNew={false} />
+        <Editor draft={draft} set={set} faults={faults} schedule={schedule} />
       ) : (
         <ScheduleFacts schedule={schedule} />
       )}

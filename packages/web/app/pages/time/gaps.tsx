@@ -21,7 +21,7 @@ export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (
           >
             <span className="inline-flex items-center gap-2 font-medium text-risk">
               <TriangleAlert size={15} aria-hidden />
-              {t.time.gapOn(formatDay(from, zone), formatClock(from, zone), formatClock(to, zone))}
+              {t.time.gapOn(formatDay(from, zone), formatClock(from, zone), endOf(from, to, zone))}
             </span>
             <span className="text-ink2">{formatDuration(Date.parse(to) - Date.parse(from))}</span>
             <span className="text-ink2">{reason}</span>
@@ -35,6 +35,12 @@ export function Gaps({ gaps, onChoose }: { gaps: PitrWindow['gaps']; onChoose: (
       </ul>
     </Panel>
   );
+}
+
+/** With its day, where that is another one. */
+function endOf(from: string, to: string, zone: string): string {
+  const [day, clock] = [formatDay(to, zone), formatClock(to, zone)];
+  return day === formatDay(from, zone) ? clock : t.time.onDay(day, clock);
 }
 
 function Nearest({ word, onClick }: { word: string; onClick: () => void }) {

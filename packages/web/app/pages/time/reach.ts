@@ -1,5 +1,17 @@
-import type { Backup, PitrWindow } from '@holdfast/contract';
+import { type Backup, minuteMs, type PitrWindow } from '@holdfast/contract';
 import type { LineBand, LinePoint } from '../../components/line/marks.tsx';
+
+/** Longer behind, and nobody would call it now. */
+const stillMs = 10 * minuteMs;
+
+/** The last moment that a capture reached which does not go on; undefined while it follows. */
+export function standsStillAt(
+  { enabled, coveredTo }: Pick<PitrWindow, 'enabled' | 'coveredTo'>,
+  nowMs: number,
+): string | undefined {
+  if (coveredTo === null || (enabled && nowMs - Date.parse(coveredTo) < stillMs)) return undefined;
+  return coveredTo;
+}
 
 export function bandsOf({ coveredFrom, coveredTo, gaps }: PitrWindow): LineBand[] {
   if (!coveredFrom || !coveredTo) return [];

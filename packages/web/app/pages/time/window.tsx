@@ -4,9 +4,10 @@ import { Panel } from '../../components/panel.tsx';
 import { Problem } from '../../components/states.tsx';
 import { State } from '../../components/status.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { formatCount } from '../../format/numbers.ts';
+import { formatCount, formatDuration } from '../../format/numbers.ts';
 import { formatDateTime } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
+import { standsStillAt } from './reach.ts';
 import { Disable, Enable } from './switch.tsx';
 
 const tones = { starting: 'move', running: 'held', catching_up: 'risk', stopped: 'off', error: 'fail' } as const;
@@ -16,6 +17,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
   const zone = useZone();
   const days = pitr.retentionDays ?? 7;
   const isYoung = pitr.coveredFrom !== null && Date.parse(pitr.coveredFrom) > now - (days - 1) * dayMs;
+  const until = standsStillAt(pitr, now);
   const sentence =
     pitr.coveredFrom !== null && !pitr.enabled
       ? t.time.sentenceOff(
@@ -26,9 +28,16 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
         )
       : pitr.coveredFrom === null
         ? t.time.offText
-        : isYoung
-          ? t.time.sentenceSince(name, formatDateTime(pitr.coveredFrom, zone), pitr.gaps.length)
-          : t.time.sentence(name, days, pitr.gaps.length);
+        : until !== undefined
+          ? t.time.sentenceUntil(
+              name,
+              formatDateTime(pitr.coveredFrom, zone),
+              formatDateTime(until, zone),
+              pitr.gaps.length,
+            )
+          : isYoung
+            ? t.time.sentenceSince(name, formatDateTime(pitr.coveredFrom, zone), pitr.gaps.length)
+            : t.time.sentence(name, days, pitr.gaps.length);
   const changes = pitr.changesPerHour.reduce((sum, { count }) => sum + count, 0);
   const canSwitch = useCan('member');
   return (
@@ -38,7 +47,7 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
         <dl className="flex flex-wrap gap-x-10 gap-y-3 text-table">
           <Fact
             label={t.time.facts.capture}
-            detail={pitr.lagSeconds === null ? '' : t.time.behind(pitr.lagSeconds.toFixed(1))}
+            detail={pitr.lagSeconds === null ? '' : t.time.behind(behindWords(pitr.lagSeconds))}
           >
             <State tone={tones[pitr.status]}>{pitr.enabled ? t.time.status[pitr.status] : t.time.isOff}</State>
           </Fact>
@@ -68,6 +77,8 @@ export function WindowFacts({ projectId, name, pitr }: { projectId: string; name
     </>
   );
 }
+
+const behindWords = (seconds: number) => (seconds < 60 ? `${seconds.toFixed(1)} s` : formatDuration(seconds * 1000));
 
 function Fact({ label, detail, children }: { label: string; detail: string; children: React.ReactNode }) {
   return (

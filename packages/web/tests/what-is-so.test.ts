@@ -1,0 +1,232 @@
+import type { Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilEnded } from '../../server/testing/protected-project.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+describe.skipIf(!hasChromium)('what a page says is so', () => {
+  let dashboard: TestDashboard;
+  let owner: Visitor;
+  let shop: Shop;
+  let backupId: string;
+  let staging: string;
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    for (let n = 0; n < 4; n++) await shop.documents.doc(`bikes/B-${n}`).set({ n });
+    await shop.documents.doc('drafts/D-1').set({ n: 1 });
+    backupId = await shop.backUp();
+    await shop.documents.doc('bikes/B-1').set({ n: 100 });
+    staging = await connect('Staging');
+    owner = await dashboard.visit(shop.as.token);
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  const request = (method: string, path: string, body?: object) =>
+    dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
+
+  async function connect(name: string): Promise<string> {
+    const { host, port } = shop.firestore;
+    const connection = { type: 'emulator', host: `${host}:${port}` };
+    const made = await request('POST', '/projects', { name, sourceProjectId: name.toLowerCase(), connection });
+    return made.body.data.id as string;
+  }
+
+  async function restore(body: object) {
+    const made = await request('POST', '/backups/restore', { backupId, ...body });
+    return untilEnded(dashboard.app, `/api/v1/backups/restore/${made.body.data.id}`, shop.as);
+  }
+
+  /** The service's own answer, with something changed in it. */
+  const answerWith = (page: Page, path: RegExp, change: (data: never) => unknown) =>
+    page.route(path, async (route: Route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      await route.fulfill({ response, json: { ...body, data: change(body.data as never) } });
+    });
+
+  test('a dry run is done for real as it was tried: into the same place and in the same way', async () => {
+    const { page } = owner;
+    const options = { dryRun: true, mergeMode: 'skip_existing' };
+    const tried = await restore({ targetProjectId: staging, collections: ['bikes'], options });
+    await page.goto(`/o/${shop.slug}/restores/${tried.id}`);
+    await page.getByRole('link', { name: 'Do it for real…' }).click();
+    await page.getByRole('heading', { name: 'How', level: 2 }).waitFor();
+    expect(await page.getByRole('radio', { name: /^Only what is missing/ }).isChecked()).toBe(true);
+    await page.getByRole('complementary').getByText('Staging', { exact: true }).waitFor();
+    // What the questions cannot ask is not offered as if they did.
+    const narrow = await restore({ collections: ['bikes'], options: { dryRun: true, includeSubcollections: false } });
+    await page.goto(`/o/${shop.slug}/restores/${narrow.id}`);
+    await page.getByRole('heading', { name: /^Dry run/ }).waitFor();
+    expect(await page.getByRole('link', { name: 'Do it for real…' }).count()).toBe(0);
+  });
+
+  test('a database whose id is not known is not overwritten: there is nothing that could be typed', async () => {
+    const { page } = owner;
+    await page.route(/\/api\/v1\/projects\?/, (route) => route.fulfill({ status: 503, json: {} }));
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&collections=bikes&step=confirm`);
+    const button = page.getByRole('button', { name: /^Restore \d+ documents?$/ });
+    await button.waitFor();
+    expect(await button.isDisabled()).toBe(true);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('an undo is not promised once its safety backup is gone', async () => {
+    const { page } = owner;
+    const done = await restore({ collections: ['bikes'] });
+    await page.goto(`/o/${shop.slug}/restores/${done.id}`);
+    await page.getByRole('heading', { name: 'You can undo this' }).waitFor();
+    const removed = await request('DELETE', `/backups/${done.safetyBackupId}`);
+    expect(removed.status).toBe(200);
+    await expect.poll(async () => (await request('GET', `/backups/${done.safetyBackupId}`)).status).toBe(404);
+    await page.reload();
+    await page.getByRole('heading', { name: 'This can no longer be undone' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Undo…' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Look inside it' }).count()).toBe(0);
+  });
+
+  test('the newest hash of the log is that of the whole log, whatever is filtered', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/audit?action=backup.completed`);
+    await page.getByText('Newest hash').waitFor();
+    const { data } = (await request('GET', '/audit-logs?limit=1')).body;
+    expect(data[0].action).not.toBe('backup.completed');
+    await page.getByText(data[0].hash.slice(0, 8)).waitFor();
+  });
+
+  test('the path in the box is the one that was looked for, also after Back', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/find?project=${shop.projectId}&q=bikes/B-1`);
+    const box = page.getByRole('textbox', { name: 'Path' });
+    await page.getByRole('link', { name: 'bikes/B-1' }).waitFor();
+    await box.fill('bikes/B-2');
+    await box.press('Enter');
+    await page.getByRole('link', { name: 'bikes/B-2' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'bikes/B-1' }).waitFor();
+    expect(await box.inputValue()).toBe('bikes/B-1');
+  });
+
+  test('what a backup leaves out is said, and so is that its project is gone', async () => {
+    const { page } = owner;
+    const former = await connect('Former');
+    const body = { projectId: shop.projectId, excludeCollections: ['drafts'], includeSubcollections: false };
+    const part = await request('POST', '/backups', body);
+    await untilEnded(dashboard.app, `/api/v1/backups/${part.body.data.id}`, shop.as);
+    await page.goto(`/o/${shop.slug}/backups/${part.body.data.id}`);
+    await page.getByText('All but drafts, without subcollections').waitFor();
+
+    const whole = await request('POST', '/backups', { projectId: former });
+    await untilEnded(dashboard.app, `/api/v1/backups/${whole.body.data.id}`, shop.as);
+    await request('DELETE', `/projects/${former}`);
+    await page.goto(`/o/${shop.slug}/backups/${whole.body.data.id}`);
+    await page.getByText('A former project').first().waitFor();
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${whole.body.data.id}&step=what`);
+    const chosen = page.getByLabel('Project').locator('option:checked');
+    await expect.poll(() => chosen.textContent()).toBe('A former project');
+    await page.goto(`/o/${shop.slug}/backups?project=${former}`);
+    await expect.poll(() => page.getByLabel('Project').locator('option:checked').textContent()).toBe(former);
+  });
+
+  test('of a capture that stands still, only what it reached can be gone back to', async () => {
+    const { page } = owner;
+    const reached = {
+      enabled: true,
+      status: 'error',
+      coveredFrom: '2025-11-10T08:00:00.000Z',
+      coveredTo: '2025-11-16T09:00:00.000Z',
+      gaps: [{ from: '2025-11-12T10:00:00.000Z', to: '2025-11-14T09:30:00.000Z', reason: 'The service was away.' }],
+    };
+    await answerWith(page, /\/projects\/[^/]+\/pitr/, (data: object) => ({ ...data, ...reached, retentionDays: 7 }));
+    await answerWith(page, /\/api\/v1\/projects(\?|\/prj_[^/]+$)/, (data: { id: string }[] | object) =>
+      Array.isArray(data)
+        ? data.map((one) => (one.id === shop.projectId ? { ...one, pitr: reached } : one))
+        : { ...data, pitr: reached },
+    );
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
+    await page
+      .getByText('Shop can be put back to any second from 10 Nov 2025 08:00:00 to 16 Nov 2025 09:00:00, but for 1 gap.')
+      .waitFor();
+    await page.getByText('Gap on 12 Nov 2025, 10:00:00 to 14 Nov 2025, 09:30:00').waitFor();
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByText('until 16 Nov 2025 09:00, 1 gap').waitFor();
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bikes/B-1`);
+    await page.getByText('From 10 Nov 2025 08:00:00 to 16 Nov 2025 09:00:00 every change was captured').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('the overview judges nothing before it knows, and after a drill that failed anywhere proves nothing', async () => {
+    const { page } = owner;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route('**/api/v1/overview', async (route) => {
+      await promise;
+      await route.continue();
+    });
+    await request('POST', '/schedules', { projectId: shop.projectId, name: 'Nightly', cron: '0 2 * * *' });
+    const listed = page.waitForResponse(/\/api\/v1\/schedules\?/);
+    await page.goto(`/o/${shop.slug}`);
+    await (await listed).finished();
+    await page.waitForTimeout(300);
+    expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([]);
+    resolve();
+    await page.getByRole('heading', { level: 2 }).first().waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+
+    const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+    const drill = { id: 'drl_01M7HEB45SGCPDEH4GKCKD95DK', backupId };
+    const drills = new Map([
+      [shop.projectId, { ...drill, passed: false, completedAt: ago(30) }],
+      [staging, { ...drill, passed: true, completedAt: ago(1) }],
+    ]);
+    type Judged = { projects: { id: string; newestBackup: { completedAt: string } | null; protection: object }[] };
+    await answerWith(page, /\/api\/v1\/overview$/, (data: Judged) => ({
+      ...data,
+      projects: data.projects.map((one) => ({
+        ...one,
+        lastDrill: drills.get(one.id) ?? null,
+        ...(one.id === shop.projectId && one.newestBackup
+          ? {
+              newestBackup: { ...one.newestBackup, completedAt: ago(12 * 24) },
+              protection: { state: 'unprotected', reasons: [{ code: 'very_late', message: 'It is late.' }] },
+            }
+          : {}),
+      })),
+    }));
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByRole('heading', { name: 'The last drill of Shop failed.' }).waitFor();
+    await page.getByText('The newest good backup is 12 d old').waitFor();
+    const row = page.getByRole('row').filter({ hasText: 'Shop' });
+    await row.getByText('Failed').waitFor();
+    expect(await row.getByText('Never').count()).toBe(0);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('a schedule says where it writes, what it leaves out, how long it keeps, and no kind of run it does not know', async () => {
+    const { page } = owner;
+    const place = { name: 'Second', type: 'local', path: `second/${shop.organizationId}` };
+    const second = (await request('POST', '/storage-destinations', place)).body.data.id;
+    const made = await request('POST', '/schedules', {
+      projectId: shop.projectId,
+      name: 'Twice',
+      cron: '0 */5 * * *',
+      type: 'incremental',
+      fullEvery: 4,
+      excludeCollections: ['drafts'],
+      storageDestinationIds: [shop.destinationId, second],
+      retention: 30,
+    });
+    const { id } = made.body.data;
+    const run = await request('POST', `/schedules/${id}/run`);
+    await untilEnded(dashboard.app, `/api/v1/backups/${run.body.data.id}`, shop.as);
+    await page.goto(`/o/${shop.slug}/schedules/${id}`);
+    await page.getByText('Also to Second. Without drafts. Kept for 30 days.').waitFor();
+    const runs = page.locator('section', { has: page.getByRole('heading', { name: 'Next runs' }) });
+    await runs.getByRole('listitem').first().waitFor();
+    expect(await runs.getByText(/^(Full|Increment)/).count()).toBe(0);
+    // The steps begin anew at midnight: that is not every five hours.
+    await page.getByText('Backs up Shop 0 */5 * * * in UTC.').waitFor();
+  });
+});
