@@ -229,4 +229,26 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     // The steps begin anew at midnight: that is not every five hours.
     await page.getByText('Backs up Shop 0 */5 * * * in UTC.').waitFor();
   });
+
+  test('what is opened from the palette is what was typed, however fast', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/restores`);
+    await page.getByRole('heading', { name: 'Restores', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    const box = page.getByRole('combobox', { name: 'Find anything' });
+    await box.fill('schedules');
+    await box.press('Enter');
+    await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
+  });
+
+  test('a new name of a project takes back nothing that somebody else set meanwhile', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/projects/${staging}`);
+    await page.getByLabel('Name').fill('Trial');
+    await request('PATCH', `/projects/${staging}`, { settings: { readRateLimit: 50 } });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved').waitFor();
+    const { name, settings } = (await request('GET', `/projects/${staging}`)).body.data;
+    expect([name, settings.readRateLimit]).toEqual(['Trial', 50]);
+  });
 });

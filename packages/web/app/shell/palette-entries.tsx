@@ -36,16 +36,19 @@ export interface Entry {
 
 type Project = ItemOf<Operations['listProjects']>;
 
-export function useEntries(text: string): Entry[] {
+/** By what stands in the box; documents are asked for once the typing rests. */
+export function useEntries(text: string, settled: string): Entry[] {
   const projects = useAll('listProjects', {}).rows ?? [];
-  const path = text.includes('/') ? text.replace(/^\/+/, '') : '';
-  const documents = useDocuments(projects, path);
+  const path = pathIn(text);
+  const documents = useDocuments(projects, path, pathIn(settled));
   const pages = usePages(projects, path ? '' : text);
   const moments = useMoments(projects, text.trim());
   const named = useNamed(path ? '' : text.trim());
   if (path) return documents;
   return text.trim() ? [...moments, ...pages, ...named] : pages;
 }
+
+const pathIn = (text: string) => (text.includes('/') ? text.replace(/^\/+/, '') : '');
 
 function usePages(projects: readonly Project[], text: string): Entry[] {
   const paths = usePaths();
@@ -169,23 +172,36 @@ function pageOfId(paths: Paths, id: string): Entry[] {
   return to ? [{ id, group: t.shell.palette.goTo, icon: Hash, label: t.shell.palette.openId(id), to: to(id) }] : [];
 }
 
+const partsOf = (path: string) => {
+  const cut = path.lastIndexOf('/');
+  return [path.slice(0, cut), path.slice(cut + 1)] as const;
+};
+
 /** A slash means a document: its collection and the beginning of its id, in the newest backup of each project in turn. */
-function useDocuments(projects: readonly Project[], path: string): Entry[] {
+function useDocuments(projects: readonly Project[], path: string, asked: string): Entry[] {
   const paths = usePaths();
   const canRestore = useCan('member');
   const [project, ...others] = projects;
   const { backup } = useNewestBackup(path === '' ? undefined : project?.id);
-  const cut = path.lastIndexOf('/');
-  const [collection, prefix] = [path.slice(0, cut), path.slice(cut + 1)];
+  const [collection, prefix] = partsOf(path);
+  const [askedCollection, askedPrefix] = partsOf(asked);
   const isCollection = collection.split('/').length % 2 === 1 && !collection.includes('//');
   const found = useRead(
     'listBackupDocuments',
-    { params: { backupId: backup?.id ?? '' }, query: { collection, limit: 8, ...(prefix ? { prefix } : {}) } },
-    { enabled: backup !== undefined && isCollection && collection !== '', everyMs: false },
+    {
+      params: { backupId: backup?.id ?? '' },
+      query: { collection: askedCollection, limit: 8, ...(askedPrefix ? { prefix: askedPrefix } : {}) },
+    },
+    {
+      enabled: backup !== undefined && isCollection && askedCollection === collection && collection !== '',
+      everyMs: false,
+    },
   );
+  // What was found for another text is not what this one means.
+  const fitting = (found.data?.data ?? []).filter((document) => document.path.startsWith(path));
   if (!path || !project) return [];
   const { palette } = t.shell;
-  const documents = (found.data?.data ?? []).map(
+  const documents = fitting.map(
     (document): Entry => ({
       id: document.path,
       group: palette.documents(project.name),
@@ -211,7 +227,7 @@ function useDocuments(projects: readonly Project[], path: string): Entry[] {
     }),
   );
   // Who lost a document types its path: the newest backup may have been made without it.
-  const isListed = (found.data?.data ?? []).some((document) => document.path === path);
+  const isListed = fitting.some((document) => document.path === path);
   const everywhere: Entry[] =
     isCollection && collection !== '' && prefix !== '' && !isListed
       ? [
@@ -225,7 +241,7 @@ function useDocuments(projects: readonly Project[], path: string): Entry[] {
         ]
       : [];
   const restore: Entry[] =
-    canRestore && backup && isCollection && found.data && !found.error
+    canRestore && backup && isCollection && askedCollection === collection && found.data && !found.error
       ? [
           {
             id: 'restore',

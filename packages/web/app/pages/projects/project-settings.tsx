@@ -10,6 +10,23 @@ import type { Project } from './connect-form.tsx';
 
 const numberOrNull = (text: string) => (text.trim() === '' ? null : Number(text));
 
+interface Values {
+  name: string;
+  settings: Record<string, unknown>;
+}
+
+/** What somebody changed, and nothing else: what others set meanwhile stays. */
+function changesOf<Body extends Values>(
+  before: Body,
+  now: Body,
+): { name?: string; settings?: Partial<Body['settings']> } {
+  const changed = Object.entries(now.settings).filter(([key, value]) => before.settings[key] !== value);
+  return {
+    ...(before.name === now.name ? {} : { name: now.name }),
+    ...(changed.length === 0 ? {} : { settings: Object.fromEntries(changed) as Partial<Body['settings']> }),
+  };
+}
+
 export function ProjectSettings({ project }: { project: Project }) {
   const { settings } = project;
   const [name, setName] = useState(project.name);
@@ -29,11 +46,16 @@ export function ProjectSettings({ project }: { project: Project }) {
     },
   };
   const { question, keep } = useLeaveQuestion(body);
-  const save = useAct('updateProject', { onDone: (_, sent) => keep(sent.body) });
+  const [saved, setSaved] = useState(body);
+  const save = useAct('updateProject');
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate({ params: { projectId: project.id }, body });
+    const taken = () => {
+      keep(body);
+      setSaved(body);
+    };
+    save.mutate({ params: { projectId: project.id }, body: changesOf(saved, body) }, { onSuccess: taken });
   };
   return (
     <Panel title={t.projects.settings}>
