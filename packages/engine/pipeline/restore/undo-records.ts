@@ -1,4 +1,4 @@
-import type { JournalPage, SavedDocument } from '../../format/journal-page.ts';
+import type { JournalPage } from '../../format/journal-page.ts';
 import type { GuardedBatch, Version, WriteOutcome } from '../../ports/document-target.ts';
 import { encodeGoneDocument } from '../../ports/gone-document.ts';
 import { instantFromParts } from '../../ports/instant.ts';
@@ -35,8 +35,9 @@ export class LostVersion extends Error {
  * are put as they were. Each only over the very version that the restore left.
  */
 export async function* undoRecords(options: UndoOptions): AsyncGenerator<GuardedBatch> {
-  const saved = await savedVersions(options);
+  const saved = new SavedVersions(options);
   for await (const page of options.journal()) {
+    saved.add(page);
     const written = page.outcomes.filter(
       ({ result, path }) => result === 'written' && (options.only?.has(path) ?? true),
     );
@@ -44,15 +45,67 @@ export async function* undoRecords(options: UndoOptions): AsyncGenerator<Guarded
   }
 }
 
-async function savedVersions({ journal }: UndoOptions): Promise<Map<string, SavedDocument>> {
-  const saved = new Map<string, SavedDocument>();
-  for await (const page of journal()) for (const one of page.saved) saved.set(keyOf(one.path, one.version), one);
-  return saved;
+const savedBytesMax = 32 * 1024 * 1024;
+
+/**
+ * What a restore saved before it wrote over it. The page that tells of the write comes soon after; what nobody has asked for
+ * until there is too much of it is read from the journal again.
+ */
+class SavedVersions {
+  readonly #journal: UndoOptions['journal'];
+  readonly #kept = new Map<string, Uint8Array>();
+  #bytes = 0;
+  #isAnyDropped = false;
+
+  constructor({ journal }: UndoOptions) {
+    this.#journal = journal;
+  }
+
+  add(page: JournalPage): void {
+    for (const { path, version, bytes } of page.saved) this.#keep(keyOf(path, version), bytes);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= savedBytesMax) break;
+      this.#drop(oldest);
+      this.#isAnyDropped = true;
+    }
+  }
+
+  /** With what the next ones will ask for, as far as there is room, so that the journal is not read again for each of them. */
+  async find({ path, replaced }: WriteOutcome, next: () => readonly WriteOutcome[]): Promise<Uint8Array | undefined> {
+    const key = keyOf(path, replaced);
+    if (!this.#kept.has(key) && this.#isAnyDropped) await this.#readAgain(next());
+    return this.#kept.get(key);
+  }
+
+  /** Of what does not fit, that which is asked for last is left out. */
+  async #readAgain(next: readonly WriteOutcome[]): Promise<void> {
+    const placeOf = new Map(next.map(({ path, replaced }, place) => [keyOf(path, replaced), place]));
+    for (const kept of this.#kept.keys()) this.#drop(kept);
+    for await (const page of this.#journal())
+      for (const { path, version, bytes } of page.saved) {
+        if (placeOf.has(keyOf(path, version))) this.#keep(keyOf(path, version), bytes);
+        while (this.#bytes > savedBytesMax && this.#kept.size > 1)
+          this.#drop(
+            [...this.#kept.keys()].reduce((last, key) => (placeOf.get(key)! > placeOf.get(last)! ? key : last)),
+          );
+      }
+  }
+
+  #keep(key: string, bytes: Uint8Array): void {
+    this.#drop(key);
+    this.#kept.set(key, bytes);
+    this.#bytes += bytes.length;
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.length ?? 0;
+    this.#kept.delete(key);
+  }
 }
 
 async function* undoPage(
   written: readonly WriteOutcome[],
-  saved: ReadonlyMap<string, SavedDocument>,
+  saved: SavedVersions,
   { before, database, signal }: UndoOptions,
 ): AsyncGenerator<GuardedBatch> {
   const outcomes = written.toSorted((left, right) => comparePaths(left.path, right.path));
@@ -68,7 +121,7 @@ async function* undoPage(
     return batch;
   };
   let next = await former.next();
-  for (const outcome of outcomes) {
+  for (const [place, outcome] of outcomes.entries()) {
     const { path, replaced } = outcome;
     while (!next.done && comparePaths(next.value.path, path) < 0) next = await former.next();
     const known = !next.done && next.value.path === path ? next.value : undefined;
@@ -76,7 +129,8 @@ async function* undoPage(
       const gone = encodeGoneDocument(`${database}/documents/${path}`, instantOf(outcome.version));
       builder.add(recordKind.delete, path, gone);
     } else {
-      const bytes = known && isSame(known.version, replaced) ? known.bytes : saved.get(keyOf(path, replaced))?.bytes;
+      const bytes =
+        known && isSame(known.version, replaced) ? known.bytes : await saved.find(outcome, () => outcomes.slice(place));
       if (!bytes) throw new LostVersion(path);
       builder.add(recordKind.put, path, bytes);
     }
