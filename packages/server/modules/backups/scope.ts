@@ -16,6 +16,17 @@ export function scopeOf(
   };
 }
 
+/** The same the other way round. Single documents are known by their paths; their collections are named for readers. */
+export function scopeColumns({ collections, excludeCollections, includeSubcollections, documents }: Scope) {
+  const parents = new Set(documents?.map((path) => path.slice(0, path.lastIndexOf('/'))));
+  return {
+    collections: documents ? [...parents].slice(0, 1000) : collections === 'all' ? ['*'] : [...collections],
+    excludeCollections: [...excludeCollections],
+    includeSubcollections,
+    documentPaths: documents ? [...documents] : null,
+  };
+}
+
 export function isSameScope(left: Scope, right: Scope): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

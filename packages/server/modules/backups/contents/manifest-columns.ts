@@ -8,6 +8,7 @@ import {
   wholeView,
 } from '@holdfast/engine';
 import type { NewBackup } from '../backup-store.ts';
+import { scopeColumns } from '../scope.ts';
 import type { SnapshotShare } from '../tables.ts';
 
 type Facts = Pick<
@@ -18,20 +19,18 @@ type Facts = Pick<
   | 'collections'
   | 'excludeCollections'
   | 'includeSubcollections'
+  | 'documentPaths'
   | 'includeAuthUsers'
   | 'snapshotTime'
 >;
 
 /** What a manifest says about a backup that its record repeats. */
 export function manifestColumns(body: ManifestBody): Facts {
-  const { scope } = body;
   return {
+    ...scopeColumns(body.scope),
     type: body.type,
     parentId: body.parent?.backupId ?? null,
     mergedFrom: body.mergedFrom.length > 0 ? [...body.mergedFrom] : null,
-    collections: scope.collections === 'all' ? ['*'] : [...scope.collections],
-    excludeCollections: [...scope.excludeCollections],
-    includeSubcollections: scope.includeSubcollections,
     includeAuthUsers: body.authUsers !== null,
     snapshotTime: body.snapshotTime,
   };

@@ -2,6 +2,7 @@ import type { Scope } from '@holdfast/engine';
 import type { ProjectRow } from '../../projects/index.ts';
 import { backupStore } from '../backup-store.ts';
 import type { BackupsContext } from '../context.ts';
+import { scopeColumns } from '../scope.ts';
 import { admitBackups } from './admission.ts';
 
 /** What a restore is about to overwrite, and where it is saved. */
@@ -32,7 +33,7 @@ export async function startSafetyBackup(
         type: 'full',
         status: 'pending',
         trigger: 'pre_restore',
-        ...columnsOf(scope),
+        ...scopeColumns(scope),
         includeAuthUsers,
         storageDestinationId,
         phase: 'Waiting',
@@ -49,14 +50,4 @@ export async function startSafetyBackup(
   });
   await admitBackups(context.platform);
   return id;
-}
-
-function columnsOf({ collections, excludeCollections, includeSubcollections, documents }: Scope) {
-  const parents = new Set(documents?.map((path) => path.slice(0, path.lastIndexOf('/'))));
-  return {
-    collections: documents ? [...parents].slice(0, 1000) : collections === 'all' ? ['*'] : [...collections],
-    excludeCollections: [...excludeCollections],
-    includeSubcollections,
-    documentPaths: documents ? [...documents] : null,
-  };
 }

@@ -125,6 +125,27 @@ describe('a rescan', () => {
     expect((await bench.get(`/backups/${id}`)).trigger).toBe('api');
   });
 
+  test('tells of a safety backup of single documents which they are, and they come back from it', async () => {
+    await bench.firestore.doc('users/bob').set({ n: 1 });
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/bob').set({ edited: true });
+    const restore = async (body: object) => {
+      const started = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+      expect(started.status, started.text).toBe(202);
+      return untilEnded(bench.app, started.headers.get('location') as string, bench.as);
+    };
+    const { safetyBackupId: id } = await restore({ backupId, documentIds: ['users/bob'] });
+    const before = await bench.get(`/backups/${id}`);
+    expect(before.scope.documents).toMatchObject({ paths: ['users/bob'] });
+    await asOwner(bench.app.databaseUrl, (client) => client.query('delete from backups where id = $1', [id]));
+    await runTask('rescan');
+    const after = await bench.get(`/backups/${id}`);
+    expect([after.scope, after.collections]).toEqual([before.scope, before.collections]);
+    const { status, documentsRestored } = await restore({ backupId: id, options: { safetyBackup: false } });
+    expect([status, documentsRestored]).toEqual(['completed', 1]);
+    expect((await bench.firestore.doc('users/bob').get()).data()).toEqual({ edited: true });
+  });
+
   test('registers nothing that is read from a backup which misses an object, and says which', async () => {
     const base = await bench.backUp();
     const increments: string[] = [];
