@@ -54,6 +54,11 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await request('PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
     await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
     expect(await name.inputValue()).toBe('Half of a na');
+    await name.fill('Shop by hand');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByRole('heading', { name: 'Shop by hand', level: 1 }).waitFor();
+    await request('PATCH', `/projects/${shop.projectId}`, { name: 'Shop' });
+    await expect.poll(() => name.inputValue()).toBe('Shop');
   });
 
   test('a form of settings that nobody touched shows what a colleague has saved', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../server/testing/people.ts';
 import { reachesReceiver, startWebhookReceiver, type WebhookReceiver } from '../../server/testing/webhook-receiver.ts';
 import { hasChromium, startDashboard, type TestDashboard } from '../testing/browser.ts';
 import { openShop, type Shop } from '../testing/shop.ts';
@@ -45,6 +46,30 @@ describe.skipIf(!hasChromium)('a webhook', () => {
     const delivered = receiver.to('/hook').filter(({ body }) => body.includes('backup.completed'));
     expect(new Set(delivered.map(({ headers }) => headers['x-service-delivery-id'])).size).toBe(1);
     expect(delivered.length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('with a long log shows all of it, page by page', async () => {
+    await asOwner(dashboard.app.databaseUrl, (client) =>
+      client.query(
+        `insert into webhook_deliveries select (jsonb_populate_record(d, jsonb_build_object(
+           'id', substr(d.id, 1, 20) || lpad(n::text, length(d.id) - 20, '0'), 'event_id', 'evt_' || n))).*
+         from webhook_deliveries d, generate_series(1, 150) n
+         where d.id = (select id from webhook_deliveries where status = 'delivered' limit 1)`,
+      ),
+    );
+    const { page } = await dashboard.visit(shop.as.token);
+    const [hook] = (await dashboard.app.request('GET', '/api/v1/webhooks', shop.as)).body.data;
+    await page.goto(`/o/${shop.slug}/webhooks/${hook.id}`);
+    const table = page.locator('table[aria-label="Deliveries"]');
+    await table.waitFor();
+    const rows = async () => {
+      await page.mouse.wheel(0, 5000);
+      return Number(await table.getAttribute('aria-rowcount'));
+    };
+    await expect.poll(rows).toBeGreaterThan(150);
+    await asOwner(dashboard.app.databaseUrl, (client) =>
+      client.query(`delete from webhook_deliveries where event_id ~ '^evt_[0-9]{1,3}$'`),
+    );
   });
 
   test('that a 410 disabled says so on top, also after a reload, and is enabled there', async () => {

@@ -75,3 +75,10 @@ test('an expression is told in words', () => {
   expect(describeCron('30 3 * * 1')).toContain('Monday');
   expect(describeCron('0 0 1-7 * 1')).toBe('At 00:00, between day 1 and 7 of the month, or on Monday');
 });
+
+test('a step that begins anew with each hour, day or month is not told as a rhythm that goes on', () => {
+  expect(describeCron('0 */6 * * *')).toBe('On the hour, every 6 hours');
+  expect(describeCron('0 */5 * * *')).toBe('At 00:00, 05:00, 10:00, 15:00 and 20:00');
+  expect(describeCron('*/25 * * * *')).toBe('At 0, 25, and 50 minutes past the hour');
+  expect(describeCron('0 2 */2 * *')).toBe('At 02:00, every 2 days from the first of each month');
+});

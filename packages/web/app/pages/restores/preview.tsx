@@ -36,8 +36,13 @@ export function Preview({ plan, words, onBack }: PreviewProps) {
   const dryRun = useAct('startRestore', { onDone: (made) => setDryRunId(made.id) });
   const { mutate } = dryRun;
   const [round, setRound] = useState(0);
+  /** What it shows is of this one. */
+  const [tried, setTried] = useState(basket);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a changed plan makes a new preview; this one runs once per round
-  useEffect(() => mutate({ body: bodyOf(plan, basket, true) }), [round]);
+  useEffect(() => {
+    setTried(basket);
+    mutate({ body: bodyOf(plan, basket, true) });
+  }, [round]);
   const job = useRead(
     'getRestore',
     { params: { restoreJobId: dryRunId ?? '' } },
@@ -52,8 +57,17 @@ export function Preview({ plan, words, onBack }: PreviewProps) {
       go(paths.restore(made.id));
     },
   });
+  const again = () => {
+    setDryRunId(undefined);
+    setRound((last) => last + 1);
+  };
+  const isOutdated = plan.isBasket && basket !== tried && !start.isPending && !start.isSuccess;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each change of the basket
+  useEffect(() => {
+    if (isOutdated) again();
+  }, [isOutdated]);
   if (dryRun.error) return <Failed error={dryRun.error} onBack={onBack} />;
-  if (!job.data || isRunning(job.data)) return <Working job={job.data} />;
+  if (isOutdated || !job.data || isRunning(job.data)) return <Working job={job.data} error={job.error} />;
   if (job.data.status !== 'completed' || !job.data.preview) {
     return <Failed error={job.data.error ?? new Error(t.newRestore.previewFailed)} onBack={onBack} />;
   }
@@ -63,19 +77,21 @@ export function Preview({ plan, words, onBack }: PreviewProps) {
       words={words}
       job={job.data}
       onBack={onBack}
-      onAgain={() => {
-        setDryRunId(undefined);
-        setRound(round + 1);
-      }}
-      onGo={() => start.mutate({ body: bodyOf(plan, basket, false) })}
+      onAgain={again}
+      onGo={() => start.mutate({ body: bodyOf(plan, tried, false) })}
       isBusy={start.isPending}
       error={start.error}
-      call={JSON.stringify(bodyOf(plan, basket, false), null, 2)}
+      call={JSON.stringify(bodyOf(plan, tried, false), null, 2)}
     />
   );
 }
 
-function Working({ job }: { job: Restore | undefined }) {
+interface WorkingProps {
+  job: Restore | undefined;
+  error: Parameters<typeof FormProblem>[0]['error'];
+}
+
+function Working({ job, error }: WorkingProps) {
   return (
     <div className="max-w-xl" role="status">
       <h2 className="mb-3 flex items-center gap-3 text-page font-semibold">
@@ -83,6 +99,7 @@ function Working({ job }: { job: Restore | undefined }) {
       </h2>
       <ProgressBar percent={job?.progress.percent ?? 0} label={t.newRestore.previewing} />
       <p className="mt-2 text-table text-ink2">{job && t.restore.phaseNames[job.phase]}</p>
+      <FormProblem error={error} />
     </div>
   );
 }

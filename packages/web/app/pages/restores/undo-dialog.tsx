@@ -19,11 +19,12 @@ export function UndoDialog({ restore, onClose }: { restore: Restore; onClose: ()
   const { mutate } = dryRun;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it is opened
   useEffect(() => mutate({ params, body: { dryRun: true } }), []);
-  const job = useRead(
+  const read = useRead(
     'getRestore',
     { params: { restoreJobId: dryRunId ?? '' } },
     { enabled: dryRunId !== undefined, everyMs: 500 },
-  ).data;
+  );
+  const job = read.data;
   const undo = useAct('undoRestore', {
     onDone: (made) => {
       onClose();
@@ -67,7 +68,7 @@ export function UndoDialog({ restore, onClose }: { restore: Restore; onClose: ()
           <Irreversible of={restore} />
         </section>
       )}
-      <FormProblem error={undo.error} />
+      <FormProblem error={undo.error ?? (preview ? null : read.error)} />
     </Dialog>
   );
 }

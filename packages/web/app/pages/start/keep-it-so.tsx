@@ -55,7 +55,7 @@ function AddSchedule({ projectId }: { projectId: string }) {
   const schedules = useAll('listSchedules', { query: { projectId } });
   const create = useAct('createSchedule');
   if (!schedules.rows) return null;
-  const [made] = schedules.rows;
+  const made = schedules.rows.find(({ enabled }) => enabled);
   if (made)
     return (
       <Offer

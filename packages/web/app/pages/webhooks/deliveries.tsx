@@ -1,7 +1,11 @@
 import { allowedEvents } from '@holdfast/contract';
+import type { Page as AnswerPage, HoldfastError } from '@holdfast/contract/client';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Send } from 'lucide-react';
-import { useRead } from '../../api/calls.ts';
-import { useZone } from '../../api/organization.tsx';
+import { useCallback, useMemo } from 'react';
+import { keyOf } from '../../api/calls.ts';
+import { clientFor } from '../../api/client.ts';
+import { useWorkplace, useZone } from '../../api/organization.tsx';
 import { Filter } from '../../components/filters.tsx';
 import { List } from '../../components/list.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -66,8 +70,23 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
     ...(search.status ? { status: search.status as Delivery['status'] } : {}),
     ...(search.event ? { eventType: search.event } : {}),
   };
-  const answer = useRead('listDeliveries', { params: { webhookId }, query }, { everyMs: 4000 });
-  const rows = answer.data?.data.deliveries;
+  const { organization } = useWorkplace();
+  const input = { params: { webhookId }, query };
+  const answer = useInfiniteQuery<AnswerPage<{ deliveries: Delivery[] }>, HoldfastError>({
+    queryKey: [...keyOf(organization.id, 'listDeliveries', input), 'pages'],
+    queryFn: ({ pageParam, signal }) =>
+      clientFor(organization.id).listDeliveries({
+        ...input,
+        query: { ...query, ...(pageParam === undefined ? {} : { cursor: String(pageParam) }) },
+        signal,
+      }),
+    initialPageParam: undefined,
+    getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
+    // Every page of a long list would be a call of its own.
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && 4000,
+  });
+  const rows = useMemo(() => answer.data?.pages.flatMap(({ data }) => data.deliveries), [answer.data]);
+  const loadMore = useCallback(() => void answer.fetchNextPage(), [answer.fetchNextPage]);
   const { deliveries } = t.webhooks;
   return (
     <div className="grid items-start gap-5 xl:grid-cols-[520px_1fr]">
@@ -106,6 +125,9 @@ export function Deliveries({ webhook: { id: webhookId, format } }: { webhook: We
               label={t.webhooks.tabs.deliveries}
               columns={columns}
               rows={shown}
+              hasMore={answer.hasNextPage}
+              isLoadingMore={answer.isFetchingNextPage}
+              loadMore={loadMore}
               rowKey={({ id }) => id}
               to={({ id }) => paths.delivery(webhookId, id, { status: search.status, event: search.event })}
               tone={({ id }) => (id === chosen ? 'bg-held-weak' : undefined)}
