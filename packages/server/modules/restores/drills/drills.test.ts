@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
 import { type FirestoreSandbox, startFirestoreSandbox, startGoogleSandbox } from '@holdfast/sandbox';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isForeignFirestoreInstalled, startForeignFirestore } from '../../../../engine/testing/foreign-firestore.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
@@ -166,10 +166,11 @@ describe('a drill into a named target', () => {
     test('is not called a difference when it stops in the middle', async () => {
       const backupId = await bench.backUp();
       const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+      onTestFinished(goOn);
       bench.sandbox.control.setWriteQuota({ documentsPerSecond: documents / 2 });
       bench.sandbox.control.addFault({ method: 'BatchWrite', skip: 1, until });
       const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: staging.id });
-      await expect.poll(() => bench.sandbox.control.faultHits()).toEqual([1]);
+      await expect.poll(() => bench.sandbox.control.faultHits()[0]).toBeGreaterThan(0);
       bench.sandbox.control.setWriteQuota({ documentsPerSecond: 1e-6 });
       goOn();
       const refused = await untilDrilled(backupId, id);
