@@ -166,7 +166,7 @@ describe('a drill into a named target', () => {
     test('is not called a difference when it stops in the middle', async () => {
       const backupId = await bench.backUp();
       const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
-      onTestFinished(goOn);
+      onTestFinished(() => goOn());
       bench.sandbox.control.setWriteQuota({ documentsPerSecond: documents / 2 });
       bench.sandbox.control.addFault({ method: 'BatchWrite', skip: 1, until });
       const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: staging.id });
