@@ -67,6 +67,8 @@ describe.skipIf(!hasChromium)('an open page', () => {
 
   test('outlives a restart of the service, and follows the new one', async () => {
     const { page } = owner;
+    // What has arrived once can be shown without the service.
+    await page.getByRole('link', { name: 'Bike shop' }).waitFor();
     await page.getByRole('link', { name: 'Backups', exact: true }).click();
     await page.getByRole('table', { name: 'Backups' }).waitFor();
     const { app } = dashboard;
