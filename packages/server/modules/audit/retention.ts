@@ -10,7 +10,7 @@ const daysByPlan: Readonly<Record<Plan, number>> = { starter: 30, professional: 
 /** How long entries are kept: as the operator says, else as the plan does. */
 export const keptDaysOf = (plan: Plan, daysOverride: number | undefined) => daysOverride ?? daysByPlan[plan];
 
-const rowsPerCut = 5000;
+const defaultRowsPerCut = 5000;
 const organizationsPerPage = 200;
 
 export interface RetentionOptions {
@@ -22,6 +22,7 @@ export interface RetentionOptions {
   daysOverride: number | undefined;
   /** Undefined for an organization that is gone. */
   planOf: (transaction: Transaction, organizationId: string) => Promise<Plan | undefined>;
+  rowsPerCut?: number;
 }
 
 /** Removes rows past their time from the beginning of each chain and leaves a signed checkpoint at the cut. */
@@ -52,11 +53,14 @@ export class AuditRetention {
 
   /** Cuts in bounded pieces, so that no transaction holds its locks for long. */
   async trim(organizationId: string, signal: AbortSignal): Promise<number> {
+    const { rowsPerCut = defaultRowsPerCut } = this.#options;
     let removedRows = 0;
     await this.#options.signatures.prepare();
     for (;;) {
       signal.throwIfAborted();
-      const removed = await this.#options.database.system((transaction) => this.#cut(transaction, organizationId));
+      const removed = await this.#options.database.system((transaction) =>
+        this.#cut(transaction, organizationId, rowsPerCut),
+      );
       removedRows += removed;
       if (removed < rowsPerCut) break;
     }
@@ -64,7 +68,7 @@ export class AuditRetention {
     return removedRows;
   }
 
-  async #cut(transaction: Transaction, organizationId: string): Promise<number> {
+  async #cut(transaction: Transaction, organizationId: string, rowsPerCut: number): Promise<number> {
     const { clock, daysOverride, planOf, signatures } = this.#options;
     const plan = await planOf(transaction, organizationId);
     if (!plan) return 0;

@@ -196,18 +196,20 @@ test("another organization's row does not fit", async () => {
   expect(await verify()).toMatchObject({ valid: false, brokenAt: await idAt(1) });
 });
 
-function retention(daysOverride?: number): AuditRetention {
+function retention(given: { daysOverride?: number; rowsPerCut?: number } = {}): AuditRetention {
   const { database, clock } = app.platform;
   return new AuditRetention({
     database,
     clock,
     log,
     signatures: new CheckpointSignatures(app.platform),
-    daysOverride,
+    daysOverride: undefined,
     planOf: async () => 'starter',
+    ...given,
   });
 }
-const trim = (daysOverride?: number) => retention(daysOverride).trim(organization.id, new AbortController().signal);
+const trim = (given?: Parameters<typeof retention>[0]) =>
+  retention(given).trim(organization.id, new AbortController().signal);
 
 test('retention by plan removes what is too old, says so, and what is left can still be proved', async () => {
   app.clock.advance(29 * day);
@@ -226,7 +228,7 @@ test('retention by plan removes what is too old, says so, and what is left can s
 
 test('rows may all be too old, and the next one still continues the chain', async () => {
   app.clock.advance(100 * day);
-  expect(await trim(90)).toBe(10);
+  expect(await trim({ daysOverride: 90 })).toBe(10);
   await tamper("delete from audit_logs where organization_id = $1 and action = 'nothing.matches'");
   expect(await verify()).toMatchObject({ valid: true, entries: 1 });
   await write(1);
@@ -235,14 +237,14 @@ test('rows may all be too old, and the next one still continues the chain', asyn
 
 test('the days an operator sets count for every plan', async () => {
   app.clock.advance(3 * day);
-  expect(await trim(5)).toBe(0);
-  expect(await trim(2)).toBe(10);
+  expect(await trim({ daysOverride: 5 })).toBe(0);
+  expect(await trim({ daysOverride: 2 })).toBe(10);
 });
 
-test('more rows than one cut takes go in several, and the checkpoint stays right', { timeout: 60_000 }, async () => {
+test('more rows than one cut takes go in several, and the checkpoint stays right', async () => {
   const { id } = organization;
   await app.platform.database.tenant(id, async (transaction) => {
-    for (let index = 0; index < 5200; index++)
+    for (let index = 0; index < 1200; index++)
       await log.write(transaction, {
         organizationId: id,
         action: 'thing.changed',
@@ -251,9 +253,9 @@ test('more rows than one cut takes go in several, and the checkpoint stays right
         origin: null,
       });
   });
-  expect(await verify()).toMatchObject({ valid: true, entries: 5210 });
+  expect(await verify()).toMatchObject({ valid: true, entries: 1210 });
   app.clock.advance(31 * day);
-  expect(await trim()).toBe(5210);
+  expect(await trim({ rowsPerCut: 500 })).toBe(1210);
   expect(await verify()).toMatchObject({ valid: true, entries: 1 });
 });
 
