@@ -12,6 +12,20 @@ export async function startPitrBench(): Promise<{ bench: BackupBench; owner: pg.
   return { bench, owner };
 }
 
+/** Paths of the users at an instant. A page ends with its time, which a busy machine takes for a few documents. */
+export async function usersAt({ app, as, shop }: BackupBench, at: string): Promise<string[]> {
+  const paths: string[] = [];
+  for (let cursor = ''; ; ) {
+    const query = `at=${at}&collection=users&limit=100${cursor}`;
+    const page = await app.request('GET', `/api/v1/projects/${shop.projectId}/pitr/view/documents?${query}`, as);
+    if (page.status !== 200) throw new Error(page.text);
+    for (const { path } of page.body.data) paths.push(path);
+    const { nextCursor } = page.body.pagination;
+    if (!nextCursor) return paths;
+    cursor = `&cursor=${nextCursor}`;
+  }
+}
+
 /** The same with capture switched on and one document, and the ways to its past. */
 export interface CapturedBench {
   bench: BackupBench;

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type App, startApp } from '../../app.ts';
 import type { BackupBench } from '../../testing/backup-bench.ts';
-import { startPitrBench } from '../../testing/pitr-bench.ts';
+import { startPitrBench, usersAt } from '../../testing/pitr-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 /** What becomes of a log when workers die, keys change, storage is looked after, and projects and organizations go. */
@@ -41,10 +41,6 @@ async function captured(): Promise<string> {
   await vi.waitUntil(isCovered, { timeout: 30_000, interval: 50 });
   return new Date(at).toISOString();
 }
-async function usersAt(at: string): Promise<string[]> {
-  const documents = await call('GET', pitrPath(`/view/documents?at=${at}&collection=users&limit=100`));
-  return documents.map(({ path }: { path: string }) => path);
-}
 const folder = (...path: string[]) => join(bench.app.folder, 'storage', bench.as.organizationId, ...path);
 async function runTask(kind: string, destinationId: string, body?: object) {
   const { id } = await call('POST', `/storage-destinations/${destinationId}/${kind}`, body);
@@ -62,7 +58,7 @@ test('a lease whose holder has died is taken within 30 s under a new epoch, and 
   // What changed while nobody captured lies in a gap, which is told; behind it everything is there.
   await captured();
   const at = await captured();
-  expect(await usersAt(at)).toContain('users/after');
+  expect(await usersAt(bench, at)).toContain('users/after');
   expect((await one('select covered_through from pitr_logs')).covered_through > covered_through).toBe(true);
   // The same worker was the older epoch: its stream ended with the lease, and no stretch is told twice.
   const { rows } = await owner.query('select covered_from, covered_through from pitr_segments order by covered_from');
@@ -134,13 +130,13 @@ test('a sweep removes what was overtaken in a log, and nothing that somebody may
   expect(swept.result).toMatchObject({ removed: 2, failures: [{ key: `logs/${log_id}/manifest` }] });
   expect(swept.result.failures[0].reason).toContain('captured time that this catalogue does not know');
   await rm(folder(ahead));
-  expect(await usersAt(at)).toContain('users/kept');
+  expect(await usersAt(bench, at)).toContain('users/kept');
   await owner.query('delete from pitr_segments; delete from pitr_logs');
   expect((await shown()).enabled).toBe(false);
   const { result } = await runTask('rescan', bench.shop.destinationId);
   expect(result.registered).toBe(1);
   expect(result.failures).toEqual([]);
-  expect(await usersAt(at)).toContain('users/kept');
+  expect(await usersAt(bench, at)).toContain('users/kept');
   await call('POST', pitrPath('/enable'), {});
   await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 40_000, interval: 100 });
 });
@@ -157,8 +153,8 @@ test('a migration takes the log along with its bases; what was captured and what
   expect((await shown()).storageDestinationId).toBe(target.id);
   await doc('users/behind').set({ n: 1 });
   const after = await captured();
-  expect(await usersAt(before)).toContain('users/before');
-  expect(await usersAt(after)).toEqual(expect.arrayContaining(['users/before', 'users/behind']));
+  expect(await usersAt(bench, before)).toContain('users/before');
+  expect(await usersAt(bench, after)).toEqual(expect.arrayContaining(['users/before', 'users/behind']));
   const { log_id } = await one('select log_id from pitr_logs');
   // What a capture had begun to write when it was paused belongs to nobody: a sweep takes it later.
   const { keys } = await one('select string_agg(key, chr(10)) as keys from pitr_segments');
@@ -187,7 +183,7 @@ test('what lies whole in the new place is not written over by a migration of a d
   expect(moved.error).toBeNull();
   expect(Buffer.compare(await readFile(target), whole)).toBe(0);
   await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
-  expect(await usersAt(at)).toContain('users/harmed');
+  expect(await usersAt(bench, at)).toContain('users/harmed');
   // Somebody still reads where it lay before.
   const removal = () =>
     one(`select retry_count as n from pgboss.job where name = 'pitr-log-remove' and state = 'retry'`);
@@ -222,7 +218,7 @@ test('while its organization is deleted nothing is captured or compacted; recove
   expect(recovered.status, recovered.text).toBeLessThan(300);
   await owner.query('update pitr_logs set retry_at = null');
   await vi.waitUntil(async () => (await shown()).status === 'running', { timeout: 30_000, interval: 100 });
-  expect(await usersAt(await captured())).toContain('users/meanwhile');
+  expect(await usersAt(bench, await captured())).toContain('users/meanwhile');
 });
 
 test('switched off, its key is wrapped anew by a rotation and the manifest in the bucket follows', async () => {
@@ -232,7 +228,7 @@ test('switched off, its key is wrapped anew by a rotation and the manifest in th
   expect((await one('select manifest_written from pitr_logs')).manifest_written).toBe(false);
   await bench.app.tasks.runNow('pitr manifests');
   expect((await one('select manifest_written from pitr_logs')).manifest_written).toBe(true);
-  expect(await usersAt(at)).toContain('users/meanwhile');
+  expect(await usersAt(bench, at)).toContain('users/meanwhile');
 });
 
 test('a key that was withdrawn ends capture at once; with the key it goes on', async () => {

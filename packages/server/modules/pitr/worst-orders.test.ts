@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ManifestObject } from '../../../engine/format/manifest-object.ts';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
 import { foundOrganization } from '../../testing/people.ts';
+import { usersAt } from '../../testing/pitr-bench.ts';
 import { untilEnded } from '../../testing/protected-project.ts';
 
 /** What people and outages do to a log, in the worst order. */
@@ -58,10 +59,6 @@ async function captured(): Promise<string> {
   await until(async () => Date.parse((await shown()).coveredTo ?? 0) > at + 20);
   return new Date(at).toISOString();
 }
-async function usersAt(at: string): Promise<string[]> {
-  const documents = await call('GET', pitrPath(`/view/documents?at=${at}&collection=users&limit=100`));
-  return documents.map(({ path }: { path: string }) => path);
-}
 
 async function usersIn(backupId: string): Promise<string[]> {
   const documents = await call('GET', `/backups/${backupId}/documents?collection=users&limit=100`);
@@ -77,7 +74,7 @@ test('storage that fails for a while is told by status, and nothing of that time
   s3.faults.clear();
   await owner.query('update pitr_logs set retry_at = null');
   await running();
-  const users = await usersAt(await captured());
+  const users = await usersAt(bench, await captured());
   expect(users).toContain('users/down');
   expect(users).not.toContain('users/0');
   expect((await shown()).error).toBeNull();
@@ -91,9 +88,9 @@ test('a clock of the service that jumps ahead and back neither stops capture nor
   bench.app.clock.advance(-3_600_000);
   await doc('users/back').set({ n: 1 });
   const back = await captured();
-  expect(await usersAt(before)).not.toContain('users/ahead');
-  expect(await usersAt(ahead)).not.toContain('users/back');
-  expect(await usersAt(back)).toEqual(expect.arrayContaining(['users/ahead', 'users/back']));
+  expect(await usersAt(bench, before)).not.toContain('users/ahead');
+  expect(await usersAt(bench, ahead)).not.toContain('users/back');
+  expect(await usersAt(bench, back)).toEqual(expect.arrayContaining(['users/ahead', 'users/back']));
   expect((await shown()).lagSeconds).toBeLessThan(30);
 });
 
@@ -102,7 +99,7 @@ test('switched off and on again the same log goes on where it lies; another dest
   const { log_id, reads_used } = (await owner.query('select log_id, reads_used from pitr_logs')).rows[0];
   await call('POST', pitrPath('/disable'), {});
   expect(await shown()).toMatchObject({ enabled: false, status: 'stopped', lagSeconds: null, gaps: [] });
-  expect(await usersAt(before)).toContain('users/down');
+  expect(await usersAt(bench, before)).toContain('users/down');
   await doc('users/off').set({ n: 1 });
   const refused = await ask('POST', pitrPath('/enable'), { storageDestinationId: bench.shop.destinationId });
   expect([refused.status, refused.body.error.code]).toEqual([409, 'INVALID_STATE']);
@@ -110,8 +107,8 @@ test('switched off and on again the same log goes on where it lies; another dest
   const on = await call('POST', pitrPath('/enable'), {});
   expect(on).toMatchObject({ enabled: true, storageDestinationId: bucketId, retentionDays: 7 });
   await running();
-  expect(await usersAt(await captured())).toContain('users/off');
-  expect(await usersAt(before)).not.toContain('users/off');
+  expect(await usersAt(bench, await captured())).toContain('users/off');
+  expect(await usersAt(bench, before)).not.toContain('users/off');
   const now = (await owner.query('select log_id, reads_used from pitr_logs')).rows[0];
   expect(now.log_id).toBe(log_id);
   expect(Number(now.reads_used)).toBeGreaterThanOrEqual(Number(reads_used));
@@ -156,7 +153,7 @@ test('a backup that was made inside a gap leads nowhere: what went before the ga
   await doc('users/1').set({ n: 'later' });
 
   // Around an interruption without a gap it may be shown for a moment, as it was heard last.
-  await expect.poll(async () => usersAt(await captured()), { timeout: 30_000 }).not.toContain('users/phantom');
+  await expect.poll(async () => usersAt(bench, await captured()), { timeout: 30_000 }).not.toContain('users/phantom');
   for (const type of ['incremental', 'synthetic'])
     expect(await usersIn(await bench.backUp({ type }))).not.toContain('users/phantom');
   expect(await usersIn(inside)).toContain('users/phantom');
@@ -169,7 +166,7 @@ test('switched off, what was heard is written down first; the time without captu
   await sleep(500);
   await call('POST', pitrPath('/disable'));
   await until(async () => (await owner.query('select holder from pitr_logs')).rows[0].holder === null);
-  expect(await usersAt(heardAt)).toContain('users/heard');
+  expect(await usersAt(bench, heardAt)).toContain('users/heard');
   const behind = await ask('GET', pitrPath(`/view/documents?at=${new Date().toISOString()}&collection=users`));
   expect(behind.body.error.message).toContain('Capture is switched off.');
   expect(behind.body.error.message).not.toContain('Try again');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CapturedBench, startCapturedBench } from '../../../testing/pitr-bench.ts';
+import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
 
 let house: CapturedBench;
 beforeAll(async () => {
@@ -12,9 +12,7 @@ const put = (id: string) => house.bench.firestore.doc(`users/${id}`).set({ n: 1 
 const remove = (id: string) => house.bench.firestore.doc(`users/${id}`).delete();
 
 async function idsAt(at: string): Promise<string[]> {
-  const answer = await house.usersAt(at);
-  if (answer.status !== 200) throw new Error(answer.text);
-  return answer.body.data.map(({ path }: { path: string }) => path.slice('users/'.length));
+  return (await usersAt(house.bench, at)).map((path) => path.slice('users/'.length));
 }
 
 /** An instant behind everything that was written so far, and written down. */

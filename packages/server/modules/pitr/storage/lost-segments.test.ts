@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CapturedBench, startCapturedBench } from '../../../testing/pitr-bench.ts';
+import { type CapturedBench, startCapturedBench, usersAt } from '../../../testing/pitr-bench.ts';
 
 let house: CapturedBench;
 beforeAll(async () => {
@@ -53,7 +53,7 @@ test('captured time whose segments are gone is a gap once a rescan has looked; t
     code: 'POINT_IN_TIME_UNAVAILABLE',
     message: expect.stringContaining('gone from its storage'),
   });
-  expect(await pathsAt(early)).toContain('users/early');
+  expect(await usersAt(house.bench, early)).toContain('users/early');
   expect(existsSync(join(folder, manifest))).toBe(true);
 
   await house.bench.firestore.doc('users/after').set({ n: 1 });
@@ -61,18 +61,14 @@ test('captured time whose segments are gone is a gap once a rescan has looked; t
   await expect
     .poll(async () => (await house.usersAt(await captured())).status, { timeout: 60_000, interval: 500 })
     .toBe(200);
-  expect(await pathsAt(await captured())).toEqual(expect.arrayContaining(['users/early', 'users/lost', 'users/after']));
+  expect(await usersAt(house.bench, await captured())).toEqual(
+    expect.arrayContaining(['users/early', 'users/lost', 'users/after']),
+  );
   expect((await house.rescan()).result.missing).toBe(rows.length);
 
   // What comes back is time that can be reached again.
   for (const { key } of rows) renameSync(join(folder, aside(key)), join(folder, key));
   expect((await house.rescan()).result.missing).toBe(0);
-  expect(await pathsAt(lost)).toEqual(expect.arrayContaining(['users/early', 'users/lost']));
+  expect(await usersAt(house.bench, lost)).toEqual(expect.arrayContaining(['users/early', 'users/lost']));
   expect((await house.shown()).gaps).toEqual([]);
 }, 120_000);
-
-async function pathsAt(at: string): Promise<string[]> {
-  const answer = await house.usersAt(at);
-  if (answer.status !== 200) throw new Error(answer.text);
-  return answer.body.data.map(({ path }: { path: string }) => path);
-}
