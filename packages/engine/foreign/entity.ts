@@ -20,9 +20,9 @@ const vectorTypeField = '__type__';
 
 /** The document of an entity of a file, as it is imported into a database. Exports carry no times. */
 export function entityRecord(bytes: Uint8Array, database: string, file: string): UnsortedRecord {
-  const { entity, app, path } = named(file, () => openEntity(bytes));
+  const { entity, app, databaseId, path } = named(file, () => openEntity(bytes));
   const place = new DocumentPlace(path);
-  const fields = named(path, () => readProperties(entity, { app, database, place, depth: 0 }));
+  const fields = named(path, () => readProperties(entity, { app, databaseId, database, place, depth: 0 }));
   requireSize(fields, place);
   return { kind: recordKind.put, path, body: encodeDocument({ name: `${database}/documents/${path}`, fields }) };
 }
@@ -38,32 +38,42 @@ function named<T>(name: string, read: () => T): T {
   }
 }
 
-function openEntity(bytes: Uint8Array): { entity: WireField[]; app: string; path: string } {
+function openEntity(bytes: Uint8Array): EntityKey & { entity: WireField[] } {
   const entity = [...wireFields(new ProtobufReader(bytes))];
   const key = entity.find(({ number }) => number === 13);
   if (key === undefined) throw malformed();
   return { entity, ...readKey(key.inside) };
 }
 
-/** References of the same app are references into the database that is being imported. */
-interface ReferenceContext {
+const defaultDatabaseId = '(default)';
+
+interface EntityKey {
   readonly app: string;
+  /** Of the database that was exported. */
+  readonly databaseId: string;
+  readonly path: string;
+}
+
+/** References of the same app and database are references into the database that is being imported. */
+interface ReferenceContext extends Omit<EntityKey, 'path'> {
   readonly database: string;
   readonly place: DocumentPlace;
   readonly depth: number;
 }
 
-function readKey(reader: ProtobufReader): { app: string; path: string } {
+function readKey(reader: ProtobufReader): EntityKey {
   let app = '';
+  let databaseId = defaultDatabaseId;
   const segments: string[] = [];
   for (const { number, inside } of wireFields(reader)) {
     if (number === 13) app = textOf(inside);
+    else if (number === 23) databaseId = textOf(inside) || defaultDatabaseId;
     else if (number === 14) {
       for (const element of wireFields(inside))
         if (element.number === 1) segments.push(...pathElement(element.inside, 2));
     }
   }
-  return { app, path: segments.reduce(pathTo, '') };
+  return { app, databaseId, path: segments.reduce(pathTo, '') };
 }
 
 /** The three fields of a path element follow each other; `first` is the number of its type. */
@@ -172,17 +182,19 @@ function readPoint(inside: ProtobufReader, { place }: ReferenceContext): JsonVal
   return geoPointValue(latitude, longitude, place);
 }
 
-function readReference(inside: ProtobufReader, { app: ownApp, database, place }: ReferenceContext): JsonValue {
+/** One that names no database of its own app is one into the same. */
+function readReference(inside: ProtobufReader, { app: ownApp, database, place, ...own }: ReferenceContext): JsonValue {
   let app = '';
-  let databaseId = '(default)';
+  let databaseId = '';
   const segments: string[] = [];
   for (const { number, inside: value } of wireFields(inside)) {
     if (number === 13) app = textOf(value, place);
     else if (number === 14) segments.push(...pathElement(value, 15));
-    else if (number === 23) databaseId = textOf(value, place) || databaseId;
+    else if (number === 23) databaseId = textOf(value, place);
   }
-  const owner = app === ownApp ? database : `projects/${app.replace(/^[a-z]~/, '')}/databases/${databaseId}`;
-  return referenceValue(owner, segments, place);
+  const isOwn = app === ownApp && (databaseId === '' || databaseId === own.databaseId);
+  const other = `projects/${app.replace(/^[a-z]~/, '')}/databases/${databaseId || defaultDatabaseId}`;
+  return referenceValue(isOwn ? database : other, segments, place);
 }
 
 function doubleText(value: number): number | 'NaN' | 'Infinity' | '-Infinity' {

@@ -131,6 +131,22 @@ describe('an export of which something would be lost', () => {
     expect(await refusal()).toContain('empty name');
   });
 
+  test('is not refused for its references: those into another database stay so, those into its own lead into the imported one', async () => {
+    await write([one('a/1')]);
+    const into = (databaseId: string) => `projects/demo/databases/${databaseId}/documents/users/x`;
+    const read = async (exported?: string) => {
+      const fields = Object.fromEntries(
+        ['shop', 'archive', '(default)'].map((id) => [id, { referenceValue: into(id) }]),
+      );
+      await replace(0, encodeEntity('demo', 'a/1', fields, exported));
+      const found = JSON.parse((await fieldsOf(await openForeign('firestore-export', folder)))['a/1']!);
+      return ['shop', 'archive', '(default)'].map((id) => found[id].referenceValue);
+    };
+    const imported = `${testDatabase}/documents/users/x`;
+    expect(await read('shop')).toEqual([imported, into('archive'), imported]);
+    expect(await read()).toEqual([into('shop'), into('archive'), imported]);
+  });
+
   test('because a value of it cannot be in a Firestore names the document and the field', async () => {
     await write([one('a/1')]);
     const inside = (value: JsonValue): JsonFields => ({ m: { mapValue: { fields: { bad: value } } } });

@@ -54,7 +54,42 @@ function tagged(object: PlainObject, place: DocumentPlace, database: string): Js
     return byTag(type, object.value, place, database);
   }
   if (hasOnly(object, '_seconds', '_nanoseconds')) return timestamp(object, place);
-  return hasOnly(object, '_latitude', '_longitude') ? geoPoint(object, place) : undefined;
+  if (hasOnly(object, '_latitude', '_longitude')) return geoPoint(object, place);
+  return stringified(object, place, database);
+}
+
+/** What `JSON.stringify` makes of the references, bytes and embeddings that Google's client gives. */
+function stringified(object: PlainObject, place: DocumentPlace, database: string): JsonValue | undefined {
+  const { _firestore: owner, _path: path, _converter: _, ...others } = object;
+  const isReference = isPlainObject(owner) && isPlainObject(path) && Object.keys(others).length === 0;
+  if (isReference && isTexts(path.segments)) return referenceValue(database, path.segments, place);
+  if (hasOnly(object, 'type', 'data') && object.type === 'Buffer') {
+    const values = Array.isArray(object.data) ? object.data.map(byteOf) : [undefined];
+    if (values.every((value) => value !== undefined)) return { bytesValue: Buffer.from(values).toString('base64') };
+  }
+  return Object.keys(object).length === 1 ? vector(object._values) : undefined;
+}
+
+function vector(values: unknown): JsonValue | undefined {
+  if (!Array.isArray(values) || values.length === 0) return undefined;
+  const doubles: JsonValue[] = [];
+  for (const one of values) {
+    const double = one instanceof NumberText ? one.double : undefined;
+    if (double === undefined) return undefined;
+    doubles.push({ doubleValue: double });
+  }
+  const fields = { __type__: { stringValue: '__vector__' }, value: { arrayValue: { values: doubles } } };
+  return { mapValue: { fields } };
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+function byteOf(value: unknown): number | undefined {
+  return value instanceof NumberText && /^\d{1,3}$/.test(value.text) && Number(value.text) < 256
+    ? Number(value.text)
+    : undefined;
 }
 
 function byTag(type: string, value: unknown, place: DocumentPlace, database: string): JsonValue {

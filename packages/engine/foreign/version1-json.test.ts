@@ -1,3 +1,4 @@
+import { FieldValue, Firestore } from '@google-cloud/firestore';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { arbitraryFields, testDatabase } from '../fixtures/arbitrary-documents.ts';
@@ -42,6 +43,7 @@ describe('a version 1 file', () => {
     listed:
       '{"collections":[{"id":"users","documents":[{"id":"ada","data":{"n":9007199254740993},"subcollections":[{"id":"orders","documents":[{"id":"7","data":{"total":1.5}}]}]}]}]}',
     'by path': '{"users":{"ada":{"n":9007199254740993,"subCollections":{"users/ada/orders":{"7":{"total":1.5}}}}}}',
+    'whole path': '{"users":{"ada":{"n":9007199254740993,"subCollection":{"users/ada/orders":{"7":{"total":1.5}}}}}}',
   };
 
   test.each(Object.entries(shapes))('of the %s shape gives its documents and subcollections', async (name, text) => {
@@ -66,6 +68,47 @@ describe('a version 1 file', () => {
       at: { timestampValue: '2023-11-14T22:13:20.000005Z' },
       where: { geoPointValue: { latitude: 1.5, longitude: -2 } },
       ref: { referenceValue: `${testDatabase}/documents/users/bob` },
+    });
+  });
+
+  test('keeps what a client of Google is turned into by JSON.stringify', async () => {
+    const client = new Firestore({ projectId: 'shop' });
+    const document = {
+      ref: client.doc('users/bob'),
+      photo: Buffer.from([0, 255]),
+      like: { type: 'Buffer', data: [256] },
+      meant: FieldValue.vector([1, 2.5]),
+    };
+    await harness.store.put('v1/stringified.json', Buffer.from(JSON.stringify({ users: { ada: document } })));
+    expect(JSON.parse((await fieldsOf(await openForeign('json', 'v1/stringified.json')))['users/ada']!)).toEqual({
+      ref: { referenceValue: `${testDatabase}/documents/users/bob` },
+      photo: { bytesValue: 'AP8=' },
+      like: {
+        mapValue: {
+          fields: { type: { stringValue: 'Buffer' }, data: { arrayValue: { values: [{ integerValue: '256' }] } } },
+        },
+      },
+      meant: {
+        mapValue: {
+          fields: {
+            __type__: { stringValue: '__vector__' },
+            value: { arrayValue: { values: [{ doubleValue: 1 }, { doubleValue: 2.5 }] } },
+          },
+        },
+      },
+    });
+  });
+
+  test('leaves a field that is only called like the place of collections as it is', async () => {
+    const text = '{"users":{"ada":{"subCollection":{"orders":{"7":{"total":1}}}},"bob":{"subCollection":{}}}}';
+    await harness.store.put('v1/field.json', Buffer.from(text));
+    const found = await fieldsOf(await openForeign('json', 'v1/field.json'));
+    expect(Object.keys(found)).toEqual(['users/ada', 'users/bob']);
+    expect(found['users/ada']).toContain('"total":{"integerValue":"1"}');
+    await harness.store.put('v1/mixed.json', Buffer.from(text.replace('"orders"', '"a":1,"users/ada/orders"')));
+    await expect(openForeign('json', 'v1/mixed.json')).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringContaining('"a" stands beside its "subCollection"'),
     });
   });
 

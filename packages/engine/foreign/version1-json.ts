@@ -21,6 +21,7 @@ import {
  *
  *     plain    {"users": {"ada": {"name": "Ada", "__collections__": {"orders": {…}}}}}
  *              {"__collections__": {"users": {…}}}, {"collections": {"users": {…}}}
+ *              {"users": {"ada": {"name": "Ada", "subCollection": {"users/ada/orders": {…}}}}}
  *     wrapped  {"collections": {"users": {"documents": {"ada": {"data": {…}, "collections": {…}}}}}}
  *              {"collections": [{"id": "users", "documents": [{"id": "ada", "data": {…}, "subcollections": […]}]}]}
  *
@@ -201,9 +202,27 @@ class Walk {
       if (plainCollectionKeys.has(name) && (json.isObject || json.isArray)) {
         yield* this.#collections(json, path);
         this.#json.place = path;
+      } else if (name === 'subCollection' && json.isObject) {
+        const field = yield* this.#byWholePath(json, path);
+        if (field) this.#hold(new HeldJson(field), held, name);
       } else this.#hold(json, held, name);
     requirePlain(held, path);
     yield recordOf(held, path, this.#database);
+  }
+
+  /** Collections under their whole paths, which no field is called by; without such a name it is a field, and returned. */
+  *#byWholePath(json: JsonCursor, path: string): Generator<UnsortedRecord, PlainObject | undefined> {
+    const held: PlainObject = Object.create(null);
+    let hasCollections = false;
+    for (const name of json.keys())
+      if (name.startsWith(`${path}/`)) {
+        hasCollections = true;
+        yield* this.#collection(json, pathBelow(path, name));
+        this.#json.place = path;
+      } else this.#hold(json, held, name);
+    const [other] = Object.keys(held);
+    if (hasCollections && other !== undefined) throw beside(path, other, 'subCollection');
+    return hasCollections ? undefined : held;
   }
 
   /** In a list it says its id itself; until then its collections have to be held. */

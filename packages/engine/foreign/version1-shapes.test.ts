@@ -20,7 +20,16 @@ function read(text: string): { content: string; warnings: string[] } | undefined
   return { content: parts.join('\n'), warnings };
 }
 
-const words = ['collections', '__collections__', 'subcollections', 'subCollections', 'documents', 'data', 'metadata'];
+const words = [
+  'collections',
+  '__collections__',
+  'subcollections',
+  'subCollections',
+  'subCollection',
+  'documents',
+  'data',
+  'metadata',
+];
 const key = fc.oneof(fc.constantFrom(...words), fc.constantFrom('users', 'ada', 'id', 'name', 'path', 'exists', 'x'));
 const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   tree: fc.oneof(
