@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database/database.ts';
-import { and, eq, isNull } from '../platform/database/orm.ts';
+import { and, eq, getTableColumns, isNull, sql } from '../platform/database/orm.ts';
 import { idempotencyKeys } from '../platform/database/tables.ts';
 import { dayMs, secondMs } from '../platform/durations.ts';
 import { idPartAt } from '../platform/ids.ts';
@@ -12,6 +12,9 @@ const keptMs = dayMs;
 /** A process that has not said by then that the call goes on has died with it; the key may be used again. */
 const inFlightMs = 30 * secondMs;
 const renewEveryMs = 10 * secondMs;
+/** By the database's clock, as everything that is compared with it: those of two processes may differ by more. */
+const heldFromNow = sql`clock_timestamp() + make_interval(secs => ${inFlightMs / secondMs})`;
+const isLetGo = sql<boolean>`coalesce(${idempotencyKeys.lockedUntil} <= clock_timestamp(), false)`;
 const askAgainSeconds = 2;
 /** A database that fails over is back within them, about a minute in all. */
 const keepAgainAfterMs = [0.5, 1, 1, 2, 2, 5, 5, 10, 10, 30].map((seconds) => seconds * secondMs);
@@ -55,15 +58,14 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /** Without a stored answer the caller now holds the key and must end with `keep` or `forget`. */
+  /** Without a stored answer the caller now holds the key and must end with `keep`, `forget` or `letGo`. */
   async begin(request: IdempotentRequest): Promise<Begun> {
     const now = this.#clock.now();
-    const lockedUntil = new Date(now.getTime() + inFlightMs);
     return this.#database.system(async ({ orm }) => {
       const row = {
         ...this.#columns(request),
         newId: idPartAt(now),
-        lockedUntil,
+        lockedUntil: heldFromNow,
         createdAt: now,
         expiresAt: new Date(now.getTime() + keptMs),
       };
@@ -73,13 +75,14 @@ export class IdempotencyStore {
         .onConflictDoNothing()
         .returning({ key: idempotencyKeys.key });
       if (inserted.length > 0) return { answer: undefined, newId: row.newId };
-      const [kept] = await orm.select().from(idempotencyKeys).where(this.#is(request)).for('update');
-      const expired =
-        !kept ||
-        kept.expiresAt <= now ||
-        (kept.status === null && kept.lockedUntil !== null && kept.lockedUntil <= now);
+      const [kept] = await orm
+        .select({ ...getTableColumns(idempotencyKeys), isLetGo })
+        .from(idempotencyKeys)
+        .where(this.#is(request))
+        .for('update');
+      const expired = !kept || kept.expiresAt <= now || (kept.status === null && kept.isLetGo);
       if (expired) {
-        // Whoever died at the same call may have carried it out: it is told by the id of what it created.
+        // Whoever died or failed at the same call may have carried it out: it is told by the id of what it created.
         const isSecondTry = kept && kept.expiresAt > now && kept.requestHash === request.hash;
         const newId = (isSecondTry ? kept.newId : null) ?? row.newId;
         await orm.delete(idempotencyKeys).where(this.#is(request));
@@ -100,10 +103,9 @@ export class IdempotencyStore {
   /** Says again and again that the call goes on, until what it returns is called. */
   holdWhileRunning(request: IdempotentRequest, onFailure: (error: unknown) => void): () => void {
     const renew = () => {
-      const lockedUntil = new Date(this.#clock.now().getTime() + inFlightMs);
-      const stillRuns = and(this.#is(request), isNull(idempotencyKeys.status));
+      const change = { lockedUntil: heldFromNow };
       this.#database
-        .system(({ orm }) => orm.update(idempotencyKeys).set({ lockedUntil }).where(stillRuns))
+        .system(({ orm }) => orm.update(idempotencyKeys).set(change).where(this.#isUnanswered(request)))
         .catch(onFailure);
     };
     const timer = setInterval(renew, renewEveryMs);
@@ -131,9 +133,21 @@ export class IdempotencyStore {
     }
   }
 
+  /** The call was refused: nothing was done, and the key is free for anything. */
   async forget(request: IdempotentRequest): Promise<void> {
-    const isUnanswered = and(this.#is(request), isNull(idempotencyKeys.status));
-    await this.#database.system(({ orm }) => orm.delete(idempotencyKeys).where(isUnanswered));
+    await this.#database.system(({ orm }) => orm.delete(idempotencyKeys).where(this.#isUnanswered(request)));
+  }
+
+  /** The call failed, perhaps behind its change: another try of it is let in at once, and finds what this one made. */
+  async letGo(request: IdempotentRequest): Promise<void> {
+    const change = { lockedUntil: sql`clock_timestamp()` };
+    await this.#database.system(({ orm }) =>
+      orm.update(idempotencyKeys).set(change).where(this.#isUnanswered(request)),
+    );
+  }
+
+  #isUnanswered(request: IdempotentRequest) {
+    return and(this.#is(request), isNull(idempotencyKeys.status));
   }
 
   #is(request: IdempotentRequest) {

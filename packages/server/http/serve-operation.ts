@@ -257,7 +257,9 @@ async function answerOnce(
     answer = await handler(call);
   } catch (error) {
     release();
-    await options.idempotency.forget(idempotent).catch(warn('an idempotency key stays locked'));
+    const isRefused = error instanceof Problem && error.status < 500;
+    const free = isRefused ? options.idempotency.forget(idempotent) : options.idempotency.letGo(idempotent);
+    await free.catch(warn('an idempotency key stays locked'));
     throw error;
   }
   // The call has been carried out: whatever fails from here on, its key is not free for a second time.

@@ -41,13 +41,14 @@ test('a restore that is cancelled and resumed at once runs, however often that h
   expect((await bench.firestore.collection('users').get()).size).toBe(50);
 });
 
-test('a restore of a database of an older day does not go on by itself over what was changed since', async () => {
+/** A restore that is running, by its record, and that nobody works on; the next one who takes it up is called. */
+async function takeUp(changes: string): Promise<string> {
   const backupId = await bench.backUp();
   const { id } = await post('/backups/restore', { backupId, options: { safetyBackup: false } });
   await ended(`/backups/restore/${id}`);
   await bench.firestore.doc('users/7').set({ n: 'edited since' });
   const [row] = await sql<{ admission: string }>(
-    `update restores set status = 'running', completed_at = null, checkpoint = '{"stage": "puts"}', updated_at = updated_at - interval '2 hours'
+    `update restores set status = 'running', completed_at = null, checkpoint = '{"stage": "puts"}', ${changes}
       where id = $1 returning (extract(epoch from admitted_at) * 1000)::bigint as admission`,
     [id],
   );
@@ -56,8 +57,18 @@ test('a restore of a database of an older day does not go on by itself over what
   const { organizationId } = bench.as;
   const data = { organizationId, restoreId: id, admission: Number(row?.admission) };
   await platform.database.system((transaction) =>
-    platform.queue.enqueue(transaction, runRestoreJob, data, { key: 'since' }),
+    platform.queue.enqueue(transaction, runRestoreJob, data, { key: id }),
   );
+  return id;
+}
+
+test('a restore whose worker died a moment ago goes on, however far the clocks of two workers differ', async () => {
+  const id = await takeUp(`updated_at = updated_at - interval '2 hours'`);
+  expect(await ended(`/backups/restore/${id}`)).toMatchObject({ status: 'completed' });
+});
+
+test('a restore of a database of an older day does not go on by itself over what was changed since', async () => {
+  const id = await takeUp(`held_at = held_at - interval '2 hours', updated_at = updated_at + interval '1 day'`);
   const stopped = await ended(`/backups/restore/${id}`);
   expect(stopped).toMatchObject({ status: 'cancelled', error: { code: 'CANCELLED' } });
   expect(stopped.error.message).toContain('does not go on by itself');

@@ -55,3 +55,19 @@ test('an organization that cannot be told keeps no other from being told', { tim
   await app.tasks.runNow('notifications').catch(() => undefined);
   await expect.poll(() => isTold('the one behind'), { timeout: 10_000 }).toBe(true);
 });
+
+test('what began shortly before an organization was deleted is told once it is recovered', {
+  timeout: 60_000,
+}, async () => {
+  app.clock.advance(3_600_000);
+  const owner = await signUp(app, 'gone@example.com');
+  const organizationId = await foundOrganization(app, owner);
+  await trouble(organizationId, 'before the end');
+  const call = (path: string, body: object) =>
+    app.request('POST', `/api/v1/organizations/${path}`, { token: owner.token, organizationId, body });
+  expect((await call('current/delete', { confirmName: `Organization ${organizationId}` })).status).toBe(200);
+  await app.tasks.runNow('notifications').catch(() => undefined);
+  expect((await call(`${organizationId}/recover`, {})).status).toBe(200);
+  await app.tasks.runNow('notifications').catch(() => undefined);
+  await expect.poll(() => isTold('before the end'), { timeout: 10_000 }).toBe(true);
+});

@@ -1,5 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts';
 import { encodeJson } from '../../platform/database/json.ts';
+import { isActiveOrganizationSql } from '../organizations/index.ts';
 import type { TroubleKind, TroubleWords } from './tables.ts';
 
 export interface Trouble {
@@ -50,7 +51,8 @@ export const troubleStore = {
 
   /**
    * Organizations with something untold that is old enough to be told together with what came right after it, the one that
-   * waits longest first. One that was told of something after `pausedSince` waits, unless minutes count, and takes no place of others.
+   * waits longest first. One that was told of something after `pausedSince` waits, unless minutes count, and takes no place of others;
+   * so does one that is deleted, until it is recovered.
    */
   async organizationsToTell(
     { client }: Transaction,
@@ -60,6 +62,7 @@ export const troubleStore = {
       `select organization_id from troubles
         where (begin_told_at is null or (ended_at is not null and end_told_at is null))
           and greatest(began_at, coalesce(ended_at, began_at)) <= $1
+          and ${isActiveOrganizationSql('organization_id')}
         group by organization_id
        having bool_or(begin_told_at is null and ended_at is null and words->>'isUrgent' = 'true')
            or not exists (select from troubles told where told.organization_id = troubles.organization_id

@@ -119,6 +119,8 @@ export const serviceAccounts = pgTable(
     keyHash: text('key_hash').notNull(),
     previousKeyHash: text('previous_key_hash'),
     previousKeyValidUntil: instant('previous_key_valid_until'),
+    /** The call that rotated last, as `newId` of its origin names it in every try. */
+    rotatedBy: text('rotated_by'),
     lastUsedAt: instant('last_used_at'),
     ...history,
   },

@@ -1,5 +1,6 @@
 import { type BodyOf, type Operations, operations } from '@holdfast/contract';
 import { offersSample } from '../../config.ts';
+import { madeBefore } from '../../platform/made-before.ts';
 import type { Caller, Principal } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
@@ -17,7 +18,7 @@ type Request = BodyOf<Operations['createProject']>;
 export async function createProject(context: ProjectsContext, caller: Caller, request: Request): Promise<ProjectRow> {
   const { database, clock, outbox } = context.platform;
   const { organization, principal } = caller;
-  const made = await madeBefore(context, caller);
+  const made = await madeBefore(context.platform, caller, 'prj', projectStore.findKept);
   if (made) return made;
   const row = draft(context, organization.id, principal, request, caller.origin.newId);
   const { failure, ...check } = await checkConnection(context.sources, row as ProjectRow, clock);
@@ -43,15 +44,6 @@ export async function createProject(context: ProjectsContext, caller: Caller, re
     });
     return stored;
   });
-}
-
-/** By an earlier try of the same call. */
-async function madeBefore({ platform }: ProjectsContext, { organization, origin }: Caller) {
-  if (origin.newId === undefined) return undefined;
-  const id = platform.ids.next('prj', origin.newId);
-  return platform.database.tenant(organization.id, (transaction) =>
-    projectStore.findKept(transaction, organization.id, id),
-  );
 }
 
 function draft(

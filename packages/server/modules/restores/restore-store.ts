@@ -76,9 +76,9 @@ export const restoreStore = {
     return restoreStore.update(transaction, organizationId, id, claimed);
   },
 
-  /** Whether its holder showed a sign of life lately. */
-  async isAlive({ orm }: Transaction, { organizationId, id }: RestoreRow): Promise<boolean> {
-    const since = sql`clock_timestamp() - make_interval(secs => ${silentAfterMs / secondMs})`;
+  /** Whether its holder showed a sign of life lately, by the database's clock alone: those of two workers may differ. */
+  async isAlive({ orm }: Transaction, { organizationId, id }: RestoreRow, withinMs = silentAfterMs): Promise<boolean> {
+    const since = sql`clock_timestamp() - make_interval(secs => ${withinMs / secondMs})`;
     const isHeard = sql`coalesce(${restores.heldAt}, ${restores.updatedAt}) > ${since}`;
     return (await orm.$count(restores, and(is(organizationId, id), eq(restores.status, 'running'), isHeard))) > 0;
   },

@@ -1,6 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import { documentsScope, parseInstant, type Scope, wholeDatabase } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
+import { madeBefore } from '../../platform/made-before.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { backupStore, scopeOf } from '../backups/index.ts';
@@ -17,7 +18,7 @@ type Request = BodyOf<Operations['startRestore']>;
 export async function startRestore(context: RestoresContext, caller: Caller, request: Request): Promise<RestoreRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context, caller);
+  const made = await madeBefore(context.platform, caller, 'rst', restoreStore.find);
   if (made) return made;
   const what = await whatToRestore(context, organizationId, request);
   const row = await database.tenant(organizationId, async (transaction) => {
@@ -41,15 +42,6 @@ export async function startRestore(context: RestoresContext, caller: Caller, req
   });
   await admitRestores(context.platform);
   return row;
-}
-
-/** By an earlier try of the same call. */
-async function madeBefore({ platform }: RestoresContext, { organization, origin }: Caller) {
-  if (origin.newId === undefined) return undefined;
-  const id = platform.ids.next('rst', origin.newId);
-  return platform.database.tenant(organization.id, (transaction) =>
-    restoreStore.find(transaction, organization.id, id),
-  );
 }
 
 /** What a backup is of may be disconnected by now: then somebody says where it goes. */

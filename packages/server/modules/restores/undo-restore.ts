@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts';
+import { madeBefore } from '../../platform/made-before.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { backupStore } from '../backups/index.ts';
@@ -20,6 +21,8 @@ export async function undoRestore(
 ): Promise<RestoreRow> {
   const { database, clock, ids } = context.platform;
   const organizationId = caller.organization.id;
+  const made = await madeBefore(context.platform, caller, 'rst', restoreStore.find);
+  if (made) return made;
   const row = await database.tenant(organizationId, async (transaction) => {
     const undone = await restoreStore.lock(transaction, organizationId, restoreId);
     requireUndoable(undone);
@@ -29,7 +32,7 @@ export async function undoRestore(
     await projectStore.get(transaction, organizationId, undone.targetProjectId);
     const now = clock.now();
     const inserted = await restoreStore.insert(transaction, {
-      id: ids.next('rst'),
+      id: ids.next('rst', caller.origin.newId),
       organizationId,
       backupId: undone.safetyBackupId ?? undone.backupId,
       projectId: undone.targetProjectId,

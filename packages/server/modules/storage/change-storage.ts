@@ -1,6 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
+import { madeBefore } from '../../platform/made-before.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { invalid } from '../../platform/problem.ts';
 import { storageCredentialsPurpose } from './access/open-store.ts';
@@ -20,7 +21,7 @@ export async function createStorage(
 ): Promise<DestinationRow> {
   const { database, clock } = context.platform;
   const organizationId = caller.organization.id;
-  const made = await madeBefore(context, caller);
+  const made = await madeBefore(context.platform, caller, 'dst', storageStore.find);
   if (made) return made;
   const unplaced = newDestination(context, organizationId, request, caller.origin.newId);
   const { test, ...check } = await checkStorage(context.stores, unplaced, clock);
@@ -45,15 +46,6 @@ export async function createStorage(
     });
     return row;
   });
-}
-
-/** By an earlier try of the same call. */
-async function madeBefore({ platform }: StorageContext, { organization, origin }: VersionedCaller) {
-  if (origin.newId === undefined) return undefined;
-  const id = platform.ids.next('dst', origin.newId);
-  return platform.database.tenant(organization.id, (transaction) =>
-    storageStore.find(transaction, organization.id, id),
-  );
 }
 
 /** The first one that works does, unless the caller says otherwise. One that does not work never does, so that no backup is sent there. */

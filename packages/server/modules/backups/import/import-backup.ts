@@ -1,6 +1,7 @@
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { BackupReader } from '@holdfast/engine';
 import { type Transaction, violatedConstraint } from '../../../platform/database/database.ts';
+import { madeBefore } from '../../../platform/made-before.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { toProblem } from '../../job-error.ts';
@@ -28,13 +29,21 @@ export async function importBackup(
   request: Request,
   signal: AbortSignal,
 ): Promise<BackupRow> {
-  const { database } = context.platform;
+  const { database, ids } = context.platform;
   const organizationId = caller.organization.id;
+  const made = await madeBefore(context.platform, caller, 'bkp', backupStore.findAny);
+  if (made) return made;
   const { project, destination } = await database.tenant(organizationId, async (transaction) => ({
     project: await projectStore.get(transaction, organizationId, request.projectId),
     destination: await storageStore.get(transaction, organizationId, request.storageDestinationId),
   }));
-  const seen = await inspect(context, project, destination, request, signal);
+  const seen = await inspect(
+    context,
+    project,
+    destination,
+    { ...request, id: ids.next('bkp', caller.origin.newId) },
+    signal,
+  );
   const row = await database
     .tenant(organizationId, async (transaction) => {
       await clearFailed(transaction, organizationId, seen.id);
@@ -74,7 +83,7 @@ async function inspect(
   context: BackupsContext,
   project: ProjectRow,
   destination: DestinationRow,
-  { path, metadata }: Request,
+  { id, path, metadata }: Request & { id: string },
   gone: AbortSignal,
 ): Promise<Seen> {
   const { source } = metadata;
@@ -94,7 +103,7 @@ async function inspect(
       const createdAt = metadata.createdAt ?? modifiedAt?.toISOString();
       const imported = { path, source, ...(createdAt ? { createdAt } : {}) };
       const facts = metadata.type === 'incremental' ? { warnings: [becameFull] } : {};
-      return { id: context.platform.ids.next('bkp'), imported, facts };
+      return { id, imported, facts };
     } finally {
       await store.close();
     }

@@ -7,7 +7,13 @@ import type { Caller, InvitationsContext } from '../context.ts';
 import { audit, emit, invitationInEvent } from '../events-and-audit.ts';
 import { isMemberByEmail } from '../members/member-store.ts';
 import { invitationMail } from './invitation-mail.ts';
-import { changeInvitation, findPendingByEmail, type InvitationRow, insertInvitation } from './invitation-store.ts';
+import {
+  changeInvitation,
+  findPendingByEmail,
+  type InvitationRow,
+  insertInvitation,
+  lockInvitation,
+} from './invitation-store.ts';
 import { createInvitationToken, hashInvitationToken } from './invitation-token.ts';
 import { countInvitationMail } from './mail-limit-store.ts';
 
@@ -29,15 +35,18 @@ export async function createInvitation(
 ): Promise<InvitationRow> {
   const inviter = inviterOf(caller);
   const token = createInvitationToken();
+  const id = context.ids.next('inv', caller.origin.newId);
   return changeWithRole(context, organizationId, caller, least, async (transaction, { organization, role }) => {
     requireRole(role ?? least, wanted.role);
+    const made = caller.origin.newId && (await lockInvitation(transaction, organizationId, id));
+    if (made) return made;
     if (await isMemberByEmail(transaction, organizationId, wanted.email))
       throw new Problem('ALREADY_MEMBER', `${wanted.email} is a member already.`);
     await makeRoom(context, transaction, organizationId, wanted.email);
     const now = context.clock.now();
     await countInvitationMail(transaction, organizationId, wanted.email, now);
     const invitation: InvitationRow = {
-      id: context.ids.next('inv'),
+      id,
       organizationId,
       ...wanted,
       status: 'pending',

@@ -5,7 +5,7 @@ import type { OrganizationsContext } from '../context.ts';
 import { audit, emit, memberInEvent } from '../events-and-audit.ts';
 import { createServiceKey } from '../keys/organization-keys.ts';
 import { countOwned, insertMember } from '../members/member-store.ts';
-import { insertOrganization, type OrganizationRow } from '../organization-store.ts';
+import { findOrganization, insertOrganization, type OrganizationRow } from '../organization-store.ts';
 import { slugOf, withSuffix } from './slug.ts';
 
 const slugAttemptsMax = 12;
@@ -21,6 +21,8 @@ export async function createOrganization(
   founder: Founder,
   wanted: { name: string; slug?: string | undefined },
 ): Promise<OrganizationRow> {
+  const made = await foundBefore(context, founder);
+  if (made) return made;
   const slug = wanted.slug ?? slugOf(wanted.name, 'organization');
   for (let attempt = 0; ; attempt++) {
     try {
@@ -33,6 +35,13 @@ export async function createOrganization(
   }
 }
 
+/** By an earlier try of the same call. */
+async function foundBefore({ database, ids }: OrganizationsContext, { origin }: Founder) {
+  if (origin.newId === undefined) return undefined;
+  const id = ids.next('org', origin.newId);
+  return database.system((transaction) => findOrganization(transaction, id));
+}
+
 async function found(
   context: OrganizationsContext,
   founder: Founder,
@@ -43,7 +52,7 @@ async function found(
   const { principal } = founder;
   const now = clock.now();
   const row: OrganizationRow = {
-    id: ids.next('org'),
+    id: ids.next('org', founder.origin.newId),
     name,
     slug,
     plan: config.DEFAULT_PLAN,

@@ -35,6 +35,7 @@ export async function createServiceAccount(
       keyHash: hashApiKey(apiKey),
       previousKeyHash: null,
       previousKeyValidUntil: null,
+      rotatedBy: null,
       lastUsedAt: null,
       createdAt: now,
       updatedAt: now,

@@ -10,7 +10,8 @@ const { role } = operations.rotateServiceAccount.access;
 
 export interface RotatedKey {
   account: ServiceAccountRow;
-  apiKey: string;
+  /** Null where an earlier try of the same call made it: then nobody has seen it. */
+  apiKey: string | null;
   previousKeyValidUntil: Date;
 }
 
@@ -26,10 +27,15 @@ export async function rotateServiceAccount(
   const previousKeyValidUntil = new Date(now.getTime() + graceSeconds * 1000);
   return changeWithRole(context, organizationId, caller, role, async (transaction) => {
     const account = await requireServiceAccount(transaction, organizationId);
+    const { newId: rotatedBy = null } = caller.origin;
+    // Another rotation would end the key that machines still use.
+    if (rotatedBy !== null && account.rotatedBy === rotatedBy && account.previousKeyValidUntil)
+      return { account, apiKey: null, previousKeyValidUntil: account.previousKeyValidUntil };
     await changeServiceAccount(transaction, organizationId, now, {
       keyHash: hashApiKey(apiKey),
       previousKeyHash: account.keyHash,
       previousKeyValidUntil,
+      rotatedBy,
     });
     await audit(context, transaction, caller, organizationId, {
       action: 'service_account.rotated',

@@ -332,6 +332,8 @@ describe('an anomaly is told, and retention frozen', () => {
     expect(await frozen()).toMatchObject({ backupId, reason: 'A drill could not restore a backup.' });
     const [note] = await bench.get('/audit-logs?action=drill.failed');
     expect(note).toMatchObject({ resource: { type: 'drill' }, details: { backupId, code: 'INTEGRITY_ERROR' } });
+    const [, started] = await bench.get(`/audit-logs?resourceType=drill&resourceId=${note.resource.id}`);
+    expect(started).toMatchObject({ action: 'drill.started', details: { backupId } });
     await unfreeze();
   });
 

@@ -1,6 +1,7 @@
 import { EngineError } from '@holdfast/engine';
 import type { Transaction } from '../../../platform/database/database.ts';
 import { secondMs } from '../../../platform/durations.ts';
+import { madeBefore } from '../../../platform/made-before.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { Problem } from '../../../platform/problem.ts';
 import { type BackupRow, backupStore } from '../../backups/index.ts';
@@ -19,13 +20,15 @@ export async function startDrill(
 ): Promise<DrillRow> {
   const { database } = context.platform;
   const organizationId = caller.organization.id;
+  const made = await madeBefore(context.platform, caller, 'drl', drillStore.find);
+  if (made) return made;
   if (targetProjectId !== undefined) await refuseFullTarget(context, organizationId, backupId, targetProjectId);
   const started = await database.tenant(organizationId, async (transaction) => {
     const backup = await requireAllowed(transaction, organizationId, backupId, targetProjectId);
-    const row = await requestDrill(context, transaction, backup, targetProjectId ?? null);
+    const row = await requestDrill(context, transaction, backup, targetProjectId ?? null, caller.origin.newId);
     await context.audit.noteCaller(transaction, caller, {
       action: 'drill.started',
-      resource: { type: 'restore', id: row.id },
+      resource: { type: 'drill', id: row.id },
       details: { backupId, targetProjectId: row.targetProjectId },
     });
     return row;
@@ -90,9 +93,10 @@ export async function requestDrill(
   transaction: Transaction,
   { id: backupId, organizationId, projectId }: Pick<BackupRow, 'id' | 'organizationId' | 'projectId'>,
   targetProjectId: string | null,
+  newId?: string,
 ): Promise<DrillRow> {
   return drillStore.insert(transaction, {
-    id: ids.next('drl'),
+    id: ids.next('drl', newId),
     organizationId,
     backupId,
     projectId,

@@ -16,7 +16,7 @@ import type { RestoresContext } from '../context.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
 import { journalStore, type NewPages } from './journal-store.ts';
 
-type KeyContext = Pick<RestoresContext, 'platform' | 'keys'>;
+export type KeyContext = Pick<RestoresContext, 'platform' | 'keys'>;
 
 /** What sealing and opening the journal of a restore needs. Its first holder makes the key. */
 export async function journalSeal(context: KeyContext, row: RestoreRow): Promise<JournalSeal> {
@@ -38,13 +38,13 @@ export async function journalSeal(context: KeyContext, row: RestoreRow): Promise
 export async function* readJournal(
   context: KeyContext,
   row: RestoreRow,
-  { before = Number.POSITIVE_INFINITY }: { before?: number } = {},
+  { first = 0, before = Number.POSITIVE_INFINITY }: { first?: number; before?: number } = {},
 ): AsyncGenerator<JournalPage> {
   const { organizationId, id } = row;
   if (row.journalPages === 0) return;
   if (!row.journalEnvelope) throw journalGone();
   const seal = await journalSeal(context, row);
-  for (let from = 0; ; ) {
+  for (let from = first; ; ) {
     const pages = await context.platform.database.tenant(organizationId, (transaction) =>
       journalStore.pages(transaction, organizationId, id, from),
     );
@@ -56,16 +56,6 @@ export async function* readJournal(
     }
     if (pages.length === 0) return;
   }
-}
-
-/** What was saved last of each path. */
-export async function savedDocuments(
-  context: KeyContext,
-  row: RestoreRow,
-): Promise<ReadonlyMap<string, SavedDocument>> {
-  const saved = new Map<string, SavedDocument>();
-  for await (const page of readJournal(context, row)) for (const one of page.saved) saved.set(one.path, one);
-  return saved;
 }
 
 export function journalGone(): Problem {

@@ -23,7 +23,7 @@ export async function claimRange(
     const restore = await restoreStore.findLocked(transaction, organizationId, restoreId);
     if (!isActive || restore?.status !== 'running' || restore.epoch !== epoch) return undefined;
     // Whoever takes up the restore decides whether it goes on at all.
-    if (!targetOfHolder && isAbandoned(restore, context.platform.clock.now())) return undefined;
+    if (!targetOfHolder && (await isAbandoned(transaction, restore))) return undefined;
     const isStopped = restore.cancelRequestedAt !== null || restore.rangesStoppedAt !== null;
     if (isStopped || restore.checkpoint.stage !== 'puts') return undefined;
     const target =

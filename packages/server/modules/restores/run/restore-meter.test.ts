@@ -1,4 +1,6 @@
-import { recordKind } from '@holdfast/engine';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { recordKind, sealJournalPage } from '@holdfast/engine';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
 import { asOwner } from '../../../testing/people.ts';
@@ -6,7 +8,9 @@ import { untilEnded } from '../../../testing/protected-project.ts';
 import { createBackupKeys } from '../../backups/keys/backup-keys.ts';
 import { OrganizationKeys } from '../../organizations/keys/organization-keys.ts';
 import type { RestoresContext } from '../context.ts';
+import { journalStore } from '../journal/journal-store.ts';
 import { journalSeal } from '../journal/restore-journal.ts';
+import { savedDocuments } from '../journal/saved-documents.ts';
 import { restoreStore } from '../restore-store.ts';
 import { RestoreMeter, type RestoreWork } from './restore-meter.ts';
 
@@ -110,4 +114,36 @@ test('what was written down and not answered is not written down twice: an undo 
   const undo = await bench.app.request('POST', `/api/v1/backups/restore/${id}/undo`, { ...bench.as, body });
   const planned = await untilEnded(bench.app, `/api/v1/backups/restore/${undo.body.data.id}`, bench.as);
   expect(planned.preview, JSON.stringify(planned.error)).toMatchObject({ replace: 1, delete: 3 });
+});
+
+test('of what a restore saved no more is held than is asked for', async () => {
+  const id = await restored();
+  const { platform } = bench.app;
+  const { organizationId } = bench.as;
+  const context = { platform, keys: createBackupKeys(new OrganizationKeys(platform), async () => true) };
+  const rowNow = () =>
+    platform.database.tenant(organizationId, (transaction) => restoreStore.get(transaction, organizationId, id));
+  const seal = await journalSeal(context, await rowNow());
+  const bytesOf = (n: number) => Buffer.alloc(1024 * 1024, n);
+  const sealed: Uint8Array[] = [];
+  for (let n = 0; n < 24; n++) {
+    const one = { path: `users/${n}`, version: n === 0 ? null : { seconds: n, nanos: 1 }, bytes: bytesOf(n) };
+    sealed.push(await sealJournalPage({ outcomes: [], saved: [one] }, seal));
+  }
+  await platform.database.tenant(organizationId, async (transaction) => {
+    const locked = await restoreStore.lock(transaction, organizationId, id);
+    await journalStore.add(transaction, locked, { sealed, unsure: 0 }, platform.clock.now());
+  });
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const heldBytes = () => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = heldBytes();
+  const saved = await savedDocuments(context, await rowNow());
+  expect(heldBytes() - before).toBeLessThan(5 * 1024 * 1024);
+  expect(Buffer.compare((await saved.bytes('users/17'))!, bytesOf(17))).toBe(0);
+  expect([saved.version('users/17'), saved.version('users/0')]).toEqual([{ seconds: 17, nanos: 1 }, null]);
+  expect([await saved.bytes('users/0'), saved.has('users/99')]).toEqual([undefined, false]);
 });

@@ -79,10 +79,11 @@ async function claim(
     const target = await projectStore.findKept(transaction, organizationId, row.targetProjectId);
     if (!project || !target) return undefined;
     const now = clock.now();
+    const refusal = (await isAbandoned(transaction, row)) ? abandoned(row) : undefined;
     const claimed = await restoreStore.claim(transaction, row, { startedAt: row.startedAt ?? now, updatedAt: now });
     const work = { row: claimed, project, target, organization: { id: organization.id, name: organization.name } };
     if (row.startedAt === null && !row.dryRun) await emitRestoreEvent(outbox, transaction, 'restore.started', work);
-    return { work, refusal: isAbandoned(row, now) ? abandoned(row) : undefined };
+    return { work, refusal };
   });
 }
 

@@ -6,7 +6,6 @@ import {
   recordKind,
   restoreDeletes,
   restorePuts,
-  type SavedDocument,
   type Scope,
   sealJournalPage,
   undoRecords,
@@ -17,7 +16,8 @@ import {
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
-import { journalSeal, readJournal, savedDocuments } from '../journal/restore-journal.ts';
+import { journalSeal, readJournal } from '../journal/restore-journal.ts';
+import { type SavedDocuments, savedDocuments } from '../journal/saved-documents.ts';
 import { rangeStore } from '../ranges/range-store.ts';
 import type { RestoreSource } from '../restore-source.ts';
 import { type RestoreRow, restoreStore } from '../restore-store.ts';
@@ -37,7 +37,7 @@ interface Inquiry {
   former: View | undefined;
   signal: AbortSignal;
   /** What it saved of each path; read once. */
-  saved?: Promise<ReadonlyMap<string, SavedDocument>>;
+  saved?: Promise<SavedDocuments>;
 }
 
 /**
@@ -191,11 +191,8 @@ async function hooksOf(inquiry: Inquiry, ended: RestoreRow) {
   const guard: WriteGuard = {
     repeatedRecords,
     began: ended.beganAt === null ? undefined : instantToParts(ended.beganAt),
-    former: async (path) => {
-      const one = saved.get(path);
-      return one ? (one.version ? one.bytes : undefined) : former?.get(path);
-    },
-    savedVersion: async (path) => saved.get(path)?.version,
+    former: async (path) => (saved.has(path) ? saved.bytes(path) : former?.get(path)),
+    savedVersion: async (path) => saved.version(path),
     onMismatch: async () => 'skip',
     onSettled: (outcomes) => {
       for (const outcome of outcomes) if (outcome.result === 'written') found.push(outcome);

@@ -7,7 +7,6 @@ import {
   instantToParts,
   type JournalSeal,
   type Mismatch,
-  type SavedDocument,
   versionOfDocument,
   type WriteGuard,
   type WriteOutcome,
@@ -17,7 +16,8 @@ import { secondMs } from '../../../platform/durations.ts';
 import { Superseded } from '../../jobs/index.ts';
 import type { RestoresContext } from '../context.ts';
 import { type NewPages, noPages } from '../journal/journal-store.ts';
-import { JournalWriter, savedDocuments } from '../journal/restore-journal.ts';
+import { JournalWriter } from '../journal/restore-journal.ts';
+import { type SavedDocuments, savedDocuments } from '../journal/saved-documents.ts';
 import { CollectionCount } from '../ranges/collection-count.ts';
 import { nothingWritten, samplesMax, sum } from '../ranges/written.ts';
 import type { RestoreRow } from '../restore-store.ts';
@@ -75,7 +75,7 @@ export abstract class WriteMeter<Place> {
   #place: Place;
   #dirty = false;
   #journal: JournalWriter | undefined;
-  #saved: Promise<ReadonlyMap<string, SavedDocument>> | undefined;
+  #saved: Promise<SavedDocuments> | undefined;
   readonly #errors: DocumentFailure[];
   readonly #conflicts: string[];
   #saving: Promise<void> = Promise.resolve();
@@ -129,10 +129,10 @@ export abstract class WriteMeter<Place> {
       repeatedRecords: this.#isContinued && isContinued ? repeatedRecords : 0,
       began: this.row.beganAt === null ? undefined : instantToParts(this.row.beganAt),
       former: async (path) => {
-        const saved = (await this.#savedBefore()).get(path);
-        return saved ? (saved.version ? saved.bytes : undefined) : former(path);
+        const saved = await this.#savedBefore();
+        return saved.has(path) ? saved.bytes(path) : former(path);
       },
-      savedVersion: async (path) => (await this.#savedBefore()).get(path)?.version,
+      savedVersion: async (path) => (await this.#savedBefore()).version(path),
       onMismatch: async (mismatch) => {
         const decision = await onMismatch(mismatch);
         if (decision === 'conflict' && this.#conflicts.length < samplesMax) this.#conflicts.push(mismatch.path);
@@ -181,7 +181,7 @@ export abstract class WriteMeter<Place> {
   }
 
   /** What runs before this one saved of each path; read when it is first asked for. */
-  #savedBefore(): Promise<ReadonlyMap<string, SavedDocument>> {
+  #savedBefore(): Promise<SavedDocuments> {
     this.#saved ??= savedDocuments(this.#context, this.row);
     return this.#saved;
   }

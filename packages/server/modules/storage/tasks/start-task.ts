@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { madeBefore } from '../../../platform/made-before.ts';
 import type { Caller } from '../../../platform/principal.ts';
 import { invalid, Problem } from '../../../platform/problem.ts';
 import { requireOtherPlace } from '../access/places.ts';
@@ -23,6 +24,8 @@ export async function startTask(
 ): Promise<TaskRow> {
   const { database, clock, ids } = context.platform;
   const organizationId = caller.organization.id;
+  const made = await madeBefore(context.platform, caller, 'tsk', taskStore.find);
+  if (made) return made;
   if (toId !== undefined) await requireOtherPlaces(context, organizationId, destinationId, toId);
   const task = await database.tenant(organizationId, async (transaction) => {
     const row = await storageStore.get(transaction, organizationId, destinationId);
@@ -31,7 +34,7 @@ export async function startTask(
       await requireIdle(context, transaction, organizationId, [destinationId, toId]);
     }
     const inserted = await taskStore.insert(transaction, {
-      id: ids.next('tsk'),
+      id: ids.next('tsk', caller.origin.newId),
       organizationId,
       storageDestinationId: destinationId,
       kind,

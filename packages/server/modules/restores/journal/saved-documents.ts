@@ -1,0 +1,53 @@
+import type { SavedDocument } from '@holdfast/engine';
+import type { RestoreRow } from '../restore-store.ts';
+import { type KeyContext, readJournal } from './restore-journal.ts';
+
+interface Place {
+  version: SavedDocument['version'];
+  page: number;
+}
+
+/**
+ * What was saved last of each path, as the journal tells. Where it lies is kept; the documents, of which there may be far more
+ * than memory holds, are read when they are asked for.
+ */
+export class SavedDocuments {
+  readonly #context: KeyContext;
+  readonly #row: RestoreRow;
+  readonly #places: ReadonlyMap<string, Place>;
+
+  constructor(context: KeyContext, row: RestoreRow, places: ReadonlyMap<string, Place>) {
+    this.#context = context;
+    this.#row = row;
+    this.#places = places;
+  }
+
+  has(path: string): boolean {
+    return this.#places.has(path);
+  }
+
+  /** Null where there was no document; undefined where nothing was saved. */
+  version(path: string): SavedDocument['version'] | undefined {
+    return this.#places.get(path)?.version;
+  }
+
+  /** The document; undefined where there was none. */
+  async bytes(path: string): Promise<Uint8Array | undefined> {
+    const place = this.#places.get(path);
+    if (!place?.version) return undefined;
+    const { page: first } = place;
+    for await (const { saved } of readJournal(this.#context, this.#row, { first, before: first + 1 }))
+      return saved.findLast((one) => one.path === path)?.bytes;
+    return undefined;
+  }
+}
+
+export async function savedDocuments(context: KeyContext, row: RestoreRow): Promise<SavedDocuments> {
+  const places = new Map<string, Place>();
+  let page = 0;
+  for await (const { saved } of readJournal(context, row)) {
+    for (const { path, version } of saved) places.set(path, { version, page });
+    page += 1;
+  }
+  return new SavedDocuments(context, row, places);
+}
