@@ -153,6 +153,11 @@ describe('names that do not exist are told, with exit code 5', () => {
       expect(told.code, words.join(' ')).toBe(5);
       expect(told.error).toContain(sentence);
     }
+    const astray = await local('restore', 'whole', ...target, '-c', orders, '--documents', user);
+    expect(astray).toMatchObject({
+      code: 2,
+      error: expect.stringContaining(`${user} lies in none of the collections`),
+    });
     const { backups } = (await local('list', '--json')).json;
     expect(backups.map(({ backupId }: { backupId: string }) => backupId)).toEqual(['whole']);
     const elsewhere = { project: 'nowhere-yet', database: '(default)' };

@@ -20,7 +20,10 @@ export function restoreScope(backup: Scope, asked: AskedScope): Scope {
   if (backup.documents !== undefined && asked.deleteExtra)
     throw wider('options.deleteExtra', 'the backup holds single documents and knows nothing of the others');
   if (asked.documents !== undefined && asked.deleteExtra) throw nothingExtra();
-  if (asked.documents !== undefined) return documentsScope(asked.documents);
+  if (asked.documents !== undefined) {
+    requireNamed(asked.documents, asked.collections);
+    return documentsScope(asked.documents);
+  }
   if (asked.includeSubcollections === true && !backup.includeSubcollections && backup.documents === undefined)
     throw wider('options.includeSubcollections', 'the backup was made without subcollections');
   const includeSubcollections = asked.includeSubcollections ?? backup.includeSubcollections;
@@ -43,6 +46,16 @@ function requireCovered(backup: Scope, collections: readonly string[]): void {
 /** Whether a backup of this scope knows everything that the collection held. Names may be patterns on both sides. */
 function coversCollection(backup: Scope, collection: string): boolean {
   return backup.documents === undefined && scopeContains(backup, `${collection}/x`);
+}
+
+/** Who names collections as well is not asking for documents elsewhere: one of the two is a slip, and nobody knows which. */
+function requireNamed(documents: readonly string[], collections: readonly string[] | undefined): void {
+  if (collections === undefined) return;
+  const named = { collections, includeSubcollections: true, excludeCollections: [] };
+  const outside = documents.find((path) => !scopeContains(named, path));
+  if (outside === undefined) return;
+  const reason = `${outside.slice(0, 200)} lies in none of the collections that are named`;
+  throw new EngineError('VALIDATION_ERROR', `documentIds: ${reason}.`, { details: { field: 'documentIds', reason } });
 }
 
 /** Whoever asks for both expects something to go, and nothing would. */

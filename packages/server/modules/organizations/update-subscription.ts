@@ -21,7 +21,7 @@ export async function updateSubscription(
     if (Object.keys(change).length === 0) return organization;
     if (change.plan !== undefined && context.config.PLAN_CHANGES === 'operator')
       throw new Problem('FORBIDDEN', 'Only the operator of this installation changes plans.', {
-        details: { reason: 'plan_changes_by_operator' },
+        details: { reason: 'plan_changes_closed' },
       });
     const changed = await changeOrganization(transaction, organizationId, context.clock.now(), change);
     await emit(context, transaction, caller, changed, 'organization.updated', {});

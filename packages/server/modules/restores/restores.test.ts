@@ -119,6 +119,25 @@ describe('a restore', () => {
     await staging.terminate();
   });
 
+  test('of a basket from backups of a project that was disconnected goes where it is told to', async () => {
+    const connection = { type: 'emulator', host: bench.sandbox.address };
+    const body = { name: 'Leaving', sourceProjectId: 'leaving', connection };
+    const { id: projectId } = (await bench.app.request('POST', '/api/v1/projects', { ...bench.as, body })).body.data;
+    const leaving = new Firestore({ projectId: 'leaving' });
+    await leaving.doc('users/ada').set({ name: 'Ada' });
+    await leaving.terminate();
+    const items = [{ backupId: await bench.backUp({ projectId }), path: 'users/ada' }];
+    await bench.app.request('DELETE', `/api/v1/projects/${projectId}`, bench.as);
+    const nowhere = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body: { items } });
+    expect(nowhere.body.error).toMatchObject({
+      code: 'PROJECT_NOT_FOUND',
+      message: expect.stringContaining('targetProjectId'),
+    });
+    const done = await restore({ items, targetProjectId: bench.shop.projectId });
+    expect(done.status, JSON.stringify(done.error)).toBe('completed');
+    expect(await contents()).toEqual({ 'users/ada': { name: 'Ada' } });
+  });
+
   test('whose every write is refused ends failed and says how to go on', async () => {
     loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), {
       seed: 9,
@@ -137,6 +156,19 @@ describe('a restore', () => {
     const resumed = await bench.app.request('POST', `/api/v1/backups/restore/${done.id}/resume`, bench.as);
     expect(resumed.status, resumed.text).toBe(202);
     expect((await untilEnded(bench.app, `/api/v1/backups/restore/${done.id}`, bench.as)).status).toBe('completed');
+  });
+
+  test('of a document outside of the collections that are named is refused, and one below them is not', async () => {
+    for (const path of ['users/ada', 'users/ada/orders/1', 'shops/1']) await bench.firestore.doc(path).set({ n: 1 });
+    const backupId = await bench.backUp();
+    await bench.firestore.doc('users/ada').set({ n: 2 });
+    const body = { backupId, collections: ['shops'], documentIds: ['shops/1', 'users/ada'] };
+    const refused = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+    expect([refused.status, refused.body.error.details.field], refused.text).toEqual([400, 'documentIds']);
+    expect((await contents())['users/ada']).toEqual({ n: 2 });
+    const paths = ['users/ada', 'users/ada/orders/1'];
+    const done = await restore({ backupId, collections: ['users'], documentIds: paths });
+    expect([done.status, done.documentsRestored]).toEqual(['completed', 2]);
   });
 
   test('of a document the backup does not hold fails before anything is written', async () => {

@@ -111,9 +111,11 @@ async function basketOf(context: RestoresContext, organizationId: string, reques
   }
   const [projectId, other] = projects;
   if (projectId === undefined || other !== undefined) throw invalid('items', 'belong to several projects');
-  await database.tenant(organizationId, (transaction) => projectStore.get(transaction, organizationId, projectId));
-  for (const { pointInTime } of items)
-    if (pointInTime !== null) await context.moments.require(organizationId, projectId, pointInTime);
+  const moments = items.flatMap(({ pointInTime }) => pointInTime ?? []);
+  // Backups outlive the connection of their project, captured moments do not.
+  if (moments.length > 0)
+    await database.tenant(organizationId, (transaction) => projectStore.get(transaction, organizationId, projectId));
+  for (const moment of moments) await context.moments.require(organizationId, projectId, moment);
   return { items, projectId, scope: documentsScope(items.map(({ path }) => path)) };
 }
 

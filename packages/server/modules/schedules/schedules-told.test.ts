@@ -90,6 +90,22 @@ describe('what a schedule does is sent', () => {
     expect(dueAt).toBe(run.dueAt);
   }, 60_000);
 
+  test('only where something changed: neither an empty change nor one to what stands already is told or noted', async () => {
+    const schedule = await create({ retentionPolicy: { last: 3, daily: 7 }, enabled: false });
+    const path = `/schedules/${schedule.id}`;
+    for (const change of [{}, { name: schedule.name, retentionPolicy: { daily: 7, last: 3 }, drillEvery: null }])
+      expect(await call('PATCH', path, change)).toEqual(schedule);
+    expect((await call('PATCH', path, { retentionPolicy: { last: 3 } })).updatedAt).not.toBe(schedule.updatedAt);
+    await call('DELETE', path);
+    const told = () => sent('/standard').filter((body) => body.data.schedule?.id === schedule.id);
+    await expect.poll(() => told().map(({ type }) => type), patience).toContain('schedule.deleted');
+    await expect.poll(() => told().length, patience).toBe(3);
+    const notes = await call('GET', `/audit-logs?resourceId=${schedule.id}&action=schedule.updated`);
+    expect(notes.map(({ details }: { details: object }) => details)).toEqual([
+      { fields: ['retentionPolicy'], enabled: false },
+    ]);
+  });
+
   test('a backup that no schedule asked for says so with null', async () => {
     const { id } = await call('POST', '/backups', { projectId: shop.projectId });
     await untilEnded(app, `/api/v1/backups/${id}`, as);

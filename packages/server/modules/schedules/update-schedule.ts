@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { defined } from '../../platform/defined.ts';
@@ -13,7 +14,7 @@ import { type NewSchedule, type ScheduleRow, scheduleStore } from './schedule-st
 
 type Change = BodyOf<Operations['updateSchedule']>;
 
-/** Only what is given changes. A change of the time is counted from now; what was due before it is taken first. */
+/** Only what is given changes; when nothing would change, nothing is told either. A change of the time is counted from now; what was due before it is taken first. */
 export async function updateSchedule(
   context: SchedulesContext,
   caller: Caller,
@@ -44,6 +45,7 @@ async function updateUnlessDue(
     requireMatch(scheduleEtag(presentSchedule(before, now)));
     const columns = await columnsOf(transaction, before, change, now);
     requireExclusions({ ...before, ...columns });
+    if (isAsBefore(before, columns)) return before;
     const row = await scheduleStore.update(transaction, organizationId, scheduleId, { ...columns, updatedAt: now });
     const project = await projectStore.findKept(transaction, organizationId, row.projectId);
     if (row.retentionDays !== before.retentionDays) await setTerms(transaction, row);
@@ -84,6 +86,11 @@ async function columnsOf(
   }
   if (change.drillEvery !== undefined && change.drillEvery !== before.drillEvery) columns.drillsSince = now;
   return columns;
+}
+
+function isAsBefore(before: ScheduleRow, columns: Partial<NewSchedule>): boolean {
+  const entries = Object.entries(columns) as [keyof ScheduleRow, unknown][];
+  return entries.every(([column, value]) => isDeepStrictEqual(value, before[column]));
 }
 
 function changesTime(before: ScheduleRow, change: Change): boolean {

@@ -62,7 +62,7 @@ test('an organization has fifty webhooks at most, also when many are asked for a
   const before = (await house.call('GET', '/webhooks?limit=200')).body.data.length;
   const answers = await Promise.all(Array.from({ length: 54 }, ask));
   expect(before + answers.filter(({ status }) => status === 201).length).toBe(50);
-  expect((await ask()).body.error.code).toBe('LIMIT_REACHED');
+  expect((await ask()).body.error).toMatchObject({ code: 'LIMIT_REACHED', details: { limit: 50 } });
   await house.call('DELETE', `/webhooks/${answers.find(({ status }) => status === 201)?.body.data.id}`);
   expect((await ask()).status).toBe(201);
 });

@@ -27,8 +27,11 @@ export async function createWebhook(
     const made = caller.origin.newId && (await webhookStore.find(transaction, caller.organization.id, id));
     if (made) return { row: made, generatedSecret: generatedSecret && null };
     const count = await webhookStore.countLocked(transaction, caller.organization.id);
-    if (count >= platform.config.WEBHOOKS_PER_ORGANIZATION_MAX)
-      throw new Problem('LIMIT_REACHED', `The organization has ${count} webhooks; more are not allowed here.`);
+    const limit = platform.config.WEBHOOKS_PER_ORGANIZATION_MAX;
+    if (count >= limit)
+      throw new Problem('LIMIT_REACHED', `The organization has ${count} webhooks; more are not allowed here.`, {
+        details: { limit },
+      });
     await checkFilters(context, transaction, caller.organization.id, body.filters);
     const row = await webhookStore.insert(transaction, {
       id,

@@ -70,8 +70,11 @@ async function found(
   // Across organizations, because the others that the founder owns count.
   await database.system(async (transaction) => {
     const owned = await countOwned(transaction, principal.userId);
-    if (owned >= config.ORGANIZATIONS_PER_USER_MAX)
-      throw new Problem('LIMIT_REACHED', `You own ${owned} organizations; more are not allowed here.`);
+    const limit = config.ORGANIZATIONS_PER_USER_MAX;
+    if (owned >= limit)
+      throw new Problem('LIMIT_REACHED', `You own ${owned} organizations; more are not allowed here.`, {
+        details: { limit },
+      });
     await insertOrganization(transaction, row);
     await insertMember(transaction, { organizationId: row.id, userId: principal.userId, role: 'owner' }, now);
     await createServiceKey(context, transaction, row.id, 1);

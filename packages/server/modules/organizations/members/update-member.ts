@@ -48,8 +48,11 @@ async function requireRoomForAnother(
   { userId, email }: MemberRow,
 ): Promise<void> {
   const owned = await countOwned(transaction, userId);
-  if (owned >= config.ORGANIZATIONS_PER_USER_MAX)
-    throw new Problem('LIMIT_REACHED', `${email} owns ${owned} organizations; more are not allowed here.`);
+  const limit = config.ORGANIZATIONS_PER_USER_MAX;
+  if (owned >= limit)
+    throw new Problem('LIMIT_REACHED', `${email} owns ${owned} organizations; more are not allowed here.`, {
+      details: { limit },
+    });
 }
 
 /** First down, then up: at no moment are there two owners. */
