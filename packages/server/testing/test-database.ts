@@ -9,7 +9,9 @@ export async function createTestDatabase(
 ): Promise<{ url: string; drop: () => Promise<void> }> {
   const template = new URL(templateUrl);
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asOwner(template, (client) => client.query(`create database ${name} template ${template.pathname.slice(1)}`));
+  await asOwner(template, (client) =>
+    client.query(`create database ${name} template ${template.pathname.slice(1)} strategy file_copy`),
+  );
   const url = new URL(template);
   url.pathname = `/${name}`;
   return {

@@ -201,6 +201,10 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const row = page.getByRole('row').filter({ hasText: 'Shop' });
     await row.getByText('Failed').waitFor();
     expect(await row.getByText('Never').count()).toBe(0);
+    drills.delete(shop.projectId);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Staging: yes, proven 1 h ago.' }).waitFor();
+    await page.getByText('Shop was never proven.').waitFor();
     await page.unrouteAll({ behavior: 'wait' });
   });
 

@@ -38,6 +38,9 @@ export const overview = {
   newestOld: (age: string, limit: string) => `The newest good backup is ${age} old; it should be under ${limit}.`,
   newestNone: 'There is no good backup yet.',
   proven: (age: string) => `Yes, proven ${age}.`,
+  provenOne: (project: string, age: string) => `${project}: yes, proven ${age}.`,
+  neverProven: (names: readonly string[]) =>
+    names.length === 1 ? `${names[0]} was never proven.` : `${names.length} others were never proven.`,
   unproven: 'Most likely, but not proven.',
   unprovenText: 'No drill has run yet. A drill restores a backup into a scratch database and compares every document.',
   notYet: 'Not yet.',

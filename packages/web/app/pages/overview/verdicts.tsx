@@ -203,6 +203,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   // What one project proved is no proof for another whose drill failed.
   const drilled = newestFirst.find(({ judged }) => judged?.lastDrill?.passed === false) ?? newestFirst[0];
   const drill = drilled?.judged?.lastDrill;
+  const unproven = rows.filter(({ judged, newestAt }) => !judged?.lastDrill && newestAt !== null);
   const all = useAll('listStorageDestinations', {}).rows?.length;
   const broken = useBrokenStorage();
   const isUnread =
@@ -222,7 +223,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
         tone={drill.passed ? 'text-held' : 'text-fail'}
         answer={
           drill.passed
-            ? t.overview.proven(formatAge(drill.completedAt, zone, now))
+            ? provenWords(drilled.project.name, formatAge(drill.completedAt, zone, now), unproven.length === 0)
             : t.overview.drillFailed(drilled.project.name)
         }
         actions={
@@ -233,6 +234,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
         }
       >
         <DrillWords backupId={drill.backupId} drillId={drill.id} project={drilled.project.name} />
+        {unproven.length > 0 && <p>{t.overview.neverProven(unproven.map(({ project }) => project.name))}</p>}
       </Answer>
     );
   const newest = rows.flatMap((row) => row.backups).find(({ status }) => status === 'completed');
@@ -268,6 +270,9 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
     </Answer>
   );
 }
+
+const provenWords = (project: string, age: string, isAll: boolean) =>
+  isAll ? t.overview.proven(age) : t.overview.provenOne(project, age);
 
 function DrillWords({ backupId, drillId, project }: { backupId: string; drillId: string; project: string }) {
   const drills = useRead('listDrills', { params: { backupId }, query: { limit: 10 } }, { everyMs: false });
