@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     expect(await row.getByText('Never').count()).toBe(0);
     drills.delete(shop.projectId);
     await page.reload();
-    await page.getByRole('heading', { name: 'Staging: yes, proven 1 h ago.' }).waitFor();
+    await page.getByRole('heading', { name: 'Proven for 1 of 2.' }).waitFor();
     await page.getByText('Shop was never proven.').waitFor();
     await page.unrouteAll({ behavior: 'wait' });
   });

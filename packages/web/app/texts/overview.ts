@@ -38,7 +38,7 @@ export const overview = {
   newestOld: (age: string, limit: string) => `The newest good backup is ${age} old; it should be under ${limit}.`,
   newestNone: 'There is no good backup yet.',
   proven: (age: string) => `Yes, proven ${age}.`,
-  provenOne: (project: string, age: string) => `${project}: yes, proven ${age}.`,
+  provenSome: (proven: string, all: string) => `Proven for ${proven} of ${all}.`,
   neverProven: (names: readonly string[]) =>
     names.length === 1 ? `${names[0]} was never proven.` : `${names.length} others were never proven.`,
   unproven: 'Most likely, but not proven.',

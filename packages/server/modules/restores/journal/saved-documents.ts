@@ -1,6 +1,6 @@
 import type { SavedDocument } from '@holdfast/engine';
 import type { RestoreRow } from '../restore-store.ts';
-import { type KeyContext, readJournal } from './restore-journal.ts';
+import { journalGone, type KeyContext, readJournal } from './restore-journal.ts';
 
 interface Place {
   version: SavedDocument['version'];
@@ -38,7 +38,8 @@ export class SavedDocuments {
     const { page: first } = place;
     for await (const { saved } of readJournal(this.#context, this.#row, { first, before: first + 1 }))
       return saved.findLast((one) => one.path === path)?.bytes;
-    return undefined;
+    // Nothing found is not the same as nothing saved, which would be put back as a deletion.
+    throw journalGone();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Overview } from '@holdfast/contract';
 import { useAll } from '../../api/calls.ts';
 import { useZone } from '../../api/organization.tsx';
+import { middle, Point } from '../../components/line/marks.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { State } from '../../components/status.tsx';
 import { useNow } from '../../components/time.tsx';
@@ -71,21 +72,36 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
           return (
             <li
               key={`${run.scheduleId} ${run.at}`}
-              className="grid grid-cols-[44px_104px_minmax(0,1fr)_minmax(0,1fr)_auto] items-center gap-2 px-4 py-1.5 text-table"
+              className="grid grid-cols-[44px_96px_12px_minmax(0,1fr)_minmax(0,1fr)] items-center gap-2 px-4 py-1.5 text-table"
             >
               <b className="font-semibold">{formatHour(run.at, zone)}</b>
               <span className="text-ink2">{day === 'Today' ? formatIn(run.at, zone, now) : day.toLowerCase()}</span>
+              <RunType type={run.type} />
               <span className="truncate" title={row?.project.name} dir="auto">
                 {row?.project.name}
               </span>
               <span className="truncate text-ink2" title={run.name} dir="auto">
                 {isBlocked ? <State tone="fail">{t.overview.blocked}</State> : run.name}
               </span>
-              <span className="text-meta text-ink3">{t.backups.types[run.type]}</span>
             </li>
           );
         })}
       </ul>
     </Panel>
+  );
+}
+
+const marks = { full: 'full', incremental: 'increment', synthetic: 'synthetic' } as const;
+
+/** As the line above draws what will come of it. */
+function RunType({ type }: { type: keyof typeof marks }) {
+  const word = t.backups.types[type];
+  return (
+    <span title={word}>
+      <svg width="12" height="16" viewBox={`0 ${middle - 8} 12 16`} aria-hidden="true">
+        <Point point={{ id: type, atMs: 0, kind: marks[type] }} x={6} />
+      </svg>
+      <span className="sr-only">{word}</span>
+    </span>
   );
 }

@@ -223,7 +223,7 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
         tone={drill.passed ? 'text-held' : 'text-fail'}
         answer={
           drill.passed
-            ? provenWords(drilled.project.name, formatAge(drill.completedAt, zone, now), unproven.length === 0)
+            ? provenWords(formatAge(drill.completedAt, zone, now), newestFirst.length, unproven.length)
             : t.overview.drillFailed(drilled.project.name)
         }
         actions={
@@ -271,8 +271,8 @@ export function BackVerdict({ rows }: { rows: readonly ProjectRow[] }) {
   );
 }
 
-const provenWords = (project: string, age: string, isAll: boolean) =>
-  isAll ? t.overview.proven(age) : t.overview.provenOne(project, age);
+const provenWords = (age: string, proven: number, unproven: number) =>
+  unproven === 0 ? t.overview.proven(age) : t.overview.provenSome(formatCount(proven), formatCount(proven + unproven));
 
 function DrillWords({ backupId, drillId, project }: { backupId: string; drillId: string; project: string }) {
   const drills = useRead('listDrills', { params: { backupId }, query: { limit: 10 } }, { everyMs: false });
