@@ -1,4 +1,8 @@
 import { once } from 'node:events';
+import { exitCode } from './exit-codes.ts';
+
+/** What a command ends with whose reader has gone before it could say how it ended. */
+export const unread: { exit: number } = { exit: exitCode.ok };
 
 /** How commands speak: JSON on one line for programs, sentences for people, progress on the error stream. */
 export function printJson(value: unknown): void {

@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { lstat, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Job } from './service/job.ts';
 import { ProgressBoard } from './service/progress-board.ts';
 import { reportRestoreEnd } from './service/restore/show.ts';
-import { app, backUp, documents, firestore, folder, holdfast, shop, useService } from './testing.ts';
+import { app, backUp, documents, firestore, folder, holdfast, main, shop, useService } from './testing.ts';
 
 useService();
 
@@ -304,5 +304,36 @@ describe('status', () => {
     const silent = new ProgressBoard({ json: true }, stream);
     silent.update([job('bkp_a', 1)]);
     expect(written).toHaveLength(11);
+  });
+});
+
+describe('a reader who stops early', () => {
+  /** The exit code of the first of two commands in a pipe. */
+  const firstOf = (words: string, rest: string) =>
+    new Promise<number>((resolve) => {
+      const line = `"${process.execPath}" "${main}" ${words} ${rest}; exit \${PIPESTATUS[0]}`;
+      execFile('bash', ['-c', line], { env: process.env }, (failure) => resolve(Number(failure?.code ?? 0)));
+    });
+
+  test('of the progress does not end the wait for what was begun', { timeout: 60_000 }, async () => {
+    shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 1500 });
+    try {
+      expect(await firstOf('backup Shop --wait', '2>&1 >/dev/null | head -1')).toBe(0);
+      expect((await holdfast('backup', 'show', 'latest:Shop', '--json')).json).toMatchObject({ status: 'completed' });
+    } finally {
+      shop.firestore.control.clearFaults();
+    }
+  });
+
+  test('of what is watched is not told that it has ended well', { timeout: 60_000 }, async () => {
+    shop.firestore.control.addFault({ method: 'RunQuery', latencyMs: 3000 });
+    try {
+      const { id } = (await holdfast('backup', 'Shop', '--json')).json;
+      expect(await firstOf(`status ${id} --watch --json`, '| head -1')).toBe(130);
+      expect((await holdfast('status', id, '--watch')).code).toBe(0);
+    } finally {
+      shop.firestore.control.clearFaults();
+    }
+    expect(await firstOf('backup list', '| true')).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { exitCode } from '../exit-codes.ts';
-import { printJson, printLine, printTable } from '../output.ts';
+import { printJson, printLine, printTable, unread } from '../output.ts';
 import { showBackup } from './backup/show.ts';
 import type { Job } from './job.ts';
 import { followJob, isOver, kindOf, patiently, recordOf, reportEnd } from './jobs.ts';
@@ -57,10 +57,14 @@ async function watch<T>(
   options: StatusOptions,
   work: (show: (jobs: readonly Job[]) => void) => Promise<T>,
 ): Promise<T> {
+  // Nobody may take it for the end of what was to be watched.
+  unread.exit = exitCode.cancelled;
   const board = new ProgressBoard(options);
   const told = new Map<string, string>();
   try {
-    return await work(options.json ? (jobs) => tell(jobs, told) : (jobs) => board.update(jobs));
+    const watched = await work(options.json ? (jobs) => tell(jobs, told) : (jobs) => board.update(jobs));
+    unread.exit = exitCode.ok;
+    return watched;
   } finally {
     board.finish();
   }
