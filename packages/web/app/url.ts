@@ -1,5 +1,5 @@
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { useWorkplace } from './api/organization.tsx';
 import { type Paths, pathsOf } from './paths.ts';
 
@@ -40,15 +40,31 @@ interface GoOptions {
   evenUnsaved?: boolean;
 }
 
+/** Whether what asks is still on the page: an answer may come after somebody has left it. */
+export function useIsHere(): () => boolean {
+  const isHere = useRef(true);
+  useEffect(() => {
+    isHere.current = true;
+    return () => {
+      isHere.current = false;
+    };
+  }, []);
+  return () => isHere.current;
+}
+
+/** Leads on from here. Who has left already is not led away from where they are now. */
 export function useGo(): (to: string, options?: GoOptions) => void {
   const navigate = useNavigate();
-  return (to, { replace = false, notice, evenUnsaved = false } = {}) =>
+  const isHere = useIsHere();
+  return (to, { replace = false, notice, evenUnsaved = false } = {}) => {
+    if (!isHere()) return;
     void navigate({
       to,
       replace,
       ignoreBlocker: evenUnsaved,
       ...(notice === undefined ? {} : { state: { notice } as never }),
     });
+  };
 }
 
 /** What the way here brought along, until one goes on. */

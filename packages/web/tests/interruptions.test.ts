@@ -61,6 +61,31 @@ describe.skipIf(!hasChromium)('in the middle of something', () => {
     await expect.poll(() => name.inputValue()).toBe('Shop');
   });
 
+  test('what was refused stays as it was typed, however often colleagues save meanwhile', async () => {
+    const { page } = owner;
+    const path = `/projects/${shop.projectId}`;
+    await page.goto(`/o/${shop.slug}${path}`);
+    const name = page.getByLabel('Name', { exact: true });
+    const error = { code: 'CONFLICT', message: 'Not now.', requestId: 'req_1' };
+    await page.route(`**/api/v1${path}`, (route) =>
+      route.request().method() === 'PATCH'
+        ? route.fulfill({ status: 409, json: { success: false, error } })
+        : route.fallback(),
+    );
+    await name.fill('Typed by hand');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByText('CONFLICT').first().waitFor();
+    for (const saved of ['Once', 'Twice']) {
+      await request('PATCH', path, { name: saved });
+      await page.getByRole('heading', { name: saved, level: 1 }).waitFor();
+    }
+    expect(await name.inputValue()).toBe('Typed by hand');
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByRole('heading', { name: 'Typed by hand', level: 1 }).waitFor();
+    await request('PATCH', path, { name: 'Shop' });
+  });
+
   test('a form of settings that nobody touched shows what a colleague has saved', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/settings?tab=notifications`);

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { ticksOf } from '../app/components/line/ticks.ts';
+import { lineOfNames, namesOfLine } from '../app/format/names.ts';
 import { changedPart, diffRows } from '../app/format/values.ts';
 import { collectionsBelow } from '../app/pages/browse/collections-below.ts';
 import { reachOf } from '../app/pages/time/reachable.ts';
@@ -59,4 +61,26 @@ test('the nearest moments that are offered can be reached, though the service co
   ]);
   for (const at of nearest.flat()) expect(reachOf(window, Date.parse(at)).isReachable, at).toBe(true);
   expect(reachOf(window, Date.parse('2026-01-01T10:00:00.123Z')).isReachable).toBe(false);
+});
+
+test('names of collections come back as they were, with commas and quotes in them', () => {
+  const names = ['users', 'a, b', 'say "hi"', ' spaced ', '"', 'back\\slash', '"quoted", and more'];
+  expect(namesOfLine(lineOfNames(names))).toEqual(names);
+  expect(namesOfLine(' users ,, orders,')).toEqual(['users', 'orders']);
+  expect(namesOfLine('5" disks, "half')).toEqual(['5" disks', '"half']);
+});
+
+test('the word of a day stands at its midnight, in the zone that is shown', () => {
+  const [from, to] = [Date.parse('2026-10-22T12:00:00Z'), Date.parse('2026-10-28T12:00:00Z')];
+  const berlin = ticksOf(from, to, 8, 'Europe/Berlin');
+  expect(berlin.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 16))).toEqual([
+    '2026-10-22T22:00',
+    '2026-10-23T22:00',
+    '2026-10-24T22:00',
+    '2026-10-25T23:00',
+    '2026-10-26T23:00',
+    '2026-10-27T23:00',
+  ]);
+  const [first] = ticksOf(from, to, 8, 'America/Los_Angeles');
+  expect(new Date(first!.atMs).toISOString()).toBe('2026-10-23T07:00:00.000Z');
 });

@@ -255,4 +255,54 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     const { name, settings } = (await request('GET', `/projects/${staging}`)).body.data;
     expect([name, settings.readRateLimit]).toEqual(['Trial', 50]);
   });
+
+  test('the examples of a preview are of every collection that is chosen', async () => {
+    const { page } = owner;
+    await shop.documents.doc('bikes/B-1').set({ n: 200 });
+    const collections = encodeURIComponent('drafts\nbikes');
+    await page.goto(`/o/${shop.slug}/restores/new?backupId=${backupId}&collections=${collections}&step=confirm`);
+    await page.getByText('bikes/B-1').first().waitFor();
+  });
+
+  test('the database that is connected is one of the project that is shown', async () => {
+    const { page } = owner;
+    const databases = (isConnected: boolean) => [
+      { databaseId: '(default)', location: 'eur3', connected: false },
+      { databaseId: 'staging', location: 'eur3', connected: isConnected },
+    ];
+    await answerWith(page, /\/organizations\/current$/, (data: object) => ({
+      ...data,
+      allows: { googleConsent: true, emulators: true, localStorage: true },
+    }));
+    await page.route('**/projects/available*', (route) =>
+      route.fulfill({
+        json: {
+          success: true,
+          data: [
+            { sourceProjectId: 'one', name: 'One', databases: databases(false) },
+            { sourceProjectId: 'two', name: 'Two', databases: databases(true) },
+          ],
+          pagination: { nextCursor: null, hasMore: false },
+        },
+      }),
+    );
+    await page.goto(`/o/${shop.slug}/projects?new=1`);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('With Google').click();
+    await dialog.getByLabel('Database', { exact: true }).selectOption('staging');
+    await dialog.getByLabel('Project', { exact: true }).selectOption('two');
+    const sent = page.waitForRequest((one) => one.method() === 'POST' && one.url().endsWith('/projects'));
+    await dialog.getByRole('button', { name: 'Connect' }).click();
+    expect((await sent).postDataJSON()).toMatchObject({ sourceProjectId: 'two', databaseId: '(default)' });
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('the documents of a collection fill the screen and no more, with the reminder above them', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/backups/${backupId}/browse/bikes`);
+    await page.getByRole('region', { name: /recovery kit/i }).waitFor();
+    await page.getByRole('link', { name: 'B-1' }).first().waitFor();
+    const beyond = () => page.evaluate<number>('document.documentElement.scrollHeight - window.innerHeight');
+    await expect.poll(beyond).toBe(0);
+  });
 });

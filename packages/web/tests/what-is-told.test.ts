@@ -177,4 +177,57 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     await page.getByRole('button', { name: 'New key' }).click();
     await page.locator('[data-secret]').waitFor();
   });
+
+  const request = (method: string, path: string, body?: object) =>
+    dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
+
+  /** Keeps what the service answers to a call until it is let go. */
+  async function held(url: string) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await owner.page.route(url, async (route) => {
+      if (route.request().method() === 'GET') return route.fallback();
+      const response = await route.fetch();
+      await promise;
+      await route.fulfill({ response });
+    });
+    return resolve;
+  }
+
+  test('an answer that comes when its page was left leads nobody away', async () => {
+    const { page } = owner;
+    const schedule = { projectId: shop.projectId, name: 'Nightly', cron: '0 2 * * *' };
+    const { id } = (await request('POST', '/schedules', schedule)).body.data;
+    await page.goto(`/o/${shop.slug}/schedules/${id}`);
+    const letGo = await held('**/schedules/*/run');
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('link', { name: 'Team' }).first().click();
+    await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+    const answered = page.waitForResponse('**/schedules/*/run');
+    letGo();
+    await answered;
+    // What the answer makes the page read again comes behind where it might have led.
+    await page.waitForResponse('**/api/v1/**');
+    expect(new URL(page.url()).pathname).toBe(`/o/${shop.slug}/team`);
+    await page.unrouteAll({ behavior: 'wait' });
+    await request('DELETE', `/schedules/${id}`);
+  });
+
+  test('a page is not left unasked while its secret is being made', async () => {
+    const { page } = owner;
+    await request('DELETE', '/organizations/current/service-account');
+    await page.goto(`/o/${shop.slug}/settings?tab=key`);
+    const letGo = await held('**/service-account');
+    await page.getByLabel('Name').fill('CI');
+    await page.getByRole('button', { name: 'Create API key' }).click();
+    await page.getByRole('link', { name: 'Team' }).first().click();
+    const question = page.getByRole('dialog', { name: 'Leave before the secret is shown?' });
+    await question.getByRole('button', { name: 'Stay here' }).click();
+    letGo();
+    await page
+      .getByRole('dialog', { name: 'The API key' })
+      .getByText(/^fb_sa_/)
+      .waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await request('DELETE', '/organizations/current/service-account');
+  });
 });

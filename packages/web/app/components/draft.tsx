@@ -1,4 +1,14 @@
-import { Fragment, type ReactNode, useState } from 'react';
+import { createContext, Fragment, type ReactNode, useCallback, useContext, useEffect, useState } from 'react';
+
+const Refused = createContext<() => void>(() => undefined);
+
+/** What was not saved is still theirs who typed it. */
+export function useRefusal(error: unknown): void {
+  const tell = useContext(Refused);
+  useEffect(() => {
+    if (error) tell();
+  }, [error, tell]);
+}
 
 /**
  * A form that nobody has touched shows what is saved, whoever saved it. One that somebody is filling in stays theirs: what
@@ -14,9 +24,12 @@ export function Draft({ version, children }: { version: string; children: ReactN
     // Their own save, which shows what they typed already.
     if (state === 'sent') setState('untouched');
   }
+  const refused = useCallback(() => setState('touched'), []);
   return (
     <div className="contents" onInput={() => setState('touched')} onSubmit={() => setState('sent')}>
-      <Fragment key={shown}>{children}</Fragment>
+      <Refused value={refused}>
+        <Fragment key={shown}>{children}</Fragment>
+      </Refused>
     </div>
   );
 }

@@ -19,8 +19,13 @@ interface Place {
 const isElsewhere = (current: Place, next: Place) =>
   current.pathname !== next.pathname || JSON.stringify(current.search) !== JSON.stringify(next.search);
 
+/** Asks before a page is left on which a secret is about to be shown, for the only time. */
+export function useSecretQuestion(isComing: boolean): ReactNode {
+  return useLeaveQuestion(isComing, t.common.secretComing).question;
+}
+
 /** Asks before a form is left that holds something else than it began with, or was saved with last. */
-export function useLeaveQuestion(values: unknown): LeaveQuestion {
+export function useLeaveQuestion(values: unknown, words = t.common.unsaved): LeaveQuestion {
   const now = JSON.stringify(values);
   const latest = useRef(now);
   const kept = useRef(now);
@@ -34,7 +39,6 @@ export function useLeaveQuestion(values: unknown): LeaveQuestion {
     kept.current = JSON.stringify(taken);
   }, []);
   const leave = useBlocker({ shouldBlockFn: shouldBlock, enableBeforeUnload: isUnsaved, withResolver: true });
-  const words = t.common.unsaved;
   return {
     keep,
     question: leave.status === 'blocked' && (

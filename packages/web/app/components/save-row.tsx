@@ -2,6 +2,7 @@ import type { HoldfastError } from '@holdfast/contract/client';
 import { useEffect, useRef, useState } from 'react';
 import { t } from '../texts/index.ts';
 import { Button, type ButtonKind } from './button.tsx';
+import { useRefusal } from './draft.tsx';
 import { FormProblem } from './states.tsx';
 
 interface Save {
@@ -16,6 +17,7 @@ export function Saved({ save }: { save: Save }) {
   const place = useRef<HTMLSpanElement>(null);
   const [changedSince, setChangedSince] = useState<number>();
   const { submittedAt } = save;
+  useRefusal(save.error);
   useEffect(() => {
     const form = place.current?.closest('form');
     const note = () => setChangedSince(submittedAt);

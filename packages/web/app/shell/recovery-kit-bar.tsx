@@ -7,6 +7,17 @@ import { Button } from '../components/button.tsx';
 import { FormProblem } from '../components/states.tsx';
 import { t } from '../texts/index.ts';
 
+/** What fills the rest of the screen has to know how much of it is taken. */
+function tellHeight(bar: HTMLElement): () => void {
+  const { style } = document.documentElement;
+  const observer = new ResizeObserver(() => style.setProperty('--kit-bar-height', `${bar.offsetHeight}px`));
+  observer.observe(bar);
+  return () => {
+    observer.disconnect();
+    style.removeProperty('--kit-bar-height');
+  };
+}
+
 /** A quiet reminder for the owner, until a recovery kit with the key in use has been taken. */
 export function RecoveryKitBar() {
   const isOwner = useCan('owner');
@@ -17,6 +28,7 @@ export function RecoveryKitBar() {
   if (!isOwner || projectCount === 0 || organization.data?.recoveryKitTakenAt !== null) return null;
   return (
     <section
+      ref={tellHeight}
       aria-label={t.shell.kit.title}
       className="flex flex-wrap items-center gap-3 border-line border-b bg-bg px-7 py-2 text-table max-md:px-4"
     >

@@ -17,6 +17,12 @@ export const common = {
     leave: 'Leave without saving',
     stay: 'Stay here',
   },
+  secretComing: {
+    title: 'Leave before the secret is shown?',
+    text: 'It is being made, and is shown here and only once.',
+    leave: 'Leave without it',
+    stay: 'Stay here',
+  },
   save: 'Save',
   saved: 'Saved',
   delete: 'Delete',

@@ -75,7 +75,7 @@ export const backups = {
   destination: 'Where to',
   destinationDefault: 'The default',
   collections: 'Collections',
-  collectionsHint: 'Names, separated by commas. Empty: all of them.',
+  collectionsHint: 'Names, separated by commas; one with a comma in it in "quotes". Empty: all of them.',
   estimating: 'Counting what it will take …',
   estimate: (documents: string, money: string, time: string) =>
     `${documents} reads, ${money} at Google, about ${time}.`,

@@ -1,5 +1,5 @@
 import { dayMs, hourMs, minuteMs, secondMs } from '@holdfast/contract';
-import { formatClock, formatDay, formatHour, formatWeekday } from '../../format/times.ts';
+import { formatClock, formatDay, formatHour, formatWeekday, offsetMsOf } from '../../format/times.ts';
 
 const steps = [
   secondMs,
@@ -25,12 +25,18 @@ export interface Tick {
 /** Round moments between two others, as many as have room for their words. */
 export function ticksOf(fromMs: number, toMs: number, ticksMax: number, zone: string): Tick[] {
   const stepMs = steps.find((step) => (toMs - fromMs) / step <= ticksMax) ?? 365 * dayMs;
-  const first = Math.ceil(fromMs / stepMs) * stepMs;
-  const count = Math.max(0, Math.floor((toMs - first) / stepMs) + 1);
-  return Array.from({ length: Math.min(count, ticksMax + 1) }, (_, index) => {
-    const atMs = first + index * stepMs;
-    return { atMs, label: wordOf(atMs, stepMs, zone) };
-  });
+  // The word of a day stands where the day begins, in its zone.
+  const momentOf = (ms: number) => (stepMs < dayMs ? ms : midnightIn(ms, zone));
+  const first = Math.floor(fromMs / stepMs) * stepMs;
+  return Array.from({ length: ticksMax + 3 }, (_, index) => momentOf(first + index * stepMs))
+    .filter((atMs) => atMs >= fromMs && atMs <= toMs)
+    .map((atMs) => ({ atMs, label: wordOf(atMs, stepMs, zone) }));
+}
+
+/** Of the day that is so many milliseconds after the first one of all. */
+function midnightIn(wallMs: number, zone: string): number {
+  const nearMs = wallMs - offsetMsOf(wallMs, zone);
+  return wallMs - offsetMsOf(nearMs, zone);
 }
 
 function wordOf(atMs: number, stepMs: number, zone: string): string {

@@ -88,6 +88,7 @@ function ExportMenu() {
 const resourceTypes = [
   'backup',
   'restore',
+  'drill',
   'project',
   'storage_destination',
   'schedule',

@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, NamedOptions, SelectInput, TextInput } from '../../components/field.tsx';
 import { FormProblem } from '../../components/states.tsx';
+import { namesOfLine } from '../../format/names.ts';
 import { formatAboutMoney, formatCount, formatDuration } from '../../format/numbers.ts';
 import { fieldErrors } from '../../texts/errors.ts';
 import { t } from '../../texts/index.ts';
@@ -28,10 +29,7 @@ export function NewBackupDialog({ projectId, onClose }: NewBackupProps) {
   const paths = usePaths();
   const create = useAct('createBackup', { onDone: (made) => 'id' in made && go(paths.backup(made.id)) });
   const faults = fieldErrors(create.error);
-  const names = collections
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean);
+  const names = namesOfLine(collections);
   const scope = {
     projectId: chosen,
     ...(names.length > 0 ? { collections: names } : {}),

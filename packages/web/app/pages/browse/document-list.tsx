@@ -44,7 +44,7 @@ export function DocumentList({ backup, collection, document, moment }: DocumentL
   // A document need not have every collection that others of its kind have below them.
   const isEmpty = list.error?.code === 'COLLECTION_NOT_FOUND';
   return (
-    <div className="flex h-[calc(100dvh-52px)] flex-col max-md:h-[calc(100dvh-164px)]">
+    <div className="flex h-[calc(100dvh-52px-var(--kit-bar-height,0px))] flex-col max-md:h-[calc(100dvh-164px-var(--kit-bar-height,0px))]">
       <div className="flex flex-col gap-2 border-line border-b p-3">
         <h2 className="truncate font-mono text-table font-medium">{collection}</h2>
         <label className="control flex items-center gap-2">

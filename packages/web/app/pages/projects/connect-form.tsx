@@ -144,6 +144,8 @@ function ByConsent({ send, busy, faults }: WayProps) {
   const [name, setName] = useState('');
   const chosen = available.rows?.find(({ sourceProjectId }) => sourceProjectId === source) ?? available.rows?.[0];
   const databases = chosen?.databases.filter(({ connected }) => !connected) ?? [];
+  // What was chosen of one project is none of another's.
+  const databaseId = databases.find((one) => one.databaseId === database)?.databaseId ?? databases[0]?.databaseId ?? '';
   if (available.isLoading) return <Skeleton rows={2} />;
   if (available.error && available.error.code !== 'SOURCE_AUTH_ERROR')
     return <Problem error={available.error} onRetry={() => void available.refetch()} />;
@@ -161,7 +163,7 @@ function ByConsent({ send, busy, faults }: WayProps) {
     send({
       name: name || chosen.name,
       sourceProjectId: chosen.sourceProjectId,
-      databaseId: database || (databases[0]?.databaseId ?? '(default)'),
+      databaseId,
       connection: { type: 'oauth' },
     });
   };
@@ -178,10 +180,10 @@ function ByConsent({ send, busy, faults }: WayProps) {
           </SelectInput>
         </Field>
         <Field label={t.projects.pickDatabase} name="databaseId" error={faults.databaseId}>
-          <SelectInput value={database} onChange={(event) => setDatabase(event.target.value)}>
-            {databases.map(({ databaseId, location }) => (
-              <option key={databaseId} value={databaseId}>
-                {[databaseId, location].filter(Boolean).join(' · ')}
+          <SelectInput value={databaseId} onChange={(event) => setDatabase(event.target.value)}>
+            {databases.map(({ databaseId: id, location }) => (
+              <option key={id} value={id}>
+                {[id, location].filter(Boolean).join(' · ')}
               </option>
             ))}
           </SelectInput>

@@ -25,7 +25,7 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
   const around = useFocusOnError<HTMLDivElement>(wrong);
   const read = async (file: File | undefined) => {
     if (!file) return;
-    const key = parseKey(await file.text());
+    const key = parseKey(await file.text().catch(() => ''));
     setFault(key ? undefined : t.projects.keyWrong);
     onChange(key);
   };
@@ -62,7 +62,11 @@ export function KeyDrop({ value, onChange, error }: KeyDropProps) {
           aria-labelledby={id}
           {...(wrong ? { 'aria-invalid': true, 'aria-describedby': `${id}-error` } : {})}
           className="sr-only"
-          onChange={(event) => void read(event.target.files?.[0])}
+          onChange={(event) => {
+            void read(event.target.files?.[0]);
+            // The same file, mended meanwhile, may be chosen again.
+            event.target.value = '';
+          }}
         />
       </label>
       {wrong && (

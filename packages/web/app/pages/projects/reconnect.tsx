@@ -5,12 +5,14 @@ import { Button } from '../../components/button.tsx';
 import { FormProblem } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { t } from '../../texts/index.ts';
+import { useIsHere } from '../../url.ts';
 import type { Project } from './connect-form.tsx';
 import { KeyDrop, type ServiceAccountKey } from './key-drop.tsx';
 
 function useReconnect() {
+  const isHere = useIsHere();
   return useAct('reconnectProject', {
-    onDone: ({ authorizationUrl }) => authorizationUrl && window.location.assign(authorizationUrl),
+    onDone: ({ authorizationUrl }) => authorizationUrl && isHere() && window.location.assign(authorizationUrl),
   });
 }
 

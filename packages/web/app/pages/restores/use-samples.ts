@@ -23,6 +23,7 @@ export interface Sample {
 
 const samplesMax = 8;
 const documentsMax = 4;
+const collectionsMax = 8;
 const comparedMax = 100;
 const pagesMax = 4;
 
@@ -39,7 +40,7 @@ export function useSamples(plan: Plan, basket: Basket, projectId: string | undef
       const found =
         named.length > 0
           ? (await Promise.all(named.map((one) => compareDocument(client, projectId ?? '', one, signal)))).flat()
-          : samplesOf(await comparePage(client, plan, signal));
+          : await compareCollections(client, plan, signal);
       return found.filter((sample) => happens(sample, plan)).slice(0, samplesMax);
     },
   });
@@ -85,8 +86,26 @@ async function orNull(answer: Promise<{ fields: Fields }>): Promise<Fields | nul
   );
 }
 
-async function comparePage(client: Client, plan: Plan, signal: AbortSignal): Promise<Diff> {
-  const [collection] = plan.collections;
+/** One after the other, until there is something of enough of them to show. */
+async function compareCollections(client: Client, plan: Plan, signal: AbortSignal): Promise<Sample[]> {
+  const found: Sample[] = [];
+  const collections = plan.collections.length > 0 ? plan.collections.slice(0, collectionsMax) : [undefined];
+  for (const collection of collections) {
+    const happening = samplesOf(await comparePage(client, plan, collection, signal)).filter((one) =>
+      happens(one, plan),
+    );
+    found.push(...happening.slice(0, Math.ceil(samplesMax / collections.length)));
+    if (found.length >= samplesMax) break;
+  }
+  return found;
+}
+
+async function comparePage(
+  client: Client,
+  plan: Plan,
+  collection: string | undefined,
+  signal: AbortSignal,
+): Promise<Diff> {
   const query = { limit: comparedMax, ...(collection ? { collection } : {}) };
   const { at, projectId } = plan;
   const pageOf = (cursor: string | undefined) => {

@@ -1,4 +1,5 @@
 import type { BodyInput, Operations, Schedule } from '@holdfast/contract';
+import { lineOfNames, namesOfLine } from '../../format/names.ts';
 import { t } from '../../texts/index.ts';
 
 /** What the sentence holds, before it is saved. */
@@ -43,7 +44,7 @@ export function draftOf(schedule: Schedule): Draft {
     cron: schedule.cron,
     timezone: schedule.timezone,
     fullEvery: schedule.type === 'full' ? 1 : (schedule.fullEvery ?? 7),
-    collections: schedule.collections[0] === '*' ? '' : schedule.collections.join(', '),
+    collections: schedule.collections[0] === '*' ? '' : lineOfNames(schedule.collections),
     storageDestinationId: schedule.storageDestinationId ?? '',
     keep: {
       daily: policy?.daily ?? 0,
@@ -84,10 +85,7 @@ export function changesOf(
 }
 
 export function requestOf(draft: Draft): BodyInput<Operations['createSchedule']> {
-  const names = draft.collections
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean);
+  const names = namesOfLine(draft.collections);
   const keepsSome = Object.values(draft.keep).some((count) => count > 0);
   return {
     name: draft.name,

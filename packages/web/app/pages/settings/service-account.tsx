@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
 import { Checkbox, Field, TextInput } from '../../components/field.tsx';
+import { useSecretQuestion } from '../../components/leave-question.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
@@ -15,13 +16,18 @@ import { t } from '../../texts/index.ts';
 export function ServiceAccount() {
   const account = useRead('getServiceAccount', {});
   const [key, setKey] = useState<string | null>();
+  // Here, because a key that is made takes the form away before it is answered.
+  const create = useAct('createServiceAccount', { onDone: (made) => setKey(made.apiKey) });
+  const rotate = useAct('rotateServiceAccount', { onDone: (answer) => setKey(answer.apiKey) });
+  const question = useSecretQuestion(create.isPending || rotate.isPending);
   const isMissing = account.error?.code === 'SERVICE_ACCOUNT_NOT_FOUND';
   return (
     <>
       {account.error && !isMissing && <Problem error={account.error} onRetry={() => void account.refetch()} />}
       {account.isLoading && <Skeleton rows={3} />}
-      {isMissing && <Create onKey={setKey} />}
-      {account.data && !isMissing && <Existing account={account.data} onKey={setKey} />}
+      {isMissing && <Create create={create} />}
+      {account.data && !isMissing && <Existing account={account.data} rotate={rotate} />}
+      {question}
       {key !== undefined && (
         <SecretOnce
           title={t.serviceAccount.keyTitle}
@@ -35,10 +41,9 @@ export function ServiceAccount() {
   );
 }
 
-function Create({ onKey }: { onKey: (key: string | null) => void }) {
+function Create({ create }: { create: ReturnType<typeof useAct<'createServiceAccount'>> }) {
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<Scope[]>([...defaultScopes]);
-  const create = useAct('createServiceAccount', { onDone: (made) => onKey(made.apiKey) });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate({ body: { name, permissions: chosen } });
@@ -77,9 +82,14 @@ function Create({ onKey }: { onKey: (key: string | null) => void }) {
 
 type Account = NonNullable<ReturnType<typeof useRead<'getServiceAccount'>>['data']>;
 
-function Existing({ account, onKey }: { account: Account; onKey: (key: string | null) => void }) {
+function Existing({
+  account,
+  rotate,
+}: {
+  account: Account;
+  rotate: ReturnType<typeof useAct<'rotateServiceAccount'>>;
+}) {
   const [isAsking, setAsking] = useState(false);
-  const rotate = useAct('rotateServiceAccount', { onDone: (answer) => onKey(answer.apiKey) });
   const remove = useAct('deleteServiceAccount', { onDone: () => setAsking(false) });
   return (
     <Panel title={account.name}>

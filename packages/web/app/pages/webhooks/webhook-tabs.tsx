@@ -3,7 +3,7 @@ import { useAct } from '../../api/calls.ts';
 import { useCan } from '../../api/organization.tsx';
 import { Button } from '../../components/button.tsx';
 import { Checkbox, Field, TextArea, TextInput } from '../../components/field.tsx';
-import { useLeaveQuestion } from '../../components/leave-question.tsx';
+import { useLeaveQuestion, useSecretQuestion } from '../../components/leave-question.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SaveRow } from '../../components/save-row.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
@@ -48,6 +48,7 @@ export function WebhookEvents({ webhook }: { webhook: WebhookDetail }) {
 export function WebhookSecret({ webhook }: { webhook: WebhookDetail }) {
   const [secret, setSecret] = useState<string | null>();
   const rotate = useAct('rotateWebhookSecret', { onDone: (answer) => setSecret(answer.secret) });
+  const question = useSecretQuestion(rotate.isPending);
   return (
     <Panel>
       <div className="flex max-w-xl flex-col items-start gap-3">
@@ -58,6 +59,7 @@ export function WebhookSecret({ webhook }: { webhook: WebhookDetail }) {
         </Button>
         <FormProblem error={rotate.error} />
       </div>
+      {question}
       {secret !== undefined && (
         <SecretOnce
           title={t.webhooks.secretTitle}

@@ -1,0 +1,19 @@
+/** Names in one line, separated by commas; one that holds a comma, a quote or a space at its end stands in quotes. */
+export function lineOfNames(names: readonly string[]): string {
+  return names.map((name) => (/[,"]|^\s|\s$/.test(name) ? JSON.stringify(name) : name)).join(', ');
+}
+
+export function namesOfLine(line: string): string[] {
+  const parts = line.match(/\s*"(?:[^"\\]|\\.)*"\s*(?=,|$)|[^,]+/g) ?? [];
+  return parts.map(nameOf).filter((name) => name !== '');
+}
+
+function nameOf(part: string): string {
+  const text = part.trim();
+  if (!text.startsWith('"')) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
