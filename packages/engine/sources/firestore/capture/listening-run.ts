@@ -46,6 +46,8 @@ export class ListeningRun {
   #interruptedSince: Instant | undefined;
   /** How long nobody listened before it. */
   #blindMs = Number.POSITIVE_INFINITY;
+  /** Collections appeared in the stretch that is open: what they held before its end was not heard. */
+  #hasNewGroups = false;
   #closedMs = performance.now();
   #wasFull = false;
   /** What comes meanwhile waits for whoever stores what came before. */
@@ -228,8 +230,9 @@ export class ListeningRun {
     pending.dropThrough(through);
     this.#closedMs = performance.now();
     this.#wasFull = wasFull;
-    let gap = this.#gapOfInterruption(changes, through);
+    let gap = this.#gapOfInterruption(changes, through) ?? this.#gapOfNewGroups(through);
     this.#interruptedSince = undefined;
+    this.#hasNewGroups = false;
     this.#limits.dropped.clear();
     const pieces = piecesOf(changes, covered.through, through, options.batchBytesMax);
     for (const [index, piece] of pieces.entries()) {
@@ -307,7 +310,9 @@ export class ListeningRun {
     covered.addGroups(groups, found);
     for (const { id, isLate } of found) {
       await this.#listening.listenTo(id, isLate ? 'beginning' : { readTime: covered.through });
-      if (!isLate) this.#unchecked.push({ group: id, since: covered.through, count: 0 });
+      if (isLate) continue;
+      this.#unchecked.push({ group: id, since: covered.through, count: 0 });
+      this.#hasNewGroups = true;
     }
     return found.length > 0;
   }
@@ -354,5 +359,18 @@ export class ListeningRun {
     if (this.#blindMs <= exactWithinMs) return brief;
     const reason = `${interrupted} nothing is different behind it, but what came and went meanwhile is not known.`;
     return { from, through, reason, isQuiet: true };
+  }
+
+  /** A stretch is as long as a batch is kept open, unless nobody took it: then what came and went is not known for too long. */
+  #gapOfNewGroups(through: Instant): CaptureGap | undefined {
+    const { exactWithinMs, batchIntervalMs } = this.#parts.options;
+    const from = this.#parts.covered.through;
+    const isShort = Date.parse(through) - Date.parse(from) <= exactWithinMs + batchIntervalMs;
+    if (!this.#hasNewGroups || isShort) return undefined;
+    return {
+      from,
+      through,
+      reason: 'A collection appeared: what changed in it meanwhile is known only as of the end.',
+    };
   }
 }

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { everything, wholeDatabase } from '../../../ports/index.ts';
+import { type CaptureGap, everything, wholeDatabase } from '../../../ports/index.ts';
 import { type FirestoreHarness, fields, startFirestoreHarness, storedIn, write } from '../testing/firestore-harness.ts';
 import { Recorder } from '../testing/recorder.ts';
 
@@ -64,4 +65,32 @@ test('where one unknown collection is found the others are too, before time goes
     const known = storedIn(before.flatMap(({ records }) => records ?? [])).map(({ path }) => path);
     expect(known).toEqual(expect.arrayContaining(hidden));
   }
+}, 60_000);
+
+test('a collection that appears while nobody takes what is captured is a gap: what came and went in it was not heard', async () => {
+  const connected = bench.connect({ projectId: 'appearing' });
+  await write(connected, [{ path: 'a/1', fields: fields(1) }]);
+  const from = await connected.source.snapshotTime();
+  const knownNames = (readTime: string) =>
+    connected.source.scan(everything, { scope: wholeDatabase, readTime, namesOnly: true });
+  const ending = new AbortController();
+  const gaps: CaptureGap[] = [];
+  const heard: string[] = [];
+  const options = { from, scope: wholeDatabase, knownNames, batchIntervalMs: 30, exactWithinMs: 300 };
+  let isStored = false;
+  for await (const batch of connected.capture.capture({ ...options, ending: ending.signal })) {
+    if (batch.gap && !batch.gap.isBrief) gaps.push(batch.gap);
+    if (batch.records) heard.push(...storedIn([batch.records]).map(({ path }) => path));
+    if (heard.includes('new/stays')) ending.abort();
+    if (isStored) continue;
+    // Storage takes its time.
+    isStored = true;
+    await write(connected, [{ path: 'new/passing', fields: fields(1) }]);
+    await write(connected, [{ path: 'new/passing' }]);
+    await write(connected, [{ path: 'new/stays', fields: fields(1) }]);
+    await sleep(1000);
+    await write(connected, [{ path: 'a/1', fields: fields(2) }]);
+  }
+  expect(heard).toContain('new/stays');
+  expect(gaps).toMatchObject([{ reason: expect.stringContaining('A collection appeared') }]);
 }, 60_000);
