@@ -40,16 +40,23 @@ interface GoOptions {
   evenUnsaved?: boolean;
 }
 
-/** Whether what asks is still on the page: an answer may come after somebody has left it. */
+/**
+ * Whether what asks is still where it was: an answer may come after somebody has left. What goes from the page while the
+ * address stays, as something that was deleted does, has not been left by anybody.
+ */
 export function useIsHere(): () => boolean {
-  const isHere = useRef(true);
+  const isShown = useRef(true);
+  const address = useRef('');
   useEffect(() => {
-    isHere.current = true;
+    address.current = window.location.href;
+  });
+  useEffect(() => {
+    isShown.current = true;
     return () => {
-      isHere.current = false;
+      isShown.current = false;
     };
   }, []);
-  return () => isHere.current;
+  return () => isShown.current || window.location.href === address.current;
 }
 
 /** Leads on from here. Who has left already is not led away from where they are now. */
