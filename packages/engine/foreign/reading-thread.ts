@@ -37,8 +37,11 @@ export type ReadingMessage =
 /** A file that takes more than this is not read; everything else of the process goes on. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 
-/** Each may take a core and what the limits give it. */
-const threadsAtOnce = 2;
+/**
+ * Each may take a core and what the limits give it. A process imports three files at once, no more than two of them for one
+ * organization: with a thread for each nobody waits for files of others that come drop by drop.
+ */
+const threadsAtOnce = 3;
 const idleMs = 5000;
 /** A thread that a file made grow is not kept: its memory would be missing elsewhere while it waits. */
 const keptHeapBytesMax = 32 * 1024 * 1024;
