@@ -22,11 +22,32 @@ export interface Kind {
   /** Makes what as many jobs of this kind work on; answers with the tenant that has it. */
   prepare?(tenant: Tenant, count: number): Promise<Tenant>;
   /** Starts one; answers with what asks whether it has ended. */
-  start(tenant: Tenant, index: number): Promise<() => Promise<boolean>>;
+  start(tenant: Tenant, index: number): Promise<() => Promise<Ended>>;
 }
+
+/** When, and how long it waited and ran, where its record tells. */
+type Ended = boolean | { readonly atMs: number; readonly waitedMs: number; readonly ranMs: number };
 
 const pick = (all: readonly string[], index: number) => all[index % all.length] as string;
 const isOver = ({ status }: { status: string }) => status !== 'pending' && status !== 'running';
+
+interface JobRecord {
+  status: string;
+  createdAt?: string;
+  startedAt?: string | null;
+  completedAt: string | null;
+}
+
+function endOf(record: JobRecord): Ended {
+  const { createdAt, startedAt, completedAt } = record;
+  if (!isOver(record) || !createdAt || !startedAt || !completedAt) return isOver(record);
+  const [askedMs, beganMs, atMs] = [createdAt, startedAt, completedAt].map((time) => Date.parse(time)) as [
+    number,
+    number,
+    number,
+  ];
+  return { atMs, waitedMs: beganMs - askedMs, ranMs: atMs - beganMs };
+}
 
 /** A collection with a single document. */
 export const tinyCollection = 'tiny';
@@ -70,7 +91,7 @@ export const kinds: readonly Kind[] = [
     start: async ({ client, projectIds }, index) => {
       const started = await client.createBackup({ body: { projectId: pick(projectIds, index), type: 'synthetic' } });
       if ('dryRun' in started) throw new Error('a merge was not started');
-      return async () => isOver(await client.getBackup({ params: { backupId: started.id } }));
+      return async () => endOf(await client.getBackup({ params: { backupId: started.id } }));
     },
   },
   {
@@ -83,7 +104,7 @@ export const kinds: readonly Kind[] = [
         metadata: { source: 'json' as const },
       };
       const { id: backupId } = await client.importBackup({ body });
-      return async () => isOver(await client.getBackup({ params: { backupId } }));
+      return async () => endOf(await client.getBackup({ params: { backupId } }));
     },
   },
   {
@@ -116,7 +137,7 @@ export const kinds: readonly Kind[] = [
         options: { dryRun: true },
       };
       const { id: restoreJobId } = await client.startRestore({ body });
-      return async () => isOver(await client.getRestore({ params: { restoreJobId } }));
+      return async () => endOf(await client.getRestore({ params: { restoreJobId } }));
     },
   },
   {
@@ -128,7 +149,7 @@ export const kinds: readonly Kind[] = [
     },
     start: async ({ client, scheduleIds }, index) => {
       const { id: backupId } = await client.runSchedule({ params: { scheduleId: pick(scheduleIds ?? [], index) } });
-      return async () => isOver(await client.getBackup({ params: { backupId } }));
+      return async () => endOf(await client.getBackup({ params: { backupId } }));
     },
   },
   {
@@ -144,7 +165,7 @@ export const kinds: readonly Kind[] = [
         options: { dryRun: true },
       };
       const { id: restoreJobId } = await client.startRestore({ body });
-      return async () => isOver(await client.getRestore({ params: { restoreJobId } }));
+      return async () => endOf(await client.getRestore({ params: { restoreJobId } }));
     },
   },
   {
@@ -154,7 +175,7 @@ export const kinds: readonly Kind[] = [
       const { id } = await client.startDrill({ params: { backupId } });
       return async () => {
         for await (const drill of client.paginate('listDrills', { params: { backupId }, query: { limit: 200 } }))
-          if (drill.id === id) return isOver(drill);
+          if (drill.id === id) return endOf(drill);
         throw new Error('the drill is gone');
       };
     },
@@ -164,14 +185,14 @@ export const kinds: readonly Kind[] = [
     start: async ({ client, destinationIds }, index) => {
       const storageDestinationId = pick(destinationIds, index);
       const { id: taskId } = await client.rescanStorageDestination({ params: { storageDestinationId } });
-      return async () => isOver(await client.getStorageTask({ params: { storageDestinationId, taskId } }));
+      return async () => endOf(await client.getStorageTask({ params: { storageDestinationId, taskId } }));
     },
   },
   {
     name: 'backup',
     start: async ({ client, projectIds }, index) => {
       const { id: backupId } = await client.createBackup({ body: { projectId: pick(projectIds, index) } });
-      return async () => isOver(await client.getBackup({ params: { backupId } }));
+      return async () => endOf(await client.getBackup({ params: { backupId } }));
     },
   },
 ];
@@ -184,6 +205,9 @@ export interface KindResult {
   endedWhileAsking: number;
   aloneMs: number;
   besideMs: number;
+  /** Until the single one began, and the longest that one of those ran which ended meanwhile; where records tell. */
+  waitedMs: number | null;
+  longestMs: number;
 }
 
 /** Everything for the race of one kind; until all kinds have theirs, none of them begins. */
@@ -197,7 +221,7 @@ export interface Race {
 
 export async function prepareRace(kind: Kind, many: Tenant, one: Tenant, queued: number): Promise<Race> {
   const [those, single] = kind.prepare ? [await kind.prepare(many, queued), await kind.prepare(one, 3)] : [many, one];
-  return { kind, many: those, one: single, queued, aloneMs: await timed(kind, single, 0) };
+  return { kind, many: those, one: single, queued, aloneMs: (await timed(kind, single, 0)).tookMs };
 }
 
 /**
@@ -205,23 +229,29 @@ export async function prepareRace(kind: Kind, many: Tenant, one: Tenant, queued:
  * when the next kind has its turn.
  */
 export async function runRace({ kind, many, one, queued, aloneMs }: Race): Promise<KindResult> {
-  let open = await someAtOnce(queued, (index) => kind.start(many, index));
-  const endedSince = async () => {
-    const before = open;
-    const areOver = await someAtOnce(before.length, (index) => before[index]!());
-    open = before.filter((_, index) => !areOver[index]);
-    return before.length - open.length;
-  };
+  const asked = await someAtOnce(queued, (index) => kind.start(many, index));
   // Asking for so many takes a while, in which the first of them end.
-  const endedWhileAsking = await endedSince();
-  const besideMs = await timed(kind, one, 1);
-  const endedBefore = await endedSince();
-  return { kind: kind.name, queued, endedWhileAsking, endedBefore, aloneMs, besideMs };
+  const ended = await someAtOnce(asked.length, (index) => asked[index]!());
+  const open = asked.filter((_, index) => !ended[index]);
+  const fromMs = Date.now();
+  const { tookMs: besideMs, waitedMs } = await timed(kind, one, 1);
+  const throughMs = Date.now();
+  // Looking at so many takes a while too: those that end meanwhile ended behind the single one.
+  const ends = await someAtOnce(open.length, (index) => open[index]!());
+  const isBetween = (end: Ended) => (typeof end === 'object' ? end.atMs >= fromMs && end.atMs <= throughMs : end);
+  const between = ends.filter(isBetween);
+  const longestMs = Math.max(0, ...between.map((end) => (typeof end === 'object' ? end.ranMs : 0)));
+  const counts = { endedWhileAsking: asked.length - open.length, endedBefore: between.length };
+  return { kind: kind.name, queued, ...counts, aloneMs, besideMs, waitedMs, longestMs };
 }
 
-async function timed(kind: Kind, tenant: Tenant, index: number): Promise<number> {
+async function timed(kind: Kind, tenant: Tenant, index: number): Promise<{ tookMs: number; waitedMs: number | null }> {
   const startedMs = performance.now();
   const hasEnded = await kind.start(tenant, index);
-  while (!(await hasEnded())) await pause(20);
-  return Math.round(performance.now() - startedMs);
+  for (;;) {
+    const end = await hasEnded();
+    const tookMs = Math.round(performance.now() - startedMs);
+    if (end) return { tookMs, waitedMs: end === true ? null : end.waitedMs };
+    await pause(20);
+  }
 }
