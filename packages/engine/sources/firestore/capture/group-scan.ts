@@ -58,6 +58,17 @@ async function* scanGroup(client: FirestoreClient, group: string, options: ReadO
   if (rest !== undefined) yield rest;
 }
 
+/** For groups that are known to be small. */
+export async function namesOfGroup(
+  client: FirestoreClient,
+  group: string,
+  options: ReadOptions,
+): Promise<NameAndTime[]> {
+  const names: NameAndTime[] = [];
+  for await (const batch of scanGroup(client, group, options)) names.push(...namesOf(batch));
+  return names;
+}
+
 export interface GroupDifferenceRequest extends ReadOptions {
   readonly group: string;
   readonly since: Instant;

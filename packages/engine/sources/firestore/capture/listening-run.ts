@@ -7,10 +7,11 @@ import { countGroup } from '../scan/count.ts';
 import { isInScope } from '../scan/scope.ts';
 import { GrpcError } from '../transport/status.ts';
 import type { CaptureParts } from './capture-parts.ts';
-import { type Change, piecesOf } from './changes.ts';
+import { type Change, inCommitOrder, piecesOf } from './changes.ts';
 import { changesOf, differenceOfGroup } from './group-scan.ts';
 import type { NewGroup } from './groups.ts';
 import { CatchUpNeeded, Listening, needsCatchUp } from './listening.ts';
+import { type NewGroupPast, pastOfNewGroups } from './new-group-past.ts';
 import { changesKeptBack, type ResumedGroup } from './resume-check.ts';
 
 /** So many full batches may wait for a snapshot; a scan copes better with more than that. */
@@ -46,8 +47,8 @@ export class ListeningRun {
   #interruptedSince: Instant | undefined;
   /** How long nobody listened before it. */
   #blindMs = Number.POSITIVE_INFINITY;
-  /** Collections appeared in the stretch that is open: what they held before its end was not heard. */
-  #hasNewGroups = false;
+  /** Collections that appeared in the stretch that is open: what came and went in them before its end was not heard. */
+  readonly #newGroups = new Set<string>();
   #closedMs = performance.now();
   #wasFull = false;
   /** What comes meanwhile waits for whoever stores what came before. */
@@ -212,11 +213,10 @@ export class ListeningRun {
   async *#handOver(through: Instant): AsyncGenerator<ChangeBatch, void> {
     const { options, groups, covered } = this.#parts;
     const { pending } = this.#listening;
-    const wasUnchecked = this.#unchecked.length > 0;
     const wasFull = this.#isFull;
     await this.#checkResumed(through);
     await this.#alignStreams(through);
-    const changes = pending.peekThrough(through);
+    let changes = pending.peekThrough(through);
     this.#changedSinceProof ||= changes.length > 0;
     if (this.#isLookDue(changes.length > 0)) {
       const found = await groups.findNew(changes, covered.through, this.#reads(through));
@@ -224,15 +224,15 @@ export class ListeningRun {
     }
     if (await this.#proveGroups(through)) return;
     const resumeToken = this.#listening.snapshotTime === through ? this.#listening.resumeToken : undefined;
-    // What was kept back was found as of `through`: no instant before it is exact.
-    const seen = this.#listening.takeMarks(through);
-    const marks = wasUnchecked ? [through] : seen;
+    let gap = this.#gapOfInterruption(changes, through) ?? this.#gapOfNewGroups(through);
+    const past = await this.#pastOfNewGroups(changes, through, gap !== undefined);
+    const marks = [...past.marks, through];
+    changes = inCommitOrder([...changes, ...past.changes]);
     pending.dropThrough(through);
     this.#closedMs = performance.now();
     this.#wasFull = wasFull;
-    let gap = this.#gapOfInterruption(changes, through) ?? this.#gapOfNewGroups(through);
     this.#interruptedSince = undefined;
-    this.#hasNewGroups = false;
+    this.#newGroups.clear();
     this.#limits.dropped.clear();
     const pieces = piecesOf(changes, covered.through, through, options.batchBytesMax);
     for (const [index, piece] of pieces.entries()) {
@@ -245,6 +245,16 @@ export class ListeningRun {
     }
     // Only now: a group found late in this stretch was missed since the proof before.
     if (this.#provedThrough !== undefined) covered.proved(this.#provedThrough);
+  }
+
+  /** What was kept back was found as of `through`: behind an interruption no instant before it is exact. */
+  async #pastOfNewGroups(heard: readonly Change[], through: Instant, isGap: boolean): Promise<NewGroupPast> {
+    const { source, covered } = this.#parts;
+    const marks = this.#listening.takeMarks(through).filter((mark) => mark > covered.through && mark < through);
+    if (isGap) return { changes: [], marks: [] };
+    if (this.#newGroups.size === 0) return { changes: [], marks };
+    const request = { groups: this.#newGroups, marks, heard, reads: this.#reads(through) };
+    return await pastOfNewGroups(source.client, request);
   }
 
   /** New collections are looked for with every change, and ever more rarely while nothing changes: each look is a read. */
@@ -312,7 +322,7 @@ export class ListeningRun {
       await this.#listening.listenTo(id, isLate ? 'beginning' : { readTime: covered.through });
       if (isLate) continue;
       this.#unchecked.push({ group: id, since: covered.through, count: 0 });
-      this.#hasNewGroups = true;
+      this.#newGroups.add(id);
     }
     return found.length > 0;
   }
@@ -366,7 +376,7 @@ export class ListeningRun {
     const { exactWithinMs, batchIntervalMs } = this.#parts.options;
     const from = this.#parts.covered.through;
     const isShort = Date.parse(through) - Date.parse(from) <= exactWithinMs + batchIntervalMs;
-    if (!this.#hasNewGroups || isShort) return undefined;
+    if (this.#newGroups.size === 0 || isShort) return undefined;
     return {
       from,
       through,

@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CaptureGap, everything, wholeDatabase } from '../../../ports/index.ts';
-import { type FirestoreHarness, fields, startFirestoreHarness, storedIn, write } from '../testing/firestore-harness.ts';
+import {
+  collect,
+  type FirestoreHarness,
+  fields,
+  startFirestoreHarness,
+  storedIn,
+  write,
+} from '../testing/firestore-harness.ts';
 import { Recorder } from '../testing/recorder.ts';
 
 let bench: FirestoreHarness;
@@ -93,4 +100,48 @@ test('a collection that appears while nobody takes what is captured is a gap: wh
   }
   expect(heard).toContain('new/stays');
   expect(gaps).toMatchObject([{ reason: expect.stringContaining('A collection appeared') }]);
+}, 60_000);
+
+test('what comes and goes in a new collection before it is followed is there at the marks of that time', async () => {
+  const connected = bench.connect({ projectId: 'first-seconds' });
+  await write(connected, [{ path: 'a/1', fields: fields(1) }]);
+  const from = await connected.source.snapshotTime();
+  const knownNames = (readTime: string) =>
+    connected.source.scan(everything, { scope: wholeDatabase, readTime, namesOnly: true });
+  const recorder = new Recorder(connected, from, { knownNames, batchIntervalMs: 4000 });
+  await recorder.until(() => recorder.batches.length > 0);
+  const moments: string[] = [];
+  const live = async (records: Parameters<typeof write>[1]) => {
+    await write(connected, [...records, { path: 'a/1', fields: fields(moments.length + 2) }]);
+    moments.push(await connected.source.snapshotTime());
+    await sleep(500);
+  };
+  await live([
+    { path: 'new/passing', fields: fields(1) },
+    { path: 'new/stays', fields: fields(1) },
+  ]);
+  await live([
+    { path: 'new/passing', fields: fields(2) },
+    { path: 'new/returns', fields: fields(1) },
+  ]);
+  await live([{ path: 'new/passing' }, { path: 'new/returns' }, { path: 'new/stays', fields: fields(2) }]);
+  await live([{ path: 'new/returns', fields: fields(3) }]);
+  await recorder.until(() => recorder.covers(moments.at(-1)!));
+  await recorder.stop();
+  expect(recorder.gaps).toEqual([]);
+  const records = storedIn(recorder.batches.flatMap((batch) => batch.records ?? []));
+  const marks = recorder.batches.flatMap((batch) => batch.marks);
+  for (const [index, moment] of moments.entries()) {
+    const mark = marks.find((each) => each >= moment)!;
+    if (index + 1 < moments.length) expect(mark < moments[index + 1]!).toBe(true);
+    const state = new Map<string, string>();
+    for (const { path, kind, content } of records.filter(({ at }) => at <= mark))
+      if (kind === 1) state.set(path, content);
+      else state.delete(path);
+    const reads = { scope: wholeDatabase, readTime: mark };
+    const there = storedIn(await collect(connected.source.scan(everything, reads)));
+    expect(Object.fromEntries(state), mark).toEqual(
+      Object.fromEntries(there.map(({ path, content }) => [path, content])),
+    );
+  }
 }, 60_000);

@@ -149,7 +149,9 @@ export function randomWrites(
   for (let count = 1 + random.below(12); count > 0; count -= 1) {
     const root = `c${random.below(collections)}/${random.below(40)}`;
     const path = random.below(4) === 0 ? `${root}/s${random.below(4)}/${random.below(5)}` : root;
-    records.set(path, random.below(4) === 0 ? { path } : { path, fields: fields(random.below(1_000_000)) });
+    // Deleting what is not there would be no write.
+    const isDeleted = random.below(4) === 0 && (history.get(path)?.at(-1)?.hex ?? null) !== null;
+    records.set(path, isDeleted ? { path } : { path, fields: fields(random.below(1_000_000)) });
   }
   return [...records.values()];
 }
