@@ -85,7 +85,7 @@ export const restore = z
       .nullable(),
     items: z.array(restoredItem).max(1000).nullable().describe('The basket, for a restore of one.'),
     includeAuthUsers: z.boolean(),
-    includeSubcollections: z.boolean(),
+    includeSubcollections: z.boolean().describe('Always false for a restore of single documents.'),
     rewriteReferences: z.boolean(),
     deleteExtra: z.boolean(),
     startedBy: text({ max: 320 }).nullable().describe('Who asked for it; null where that was not kept.'),
@@ -141,7 +141,10 @@ const restoreOptions = z.strictObject({
   collections: collectionPaths().optional(),
   dryRun: z.boolean().default(false).describe('Counts what would be done and writes nothing.'),
   includeAuthUsers: z.boolean().optional().describe('Absent: whether the backup holds them.'),
-  includeSubcollections: z.boolean().optional().describe('Absent: what the backup has.'),
+  includeSubcollections: z
+    .boolean()
+    .optional()
+    .describe('Absent: what the backup has. Single documents come without what lies below them: false, or absent.'),
   safetyBackup: z
     .boolean()
     .default(true)
@@ -194,12 +197,15 @@ function sameEntries(a: readonly string[], b: readonly string[]): boolean {
   return new Set(a).size === new Set(b).size && a.every((entry) => b.includes(entry));
 }
 
+const documentsAlone = 'single documents are restored without what lies below them: name their collections for that';
+
 /** A basket names everything itself. */
 function checkBasket(value: z.infer<typeof requestFields>, fault: (field: string, message: string) => void): void {
   for (const field of ['backupId', 'pointInTime', 'collections', 'documentIds'] as const)
     if (value[field] !== undefined) fault(field, 'is named by each of the items');
   if (value.options.collections) fault('options.collections', 'is named by each of the items');
   if (value.options.deleteExtra) fault('options.deleteExtra', 'single documents are restored: nothing else is deleted');
+  if (value.options.includeSubcollections) fault('options.includeSubcollections', documentsAlone);
   if (value.projectId === undefined && value.items?.some(({ pointInTime }) => pointInTime !== undefined))
     fault('projectId', 'is required with pointInTime');
 }
@@ -219,6 +225,7 @@ export const startRestoreRequest = requestFields.superRefine((value, context) =>
   }
   const named = collections ?? options.collections;
   const oneCollection = named?.length === 1 && named[0] !== '*';
+  if (documentIds && options.includeSubcollections) fault('options.includeSubcollections', documentsAlone);
   if (documentIds?.some((id) => !id.includes('/')) && !oneCollection) {
     fault('documentIds', 'bare ids need exactly one collection; otherwise give paths such as users/ada');
   }

@@ -166,7 +166,7 @@ export function composeModules(platform: Platform): Composition {
       isCaptured: async (transaction, { organizationId, id }) =>
         (await pitrStore.find(transaction, organizationId, id)) !== undefined,
       bytesPerDocument,
-      deleteBackups: (transaction, project) => deleteBackupsOf(backupsContext, transaction, project),
+      deleteBackups: (transaction, caller, project) => deleteBackupsOf(backupsContext, transaction, caller, project),
       reconnected: (transaction, { organizationId, id }) => pitrStore.retryNow(transaction, organizationId, id),
       removed: async (transaction, project) => {
         await deleteSchedulesOf(schedulesContext, transaction, project);

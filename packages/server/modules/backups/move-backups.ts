@@ -1,5 +1,6 @@
 import { backupPrefix } from '@holdfast/engine';
 import type { Transaction } from '../../platform/database/database.ts';
+import { usedNow } from '../../platform/database/use-locks.ts';
 import type { Caller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
 import { toProblem } from '../job-error.ts';
@@ -19,6 +20,7 @@ import { cancelBackup } from './run/end-backup.ts';
 export async function deleteBackupsOf(
   context: BackupsContext,
   transaction: Transaction,
+  caller: Caller,
   project: ProjectRow,
 ): Promise<number> {
   const { organizationId } = project;
@@ -29,13 +31,16 @@ export async function deleteBackupsOf(
     const users = await context.readers(transaction, organizationId, row.id);
     for (const one of [...users, ...(await copyingTasks(transaction, row))]) usedBy.set(one.id, one);
   }
+  // Whoever begins to read in between is waited for before the objects go.
+  const ids = rows.map(({ id }) => id);
+  for (const id of await usedNow(transaction, ids)) usedBy.set(id, { type: 'reader', id });
   if (usedBy.size > 0)
-    throw new Problem('RESOURCE_IN_USE', 'A restore, a drill or a migration works with backups of this project.', {
+    throw new Problem('RESOURCE_IN_USE', 'Something works with backups of this project or reads them now.', {
       details: { usedBy: [...usedBy.values()].slice(0, 100) },
     });
   for (const row of rows) {
     await removeRow(context, transaction, row);
-    await context.audit.noteSystem(transaction, organizationId, {
+    await context.audit.noteCaller(transaction, caller, {
       action: 'backup.deleted',
       resource: { type: 'backup', id: row.id },
       details: { projectId: project.id },

@@ -129,6 +129,9 @@ describe('a project', () => {
     const gone = await bench.app.request('DELETE', `${path}?deleteBackups=true`, there);
     expect(gone.status, gone.text).toBe(200);
     expect((await bench.app.request('GET', `/api/v1/backups/${id}`, there)).status).toBe(404);
+    const noted = await bench.app.request('GET', `/api/v1/audit-logs?action=backup.deleted&resourceId=${id}`, there);
+    const { id: userId } = bench.shop.owner;
+    expect(noted.body.data.map(({ actor }: { actor: { id: string } }) => actor.id)).toEqual([userId]);
     const manifest = join(folder(), 'backups', id, 'manifest');
     await expect
       .poll(

@@ -103,7 +103,7 @@ export async function deleteProject(
     if (await context.dependents.isCaptured(transaction, row))
       requireMayDeleteBackups(caller, 'Disconnecting a project deletes what was captured of it, which');
     await requireIdle(context, transaction, row);
-    const backups = deleteBackups ? await context.dependents.deleteBackups(transaction, row) : 0;
+    const backups = deleteBackups ? await context.dependents.deleteBackups(transaction, caller, row) : 0;
     await context.dependents.removed(transaction, row);
     const now = clock.now();
     await projectStore.update(transaction, row, {

@@ -1,6 +1,7 @@
 import type { Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Caller } from '../../platform/principal.ts';
 import type { AuditLog } from '../audit/index.ts';
 import type { SourceOpener } from './connection/open-source.ts';
 import type { ProjectStatistics, ProjectView } from './present-project.ts';
@@ -30,7 +31,7 @@ export interface ProjectDependents {
   /** Average size of a document in the newest backup. */
   bytesPerDocument(transaction: Transaction, organizationId: string, projectId: string): Promise<number | undefined>;
   /** Deletes the project's backups as jobs, when its owner wants that. Throws when one may not go. */
-  deleteBackups(transaction: Transaction, project: ProjectRow): Promise<number>;
+  deleteBackups(transaction: Transaction, caller: Caller, project: ProjectRow): Promise<number>;
   /** Its connection works again: what stood still because of it may go on. */
   reconnected(transaction: Transaction, project: ProjectRow): Promise<void>;
   /** What acts for the project by itself ends with it. */

@@ -171,6 +171,24 @@ describe('a restore', () => {
     expect([done.status, done.documentsRestored]).toEqual(['completed', 2]);
   });
 
+  test('of single documents takes nothing that lies below them, says so, and refuses to be asked for it', async () => {
+    const paths = ['users/ada', 'users/ada/orders/1'];
+    for (const path of paths) await bench.firestore.doc(path).set({ n: 1 });
+    const backupId = await bench.backUp();
+    for (const path of paths) await bench.firestore.doc(path).set({ n: 2 });
+    for (const named of [{ backupId, documentIds: ['users/ada'] }, { items: [{ backupId, path: 'users/ada' }] }]) {
+      const done = await restore(named);
+      expect(done).toMatchObject({ status: 'completed', documentsRestored: 1, includeSubcollections: false });
+      expect((await bench.firestore.doc('users/ada/orders/1').get()).data()).toEqual({ n: 2 });
+      const body = { ...named, options: { includeSubcollections: true } };
+      const refused = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+      expect([refused.status, refused.body.error.details.field], refused.text).toEqual([
+        400,
+        'options.includeSubcollections',
+      ]);
+    }
+  });
+
   test('of a document the backup does not hold fails before anything is written', async () => {
     await bench.firestore.doc('users/ada').set({ name: 'Ada' });
     const backupId = await bench.backUp();

@@ -151,6 +151,9 @@ function newRestore(
     ...(subcollections === undefined ? {} : { includeSubcollections: subcollections }),
   });
   const { backupId, pointInTime, items, projectId } = what;
+  const isOfDocuments = documentPaths !== null || items !== null;
+  const takesSubcollections =
+    !isOfDocuments && (subcollections ?? (scope.documents !== undefined || scope.includeSubcollections));
   return {
     id: ids.next('rst', caller.origin.newId),
     organizationId: caller.organization.id,
@@ -167,7 +170,7 @@ function newRestore(
     collections,
     documentPaths,
     includeAuthUsers: options.includeAuthUsers ?? (what.hasAuthUsers && !documentPaths && !collections),
-    includeSubcollections: subcollections ?? (scope.documents !== undefined || scope.includeSubcollections),
+    includeSubcollections: takesSubcollections,
     safetyBackup: options.safetyBackup,
     rewriteReferences: options.rewriteReferences,
     deleteExtra,

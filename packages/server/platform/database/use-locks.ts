@@ -86,6 +86,19 @@ export async function usedAmong({ client }: Locking, names: readonly string[]): 
   return rows.map(({ name }) => name);
 }
 
+/** The same for any number of names, as of now: nothing keeps others from beginning to use one. */
+export async function usedNow({ client }: Locking, names: readonly string[]): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) as name
+      where hashtext(name)::oid in (
+        select objid from pg_locks
+         where locktype = 'advisory' and mode = 'ShareLock' and granted and classid = hashtext('holdfast use')::oid
+           and database = (select oid from pg_database where datname = current_database()))`,
+    [names],
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** Whether nobody uses it; and if so, that nobody begins to before the transaction ends. */
 export async function isUnused(transaction: Locking, name: string): Promise<boolean> {
   return (await usedAmong(transaction, [name])).length === 0;

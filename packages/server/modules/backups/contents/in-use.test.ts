@@ -45,6 +45,9 @@ test('a backup that is being exported is neither deleted, nor expires, nor goes 
   const refused = await call('DELETE', `/backups/${old}`);
   expect([refused.status, refused.body.error?.code], refused.text).toEqual([409, 'RESOURCE_IN_USE']);
   expect(refused.body.error.details.usedBy).toEqual([{ type: 'reader', id: old }]);
+  const withProject = await call('DELETE', `/projects/${bench.shop.projectId}?deleteBackups=true`);
+  expect([withProject.status, withProject.body.error?.code], withProject.text).toEqual([409, 'RESOURCE_IN_USE']);
+  expect(withProject.body.error.details.usedBy).toEqual([{ type: 'reader', id: old }]);
   await bench.inDays(3, applyRetention);
   expect(await isThere(old)).toBe(true);
 

@@ -252,7 +252,8 @@ function From({ restore, name }: { restore: Restore; name: string }) {
 
 /** Whether the questions of a new restore can ask for all that this dry run tried. */
 function canBeDone({ dryRun, undoOf, status, backupId, items, ...tried }: Restore): boolean {
-  const isAsked = tried.includeSubcollections && (tried.rewriteReferences || tried.targetProjectId === tried.projectId);
+  const isWhole = tried.includeSubcollections || tried.documentIds !== null;
+  const isAsked = isWhole && (tried.rewriteReferences || tried.targetProjectId === tried.projectId);
   return dryRun && undoOf === null && status === 'completed' && backupId !== null && items === null && isAsked;
 }
 
