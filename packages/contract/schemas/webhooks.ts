@@ -66,7 +66,7 @@ const filterList = z
   .optional();
 const filters = z
   .strictObject({
-    projects: filterList.describe('Only events of these projects.'),
+    projects: filterList.describe('Only events of these projects. A restore from one into another is of both.'),
     trigger: filterList.describe('Only events with one of these triggers.'),
     excludeTrigger: filterList.describe('No events with one of these triggers.'),
   })

@@ -237,6 +237,8 @@ export function composeModules(platform: Platform): Composition {
     presentBackup: async (organizationId, backupId) => (await backups.answer(organizationId, backupId)).data,
     onUnfrozen: (transaction, project) =>
       notifications.troubles.endAnomalies(transaction, project.organizationId, project.id),
+    onSwitchedOff: (transaction, { organizationId, id }) =>
+      notifications.troubles.endOfSchedule(transaction, organizationId, id),
     presentProject: async (row) => (await projects.answer(row)).data,
   };
   const storage = createStorageModule({

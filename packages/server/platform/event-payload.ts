@@ -8,6 +8,6 @@ export interface EventPayload {
   metadata?: { trigger?: string; scheduleId?: string | null };
   /** A sample that somebody asked for: nothing of it happened. */
   isSample?: true;
-  /** What the filters of webhooks look at. */
-  filter?: { projectId?: string; trigger?: string };
+  /** What the filters of webhooks look at. What comes from one project and goes into another concerns both. */
+  filter?: { projectId?: string; sourceProjectId?: string; trigger?: string };
 }

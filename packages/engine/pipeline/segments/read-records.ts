@@ -16,6 +16,8 @@ export interface ReadRecord {
   readonly body: Uint8Array;
   readonly updateSeconds: number;
   readonly updateNanos: number;
+  /** Nobody has written it since it was created. */
+  readonly isAsCreated: boolean;
 }
 
 export function* readRecords(batch: Pick<RecordBatch, 'bytes'>, database: string): Generator<ReadRecord> {
@@ -33,6 +35,7 @@ export function* readRecords(batch: Pick<RecordBatch, 'bytes'>, database: string
       body: bytes.subarray(location.bodyStart, location.end),
       updateSeconds: outline.updateSeconds,
       updateNanos: outline.updateNanos,
+      isAsCreated: outline.createSeconds === outline.updateSeconds && outline.createNanos === outline.updateNanos,
     };
   }
 }

@@ -72,13 +72,24 @@ test('a backup that waits too long for its turn is missed and told, and over whe
   expect(mail).toContain('The schedule "Hourly" of Shop missed a backup.');
   expect(mail).toContain('role worker');
   expect(mail).toContain(`/schedules/${schedule.id}`);
-  await call('PATCH', `/schedules/${schedule.id}`, { enabled: false });
+  await call('PATCH', `/schedules/${schedule.id}`, { cron: '0 0 1 1 *' });
   bench.sandbox.control.clearFaults();
   await ended(busy.id);
   await ended(missed.backupId);
   await expect.poll(async () => (await newest()).status, patience).toBe('completed');
   expect(await nextMail()).toContain('It is over: The schedule "Hourly"');
   await call('DELETE', `/schedules/${schedule.id}`);
+});
+
+test('what goes wrong with a schedule is over when it is switched off', async () => {
+  const body = { projectId: bench.shop.projectId, name: 'Yearly', cron: '0 0 1 1 *' };
+  const { id } = await call('POST', '/schedules', body);
+  bench.sandbox.control.addFault({ method: 'RunAggregationQuery', status: 'PERMISSION_DENIED', times: 1000 });
+  await ended((await call('POST', `/schedules/${id}/run`)).id);
+  expect(await nextMail()).toContain('A scheduled backup of Shop failed.');
+  await call('PATCH', `/schedules/${id}`, { enabled: false });
+  expect(await nextMail()).toContain('It is over: A scheduled backup of Shop failed.');
+  await call('DELETE', `/schedules/${id}`);
 });
 
 test('a collection that lost most of its documents is told', async () => {

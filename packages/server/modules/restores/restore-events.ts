@@ -27,7 +27,7 @@ export async function emitRestoreEvent(
     payload: {
       data: standardData(facts, percent),
       ...(type === 'restore.progress' ? {} : { simple: simpleData(facts) }),
-      filter: { projectId: facts.row.targetProjectId },
+      filter: { projectId: facts.row.targetProjectId, sourceProjectId: facts.row.projectId },
     },
   });
 }

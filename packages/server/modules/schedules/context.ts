@@ -21,6 +21,8 @@ export interface SchedulesContext {
   basesNeeded(transaction: Transaction, organizationId: string, projectId: string): Promise<ReadonlySet<string>>;
   /** Somebody has looked at an anomaly. */
   onUnfrozen(transaction: Transaction, project: ProjectRow): Promise<void>;
+  /** A schedule that was on is off: nothing is expected of it any more. */
+  onSwitchedOff(transaction: Transaction, schedule: { organizationId: string; id: string }): Promise<void>;
   /** As the modules they belong to show them. */
   presentBackup(organizationId: string, backupId: string): Promise<DataOf<Operations['getBackup']>>;
   presentProject(row: ProjectRow): Promise<DataOf<Operations['getProject']>>;

@@ -4,6 +4,7 @@ import { projectStore } from '../projects/index.ts';
 import type { SchedulesContext } from './context.ts';
 import { scheduledBackup } from './due/scheduled-backup.ts';
 import { runStore } from './run-store.ts';
+import { scheduleTriggered } from './schedule-events.ts';
 import { scheduleStore } from './schedule-store.ts';
 
 /** A run by hand, besides the due times; it belongs to the schedule like any other. Returns the id of its backup. */
@@ -37,10 +38,12 @@ export async function runSchedule(context: SchedulesContext, caller: Caller, sch
     const asked = { id: backupId, number, trigger, destinationId: destinationIds[0] as string, owesFull, now };
     await backupStore.insertAll(transaction, [{ row: scheduledBackup(row, project, asked), destinationIds }]);
     await runStore.insertAll(transaction, [run]);
-    await scheduleStore.update(transaction, organizationId, scheduleId, {
+    const updated = await scheduleStore.update(transaction, organizationId, scheduleId, {
       runCount: number,
       lastRun: { runId: run.id, dueAt: now.toISOString(), status: 'triggered', backupId },
     });
+    const facts = { row: updated, project, now };
+    await platform.outbox.emit(transaction, scheduleTriggered(facts, { backupId, trigger }));
     await audit.noteCaller(transaction, caller, {
       action: 'backup.created',
       resource: { type: 'backup', id: backupId },

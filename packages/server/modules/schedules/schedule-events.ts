@@ -36,22 +36,27 @@ export function scheduleChanged(
   };
 }
 
-export function scheduleTriggered(facts: ScheduleFacts, backupId: string): OutboxEvent {
-  return runEvent('schedule.triggered', facts, { backupId });
+type RunTrigger = 'scheduled' | 'manual' | 'api';
+
+export function scheduleTriggered(
+  facts: ScheduleFacts,
+  { backupId, trigger }: { backupId: string; trigger: RunTrigger },
+): OutboxEvent {
+  return runEvent('schedule.triggered', facts, trigger, { backupId });
 }
 
 export function scheduleFailed(facts: ScheduleFacts, reason: string, expectedAt: Date): OutboxEvent {
-  return runEvent('schedule.failed', facts, { reason, expectedAt: expectedAt.toISOString() });
+  return runEvent('schedule.failed', facts, 'scheduled', { reason, expectedAt: expectedAt.toISOString() });
 }
 
-function runEvent(type: string, facts: ScheduleFacts, more: Record<string, unknown>): OutboxEvent {
+function runEvent(type: string, facts: ScheduleFacts, trigger: RunTrigger, more: Record<string, unknown>): OutboxEvent {
   return {
     organizationId: facts.row.organizationId,
     type,
     payload: {
       data: { ...standardData(facts), ...more },
-      metadata: { trigger: 'scheduled', scheduleId: facts.row.id },
-      filter: { projectId: facts.row.projectId, trigger: 'scheduled' },
+      metadata: { trigger, scheduleId: facts.row.id },
+      filter: { projectId: facts.row.projectId, trigger },
     },
   };
 }

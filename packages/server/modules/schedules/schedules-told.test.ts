@@ -106,6 +106,18 @@ describe('what a schedule does is sent', () => {
     ]);
   });
 
+  test('when it is run by hand, too, and says that nobody waited for the clock', async () => {
+    const schedule = await create({ enabled: false });
+    const backup = await runOnce(schedule.id);
+    const told = () => standardOf('schedule.triggered').filter(({ data }) => data.schedule.id === schedule.id);
+    await expect.poll(() => told().length, patience).toBe(1);
+    const [{ data, metadata }] = told();
+    expect(events['schedule.triggered'].formats.standard?.data.parse(data)).toEqual(data);
+    expect(data).toMatchObject({ backupId: backup.id, schedule: { id: schedule.id, enabled: false } });
+    expect(metadata).toMatchObject({ trigger: 'manual', scheduleId: schedule.id });
+    await call('DELETE', `/schedules/${schedule.id}`);
+  });
+
   test('a backup that no schedule asked for says so with null', async () => {
     const { id } = await call('POST', '/backups', { projectId: shop.projectId });
     await untilEnded(app, `/api/v1/backups/${id}`, as);

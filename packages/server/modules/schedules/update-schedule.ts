@@ -50,6 +50,7 @@ async function updateUnlessDue(
     const project = await projectStore.findKept(transaction, organizationId, row.projectId);
     if (row.retentionDays !== before.retentionDays) await setTerms(transaction, row);
     if (keepsOtherwise(before, row)) await checkRetention(transaction, organizationId, row.projectId, now);
+    if (before.enabled && !row.enabled) await context.onSwitchedOff(transaction, row);
     if (project) await platform.outbox.emit(transaction, scheduleChanged('schedule.updated', { row, project, now }));
     await audit.noteCaller(transaction, caller, {
       action: 'schedule.updated',

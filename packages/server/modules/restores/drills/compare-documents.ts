@@ -10,6 +10,7 @@ export type Turn = () => Promise<void>;
 export interface Document {
   readonly path: string;
   readonly body: Uint8Array;
+  readonly isAsCreated: boolean;
 }
 
 /** Some milliseconds of hashing; then whoever else needs the thread has it. */
@@ -26,6 +27,8 @@ export class Comparison {
   matched = 0;
   bytes = 0;
   differences = 0;
+  /** Those of the differences that only somebody who wrote there can have made: whoever restores into it creates, once. */
+  othersWrites = 0;
   readonly sample: Difference[] = [];
   readonly #expected = createHash('sha256');
   readonly #restored = createHash('sha256');
@@ -69,7 +72,10 @@ export class Comparison {
     this.#expected.update(lineOf(path, values));
     this.#restored.update(lineOf(path, foundValues));
     if (values === foundValues) this.matched++;
-    else this.#note({ path, kind: 'different' });
+    else {
+      if (!found.isAsCreated) this.othersWrites++;
+      this.#note({ path, kind: 'different' });
+    }
   }
 
   #missing({ path, body }: Document): void {
@@ -80,6 +86,7 @@ export class Comparison {
 
   #unexpected({ path, body }: Document): void {
     this.#restored.update(lineOf(path, canonicalFields(body)));
+    this.othersWrites++;
     this.#note({ path, kind: 'unexpected' });
   }
 

@@ -63,6 +63,17 @@ async function drill(backupId: string, body: object = {}) {
   return untilDrilled(backupId, id);
 }
 
+/** Somebody does something in the target while the drill waits for the answer to a call. */
+async function drillWhile(backupId: string, call: { method: string; skip?: number }, act: () => Promise<void>) {
+  const gate = Promise.withResolvers<void>();
+  bench.sandbox.control.addFault({ ...call, times: 1, until: gate.promise });
+  const { id } = await post(`/backups/${backupId}/drill`, { targetProjectId: staging.id });
+  await expect.poll(() => bench.sandbox.control.faultHits(), { timeout: 30_000 }).toEqual([1]);
+  await act();
+  gate.resolve();
+  return untilDrilled(backupId, id);
+}
+
 /** What lies in the target, without asking through the service. */
 async function stagingContents(): Promise<Record<string, unknown>> {
   const firestore = new Firestore({ projectId: 'staging' });
@@ -202,26 +213,42 @@ describe('a drill into a named target', () => {
     );
     await bench.app.tasks.runNow('requeue lost restores');
     const again = await untilDrilled(backupId, done.id);
-    expect(again, JSON.stringify(again.error)).toMatchObject({
-      status: 'completed',
-      passed: false,
-      report: {
-        documentsRestored: documents,
-        documentsMatched: documents - 1,
-        differences: {
-          count: 2,
-          sample: [
-            { path: 'notes/mine', kind: 'unexpected' },
-            { path: 'users/u1007', kind: 'different' },
-          ],
-        },
-      },
-    });
-    expect(again.report.target.foundEmptyAt).toBe(done.report.target.foundEmptyAt);
+    expect(again, JSON.stringify(again.error)).toMatchObject({ status: 'failed', passed: null, report: null });
+    expect(again.error).toMatchObject({ code: 'INVALID_STATE', retryable: false });
+    expect(again.error.message).toContain('wrote into the database of Staging');
+    expect(again.error.message).toContain('notes/mine, users/u1007.');
     const contents = await stagingContents();
     expect(contents['users/u1007']).toEqual({ edited: 'by somebody' });
     expect(contents['notes/mine']).toEqual({ mine: true });
     expect(contents['users/u1003']).toEqual({ n: 3, of: { a: [3], b: 1 } });
+    expect(await anomaliesOf(backupId)).toEqual([]);
+  });
+
+  test('that somebody else writes to meanwhile proves nothing, and that is not held against the backup', async () => {
+    const backupId = await bench.backUp();
+    const ended = await drillWhile(backupId, { method: 'BatchWrite' }, async () => {
+      await setInStaging('users/u1001', { mine: true });
+      await setInStaging('notes/mine', { mine: true });
+    });
+    expect(ended, JSON.stringify(ended)).toMatchObject({ status: 'failed', passed: null, report: null });
+    expect(ended.error.code).toBe('INVALID_STATE');
+    expect(ended.error.message).toContain('notes/mine, users/u1001.');
+    expect(await anomaliesOf(backupId)).toEqual([]);
+  });
+
+  test('from which a document is missing that nobody is known to have touched is a difference of the backup', async () => {
+    const backupId = await bench.backUp();
+    // The target is looked at twice before it is written to; the third question is the first of the reading back.
+    const ended = await drillWhile(backupId, { method: 'RunQuery', skip: 2 }, async () => {
+      const firestore = new Firestore({ projectId: 'staging' });
+      await firestore.doc('users/u1005').delete();
+      await firestore.terminate();
+    });
+    expect(ended, JSON.stringify(ended.error)).toMatchObject({
+      status: 'completed',
+      passed: false,
+      report: { differences: { count: 1, sample: [{ path: 'users/u1005', kind: 'missing' }] } },
+    });
     expect(await anomaliesOf(backupId)).toEqual(['drill_failed']);
   });
 

@@ -9,6 +9,7 @@ import {
   wholeDatabase,
 } from '@holdfast/engine';
 import { minuteMs } from '../../../platform/durations.ts';
+import { Problem } from '../../../platform/problem.ts';
 import { partialFailure } from '../run/partial-failure.ts';
 import { Comparison, type Document, documentsOf, type Turn } from './compare-documents.ts';
 import { type NamedTarget, requireEmpty } from './drill-target.ts';
@@ -57,6 +58,7 @@ export async function proveInTarget(
     show({ restored, compared, bytes: comparison.bytes }),
   );
   await comparison.add(expected, readBack(source, signal));
+  requireAlone(named, comparison, isTakenUpAgain ? 0 : applied.skipped);
   const [restoreMs, compareMs] = [writtenMs - startedMs, performance.now() - writtenMs];
   return { database: source.database, comparison, restored, restoreMs, compareMs };
 }
@@ -74,6 +76,27 @@ function requireTaken({ failed, errors }: ApplyResult): void {
   const { code, message, details = {} } = partialFailure(failed, errors.slice());
   if (ownReasons.includes(code)) throw new EngineError(code as EngineErrorCode, message, { details });
 }
+
+/**
+ * Where all that differs was written there by somebody else, nothing is known against the backup, and nothing is proven.
+ * `lyingThere` counts the documents that were there already when they were to be created.
+ */
+function requireAlone(
+  { project, firestore: { source } }: NamedTarget,
+  { differences, othersWrites, sample }: Comparison,
+  lyingThere: number,
+): void {
+  if (differences === 0 || othersWrites + lyingThere < differences) return;
+  const paths = sample.slice(0, pathsToldMax).map(({ path }) => path.slice(0, pathCharactersMax));
+  throw new Problem(
+    'INVALID_STATE',
+    `Somebody else wrote into the database of ${project.name} (${source.database}) during the drill, so it proves nothing: ${paths.join(', ')}${differences > paths.length ? ' and more' : ''}. Empty a database that nobody else writes to and begin again.`,
+    { details: { status: 'written_meanwhile' } },
+  );
+}
+
+const pathsToldMax = 5;
+const pathCharactersMax = 200;
 
 /** A database without history of its own can be read as of an hour ago at most. */
 const readTimeMsMax = 30 * minuteMs;

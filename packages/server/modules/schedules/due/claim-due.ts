@@ -156,7 +156,7 @@ function decide(
     if (started.backup) {
       runCount++;
       batch.backups.push(started.backup);
-      batch.events.push(scheduleTriggered(told, started.backup.row.id));
+      batch.events.push(scheduleTriggered(told, { backupId: started.backup.row.id, trigger: 'scheduled' }));
     } else if (started.run.status === 'failed')
       batch.events.push(scheduleFailed(told, started.run.reason as string, plan.trigger));
   }

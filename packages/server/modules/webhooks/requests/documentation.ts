@@ -31,7 +31,7 @@ const introduction = `# Webhooks
 A webhook is an HTTPS address of yours that Holdfast calls when something happens. Make one with
 \`POST ${pathOf('createWebhook')} {name, url, events}\`. \`events\` takes exact names, prefixes such as \`backup.*\`, and \`*\`;
 wildcards also match events that are added later. \`filters\` narrow it down: \`projects\` (ids), \`trigger\` and
-\`excludeTrigger\`. Projects and triggers that do not exist are refused. An event without a project or trigger does not pass a list that asks for one.
+\`excludeTrigger\`. A restore from one project into another concerns both. Projects and triggers that do not exist are refused. An event without a project or trigger does not pass a list that asks for one.
 
 ## Two formats
 

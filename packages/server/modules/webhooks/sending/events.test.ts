@@ -96,6 +96,12 @@ async function tellOfBackups(call: Call, as: { token: string; organizationId: st
   await ended(`/backups/${backup.id}`, as, 'completed');
   const restore = await call('POST', '/backups/restore', { backupId: backup.id, options: { safetyBackup: false } });
   await ended(`/backups/restore/${restore.id}`, as, 'completed');
+  const copy = await call('POST', '/projects', { name: 'Copy', sourceProjectId: 'copy', connection });
+  const filters = { projects: [project.id] };
+  await call('POST', '/webhooks', { name: 'Shop', url: `${receiver.address}/shop`, events: ['restore.*'], filters });
+  const options = { safetyBackup: false };
+  const across = await call('POST', '/backups/restore', { backupId: backup.id, targetProjectId: copy.id, options });
+  await ended(`/backups/restore/${across.id}`, as, 'completed');
   return { projectId: project.id, destinationId: destination.id, backupId: backup.id };
 }
 
@@ -151,6 +157,11 @@ async function ended(path: string, as: { token: string; organizationId: string }
 }
 
 const bodiesAt = (path: string) => receiver.to(path).map((request) => JSON.parse(request.body));
+
+test('a restore from one project into another is told to those who listen to either', async () => {
+  const across = () => bodiesAt('/shop').filter(({ data }) => data.targetProject.name === 'Copy');
+  await expect.poll(() => across().map(({ type }) => type), { timeout: 30_000 }).toContain('restore.completed');
+});
 
 describe('the standard format', () => {
   test.each(standing)('%s is really sent, as its schema says', async (name) => {

@@ -17,9 +17,11 @@ export function wants(subscriber: Subscriber, type: string, payload: EventPayloa
 }
 
 /** A list that is absent or empty filters nothing. An event without a project or trigger fails a list that asks for one. */
-function passes(filters: WebhookFilters, { projectId, trigger }: NonNullable<EventPayload['filter']>): boolean {
+function passes(filters: WebhookFilters, event: NonNullable<EventPayload['filter']>): boolean {
   const { projects = [], trigger: triggers = [], excludeTrigger = [] } = filters;
-  if (projects.length > 0 && (projectId === undefined || !projects.includes(projectId))) return false;
+  const { projectId, sourceProjectId, trigger } = event;
+  const concerns = (id: string | undefined) => id !== undefined && projects.includes(id);
+  if (projects.length > 0 && !concerns(projectId) && !concerns(sourceProjectId)) return false;
   if (triggers.length > 0 && (trigger === undefined || !triggers.includes(trigger))) return false;
   return trigger === undefined || !excludeTrigger.includes(trigger);
 }
