@@ -21,6 +21,7 @@ export const registry: Readonly<Record<string, () => Promise<Bench>>> = {
   'pitr-history': async () => (await import('./pitr/history.ts')).historyBench,
   'scale-documents': async () => (await import('./scale/documents.ts')).scaleDocumentsBench,
   'scale-manifest': async () => (await import('./scale/manifest.ts')).scaleManifestBench,
+  'scale-captures': async () => (await import('./scale/captures.ts')).scaleCapturesBench,
   start: async () => (await import('./start.ts')).startBench,
   http: async () => (await import('./http/http.ts')).httpBench,
 };

@@ -85,6 +85,12 @@ describe('backups', () => {
       ...['project', 'add', 'Small', '--source', 'shop', '--emulator', shop.firestore.address],
       ...['--max-reads', '10', '--json'],
     );
+    expect(project.error).not.toContain('Another project');
+    const second = await holdfast(
+      ...['project', 'add', 'Small', '--source', 'shop', '--emulator', shop.firestore.address, '--json'],
+    );
+    expect(second.error).toContain(`Another project is called Small too (${project.json.id})`);
+    expect((await holdfast('project', 'remove', second.json.id, '--yes')).code).toBe(0);
     const over = await holdfast('backup', 'Small', '--wait', '--json');
     expect(over).toMatchObject({ code: 11, json: { status: 'failed', error: { code: 'READ_BUDGET_EXCEEDED' } } });
     expect((await holdfast('project', 'remove', project.json.id, '--yes', '--json')).json.removed).toBe(true);

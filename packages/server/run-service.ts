@@ -27,7 +27,10 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
   if (config.HOLDFAST_ROLES.includes('api')) await requireProvider(app);
   endOnUnexpected(app);
   ending.then(() => app.close()).then(() => process.exit(0));
-  process.stdout.write(`Holdfast is running at ${app.platform.baseUrl()}\n`);
+  // Where people go is where the API is; the others tell their health where they are.
+  const roles = config.HOLDFAST_ROLES;
+  const where = roles.includes('api') ? app.platform.baseUrl() : `${app.address} as ${roles.join(' and ')}`;
+  process.stdout.write(`Holdfast is running at ${where}\n`);
   if (app.signInLink) process.stdout.write(`Sign in: ${app.signInLink}\n`);
 }
 

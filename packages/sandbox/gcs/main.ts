@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
+import { runSandbox } from '../run-sandbox.ts';
 import { sandboxGcsToken, startGcsSandbox } from './server.ts';
 
-const { values } = parseArgs({
-  options: {
+await runSandbox(
+  {
     port: { type: 'string', default: '0' },
     host: { type: 'string', default: '127.0.0.1' },
     project: { type: 'string', default: 'sandbox' },
@@ -10,16 +10,15 @@ const { values } = parseArgs({
     bucket: { type: 'string', multiple: true, default: [] },
     token: { type: 'string', multiple: true, default: [sandboxGcsToken] },
   },
-});
-
-const sandbox = await startGcsSandbox({
-  port: Number(values.port),
-  host: values.host,
-  project: values.project,
-  buckets: values.bucket,
-  callers: values.token.map((token) => ({ token })),
-  ...(values.folder !== undefined && { folder: values.folder }),
-});
-process.stdout.write(`GCS sandbox on ${sandbox.endpoint}\n`);
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void sandbox.stop().then(() => process.exit(0)));
+  async (values) => {
+    const sandbox = await startGcsSandbox({
+      port: Number(values.port),
+      host: values.host,
+      project: values.project,
+      buckets: values.bucket,
+      callers: values.token.map((token) => ({ token })),
+      ...(values.folder !== undefined && { folder: values.folder }),
+    });
+    return { lines: [`GCS sandbox on ${sandbox.endpoint}`], stop: () => sandbox.stop() };
+  },
+);

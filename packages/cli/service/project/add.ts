@@ -2,6 +2,7 @@ import type { Client } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { wrongUsage } from '../../command-failure.ts';
 import { readKeyFile } from '../key-file.ts';
+import { tellNamesake } from '../namesakes.ts';
 import { positiveInteger, type ServiceOptions, serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';
 import { showProject } from './show.ts';
@@ -38,7 +39,9 @@ export function addCommand(): Command {
           const { source: sourceProjectId, database: databaseId } = options;
           const connection = await connectionOf(options);
           const body = { name, sourceProjectId, databaseId, connection, settings: settingsOf(options) };
-          showProject(await client.createProject({ body }), options);
+          const project = await client.createProject({ body });
+          showProject(project, options);
+          await tellNamesake(client.paginate('listProjects', { query: { limit: 200 } }), project, 'project');
         }),
     );
 }

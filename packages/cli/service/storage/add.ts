@@ -2,6 +2,7 @@ import { storageTypes } from '@holdfast/contract';
 import type { Client } from '@holdfast/contract/client';
 import { type Command, Option } from 'commander';
 import { exitCodeOfService } from '../exit-code.ts';
+import { tellNamesake } from '../namesakes.ts';
 import { type ServiceOptions, serviceCommand } from '../options.ts';
 import { withService } from '../session.ts';
 import { type CredentialOptions, googleKeyOf, keyPairOf, required, withCredentials } from './credentials.ts';
@@ -39,6 +40,8 @@ export function addCommand(): Command {
         await withService(options, async ({ client }) => {
           const storage = await client.createStorageDestination({ body: await bodyOf(name, options) });
           showStorage(storage, options);
+          const all = client.paginate('listStorageDestinations', { query: { limit: 200 } });
+          await tellNamesake(all, storage, 'storage destination');
           if (storage.error !== null) process.exitCode = exitCodeOfService(storage.error.code);
         }),
     );

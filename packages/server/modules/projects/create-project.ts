@@ -85,7 +85,10 @@ function draft(
     return { ...base, connectionUserId: principal.userId, connectionEmail: principal.email };
   }
   if (!config.ALLOW_EMULATOR_SOURCES)
-    throw invalid('connection.type', 'emulators are not allowed by the operator of this service');
+    throw invalid(
+      'connection.type',
+      'emulators are not allowed by the operator of this service (ALLOW_EMULATOR_SOURCES)',
+    );
   if (connection.host === sampleHost && !offersSample(config))
     throw invalid('connection.host', 'this service runs as several processes and has no sample database');
   return { ...base, connectionHost: connection.host };

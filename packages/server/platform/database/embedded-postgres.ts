@@ -166,7 +166,7 @@ async function adopt(cluster: Cluster, password: string): Promise<RunningServer 
   if (!pid || !portLine || !isAlive(pid)) return undefined;
   const url = serverUrl(password, Number(portLine));
   if (!(await answers(url, 5000))) return undefined;
-  cluster.options.log.info({ pid }, 'adopting the database server that an earlier run left behind');
+  cluster.options.log.info({ pid }, 'using the database server that already runs on this data folder');
   return { url, pid };
 }
 

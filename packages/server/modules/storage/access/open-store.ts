@@ -199,7 +199,7 @@ export class StoreOpener {
 
   requireLocalAllowed(): void {
     if (!this.#config.ALLOW_LOCAL_STORAGE)
-      throw invalid('type', 'local folders are not allowed by the operator of this service');
+      throw invalid('type', 'local folders are not allowed by the operator of this service (ALLOW_LOCAL_STORAGE)');
   }
 
   #network(): StoreNetwork {
