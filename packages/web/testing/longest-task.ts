@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 export interface LongestTask {
   /** By the clock, also while the machine did something else. */
   readonly wallMs: number;
+  /** How much of that it did not have the processor: the machine did something else. */
+  readonly waitedMs: number;
   /** Of the task that took most of a processor. */
   readonly processorMs: number;
   readonly scriptMs: number;
@@ -56,9 +58,11 @@ function longestOf(events: TraceEvent[]): LongestTask {
   const layouts = (thread: TraceEvent[]) => thread.filter(({ name }) => name === 'Layout').length;
   const [page = []] = [...byThread.values()].toSorted((a, b) => layouts(b) - layouts(a));
   const tasks = page.filter(({ name }) => name === 'ThreadControllerImpl::RunTask' || name === 'RunTask');
+  const longest = tasks.reduce((most, task) => ((task.dur ?? 0) > (most.dur ?? 0) ? task : most));
   const heaviest = tasks.reduce((most, task) => ((task.tdur ?? 0) > (most.tdur ?? 0) ? task : most));
   return {
-    wallMs: toMs(Math.max(...tasks.map(({ dur = 0 }) => dur))),
+    wallMs: toMs(longest.dur),
+    waitedMs: toMs((longest.dur ?? 0) - (longest.tdur ?? 0)),
     processorMs: toMs(heaviest.tdur),
     ...partsOf(page.filter((event) => event !== heaviest && isInside(event, heaviest))),
   };

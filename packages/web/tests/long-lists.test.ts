@@ -12,7 +12,7 @@ const [backups, documents] = report ? [10_000, 20_000] : [1000, 1200];
 /** More are never drawn, however long the list is. */
 const drawnMax = 120;
 /** And not more between two frames, however far one jumps: a whole screen at once keeps the page busy for too long. */
-const drawnAtOnceMax = 10;
+const drawnAtOnceMax = 5;
 
 describe.skipIf(!hasChromium)('a long list', () => {
   let dashboard: TestDashboard;

@@ -7,9 +7,9 @@ export interface RowRange {
 }
 
 /** Drawn beyond what is seen, so that scrolling by hand shows no hole. */
-const beyondRows = 8;
-/** A whole screen of rows keeps the browser busy for longer than a frame people see: most of it is style, layout and paint. */
-const rowsPerFrame = 10;
+const beyondRows = 6;
+/** Each new row costs style, layout and paint, about a millisecond together: so few at once leave a slow machine its frames. */
+const rowsPerFrame = 5;
 const untilSeen: RowRange = { first: 0, last: 30 };
 
 /**
