@@ -8,6 +8,7 @@ export * from './operations/index.ts';
 export { pathOf } from './path.ts';
 export type * from './records.ts';
 export { auditExportFormats } from './schemas/audit.ts';
+export { type AuditAction, auditActions } from './schemas/audit-actions.ts';
 export {
   anomalyReasons,
   type Backup,

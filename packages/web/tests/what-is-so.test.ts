@@ -97,6 +97,18 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await page.getByText(data[0].hash.slice(0, 8)).waitFor();
   });
 
+  test('the log can be asked for everything it may tell of, not only for what is in sight', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${shop.slug}/audit`);
+    const action = page.getByLabel('Action');
+    await action.waitFor();
+    const offered = await action.locator('option').allInnerTexts();
+    expect(offered).toEqual(expect.arrayContaining(['backup.completed', 'restore.stopped', 'encryption_key.rotated']));
+    await action.selectOption('encryption_key.rotated');
+    await page.getByRole('button', { name: 'Clear filters', exact: true }).waitFor();
+    expect((await request('GET', '/audit-logs?action=encryption_key.rotated')).body.data).toEqual([]);
+  });
+
   test('the path in the box is the one that was looked for, also after Back', async () => {
     const { page } = owner;
     await page.goto(`/o/${shop.slug}/find?project=${shop.projectId}&q=bikes/B-1`);
@@ -181,7 +193,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
       [shop.projectId, { ...drill, passed: false, completedAt: ago(30) }],
       [staging, { ...drill, passed: true, completedAt: ago(1) }],
     ]);
-    type Judged = { projects: { id: string; newestBackup: { completedAt: string } | null; protection: object }[] };
+    type Judged = { projects: { id: string; newestBackup: { snapshotTime: string } | null; protection: object }[] };
     await answerWith(page, /\/api\/v1\/overview$/, (data: Judged) => ({
       ...data,
       projects: data.projects.map((one) => ({
@@ -189,7 +201,7 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
         lastDrill: drills.get(one.id) ?? null,
         ...(one.id === shop.projectId && one.newestBackup
           ? {
-              newestBackup: { ...one.newestBackup, completedAt: ago(12 * 24) },
+              newestBackup: { ...one.newestBackup, snapshotTime: ago(12 * 24) },
               protection: { state: 'unprotected', reasons: [{ code: 'very_late', message: 'It is late.' }] },
             }
           : {}),
@@ -254,6 +266,25 @@ describe.skipIf(!hasChromium)('what a page says is so', () => {
     await page.getByText('Saved').waitFor();
     const { name, settings } = (await request('GET', `/projects/${staging}`)).body.data;
     expect([name, settings.readRateLimit]).toEqual(['Trial', 50]);
+  });
+
+  test('a name that is typed back is saved, although a colleague gave another one meanwhile', async () => {
+    const { page } = owner;
+    const path = `/projects/${shop.projectId}`;
+    const nameNow = async () => (await request('GET', path)).body.data.name;
+    await page.goto(`/o/${shop.slug}${path}`);
+    const name = page.getByLabel('Name', { exact: true });
+    await expect.poll(() => name.inputValue()).toBe('Shop');
+    await name.fill('Shop of ours');
+    await request('PATCH', path, { name: 'Theirs', settings: { backupTimeoutMinutes: 47 } });
+    await page.getByRole('heading', { name: 'Theirs', level: 1 }).waitFor();
+    await name.fill('Shop');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    expect(await nameNow()).toBe('Shop');
+    // What they did not type into is the colleague's, in the form as in the service.
+    expect(await page.getByLabel('Time limit of a backup, minutes').inputValue()).toBe('47');
+    expect((await request('GET', path)).body.data.settings.backupTimeoutMinutes).toBe(47);
   });
 
   test('the examples of a preview are of every collection that is chosen', async () => {

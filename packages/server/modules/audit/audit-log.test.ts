@@ -17,7 +17,7 @@ afterAll(() => app.close());
 
 const entryFor = (organizationId: string, details: Record<string, unknown> = {}): AuditEntry => ({
   organizationId,
-  action: 'thing.changed',
+  action: 'project.updated',
   actor: systemActor,
   resource: { type: 'thing', id: 'thing_1' },
   origin: null,

@@ -1,3 +1,4 @@
+import type { AuditAction } from '@holdfast/contract';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -9,7 +10,7 @@ import { storableDetails, storableLine } from './storable.ts';
 export interface AuditEntry {
   organizationId: string;
   /** `<resource>.<past verb>`, such as `backup.created`. */
-  action: string;
+  action: AuditAction;
   actor: AuditActor;
   resource: { type: string; id: string | null };
   origin: RequestOrigin | null;
@@ -18,7 +19,7 @@ export interface AuditEntry {
 
 /** What happened to what, for the two short ways to write an entry. */
 export interface AuditNote {
-  action: string;
+  action: AuditAction;
   resource: { type: string; id: string | null };
   details?: Record<string, unknown>;
 }

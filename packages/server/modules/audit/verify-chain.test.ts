@@ -29,7 +29,7 @@ async function write(count: number): Promise<void> {
     await app.platform.database.tenant(organizationId, (transaction) =>
       log.write(transaction, {
         organizationId,
-        action: 'thing.changed',
+        action: 'project.updated',
         actor: systemActor,
         resource: { type: 'thing', id: `thing_${index}` },
         origin: null,
@@ -247,7 +247,7 @@ test('more rows than one cut takes go in several, and the checkpoint stays right
     for (let index = 0; index < 1200; index++)
       await log.write(transaction, {
         organizationId: id,
-        action: 'thing.changed',
+        action: 'project.updated',
         actor: systemActor,
         resource: { type: 'thing', id: null },
         origin: null,

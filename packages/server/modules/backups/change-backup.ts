@@ -46,7 +46,7 @@ export async function deleteBackup(
       await removeRow(context, transaction, removable, replacedBy);
       const { projectId } = removable;
       const details = { projectId, ...(removable.id === backupId ? {} : { mergedWith: backupId }) };
-      const note = { action: 'backup.deleted', resource: resourceOf(removable), details };
+      const note = { action: 'backup.deleted' as const, resource: resourceOf(removable), details };
       await context.audit.noteCaller(transaction, caller, note);
     }
     return going.length;

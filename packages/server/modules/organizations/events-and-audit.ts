@@ -1,4 +1,4 @@
-import type { EventData } from '@holdfast/contract';
+import type { AuditAction, EventData } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import { actorOf } from '../audit/index.ts';
 import type { Caller, OrganizationsContext } from './context.ts';
@@ -35,7 +35,7 @@ export async function emit<Name extends OrganizationEvent>(
 }
 
 export interface Trace {
-  action: string;
+  action: AuditAction;
   resource: { type: string; id: string };
   details?: Record<string, unknown>;
 }

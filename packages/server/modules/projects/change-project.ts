@@ -1,4 +1,4 @@
-import type { BodyOf, Operations } from '@holdfast/contract';
+import type { AuditAction, BodyOf, Operations } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -139,6 +139,6 @@ function requireAdmin(role: string | undefined): void {
   throw new Problem('PERMISSION_DENIED', 'Moving a project needs the role admin in both organizations.', { details });
 }
 
-function noteOf(action: string, projectId: string, details: Record<string, unknown>): AuditNote {
+function noteOf(action: AuditAction, projectId: string, details: Record<string, unknown>): AuditNote {
   return { action, resource: { type: 'project', id: projectId }, details };
 }

@@ -1,3 +1,4 @@
+import type { AuditAction } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Principal, RequestOrigin } from '../../platform/principal.ts';
@@ -28,7 +29,7 @@ export interface Caller {
 
 export function auditEntry(
   caller: Caller,
-  action: string,
+  action: AuditAction,
   webhookId: string,
   details: Record<string, unknown>,
 ): AuditEntry {

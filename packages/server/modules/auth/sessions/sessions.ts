@@ -1,3 +1,4 @@
+import type { AuditAction } from '@holdfast/contract';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, Transaction } from '../../../platform/database/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -69,7 +70,7 @@ export class Sessions {
   }
 
   /** Revokes the session, and with it every token of its family, at once. False when it had ended before. */
-  revoke(holder: Holder, sessionId: string, origin: RequestOrigin, action: string): Promise<boolean> {
+  revoke(holder: Holder, sessionId: string, origin: RequestOrigin, action: AuditAction): Promise<boolean> {
     const { database, clock } = this.#options;
     const now = clock.now();
     return database.system(async (transaction) => {
@@ -113,7 +114,7 @@ export class Sessions {
     transaction: Transaction,
     holder: Holder,
     origin: RequestOrigin,
-    action: string,
+    action: AuditAction,
     sessionId: string,
     details: Record<string, unknown> = {},
   ): Promise<string[]> {

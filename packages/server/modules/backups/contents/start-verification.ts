@@ -26,7 +26,7 @@ export async function startVerification(context: BackupsContext, caller: Caller,
     if (row.verification?.status !== 'running')
       await requestVerification(context, transaction, organizationId, backupId);
     const note = {
-      action: 'backup.verification_started',
+      action: 'backup.verification_started' as const,
       resource: { type: 'backup', id: backupId },
       details: { projectId: row.projectId },
     };

@@ -1,3 +1,4 @@
+import type { AuditAction } from '@holdfast/contract';
 import {
   type BlobStore,
   backupPrefix,
@@ -168,7 +169,7 @@ async function note(
   context: BackupsContext,
   transaction: Parameters<typeof context.audit.write>[0],
   row: BackupRow,
-  action: string,
+  action: AuditAction,
   details: Record<string, unknown>,
 ): Promise<void> {
   await context.audit.write(transaction, {

@@ -1,3 +1,4 @@
+import type { AuditAction } from '@holdfast/contract';
 import {
   type BackupReader,
   type BlobStore,
@@ -235,7 +236,7 @@ class Rescan {
       this.result.failures.push({ key: manifestKey(backupId), reason: reason.slice(0, 2000) });
   }
 
-  async #note(transaction: Transaction, action: string, backupId: string, details: object): Promise<void> {
+  async #note(transaction: Transaction, action: AuditAction, backupId: string, details: object): Promise<void> {
     await this.#context.audit.write(transaction, {
       organizationId: this.#destination.organizationId,
       action,

@@ -1,4 +1,4 @@
-import { type AuditEntry, dayMs, hourMs } from '@holdfast/contract';
+import { type AuditEntry, auditActions, dayMs, hourMs } from '@holdfast/contract';
 import { Ban, Bot, ChevronDown, ChevronRight, Download, ScrollText, Server } from 'lucide-react';
 import { useState } from 'react';
 import { useAct, useAll, useList, useRead } from '../../api/calls.ts';
@@ -97,7 +97,9 @@ const resourceTypes = [
   'member',
   'invitation',
   'service_account',
+  'encryption_key',
   'session',
+  'operation',
 ];
 
 function Log() {
@@ -110,7 +112,8 @@ function Log() {
   const [open, setOpen] = useState<string | null>(null);
   const zone = useZone();
   const { filters } = t.audit;
-  const actions = [...new Set(list.rows?.map(({ action }) => action) ?? [])].sort();
+  // Those of former releases are known by their entries only.
+  const actions = [...new Set<string>([...auditActions, ...(list.rows?.map(({ action }) => action) ?? [])])].sort();
   const isFiltered = Boolean(search.action ?? search.who ?? search.on ?? search.days);
   return (
     <>

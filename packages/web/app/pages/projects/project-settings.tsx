@@ -10,59 +10,69 @@ import type { Project } from './connect-form.tsx';
 
 const numberOrNull = (text: string) => (text.trim() === '' ? null : Number(text));
 
+/** As they stand in the fields. */
 interface Values {
-  name: string;
-  settings: Record<string, unknown>;
+  readonly name: string;
+  readonly timeout: string;
+  readonly rate: string;
+  readonly budget: string;
+  readonly rampUp: boolean;
+  readonly users: boolean;
 }
 
-/** What somebody changed, and nothing else: what others set meanwhile stays. */
-function changesOf<Body extends Values>(
-  before: Body,
-  now: Body,
-): { name?: string; settings?: Partial<Body['settings']> } {
-  const changed = Object.entries(now.settings).filter(([key, value]) => before.settings[key] !== value);
-  return {
-    ...(before.name === now.name ? {} : { name: now.name }),
-    ...(changed.length === 0 ? {} : { settings: Object.fromEntries(changed) as Partial<Body['settings']> }),
+const valuesOf = ({ name, settings }: Project): Values => ({
+  name,
+  timeout: String(settings.backupTimeoutMinutes),
+  rate: settings.readRateLimit?.toString() ?? '',
+  budget: settings.maxReadsPerBackup?.toString() ?? '',
+  rampUp: settings.writeRampUp,
+  users: settings.includeAuthUsers,
+});
+
+/** What somebody typed, be it what stood there before, and nothing else: what others set meanwhile stays. */
+function bodyOf({ name, timeout, rate, budget, rampUp, users }: Partial<Values>) {
+  const settings = {
+    ...(timeout === undefined ? {} : { backupTimeoutMinutes: Number(timeout) }),
+    ...(rate === undefined ? {} : { readRateLimit: numberOrNull(rate) }),
+    ...(budget === undefined ? {} : { maxReadsPerBackup: numberOrNull(budget) }),
+    ...(rampUp === undefined ? {} : { writeRampUp: rampUp }),
+    ...(users === undefined ? {} : { includeAuthUsers: users }),
   };
+  return { ...(name === undefined ? {} : { name }), ...(Object.keys(settings).length === 0 ? {} : { settings }) };
 }
 
+/** Without what is equal in the other. */
+const differing = (typed: Partial<Values>, other: Partial<Values>): Partial<Values> =>
+  Object.fromEntries(Object.entries(typed).filter(([key, value]) => other[key as keyof Values] !== value));
+
+/** Each field shows what is saved, whoever saved it, until somebody types into it. */
 export function ProjectSettings({ project }: { project: Project }) {
-  const { settings } = project;
-  const [name, setName] = useState(project.name);
-  const [timeout, setTimeoutMinutes] = useState(String(settings.backupTimeoutMinutes));
-  const [rate, setRate] = useState(settings.readRateLimit?.toString() ?? '');
-  const [budget, setBudget] = useState(settings.maxReadsPerBackup?.toString() ?? '');
-  const [rampUp, setRampUp] = useState(settings.writeRampUp);
-  const [users, setUsers] = useState(settings.includeAuthUsers);
-  const body = {
-    name,
-    settings: {
-      backupTimeoutMinutes: Number(timeout),
-      readRateLimit: numberOrNull(rate),
-      maxReadsPerBackup: numberOrNull(budget),
-      writeRampUp: rampUp,
-      includeAuthUsers: users,
-    },
-  };
-  const { question, keep } = useLeaveQuestion(body);
-  const [saved, setSaved] = useState(body);
+  const [typed, setTyped] = useState<Partial<Values>>({});
+  const [answered, setAnswered] = useState(project);
+  const saved = valuesOf(answered.updatedAt > project.updatedAt ? answered : project);
+  const { name, timeout, rate, budget, rampUp, users } = { ...saved, ...typed };
+  const type = (values: Partial<Values>) => setTyped((former) => ({ ...former, ...values }));
+  const { question } = useLeaveQuestion(differing(typed, saved));
   const save = useAct('updateProject');
   const faults = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const taken = () => {
-      keep(body);
-      setSaved(body);
-    };
-    save.mutate({ params: { projectId: project.id }, body: changesOf(saved, body) }, { onSuccess: taken });
+    save.mutate(
+      { params: { projectId: project.id }, body: bodyOf(typed) },
+      {
+        onSuccess: (answer) => {
+          setAnswered(answer);
+          setTyped((latest) => differing(latest, typed));
+        },
+      },
+    );
   };
   return (
     <Panel title={t.projects.settings}>
       <form onSubmit={submit} className="flex flex-col gap-4">
         <div className="grid gap-4 sm:grid-cols-2">
           <Field label={t.common.name} name="name" error={faults.name}>
-            <TextInput value={name} required maxLength={100} onChange={(event) => setName(event.target.value)} />
+            <TextInput value={name} required maxLength={100} onChange={(event) => type({ name: event.target.value })} />
           </Field>
           <Field
             label={t.projects.timeout}
@@ -75,23 +85,32 @@ export function ProjectSettings({ project }: { project: Project }) {
               max={10080}
               required
               value={timeout}
-              onChange={(event) => setTimeoutMinutes(event.target.value)}
+              onChange={(event) => type({ timeout: event.target.value })}
             />
           </Field>
           <Field label={t.projects.readRate} hint={t.projects.readRateHint} error={faults['settings.readRateLimit']}>
-            <TextInput type="number" min={1} value={rate} onChange={(event) => setRate(event.target.value)} />
+            <TextInput type="number" min={1} value={rate} onChange={(event) => type({ rate: event.target.value })} />
           </Field>
           <Field label={t.projects.budget} hint={t.projects.budgetHint} error={faults['settings.maxReadsPerBackup']}>
-            <TextInput type="number" min={0} value={budget} onChange={(event) => setBudget(event.target.value)} />
+            <TextInput
+              type="number"
+              min={0}
+              value={budget}
+              onChange={(event) => type({ budget: event.target.value })}
+            />
           </Field>
         </div>
         <Checkbox
           label={t.projects.rampUp}
           hint={t.projects.rampUpHint}
           checked={rampUp}
-          onChange={(event) => setRampUp(event.target.checked)}
+          onChange={(event) => type({ rampUp: event.target.checked })}
         />
-        <Checkbox label={t.projects.authUsers} checked={users} onChange={(event) => setUsers(event.target.checked)} />
+        <Checkbox
+          label={t.projects.authUsers}
+          checked={users}
+          onChange={(event) => type({ users: event.target.checked })}
+        />
         <SaveRow save={save} faults={faults} kind="secondary" />
       </form>
       {question}

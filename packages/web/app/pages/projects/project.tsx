@@ -5,7 +5,6 @@ import { useCan } from '../../api/organization.tsx';
 import { Button, LinkButton, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Id } from '../../components/copy.tsx';
-import { Draft } from '../../components/draft.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Facts, Panel } from '../../components/panel.tsx';
 import { Problem, Skeleton } from '../../components/states.tsx';
@@ -58,11 +57,7 @@ function Shown({ project }: { project: Project }) {
       <div className="grid gap-5 lg:grid-cols-[1fr_360px]">
         <div className="flex min-w-0 flex-col gap-5">
           {isGood && <CollectionsPanel projectId={project.id} />}
-          {canRun && (
-            <Draft version={project.updatedAt}>
-              <ProjectSettings project={project} />
-            </Draft>
-          )}
+          {canRun && <ProjectSettings project={project} />}
         </div>
         <div className="flex min-w-0 flex-col gap-5">
           {project.retentionFrozen && (
