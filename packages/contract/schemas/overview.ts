@@ -48,12 +48,15 @@ const overviewProject = z
       .object({
         id: identifier('bkp'),
         type: z.enum(backupTypes),
+        snapshotTime: timestamp().describe(
+          'What can be got back is as old as this; the beginning of the backup where one instant could not be held.',
+        ),
         completedAt: timestamp(),
         documentCount: count(),
         verifiedAt: timestamp().nullable(),
       })
       .nullable()
-      .describe('The newest good backup.'),
+      .describe('The good backup with the newest data.'),
     schedule: z
       .object({
         id: identifier('sch'),

@@ -90,6 +90,9 @@ export const project = z
       lastBackupAt: timestamp()
         .nullable()
         .describe('When the newest good backup was completed; a failed one after it changes nothing here.'),
+      newestSnapshotTime: timestamp()
+        .nullable()
+        .describe('What can be got back is as old as this: the newest data of a good backup.'),
       lastBackupStatus: z.enum(jobStatuses).nullable().describe('How the newest attempt went, or stands.'),
     }),
     retentionFrozen: retentionFreeze.nullable().describe('Set while nothing is removed after an anomaly.'),

@@ -157,6 +157,7 @@ function presentProject(
     newestBackup: newest && {
       id: newest.id,
       type: newest.type,
+      snapshotTime: newest.asOf.toISOString(),
       completedAt: newest.completedAt.toISOString(),
       documentCount: newest.documentCount,
       verifiedAt: newest.verifiedAt?.toISOString() ?? null,

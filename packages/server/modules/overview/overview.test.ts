@@ -102,6 +102,29 @@ test('what is wrong with the connection, the storage, the last backups and their
   await call('DELETE', `/schedules/${created.body.data.id}`);
 });
 
+test('a backup is as old as its data: neither the time it took nor a merge of older ones makes it younger', async () => {
+  const created = await call('POST', '/schedules', {
+    ...{ projectId: bench.shop.projectId, name: 'Nightly', cron: '0 2 * * *', type: 'incremental' },
+  });
+  await asOwner(bench.app.databaseUrl, (client) =>
+    client.query(`update schedules set next_run_at = now() + interval '1 year'`),
+  );
+  await bench.backUp();
+  await bench.firestore.doc('users/eve').set({ n: 2 });
+  const { snapshotTime } = await bench.get(`/backups/${await bench.backUp({ type: 'incremental' })}`);
+  const [told] = (await bench.get('/overview')).projects;
+  expect(Date.parse(told.newestBackup.snapshotTime)).toBe(Date.parse(snapshotTime));
+  expect(told.newestBackup.snapshotTime < told.newestBackup.completedAt).toBe(true);
+  const { statistics } = await bench.get(`/projects/${bench.shop.projectId}`);
+  expect(Date.parse(statistics.newestSnapshotTime)).toBe(Date.parse(snapshotTime));
+  const late = await bench.inDays(2, async () => {
+    expect((await bench.run({ type: 'synthetic' })).status).toBe('completed');
+    return verdict();
+  });
+  expect(late).toEqual(['at_risk', 'late']);
+  await call('DELETE', `/schedules/${created.body.data.id}`);
+});
+
 test('a newest backup that was found damaged protects nobody until there is another, also after somebody had a look', async () => {
   const sql = (text: string, values: unknown[] = []) =>
     asOwner(bench.app.databaseUrl, (client) => client.query(text, values));

@@ -10,7 +10,7 @@ const good: ProjectFacts = {
   connection: 'connected',
   scheduleCount: 1,
   rhythm: { intervalMs: dayMs, missedAfterMinutes: 15, lastDue, dueBefore: later(lastDue, -dayMs) },
-  newest: { startedAt: later(lastDue, 1000), completedAt: later(lastDue, 60_000) },
+  newest: { startedAt: later(lastDue, 1000), asOf: later(lastDue, 2000) },
   failuresInRow: 0,
   isSealed: false,
   isDamaged: false,
@@ -23,7 +23,7 @@ const verdict = (facts: Partial<ProjectFacts>, at = now) => {
   const { state, reasons } = judge({ ...good, ...facts }, at);
   return [state, ...reasons.map(({ code }) => code)];
 };
-const madeAt = (completedAt: Date) => ({ newest: { startedAt: later(completedAt, -minuteMs), completedAt } });
+const madeAt = (asOf: Date) => ({ newest: { startedAt: later(asOf, -minuteMs), asOf } });
 
 test('a backup begun at the last due time protects, whatever the age of the one before', () => {
   expect(verdict({})).toEqual(['protected']);
@@ -61,7 +61,7 @@ test('a schedule for working days is in time on a Sunday, and late on Monday', (
     '2026-03-05T09:00:00.000Z',
   ]);
   const friday = {
-    newest: { startedAt: new Date('2026-03-06T09:00:01Z'), completedAt: new Date('2026-03-06T09:05:00Z') },
+    newest: { startedAt: new Date('2026-03-06T09:00:01Z'), asOf: new Date('2026-03-06T09:00:02Z') },
   };
   const rhythmAt = (at: string) => {
     const [last, before] = due(at);

@@ -12,7 +12,7 @@ export interface ProjectFacts {
   /** Of the enabled schedule that runs most often; null without one. */
   readonly rhythm: Rhythm | null;
   /** The newest good backup. */
-  readonly newest: { readonly startedAt: Date; readonly completedAt: Date } | null;
+  readonly newest: { readonly startedAt: Date; readonly asOf: Date } | null;
   /** There are backups, and the key of each was withdrawn. */
   readonly isSealed: boolean;
   /** A backup that is newer than the newest good one was found damaged. */
@@ -103,7 +103,7 @@ function* latenessOf(newest: NonNullable<ProjectFacts['newest']>, rhythm: Rhythm
   if (lastDue === null || newest.startedAt >= lastDue) return;
   const intervalMs = dueBefore ? lastDue.getTime() - dueBefore.getTime() : rhythm.intervalMs;
   const isOlderThan = (intervals: number) =>
-    newest.completedAt < later(now, -(intervals * intervalMs + missedAfterMinutes * minuteMs));
+    newest.asOf < later(now, -(intervals * intervalMs + missedAfterMinutes * minuteMs));
   if (isOlderThan(2)) yield 'very_late';
   else if (isOlderThan(1)) yield 'late';
 }

@@ -12,6 +12,7 @@ export interface ProjectStatistics {
   storageUsed: number;
   documentCount: number | null;
   lastBackupAt: string | null;
+  newestSnapshotTime: string | null;
   lastBackupStatus: ProjectView['statistics']['lastBackupStatus'];
 }
 
@@ -20,6 +21,7 @@ export const noStatistics: ProjectStatistics = {
   storageUsed: 0,
   documentCount: null,
   lastBackupAt: null,
+  newestSnapshotTime: null,
   lastBackupStatus: null,
 };
 

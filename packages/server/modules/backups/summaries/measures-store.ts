@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/database/database.ts';
+import { asOfSql, newestLookedAt } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /** What the metrics tell of the newest good backup of a schedule, or of those made by hand. */
@@ -6,6 +7,8 @@ export interface MeasuredBackup {
   /** The schedule's id, or the project's for those made by hand. */
   key: string;
   completedAt: Date | null;
+  /** Of the newest data, which need not be that of the one completed last: a merge holds older data. */
+  asOf: Date | null;
   durationSeconds: number | null;
   storedBytes: number | null;
   failuresInRow: number;
@@ -37,6 +40,9 @@ async function newestOf(
   const of = `organization_id = k.organization and ${isOfOwner} and deleted_at is null and ${isNotForeign}`;
   const { rows } = await client.query<MeasuredBackup>(
     `select k.id as key, good.at as "completedAt", good.seconds as "durationSeconds", good.bytes as "storedBytes",
+            (select max(as_of) from (
+               select ${asOfSql} as as_of from backups where ${of} and status = 'completed'
+                order by id desc limit ${newestLookedAt}) known) as "asOf",
             (select count(*)::int from (
                select 1 from backups where ${of} and status = 'failed' and id > coalesce(good.id, '')
                 order by id desc limit ${failuresMax}) failed) as "failuresInRow"

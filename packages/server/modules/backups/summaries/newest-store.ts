@@ -3,15 +3,18 @@ import { firstIdAt } from '../../../platform/ids.ts';
 import type { BackupRow } from '../backup-store.ts';
 import { isUnreadSql } from '../contents/verification-store.ts';
 import type { StoredAnomaly } from '../tables.ts';
+import { asOfSql, newestLookedAt } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /** What the newest backups of a project say about it. */
 export interface NewestBackups {
   projectId: string;
-  /** The newest good one that is no safety backup: none that was found damaged when it was verified. */
+  /** The good one with the newest data that is no safety backup: none that was found damaged when it was verified. */
   newest:
     | (Pick<BackupRow, 'id' | 'type'> & {
+        /** A merge reads nothing of the database: it is as if begun when what it merges was. */
         startedAt: Date;
+        asOf: Date;
         completedAt: Date;
         documentCount: number;
         verifiedAt: Date | null;
@@ -30,6 +33,7 @@ interface Row {
   id: string | null;
   type: BackupRow['type'];
   startedAt: Date;
+  asOf: Date;
   completedAt: Date;
   documentCount: string;
   verifiedAt: Date | null;
@@ -59,10 +63,13 @@ export async function newestBackups(
             cardinality($3::text[]) > 0 and exists (select 1 from backups where ${isOfProject} and status = 'completed' and key_id = any($3)) as "isSealed",
             exists (select 1 from backups b where ${isOfProject} and status = 'completed' and ${isDamaged} and b.id > coalesce(good.id, '')) as "isDamaged"
        from unnest($2::text[]) as p(id) left join lateral (
-         select id, type, coalesce(started_at, created_at) as "startedAt", completed_at as "completedAt",
-                document_count as "documentCount", verified_at as "verifiedAt"
-           from backups b where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3) and not ${isDamaged}
-          order by id desc limit 1) good on true`,
+         select * from (
+           select id, type, ${asOfSql} as "asOf", completed_at as "completedAt",
+                  case when type = 'synthetic' then ${asOfSql} else coalesce(started_at, created_at) end as "startedAt",
+                  document_count as "documentCount", verified_at as "verifiedAt"
+             from backups b where ${isOfProject} and status = 'completed' and coalesce(key_id, '') <> all($3) and not ${isDamaged}
+            order by id desc limit ${newestLookedAt}) known
+          order by "asOf" desc, id desc limit 1) good on true`,
     [organizationId, [...projectIds], [...withdrawnKeys]],
   );
   return new Map(

@@ -3,6 +3,7 @@ import { and, eq, sql } from '../../../platform/database/orm.ts';
 import type { ProjectStatistics } from '../../projects/index.ts';
 import { type StorageUsage, storageStore, type UsedBy } from '../../storage/index.ts';
 import { backupCopies, backups, type JobStatus } from '../tables.ts';
+import { asOfSql } from './as-of-sql.ts';
 import { isNotForeign } from './foreign-sql.ts';
 
 /** What backups say about projects, destinations and the organization. All of it is read, nothing written. */
@@ -34,6 +35,7 @@ export async function projectStatistics(
     bytes: string;
     documents: string | null;
     last_at: Date | null;
+    as_of: Date | null;
     last_status: JobStatus | null;
   }>(
     `select project_id,
@@ -41,6 +43,7 @@ export async function projectStatistics(
             coalesce(sum(compressed_size * copies) filter (where status = 'completed'), 0) as bytes,
             (array_agg(document_count order by id desc) filter (where status = 'completed' and ${isOrdinary}))[1] as documents,
             max(completed_at) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}) as last_at,
+            max(${asOfSql}) filter (where status = 'completed' and ${isOrdinary} and ${isNotForeign}) as as_of,
             (array_agg(status order by id desc) filter (where ${isOrdinary}))[1] as last_status
        from (select b.*, ${copiesSql(3)} as copies
                from backups b where b.organization_id = $1 and b.project_id = any($2) and b.deleted_at is null) as known
@@ -55,6 +58,7 @@ export async function projectStatistics(
         storageUsed: Number(row.bytes),
         documentCount: row.documents === null ? null : Number(row.documents),
         lastBackupAt: row.last_at?.toISOString() ?? null,
+        newestSnapshotTime: row.as_of?.toISOString() ?? null,
         lastBackupStatus: row.last_status,
       },
     ]),

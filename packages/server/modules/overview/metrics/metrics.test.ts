@@ -60,6 +60,8 @@ test('a good backup and a failed one, by hand and by schedule, are told apart', 
   const after = await scrape(bench.app);
   expect(after.values(lastSuccess, ofSchedule())).toEqual([Date.parse(backup.completedAt) / 1000]);
   expect(after.values(lastSuccess, { ...labels(), schedule: '' })).toHaveLength(1);
+  const [asOf] = after.values('holdfast_backup_newest_snapshot_timestamp_seconds', ofSchedule());
+  expect(asOf).toBeCloseTo(Date.parse(backup.snapshotTime) / 1000, 2);
   expect(after.values('holdfast_backup_stored_bytes', ofSchedule())).toEqual([backup.compressedSize]);
   expect(after.values('holdfast_backup_runs_total', { status: 'completed' })).toEqual([2]);
   expect(after.values('holdfast_backup_runs_total', { status: 'failed' })).toEqual([2]);

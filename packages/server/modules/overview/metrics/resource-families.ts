@@ -132,6 +132,11 @@ export function backupFamilies({ projects, schedules, ofSchedules, byHand }: Bac
       samples(both, ({ completedAt }) => completedAt && inSeconds(completedAt)),
     ),
     gauge(
+      'holdfast_backup_newest_snapshot_timestamp_seconds',
+      'As of when the newest data of a good backup that is still there is: what can be got back is as old as this.',
+      samples(both, ({ asOf }) => asOf && inSeconds(asOf)),
+    ),
+    gauge(
       'holdfast_backup_duration_seconds',
       'How long the newest good backup took.',
       samples(both, ({ durationSeconds }) => durationSeconds),

@@ -16,6 +16,7 @@ export interface ProjectRow {
   readonly reason: OverviewProject['protection']['reasons'][number] | undefined;
   readonly judged: OverviewProject | undefined;
   readonly backups: readonly Backup[];
+  /** As of when the newest data is that can be got back. */
   readonly newestAt: string | null;
 }
 
@@ -58,6 +59,9 @@ export function useOverview(nowMs: number) {
   };
 }
 
+/** What can be got back is as old as this, however long the backup took. */
+const asOf = ({ snapshotTime, createdAt }: Backup) => snapshotTime ?? createdAt;
+
 /** Without the service's judgement only what is certain is said. */
 function rowOf(
   project: Project,
@@ -74,7 +78,7 @@ function rowOf(
     scheduleName,
     verdict: judged ? verdictOf(judged.protection) : isRefused ? 'failing' : scheduleName === null ? 'manual' : null,
     reason: judged?.protection.reasons[0],
-    newestAt: judged?.newestBackup?.completedAt ?? newest?.completedAt ?? null,
+    newestAt: judged?.newestBackup?.snapshotTime ?? (newest && asOf(newest)) ?? null,
   };
 }
 
@@ -86,7 +90,7 @@ export function pointsOf(row: ProjectRow, nextRuns: Overview['nextRuns'] | undef
     .map(
       (backup): LinePoint => ({
         id: backup.id,
-        atMs: Date.parse(backup.snapshotTime ?? backup.createdAt),
+        atMs: Date.parse(asOf(backup)),
         kind: backup.status === 'failed' ? 'failed' : backup.type === 'incremental' ? 'increment' : backup.type,
       }),
     );

@@ -53,8 +53,8 @@ const columns: Column<Project>[] = [
     id: 'last',
     header: t.projects.columns.last,
     cell: ({ statistics }) =>
-      statistics.lastBackupAt ? (
-        <Time at={statistics.lastBackupAt} as="age" />
+      statistics.newestSnapshotTime ? (
+        <Time at={statistics.newestSnapshotTime} as="age" />
       ) : (
         <span className="text-ink3">{t.common.never}</span>
       ),
