@@ -1,8 +1,7 @@
-import { defineConfig } from 'drizzle-kit';
-
-export default defineConfig({
+/** Read by `npm run migration`, which fetches drizzle-kit when it is needed. */
+export default {
   dialect: 'postgresql',
   schema: ['./platform/database/tables.ts', './modules/*/tables.ts'],
   out: './migrations',
   entities: { roles: false },
-});
+};
