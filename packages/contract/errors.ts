@@ -1,6 +1,18 @@
-import { z } from 'zod';
-import { plans, roles, scopes } from './access.ts';
-import { count, identifier, reference, text } from './schemas/primitives.ts';
+import type { z } from 'zod';
+import {
+  budgetDetails,
+  decryptionDetails,
+  forbiddenDetails,
+  goneDetails,
+  inUseDetails,
+  limitDetails,
+  permissionDetails,
+  pointInTimeDetails,
+  sourceDetails,
+  stateDetails,
+  unauthorizedDetails,
+  validationDetails,
+} from './error-details.ts';
 
 /**
  * Every error code Holdfast answers with, and when. A code stands here once; the HTTP status, the documents and the
@@ -16,99 +28,17 @@ export interface ErrorDefinition {
   readonly job?: { readonly retryable: boolean; readonly advice: string };
 }
 
-const fieldFault = z.object({
-  field: text({ max: 500 }).describe('Dotted path of the field, or the name of the header or query parameter.'),
-  reason: text({ max: 1000 }).describe('What is wrong with it.'),
-});
-
-const validationDetails = fieldFault
-  .partial({ reason: true })
-  .extend({
-    invalidValues: z
-      .array(text({ max: 500 }))
-      .max(100)
-      .optional()
-      .describe('The entries that are not allowed.'),
-    allowedValues: z
-      .array(text({ max: 100 }))
-      .max(100)
-      .optional()
-      .describe('The entries that are allowed.'),
-    errors: z
-      .array(fieldFault)
-      .max(50)
-      .optional()
-      .describe('All faults, when there are several; the first stands above.'),
-  })
-  .meta({ id: 'ValidationErrorDetails', description: 'Where and why the request is not valid.' });
-
-const forbiddenDetails = z
-  .object({
-    requiredScope: z.enum(scopes).optional(),
-    requiredPlan: z.enum(plans).optional(),
-    currentPlan: z.enum(plans).optional(),
-    reason: z
-      .enum(['sign_up_closed', 'plan_changes_closed'])
-      .optional()
-      .describe('What the operator of this installation keeps closed.'),
-  })
-  .meta({
-    id: 'ForbiddenDetails',
-    description: 'The scope the API key lacks, the plan the organization lacks, or what is closed here.',
-  });
-
-const permissionDetails = z
-  .object({ requiredRole: z.enum(roles), currentRole: z.enum(roles) })
-  .meta({ id: 'PermissionDeniedDetails', description: 'The role the call needs and the role the caller has.' });
-
-const inUseDetails = z
-  .object({
-    usedBy: z
-      .array(z.object({ type: text({ max: 50 }), id: identifier() }))
-      .max(100)
-      .describe('What uses the resource.'),
-  })
-  .meta({ id: 'ResourceInUseDetails', description: 'What has to end or go before the resource can change.' });
-
-const limitDetails = z
-  .object({ limit: count().describe('How many there may be.') })
-  .meta({ id: 'LimitReachedDetails', description: 'The limit that is reached.' });
-
-const stateDetails = z
-  .object({ status: text({ max: 50 }).optional().describe('The state the resource is in.') })
-  .meta({ id: 'InvalidStateDetails', description: 'The state that does not allow the call.' });
-
-const goneDetails = z
-  .object({ path: text({ max: 2000 }).describe('Where the call lives in version 1 of the API.') })
-  .meta({ id: 'GoneDetails', description: 'The path that replaces the one that was called.' });
-
-const pointInTimeDetails = z
-  .object({
-    before: z.iso.datetime().max(40).nullable().describe('The latest reachable instant before the one asked for.'),
-    after: z.iso.datetime().max(40).nullable().describe('The earliest reachable instant after the one asked for.'),
-  })
-  .meta({ id: 'PointInTimeDetails', description: 'The two nearest instants that can be reached.' });
-
-const sourceDetails = z
-  .object({
-    projectId: reference().optional(),
-    storageDestinationId: reference().optional(),
-    reason: text({ max: 2000 }).optional().describe('What the other side said.'),
-    cause: text({ max: 200 }).optional().describe('Its own code for it, such as `SignatureDoesNotMatch`.'),
-    step: text({ max: 50 }).optional().describe('The step that failed.'),
-    missing: text({ max: 500 }).optional().describe('The role or permission that is missing.'),
-    reconnect: text({ max: 500 }).optional().describe('The call that repairs the connection.'),
-    advice: text({ max: 1000 }).optional().describe('What a person can do about it.'),
-  })
-  .meta({ id: 'UpstreamErrorDetails', description: 'What the source or the storage said.' });
-
 export const errors = {
   VALIDATION_ERROR: {
     status: 400,
     description: 'A field, parameter or header is missing or not valid, or the body is not JSON.',
     details: validationDetails,
   },
-  UNAUTHORIZED: { status: 401, description: 'The credential is missing, expired, revoked or malformed.' },
+  UNAUTHORIZED: {
+    status: 401,
+    description: 'The credential is missing, expired, revoked or malformed.',
+    details: unauthorizedDetails,
+  },
   FORBIDDEN: {
     status: 403,
     description:
@@ -267,6 +197,7 @@ export const errors = {
   READ_BUDGET_EXCEEDED: {
     status: 409,
     description: "The backup would read more documents than the project's budget allows.",
+    details: budgetDetails,
     job: { retryable: false, advice: 'Raise settings.maxReadsPerBackup of the project, or back up fewer collections.' },
   },
   RESTORE_PERMISSION_DENIED: {
@@ -300,6 +231,7 @@ export const errors = {
   DECRYPTION_ERROR: {
     status: 409,
     description: 'The key that opens this backup is not available.',
+    details: decryptionDetails,
     job: {
       retryable: false,
       advice:
@@ -330,6 +262,13 @@ export const errorCodes = Object.keys(errors) as ErrorCode[];
 /** The codes that can stand in `error.code` of a backup, a restore or a drill. */
 export type JobErrorCode = { [C in ErrorCode]: (typeof errors)[C] extends { job: object } ? C : never }[ErrorCode];
 export const jobErrorCodes = errorCodes.filter((code) => 'job' in errors[code]) as JobErrorCode[];
+
+/** What `error.details` may hold for a code; never anything that is not written down above. */
+export type ErrorDetails<Code extends ErrorCode> = Code extends ErrorCode
+  ? (typeof errors)[Code] extends { details: infer Details extends z.ZodType }
+    ? z.input<Details>
+    : Record<string, never>
+  : never;
 
 export function errorDefinition(code: ErrorCode): ErrorDefinition {
   return errors[code];

@@ -1,4 +1,4 @@
-import { notFoundByParameter, type Operation } from '@holdfast/contract';
+import { type ErrorDetails, notFoundByParameter, type Operation } from '@holdfast/contract';
 import type { z } from 'zod';
 import { invalid, Problem } from '../platform/problem.ts';
 
@@ -68,7 +68,7 @@ interface Fault {
 function validationProblem(issues: readonly z.core.$ZodIssue[]): Problem {
   const faults = onceEach(issues.flatMap(faultsOf));
   const first = faults[0] ?? { field: 'body', reason: 'is not valid' };
-  const details: Record<string, unknown> = { ...first, ...eventDetails(issues[0]) };
+  const details: ErrorDetails<'VALIDATION_ERROR'> = { ...first, ...eventDetails(issues[0]) };
   if (faults.length > 1) details.errors = faults.slice(0, faultsListedMax);
   return new Problem('VALIDATION_ERROR', `${first.field}: ${first.reason}`, { details });
 }

@@ -1,6 +1,5 @@
 import { type ErrorCode, errorDefinition, type JobErrorCode, jobErrorCodes } from '@holdfast/contract';
 import { EngineError } from '@holdfast/engine';
-import { defined } from '../platform/defined.ts';
 import { Problem } from '../platform/problem.ts';
 
 /** Why a job ended before its aim, as it is kept and shown. */
@@ -117,14 +116,20 @@ function jobErrorCode(error: unknown): JobErrorCode {
 export function toProblem(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error;
   const stored = toJobError(error);
+  const { before, after, missing, code } = error.details;
+  if (stored.code === 'POINT_IN_TIME_UNAVAILABLE')
+    return new Problem(stored.code, stored.message, { details: { before: instant(before), after: instant(after) } });
   const takesDetails = errorDefinition(stored.code as ErrorCode).details !== undefined;
   // Who connects a project has nothing to reconnect yet.
   const isKnown = adviceOf(error) !== undefined || stored.code !== 'SOURCE_AUTH_ERROR';
   const advised = takesDetails && isKnown ? { advice: stored.advice } : {};
-  const { missing, code } = error.details;
   const cause = takesDetails && typeof code === 'string' ? { cause: code.slice(0, 200) } : {};
+  const lacking = typeof missing === 'string' ? { missing } : {};
+  const details = { reason: error.message.slice(0, 2000), ...cause, ...lacking, ...advised };
   return new Problem(stored.code as ErrorCode, stored.message, {
-    details: { reason: error.message.slice(0, 2000), ...cause, ...defined({ missing }), ...advised },
+    ...(takesDetails ? { details } : {}),
     cause: error,
   });
 }
+
+const instant = (value: unknown) => (typeof value === 'string' ? value : null);

@@ -1,20 +1,20 @@
-import { type ErrorCode, errorDefinition, type Plan, planAtLeast } from '@holdfast/contract';
+import { type ErrorCode, type ErrorDetails, errorDefinition, type Plan, planAtLeast } from '@holdfast/contract';
 
 /**
  * An error the caller is meant to see: a code from the catalogue, a public sentence and details.
  * What only the operator may see goes into `cause`.
  */
-export class Problem extends Error {
+export class Problem<Code extends ErrorCode = ErrorCode> extends Error {
   override name = 'Problem';
-  readonly code: ErrorCode;
+  readonly code: Code;
   readonly details: Record<string, unknown> | undefined;
   /** When it is worth asking again, where that is known. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
-    code: ErrorCode,
+    code: Code,
     message: string,
-    options: { details?: Record<string, unknown>; cause?: unknown; retryAfterSeconds?: number } = {},
+    options: { details?: ErrorDetails<Code>; cause?: unknown; retryAfterSeconds?: number } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;

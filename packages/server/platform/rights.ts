@@ -26,7 +26,7 @@ export function requireRight(
     throw new Problem('FORBIDDEN', `${what} needs the scope ${scope}; the API key lacks it.`, { details });
   }
   if (organization.role && roleAtLeast(organization.role, role)) return;
-  const details = { requiredRole: role, currentRole: organization.role };
+  const details = { requiredRole: role, currentRole: organization.role ?? ('viewer' as const) };
   throw new Problem('PERMISSION_DENIED', `${what} needs the role ${role}; yours is ${organization.role}.`, { details });
 }
 

@@ -1,4 +1,4 @@
-import type { AuditAction, BodyOf, Operations } from '@holdfast/contract';
+import type { AuditAction, BodyOf, Operations, Role } from '@holdfast/contract';
 import type { Transaction } from '../../platform/database/database.ts';
 import type { VersionedCaller } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -78,7 +78,7 @@ async function requireAdminInBoth(
   fromId: string,
   toId: string,
 ): Promise<void> {
-  const roles = new Map<string, string | undefined>();
+  const roles = new Map<string, Role | undefined>();
   for (const id of [...new Set([fromId, toId])].sort())
     roles.set(id, await context.roleUnderLock(transaction, id, userId));
   requireAdmin(roles.get(fromId));
@@ -133,9 +133,9 @@ async function requireIdle(context: ProjectsContext, transaction: Transaction, r
     });
 }
 
-function requireAdmin(role: string | undefined): void {
+function requireAdmin(role: Role | undefined): void {
   if (role === 'admin' || role === 'owner') return;
-  const details = { requiredRole: 'admin', currentRole: role ?? 'viewer' };
+  const details = { requiredRole: 'admin', currentRole: role ?? 'viewer' } as const;
   throw new Problem('PERMISSION_DENIED', 'Moving a project needs the role admin in both organizations.', { details });
 }
 

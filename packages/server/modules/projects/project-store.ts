@@ -135,6 +135,15 @@ export const projectStore = {
     return rows.map((row) => row.id);
   },
 
+  async connectedAmong({ orm }: Transaction, organizationId: string, ids: readonly string[]): Promise<string[]> {
+    const isOne = and(eq(projects.organizationId, organizationId), inArray(projects.id, [...ids]));
+    const rows = await orm
+      .select({ id: projects.id })
+      .from(projects)
+      .where(and(isOne, isNull(projects.deletedAt)));
+    return rows.map((row) => row.id);
+  },
+
   async update({ orm }: Transaction, row: ProjectRow, change: Partial<NewProject>): Promise<ProjectRow> {
     const [updated] = await orm
       .update(projects)

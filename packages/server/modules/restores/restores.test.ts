@@ -138,6 +138,41 @@ describe('a restore', () => {
     expect(await contents()).toEqual({ 'users/ada': { name: 'Ada' } });
   });
 
+  test('of a basket takes documents from before and after its project was connected anew, and from no other', async () => {
+    const connect = async (sourceProjectId: string): Promise<string> => {
+      const connection = { type: 'emulator', host: bench.sandbox.address };
+      const body = { name: sourceProjectId, sourceProjectId, connection };
+      return (await bench.app.request('POST', '/api/v1/projects', { ...bench.as, body })).body.data.id;
+    };
+    const old = await connect('again');
+    const again = new Firestore({ projectId: 'again' });
+    await again.doc('users/ada').set({ n: 1 });
+    await again.doc('users/bob').set({ n: 1 });
+    const before = await bench.backUp({ projectId: old });
+    await bench.app.request('DELETE', `/api/v1/projects/${old}`, bench.as);
+    const anew = await connect('again');
+    await again.doc('users/bob').set({ n: 2 });
+    const after = await bench.backUp({ projectId: anew });
+    for (const path of ['users/ada', 'users/bob']) await again.doc(path).set({ n: 3 });
+    const items = [
+      { backupId: before, path: 'users/ada' },
+      { backupId: after, path: 'users/bob' },
+    ];
+    const done = await restore({ items });
+    expect(done, JSON.stringify(done.error)).toMatchObject({ status: 'completed', targetProjectId: anew });
+    const found = (await again.collection('users').get()).docs.map((document) => [document.id, document.get('n')]);
+    expect(found).toEqual([
+      ['ada', 1],
+      ['bob', 2],
+    ]);
+    await again.terminate();
+    await bench.firestore.doc('shops/1').set({ n: 1 });
+    const other = { backupId: await bench.backUp(), path: 'shops/1' };
+    const body = { items: [...items, other] };
+    const refused = await bench.app.request('POST', '/api/v1/backups/restore', { ...bench.as, body });
+    expect([refused.status, refused.body.error.details.field], refused.text).toEqual([400, 'items']);
+  });
+
   test('whose every write is refused ends failed and says how to go on', async () => {
     loadSample(bench.sandbox.control.database({ project: 'shop', database: '(default)' }), {
       seed: 9,

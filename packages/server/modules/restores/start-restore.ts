@@ -109,14 +109,31 @@ async function basketOf(context: RestoresContext, organizationId: string, reques
     }
     items.push({ path, backupId: backupId ?? null, pointInTime: pointInTime ? parseInstant(pointInTime)! : null });
   }
-  const [projectId, other] = projects;
-  if (projectId === undefined || other !== undefined) throw invalid('items', 'belong to several projects');
+  const projectId = await database.tenant(organizationId, (transaction) =>
+    oneProject(transaction, organizationId, [...projects], request.projectId),
+  );
   const moments = items.flatMap(({ pointInTime }) => pointInTime ?? []);
   // Backups outlive the connection of their project, captured moments do not.
   if (moments.length > 0)
     await database.tenant(organizationId, (transaction) => projectStore.get(transaction, organizationId, projectId));
   for (const moment of moments) await context.moments.require(organizationId, projectId, moment);
   return { items, projectId, scope: documentsScope(items.map(({ path }) => path)) };
+}
+
+/** Backups from before a project was connected anew are of the same database, and belong to the project as it is now. */
+async function oneProject(
+  transaction: Transaction,
+  organizationId: string,
+  ids: readonly string[],
+  named: string | undefined,
+): Promise<string> {
+  const connected = ids.length > 1 ? await projectStore.connectedAmong(transaction, organizationId, ids) : [];
+  const projectId = named ?? connected[0] ?? ids.toSorted().at(-1);
+  if (projectId === undefined) throw invalid('items', 'belong to no project');
+  if (ids.length === 1) return projectId;
+  const family = await projectStore.withFormer(transaction, organizationId, projectId);
+  if (ids.every((id) => family.includes(id))) return projectId;
+  throw invalid('items', 'belong to several projects');
 }
 
 async function completedBackup(transaction: Transaction, organizationId: string, backupId: string) {

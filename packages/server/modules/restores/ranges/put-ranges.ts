@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorCode } from '@holdfast/contract';
 import { Problem } from '../../../platform/problem.ts';
 import type { RestoresContext } from '../context.ts';
 import { runRestoreRangeJob } from '../jobs.ts';
@@ -29,7 +30,7 @@ export async function putRanges(context: RestoresContext, meter: RestoreMeter, o
     } = await context.platform.database.tenant(organizationId, (transaction) =>
       rangeStore.state(transaction, meter.row),
     );
-    if (error) throw new Problem(error.code as 'INTERNAL_ERROR', error.message, { details: error.details ?? {} });
+    if (error) throw new Problem(error.code as ErrorCode, error.message, { details: error.details ?? {} });
     if (ranges === 0) throw new Error('the ranges of a restore are gone');
     if (left === 0) return;
     if (!hasWritten) await sleep(pollMs, undefined, { signal: open.signal });

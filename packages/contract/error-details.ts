@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { plans, roles, scopes } from './access.ts';
+import { count, identifier, reference, text } from './schemas/primitives.ts';
+
+/** What `error.details` holds, code by code. */
+
+const fieldFault = z.object({
+  field: text({ max: 500 }).describe('Dotted path of the field, or the name of the header or query parameter.'),
+  reason: text({ max: 1000 }).describe('What is wrong with it.'),
+});
+
+export const validationDetails = fieldFault
+  .partial({ reason: true })
+  .extend({
+    invalidValues: z
+      .array(text({ max: 500 }))
+      .max(100)
+      .optional()
+      .describe('The entries that are not allowed.'),
+    allowedValues: z
+      .array(text({ max: 100 }))
+      .max(100)
+      .optional()
+      .describe('The entries that are allowed.'),
+    errors: z
+      .array(fieldFault)
+      .max(50)
+      .optional()
+      .describe('All faults, when there are several; the first stands above.'),
+  })
+  .meta({ id: 'ValidationErrorDetails', description: 'Where and why the request is not valid.' });
+
+export const forbiddenDetails = z
+  .object({
+    requiredScope: z.enum(scopes).optional(),
+    requiredPlan: z.enum(plans).optional(),
+    currentPlan: z.enum(plans).optional(),
+    reason: z
+      .enum(['sign_up_closed', 'plan_changes_closed'])
+      .optional()
+      .describe('What the operator of this installation keeps closed.'),
+  })
+  .meta({
+    id: 'ForbiddenDetails',
+    description: 'The scope the API key lacks, the plan the organization lacks, or what is closed here.',
+  });
+
+export const permissionDetails = z
+  .object({ requiredRole: z.enum(roles), currentRole: z.enum(roles) })
+  .meta({ id: 'PermissionDeniedDetails', description: 'The role the call needs and the role the caller has.' });
+
+export const inUseDetails = z
+  .object({
+    usedBy: z
+      .array(z.object({ type: text({ max: 50 }), id: identifier() }))
+      .max(100)
+      .describe('What uses the resource.'),
+  })
+  .meta({ id: 'ResourceInUseDetails', description: 'What has to end or go before the resource can change.' });
+
+export const limitDetails = z
+  .object({ limit: count().describe('How many there may be.') })
+  .meta({ id: 'LimitReachedDetails', description: 'The limit that is reached.' });
+
+export const stateDetails = z
+  .object({
+    status: text({ max: 50 }).optional().describe('The state the resource is in.'),
+    reason: z
+      .enum(['realtime_updates_disabled'])
+      .optional()
+      .describe('What the database was made without, where changes cannot be captured.'),
+    storageDestinationId: reference().optional().describe('Where captured changes lie already.'),
+    storageDestinationIds: z
+      .array(reference())
+      .max(100)
+      .optional()
+      .describe('Two destinations that are one place, where two are needed.'),
+    undoneBy: reference().optional().describe('The undo that the restore has already.'),
+    safetyBackupId: reference().optional().describe('The backup that an undo would need.'),
+  })
+  .meta({ id: 'InvalidStateDetails', description: 'What does not allow the call; each field where it applies.' });
+
+export const unauthorizedDetails = z
+  .object({
+    reason: z
+      .enum(['consent_refused', 'provider_error'])
+      .optional()
+      .describe('How a sign-in at the identity provider ended.'),
+  })
+  .meta({ id: 'UnauthorizedDetails', description: 'Why a sign-in did not succeed; absent for credentials.' });
+
+export const budgetDetails = z
+  .object({ reads: count().describe('What the backup would read.'), budget: count().describe('What it may read.') })
+  .meta({ id: 'ReadBudgetDetails', description: 'How many documents would be read, and how many may be.' });
+
+export const goneDetails = z
+  .object({ path: text({ max: 2000 }).describe('Where the call lives in version 1 of the API.') })
+  .meta({ id: 'GoneDetails', description: 'The path that replaces the one that was called.' });
+
+export const pointInTimeDetails = z
+  .object({
+    before: z.iso.datetime().max(40).nullable().describe('The latest reachable instant before the one asked for.'),
+    after: z.iso.datetime().max(40).nullable().describe('The earliest reachable instant after the one asked for.'),
+  })
+  .meta({ id: 'PointInTimeDetails', description: 'The two nearest instants that can be reached.' });
+
+export const sourceDetails = z
+  .object({
+    projectId: reference().optional(),
+    storageDestinationId: reference().optional(),
+    reason: text({ max: 2000 }).optional().describe('What the other side said.'),
+    cause: text({ max: 200 }).optional().describe('Its own code for it, such as `SignatureDoesNotMatch`.'),
+    step: text({ max: 50 }).optional().describe('The step that failed.'),
+    missing: text({ max: 500 }).optional().describe('The role or permission that is missing.'),
+    reconnect: text({ max: 500 }).optional().describe('The call that repairs the connection.'),
+    advice: text({ max: 1000 }).optional().describe('What a person can do about it.'),
+  })
+  .meta({ id: 'UpstreamErrorDetails', description: 'What the source or the storage said.' });
+
+export const decryptionDetails = sourceDetails
+  .extend({
+    found: count().optional().describe('How many backups a rescan found; none of them could be opened.'),
+    failures: z
+      .array(z.object({ key: text({ max: 2000 }), reason: text({ max: 2000 }) }))
+      .max(10)
+      .optional()
+      .describe('Some of them.'),
+  })
+  .meta({ id: 'DecryptionErrorDetails', description: 'What could not be opened.' });

@@ -1,0 +1,32 @@
+import { errorDefinition } from '@holdfast/contract';
+import { EngineError, type EngineErrorCode } from '@holdfast/engine';
+import { expect, test } from 'vitest';
+import type { z } from 'zod';
+import { Problem } from '../platform/problem.ts';
+import { toProblem } from './job-error.ts';
+
+const codes: EngineErrorCode[] = [
+  ...(['SOURCE_AUTH_ERROR', 'SOURCE_QUOTA_EXCEEDED', 'SOURCE_UNAVAILABLE', 'SOURCE_NOT_FOUND'] as const),
+  ...(['SNAPSHOT_TOO_OLD', 'STORAGE_UNAVAILABLE', 'STORAGE_PERMISSION_DENIED', 'STORAGE_NOT_FOUND'] as const),
+  ...(['STORAGE_CREDENTIALS_MISSING', 'STORAGE_UPLOAD_ERROR', 'STORAGE_CONFLICT'] as const),
+  ...(['RESTORE_PERMISSION_DENIED', 'RESTORE_QUOTA_EXCEEDED', 'INTEGRITY_ERROR', 'DECRYPTION_ERROR'] as const),
+  ...(['POINT_IN_TIME_UNAVAILABLE', 'VALIDATION_ERROR', 'CANCELLED'] as const),
+];
+const day = '2026-03-01T02:00:00.000Z';
+/** What the engine knows of a fault goes far beyond what an answer may say of it. */
+const known = [{}, { missing: ['segment'], backupId: 'bkp_1' }, { missing: 'roles/datastore.user', code: 'EACCES' }];
+
+test.each(codes)('an answer made of %s has only the details that the API document names for its code', (code) => {
+  for (const details of [...known, { before: day, after: null }]) {
+    const problem = toProblem(new EngineError(code, 'It failed.', { details }));
+    if (!(problem instanceof Problem)) throw new Error('is no answer');
+    const named = errorDefinition(problem.code).details as z.ZodObject | undefined;
+    if (named) named.strict().parse(problem.details);
+    else expect(problem.details).toBeUndefined();
+  }
+});
+
+test('the two nearest instants stay in the answer', () => {
+  const details = { before: day, after: null };
+  expect(toProblem(new EngineError('POINT_IN_TIME_UNAVAILABLE', 'A gap.', { details }))).toMatchObject({ details });
+});
