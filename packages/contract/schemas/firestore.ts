@@ -170,7 +170,9 @@ export const collectionNode: z.ZodType<CollectionNode, CollectionNode> = z
     documentCount: count(),
     sampled: z
       .boolean()
-      .describe('Only some documents were looked at: the count is a share, or a rare collection below may be missing.'),
+      .describe(
+        'Only some documents were looked at, or only 2,000 root collections of more: the count is a share, or a rare collection below may be missing.',
+      ),
     get collections() {
       return z.array(collectionNode).max(1000).describe('Collections below its documents.');
     },

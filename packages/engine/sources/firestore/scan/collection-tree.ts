@@ -1,7 +1,7 @@
 /** The collections of a database for people to look at and choose from. */
 
 import { collectionShape } from '../../../format/collection-counter.ts';
-import { everything, type PathRange, type ReadOptions, type Scope } from '../../../ports/index.ts';
+import { everything, type PathRange, type ReadOptions, type Scope, wholeDatabase } from '../../../ports/index.ts';
 import type { FirestoreClient } from '../client.ts';
 import { mapLimited } from '../map-limited.ts';
 import { intersect, subtreeOf } from '../names.ts';
@@ -24,6 +24,8 @@ export interface CollectionCount {
 
 const samples = 10;
 const collectionsAtOnce = 12;
+/** So many root collections are counted one by one; of more, the others share what is left of the whole. */
+const rootsCountedMax = 2000;
 /** Up to this many names are read, one read each, where counting alone cannot tell two collections apart. */
 const namesMax = 20_000;
 
@@ -35,19 +37,39 @@ export interface TreeOptions extends ReadOptions {
 /** Every level, with a collection before those below it. */
 export async function collectionTree(client: FirestoreClient, options: TreeOptions): Promise<CollectionCount[]> {
   try {
-    const paths = options.roots ?? (await rootsOf(client, options));
+    const all = options.roots ?? (await rootsOf(client, options));
+    const paths = all.slice(0, rootsCountedMax);
+    const uncounted = all.slice(rootsCountedMax);
     const roots = await mapLimited(paths, collectionsAtOnce, async (path) => ({
       path,
       documentCount: await countRange(client, everything, { ...options, scope: ownOf(path) }),
       isSampled: false,
     }));
-    if (await isFlat(client, roots, options)) return roots;
+    if (uncounted.length === 0 && (await isFlat(client, roots, options))) return roots;
     const trees = await mapLimited(roots, collectionsAtOnce, (root) => treeBelow(client, root, options));
-    return trees.flat();
+    const counted = trees.flat();
+    return uncounted.length === 0 ? counted : [...counted, ...(await shares(client, uncounted, counted, options))];
   } catch (error) {
     throw await readFailure(client, error, options);
   }
 }
+
+/** What the counted ones leave of all there is, in equal parts: their sum is exact, each of them is a guess. */
+async function shares(
+  client: FirestoreClient,
+  paths: readonly string[],
+  counted: readonly CollectionCount[],
+  { roots, ...options }: TreeOptions,
+): Promise<CollectionCount[]> {
+  const scope: Scope = { ...wholeDatabase, ...(roots && { collections: roots }) };
+  const total = (await countAtOnce(client, { ...options, scope })) ?? 0;
+  const left = Math.max(0, total - sumOf(counted));
+  const each = Math.floor(left / paths.length);
+  const more = left % paths.length;
+  return paths.map((path, index) => ({ path, documentCount: index < more ? each + 1 : each, isSampled: true }));
+}
+
+const sumOf = (counts: readonly CollectionCount[]) => counts.reduce((sum, { documentCount }) => sum + documentCount, 0);
 
 async function rootsOf(client: FirestoreClient, options: ReadOptions): Promise<string[]> {
   const roots: string[] = [];
@@ -67,9 +89,7 @@ async function isFlat(
   { roots: asked, ...options }: TreeOptions,
 ): Promise<boolean> {
   if (asked !== undefined) return false;
-  const scope: Scope = { collections: 'all', includeSubcollections: true, excludeCollections: [] };
-  const total = await countAtOnce(client, { ...options, scope });
-  return total === roots.reduce((sum, { documentCount }) => sum + documentCount, 0);
+  return (await countAtOnce(client, { ...options, scope: wholeDatabase })) === sumOf(roots);
 }
 
 /**
