@@ -16,9 +16,10 @@ export interface RestoreStep extends Troubled {
   readonly asked: Part;
 }
 
-/** What was asked, within what the backup covers. */
-function isAsked(asked: Part, path: string): boolean {
-  return isPart(asked, path);
+/** What was asked, within what the backup covers. Who names no collections means those of the backup. */
+function isAsked(backup: Part, asked: Part, path: string): boolean {
+  const { collections = backup.collections } = asked;
+  return isPart(backup, path) && isPart({ ...asked, ...(collections && { collections }) }, path);
 }
 
 /** Whether every document the wish could mean is one the backup knows of. */
@@ -41,7 +42,7 @@ function isMissing(backup: BackupFact, { asked, deleteExtra }: RestoreStep): boo
   if (asked.documents) return asked.documents.some((path) => !backup.documents.has(path));
   if (deleteExtra) return false;
   const named = asked.collections ?? [];
-  const held = [...backup.documents.keys()].filter((path) => isAsked(asked, path));
+  const held = [...backup.documents.keys()].filter((path) => isAsked(backup.part, asked, path));
   return named.some((name) => !held.some((path) => isPart({ ...asked, collections: [name] }, path)));
 }
 
@@ -109,7 +110,7 @@ type How = Pick<RestoreStep, 'mergeMode' | 'deleteExtra' | 'safetyBackup' | 'dry
 
 export function factOf(record: Answer, backup: BackupFact, step: How, target: number): RestoreFact {
   const { mergeMode, deleteExtra, safetyBackup, dryRun, asked } = step;
-  const isInScope = (path: string) => isPart(backup.part, path) && isAsked(asked, path);
+  const isInScope = (path: string) => isAsked(backup.part, asked, path);
   const written: RestoreFact['written'] = new Map();
   const edited = new Set<string>();
   const put = (path: string, now: State): Outcome => {
