@@ -50,6 +50,8 @@ function failureOfCall(error: HoldfastError): Failure {
 }
 
 const remedies: Readonly<Record<string, string>> = {
+  SERVICE_ACCOUNT_EXISTS:
+    '`holdfast service-account rotate` gives it a new key; for other scopes `holdfast service-account delete` it first.',
   UNAUTHORIZED: 'Sign in with `holdfast login`, or set HOLDFAST_TOKEN or HOLDFAST_API_KEY.',
   NETWORK_ERROR: 'Check the address (HOLDFAST_URL, `holdfast whoami`) and that the service runs.',
   UNEXPECTED_ANSWER: 'Check that the address is that of a Holdfast service.',

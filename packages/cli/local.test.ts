@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { loadSample, startFirestoreSandbox } from '@holdfast/sandbox';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { ProgressBar } from './progress.ts';
 import { type Outcome, holdfast as runHoldfast } from './testing.ts';
 
 let folder: string;
@@ -164,7 +165,11 @@ test('wrong keys, damage, missing backups and wrong usage have exit codes of the
   const { backups } = await json('list');
   const id = backups[0].backupId as string;
   expect((await holdfast('verify', id, '--key-file', join(folder, 'other'))).code).toBe(4);
-  expect((await holdfast('verify', 'bkp_none', ...key())).code).toBe(5);
+  const none = await holdfast('verify', 'bkp_none', ...key());
+  expect([none.code, none.error]).toEqual([
+    5,
+    `BACKUP_NOT_FOUND: There is no backup bkp_none in file://${join(folder, 'store')}.\n\`holdfast local list\` shows what there is; \`latest\` is the newest.\n`,
+  ]);
   await mkdir(join(folder, 'empty'));
   const nothing = await holdfast('list', '--store', join(folder, 'empty'), '--master-key-file', join(folder, 'other'));
   expect([nothing.code, nothing.error]).toEqual([5, expect.stringContaining('Is it the right place?')]);
@@ -231,6 +236,37 @@ test('accounts that a backup does not hold are missed before anything is written
   expect([restored.code, restored.error]).toEqual([5, expect.stringContaining('holds no accounts')]);
   const target = sandbox.control.database({ project: 'no-accounts', database: '(default)' });
   expect(target.documentCount).toBe(0);
+});
+
+test('a restore that is stopped says how far it came, and goes on from there', { timeout: 60_000 }, async () => {
+  const store = ['--store', join(folder, 'stopped'), '--project', 'stopped', ...key()];
+  const full = JSON.parse((await holdfast('backup', ...store.with(3, 'shop'), '--json')).out);
+  const bar = vi.spyOn(ProgressBar.prototype, 'update').mockImplementation(() => void process.emit('SIGINT'));
+  const stopped = await holdfast('restore', 'latest', ...store);
+  bar.mockRestore();
+  expect(stopped.code, stopped.error).toBe(130);
+  const [, written, after] =
+    /^CANCELLED: Stopped; (\d+) documents written, which stay\.\nThe same command with --after '(.+)' /.exec(
+      stopped.error,
+    ) as unknown as [string, string, string];
+  expect(Number(written)).toBeGreaterThan(0);
+  const target = sandbox.control.database({ project: 'stopped', database: '(default)' });
+  expect(target.documentCount).toBeLessThan(full.documents);
+  const rest = await holdfast('restore', 'latest', '--after', after, ...store, '--json');
+  expect(rest.code, rest.error).toBe(0);
+  expect(JSON.parse(rest.out).written).toBeLessThan(full.documents);
+  expect(target.documentCount).toBe(full.documents);
+});
+
+test('a database without credentials is told what would open it', async () => {
+  vi.stubEnv('FIRESTORE_EMULATOR_HOST', '');
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
+  const words = ['local', 'restore', 'latest', '--project', 'shop', '--store', join(folder, 'stopped'), ...key()];
+  const refused = await runHoldfast(...words).finally(() => vi.unstubAllEnvs());
+  expect([refused.code, refused.error]).toEqual([
+    2,
+    expect.stringMatching(/needs credentials of its own\.\nGive .*--credentials or GOOGLE_APP.*--emulator\./),
+  ]);
 });
 
 test('a recovery kit opens backups whatever the destinations in it are called', { timeout: 60_000 }, async () => {

@@ -50,7 +50,8 @@ describe('a sign-in', () => {
     expect(login, login.out).toMatchObject({ code: 0, json: { kind: 'person' } });
     const before = await stored();
     expect(before.refreshToken).toBeTruthy();
-    expect((await holdfast('login', app.signInLink ?? '')).code).toBe(9);
+    const again = await holdfast('login', app.signInLink ?? '');
+    expect([again.code, again.error]).toEqual([9, expect.stringContaining('`holdfast whoami` tells whether')]);
     expect(await stored()).toEqual(before);
 
     await writeFile(config(), JSON.stringify({ ...before, expiresAtMs: 0 }), { mode: 0o600 });

@@ -40,7 +40,8 @@ describe('the team', () => {
   test('has a service account whose key is shown once, alone on the output, and rotated with a grace', async () => {
     expect((await holdfast('service-account', 'scopes')).out).toMatch(/backups:create +Create, import, cancel/);
     expect((await holdfast('service-account', 'show')).out).toMatch(/Scopes +backups:write/);
-    expect((await holdfast('service-account', 'create', 'Second')).code).toBe(10);
+    const second = await holdfast('service-account', 'create', 'Second');
+    expect([second.code, second.error]).toEqual([10, expect.stringContaining('`holdfast service-account rotate`')]);
     expect((await holdfast('service-account', 'delete')).code).toBe(2);
     expect((await holdfast('service-account', 'delete', '--yes')).code).toBe(0);
     expect((await holdfast('service-account', 'create', 'CI', '--scopes', 'backups:delet')).error).toContain(
@@ -144,7 +145,7 @@ test('the encryption key is given, rotated and withdrawn, and the kit is taken, 
   const again = await holdfast('recovery-kit', kit);
   expect([again.code, again.error]).toEqual([
     2,
-    `FILE_ERROR: The file ${kit} is there already; it is never written over.\n`,
+    `FILE_ERROR: The file ${kit} is there already; it is never written over.\nName another file.\n`,
   ]);
   expect((await holdfast('encryption-key', 'withdraw')).code).toBe(2);
   expect((await holdfast('encryption-key', 'withdraw', '--yes')).code).toBe(0);

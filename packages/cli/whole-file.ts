@@ -91,5 +91,6 @@ async function step<T>(output: string, work: () => Promise<T>): Promise<T> {
 function fileFailure(output: string, cause: { readonly code?: string | undefined }): CommandFailure {
   const { code = 'unknown' } = cause;
   const message = code === 'ENOENT' ? `The folder ${dirname(output)} is not there.` : fileSentence(output, code);
-  return new CommandFailure('FILE_ERROR', message, { exit: exitCode.usage, cause });
+  const remedy = code === 'EEXIST' ? { remedy: 'Name another file.' } : {};
+  return new CommandFailure('FILE_ERROR', message, { exit: exitCode.usage, cause, ...remedy });
 }

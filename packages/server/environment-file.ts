@@ -32,7 +32,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new StartFailure(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new StartFailure(`The file ${path} of ${option} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -267,6 +267,15 @@ test('an option that is not known starts nothing, and help is only shown', () =>
   expect(readStartOptions(['--help'])).toMatchObject({ help: true });
   for (const option of Object.keys(readStartOptions([])))
     expect(usage).toContain(`--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+});
+
+test('a file of settings that is not there is told by its option, and Node does not read it before us', async () => {
+  expect(() => readStartOptions(['--env-file', 'nowhere.env'])).toThrow(
+    'The file nowhere.env of --env-file cannot be read (ENOENT).',
+  );
+  // Without the two dashes Node takes the option for its own, and sets what stands in the file before it is checked.
+  const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+  for (const name of ['start', 'dev', 'config']) expect(scripts[name]).toMatch(/ -- packages\/server\/main\.ts/);
 });
 
 test('certificates of a private authority in a file of settings, where they have no effect, are refused', async () => {

@@ -15,7 +15,8 @@ export const usage = `npm start -- [options]
   --require-database   refuse to start without DATABASE_URL
   --help               show this, and end
 
-Everything else is a setting in the environment: docs/holdfast.env.example lists them.
+Everything else is a setting in the environment: --print-config shows them all,
+docs/holdfast.env.example has those to begin with.
 `;
 
 /** What stands behind `npm start --`. An option that is not known is a mistake, and nothing starts. */

@@ -70,7 +70,7 @@ function tellNewer(unread: readonly CatalogueEntry[], chosen: { backupId: string
     );
   if (newer.length > 0)
     process.stderr.write(
-      `${chosen.backupId} is the newest that this key opens; ${newer.length} newer ones need another key: ${newer
+      `${chosen.backupId} is the newest that this key opens; ${newer.length === 1 ? 'a newer one needs' : `${newer.length} newer ones need`} another key: ${newer
         .slice(0, 3)
         .map(({ backupId }) => backupId)
         .join(', ')}${newer.length > 3 ? ', …' : ''}\n`,

@@ -5,6 +5,7 @@ import {
   type FirestoreConnection,
   type ServiceAccountKey,
 } from '@holdfast/engine';
+import { type CommandFailure, wrongUsage } from '../command-failure.ts';
 import { googleKeyFile } from './open-store.ts';
 
 export interface DatabaseOptions {
@@ -32,5 +33,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<ConnectedF
 async function connectionOf({ emulator, credentials }: DatabaseOptions): Promise<FirestoreConnection> {
   const host = emulator ?? (credentials === undefined ? process.env.FIRESTORE_EMULATOR_HOST : undefined);
   if (host) return { type: 'emulator', host };
+  if (!credentials && !process.env.GOOGLE_APPLICATION_CREDENTIALS) throw noCredentials();
   return { type: 'service_account', key: (await googleKeyFile(credentials)) as ServiceAccountKey };
+}
+
+/** The bucket's credentials and the key of a backup open no database. */
+function noCredentials(): CommandFailure {
+  return wrongUsage(
+    'The database needs credentials of its own.',
+    'Give the key file of a service account with --credentials or GOOGLE_APPLICATION_CREDENTIALS, or an emulator with --emulator.',
+  );
 }

@@ -1,8 +1,10 @@
 import {
+  type ApplyProgress,
   type ApplyResult,
   type BackupReader,
   type ConnectedFirestore,
   instantToParts,
+  isEngineError,
   type MergeMode,
   previewRestore,
   readUsers,
@@ -152,12 +154,20 @@ async function write(
     rewriteReferences: options.rewriteReferences,
     signal: session.signal,
   };
+  let reached: ApplyProgress | undefined;
   const puts = await restorePuts({
     ...how,
     ...(options.after === undefined ? {} : { after: options.after }),
-    onProgress: ({ written, skipped, failed }) =>
-      bar.update({ documents: written, share: (written + skipped + failed) / Math.max(total, 1) }),
-  }).finally(() => bar.finish());
+    onProgress: (progress) => {
+      reached = progress;
+      const { written, skipped, failed } = progress;
+      bar.update({ documents: written, share: (written + skipped + failed) / Math.max(total, 1) });
+    },
+  })
+    .finally(() => bar.finish())
+    .catch((error: unknown) => {
+      throw isEngineError(error, 'CANCELLED') ? stopped(reached) : error;
+    });
   const result = options.deleteExtra
     ? together(
         puts,
@@ -170,6 +180,21 @@ async function write(
     : puts;
   const users = options.authUsers ? await restoreUsers(backup, database, options) : null;
   report(result, users, options.json === true);
+}
+
+/** A long restore is not begun anew because somebody pressed Ctrl-C. */
+function stopped(reached: ApplyProgress | undefined): CommandFailure {
+  const after = reached?.settledThrough;
+  return new CommandFailure(
+    'CANCELLED',
+    `Stopped; ${countOf(reached?.written ?? 0, 'document')} written, which stay.`,
+    {
+      exit: exitCode.cancelled,
+      remedy: after
+        ? `The same command with --after '${after.replaceAll("'", "'\\''")}' goes on from there.`
+        : 'The same command begins anew.',
+    },
+  );
 }
 
 /** What somebody changed while the restore ran is not deleted. */

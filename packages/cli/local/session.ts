@@ -1,12 +1,16 @@
 import {
   type BackupReader,
   type BlobStore,
+  isEngineError,
   type KeyRing,
+  manifestKey,
   openChain,
   SegmentCodec,
   type View,
   viewOfChain,
 } from '@holdfast/engine';
+import { CommandFailure } from '../command-failure.ts';
+import { exitCode } from '../exit-codes.ts';
 import { latestId } from './latest.ts';
 import { openStore } from './open-store.ts';
 import type { StoreOptions } from './options.ts';
@@ -45,7 +49,17 @@ export async function withSession(
 export async function chainOf(session: Session, reference: string): Promise<BackupReader[]> {
   const isLatest = reference === 'latest' || reference.startsWith('latest:');
   const backupId = isLatest ? await latestId(session, reference.slice('latest:'.length)) : reference;
-  return await openChain({ ...session, backupId });
+  return await openChain({ ...session, backupId }).catch((error: unknown) => {
+    const isNone = isEngineError(error, 'STORAGE_NOT_FOUND') && error.details?.key === manifestKey(backupId);
+    throw isNone ? noBackup(backupId, session.store.location) : error;
+  });
+}
+
+function noBackup(backupId: string, location: string): CommandFailure {
+  return new CommandFailure('BACKUP_NOT_FOUND', `There is no backup ${backupId} in ${location}.`, {
+    exit: exitCode.notFound,
+    remedy: '`holdfast local list` shows what there is; `latest` is the newest.',
+  });
 }
 
 export async function viewOf(session: Session, reference: string): Promise<View> {

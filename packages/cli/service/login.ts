@@ -1,7 +1,8 @@
-import { type Client, createClient } from '@holdfast/contract/client';
+import { type Client, createClient, HoldfastError } from '@holdfast/contract/client';
 import type { Command } from 'commander';
 import { askSecretly, readInput } from '../ask.ts';
-import { wrongUsage } from '../command-failure.ts';
+import { CommandFailure, wrongUsage } from '../command-failure.ts';
+import { exitCode } from '../exit-codes.ts';
 import { configPath, type StoredSignIn, writeSignIn } from './config-file.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { checkedUrl, connect, isApiKey, withInterrupt } from './session.ts';
@@ -62,13 +63,22 @@ async function followLink(link: string): Promise<StoredSignIn> {
   if (!found?.pathname.endsWith(linkPath) || !token) throw wrongUsage(`This is no sign-in link: ${link}`);
   const url = checkedUrl(`${found.origin}${found.pathname.slice(0, -linkPath.length)}`);
   const client: Client = createClient({ baseUrl: url });
-  const { headers } = await client.request('signInWithLink', { body: { token } });
+  const { headers } = await client.request('signInWithLink', { body: { token } }).catch(tellOfLink);
   const cookies = new Map(
     headers.getSetCookie().map((line) => line.split(';')[0]!.split(/=(.*)/s, 2) as [string, string]),
   );
   const [accessToken, refreshToken] = [cookies.get('holdfast_access'), cookies.get('holdfast_refresh')];
   if (!accessToken || !refreshToken) throw wrongUsage('The link was taken, yet no session came with it.');
   return await renewed({ url, token: accessToken, refreshToken });
+}
+
+/** Whoever types the line of before once more is signed in already. */
+function tellOfLink(error: unknown): never {
+  if (!(error instanceof HoldfastError && error.code === 'UNAUTHORIZED')) throw error;
+  throw new CommandFailure(error.code, error.message, {
+    exit: exitCode.refused,
+    remedy: 'Each start prints another link; `holdfast whoami` tells whether you are signed in already.',
+  });
 }
 
 function chooseOrganization({ organizations }: Identity, wanted: string | undefined): string | undefined {

@@ -59,6 +59,9 @@ test("no path leads to another organization's folder, to the data folder or to t
       'path',
     ]);
   }
+  expect((await add(bob, '/etc/disk')).body.error.message).toContain(
+    "below the organization's own, named from there, such as disk",
+  );
   // Spelled from the data folder on, a foreign folder is a name like any other below the own one.
   const named = await add(bob, `storage/${ada.organizationId}/shared`);
   expect(named.status, named.text).toBe(201);

@@ -19,7 +19,7 @@ export function localFolder(dataFolder: string, organizationId: string, path: st
   const spelledOut = resolve(dataFolder, path);
   const folder = isInside(own, spelledOut) ? spelledOut : resolve(own, path);
   if (normalize(path) === '.' || !isInside(own, folder))
-    throw invalid('path', "must be a folder below the organization's own");
+    throw invalid('path', "must be a folder below the organization's own, named from there, such as disk");
   if (isReserved(normalize(path).split(/[\\/]/)[0] ?? '')) throw invalid('path', "is one of the service's own names");
   return folder;
 }
