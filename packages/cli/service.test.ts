@@ -311,6 +311,20 @@ describe('status', () => {
     silent.update([job('bkp_a', 1)]);
     expect(written).toHaveLength(11);
   });
+
+  test('asks for a worker when a job does not begin', () => {
+    const written: string[] = [];
+    const log = new ProgressBoard({}, { write: (text: string) => written.push(text) > 0 });
+    const none = { documents: 0, documentsTotal: null, bytes: 0, etaSeconds: null, waitingFor: 'Its turn.' };
+    const job = { id: 'bkp_a', status: 'pending', progress: { percent: 0, phase: 'queued', ...none }, error: null };
+    const clock = vi.spyOn(performance, 'now');
+    for (const ms of [0, 10_000, 30_000, 40_000]) {
+      clock.mockReturnValue(ms);
+      log.update([job as Job]);
+    }
+    clock.mockRestore();
+    expect(written).toEqual([expect.not.stringContaining('worker'), expect.stringContaining('is a worker running?')]);
+  });
 });
 
 describe('a reader who stops early', () => {

@@ -6,6 +6,8 @@ const redrawMs = 100;
 const linesMax = 20;
 /** A log has no width; its lines are kept whole. */
 const logWidth = 200;
+/** A job that has not begun by then may be waiting for somebody who is not there. */
+const turnMs = 20_000;
 
 /** Where the board is drawn: a terminal, or a log that takes a line at a time. */
 export type BoardStream = Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean; readonly columns?: number };
@@ -18,6 +20,7 @@ export class ProgressBoard {
   readonly #stream: BoardStream;
   readonly #isSilent: boolean;
   readonly #told = new Map<string, string>();
+  readonly #pendingSinceMs = new Map<string, number>();
   #drawnLines = 0;
   #drawnAtMs = Number.NEGATIVE_INFINITY;
 
@@ -41,7 +44,7 @@ export class ProgressBoard {
     if (now - this.#drawnAtMs < redrawMs) return;
     this.#drawnAtMs = now;
     const width = (this.#stream.columns ?? 80) - 1;
-    const lines = jobs.slice(0, linesMax).map((job) => lineOf(job, width));
+    const lines = jobs.slice(0, linesMax).map((job) => this.#lineOf(job, width));
     if (jobs.length > linesMax) lines.push(`… and ${formatCount(jobs.length - linesMax)} more`);
     this.#erase();
     this.#stream.write(lines.map((line) => `${line.slice(0, width)}\n`).join(''));
@@ -54,19 +57,30 @@ export class ProgressBoard {
   }
 
   #log(job: Job): void {
-    const state = `${job.status} ${job.progress.phase} ${Math.floor(job.progress.percent / 10)}`;
+    const waitsLong = this.#waitsLong(job);
+    const state = `${job.status} ${job.progress.phase} ${Math.floor(job.progress.percent / 10)} ${waitsLong}`;
     if (this.#told.get(job.id) === state) return;
     this.#told.set(job.id, state);
-    this.#stream.write(`${lineOf(job, logWidth)}\n`);
+    this.#stream.write(`${this.#lineOf(job, logWidth)}\n`);
   }
-}
 
-function lineOf({ id, status, progress }: Job, width: number): string {
-  const { percent, phase, documents, bytes, etaSeconds, waitingFor } = progress;
-  const parts = [status === 'running' ? phase : status];
-  if (etaSeconds !== null && status === 'running') parts.push(`${formatCount(etaSeconds)} s left`);
-  if (waitingFor !== null && status === 'running') parts.push(waitingFor);
-  if (documents > 0) parts.push(countOf(documents, 'document'));
-  if (bytes > 0) parts.push(formatBytes(bytes));
-  return fitLine(width, id, percent / 100, parts);
+  #lineOf(job: Job, width: number): string {
+    const { id, status, progress } = job;
+    const { percent, phase, documents, bytes, etaSeconds, waitingFor } = progress;
+    const parts = [status === 'running' ? phase : status];
+    if (etaSeconds !== null && status === 'running') parts.push(`${formatCount(etaSeconds)} s left`);
+    if (waitingFor !== null && status === 'running') parts.push(waitingFor);
+    if (this.#waitsLong(job)) parts.push('is a worker running?');
+    if (documents > 0) parts.push(countOf(documents, 'document'));
+    if (bytes > 0) parts.push(formatBytes(bytes));
+    return fitLine(width, id, percent / 100, parts);
+  }
+
+  #waitsLong({ id, status }: Job): boolean {
+    if (status !== 'pending') return false;
+    const now = performance.now();
+    const since = this.#pendingSinceMs.get(id) ?? now;
+    this.#pendingSinceMs.set(id, since);
+    return now - since > turnMs;
+  }
 }

@@ -210,7 +210,13 @@ test('a job that is running when the service stops is told so and handed back; t
   await until(() => there.lines.length === 2);
   await second.close(1000);
   expect(there.lines).toMatchObject([
-    { msg: 'a job is taken over', job: 'named', attempt: 2, before: 'handed back', backupId: 'bkp_1' },
+    {
+      msg: 'a job is taken over',
+      job: 'named',
+      attempt: 2,
+      before: 'The process that ran it was stopped.',
+      backupId: 'bkp_1',
+    },
     { msg: 'a job ended', job: 'named', attempt: 2, durationMs: expect.any(Number) },
   ]);
   expect(JSON.stringify([here.lines, there.lines])).not.toContain('hush');

@@ -252,7 +252,8 @@ export class Queue {
     } catch (error) {
       if (error instanceof PutOff) this.#standingBack.add(job.name, groupId);
       this.#jobLog.failed(id, lastAttempt);
-      throw error;
+      // Kept with the job for whoever takes it over: nobody cancelled anything.
+      throw this.#stopping.signal.aborted ? new Error('The process that ran it was stopped.', { cause: error }) : error;
     }
   }
 
