@@ -217,11 +217,11 @@ describe.skipIf(!hasChromium)('what was lost comes back', () => {
     await document.set({ status: 'new', amount: 1 });
     await shop.backUp('incremental');
     await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/documents/bookings/story`);
-    await page.getByText('A backup holds it as it is now.').waitFor();
+    await page.getByText('A backup holds this version.').waitFor();
     await page.getByText('Created with 2 fields').waitFor();
     await document.update({ status: 'paid' });
     await page.reload();
-    await page.getByText('No backup holds it as it is now.').waitFor();
+    await page.getByText('No backup holds this version yet.').waitFor();
     await page.getByText('1 changed: status').waitFor();
     await page.getByText(/The other .+ in bookings (is|are) not touched/).waitFor();
   });

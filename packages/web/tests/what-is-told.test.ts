@@ -61,6 +61,27 @@ describe.skipIf(!hasChromium)('what was done is told as it was', () => {
     expect(data[0].previousHash).toBe(data[1].hash);
   });
 
+  test('what went wrong stays said while the page asks again by itself', async () => {
+    const { page } = owner;
+    let asked = 0;
+    await page.route('**/pitr', async (route) => {
+      asked++;
+      // The tries after the first answer take their time.
+      if (asked > 3) await new Promise((resolve) => setTimeout(resolve, 4000));
+      const error = { code: 'INTERNAL_ERROR', message: 'No.', requestId: 'req_1' };
+      await route.fulfill({ status: 503, json: { success: false, error } }).catch(() => undefined);
+    });
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}/time`);
+    const said = page.getByRole('alert').getByText('INTERNAL_ERROR');
+    await said.waitFor();
+    const before = asked;
+    await expect.poll(() => asked, { timeout: 15_000 }).toBeGreaterThan(before);
+    await page.waitForTimeout(1000);
+    expect(await said.count()).toBe(1);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.getByRole('heading', { name: 'Point-in-time recovery is off' }).waitFor();
+  });
+
   test('characters that turn the direction of a text are shown, and turn nothing around them', async () => {
     const { page } = owner;
     await shop.documents.doc('odd/turned').set({ '\u202Eoverride': 'a\u202Eb' });

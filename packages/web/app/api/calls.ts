@@ -3,6 +3,7 @@ import type { CallInput, HoldfastError, Page, Result } from '@holdfast/contract/
 import { type UseQueryResult, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { clientFor } from './client.ts';
+import { useLastingError } from './lasting-error.ts';
 import { useOrganizationId } from './organization.tsx';
 import { isShort, refetchMs } from './pace.ts';
 
@@ -53,15 +54,27 @@ export function useRead<I extends CallId>(
   options: ReadOptions = {},
 ): UseQueryResult<Answered<I>, HoldfastError> {
   const organizationId = useOrganizationId();
+  const queryKey = keyOf(organizationId, id, input);
   const result = useQuery<Answered<I>, HoldfastError>({
-    queryKey: keyOf(organizationId, id, input),
+    queryKey,
     queryFn: ({ signal }) => callOf(organizationId, id)({ ...input, signal }),
     enabled: options.enabled ?? true,
     refetchInterval: () => options.everyMs ?? refetchMs(),
     placeholderData: (former, query) => (isOfSame(query?.queryKey, input) ? former : undefined),
   });
-  return isWithdrawn(result.error) ? ({ ...result, data: undefined } as typeof result) : result;
+  const { error, forget } = useLastingError(queryKey, result);
+  if (error === null) return result;
+  const data = isWithdrawn(error) ? undefined : result.data;
+  return { ...result, data, error, refetch: again(forget, result.refetch) } as typeof result;
 }
+
+/** Somebody's own try. */
+const again =
+  <Answer>(forget: () => void, refetch: () => Answer) =>
+  () => {
+    forget();
+    return refetch();
+  };
 
 /** An answer of before stays while the service is away; not of what is gone, or no longer for this person. */
 const isWithdrawn = (error: HoldfastError | null) => error?.status === 404 || error?.status === 403;
@@ -70,8 +83,9 @@ const isWithdrawn = (error: HoldfastError | null) => error?.status === 404 || er
 export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {
   const organizationId = useOrganizationId();
   const given = input as { query?: Record<string, unknown> };
+  const queryKey = [...keyOf(organizationId, id, input), 'pages'];
   const result = useInfiniteQuery({
-    queryKey: [...keyOf(organizationId, id, input), 'pages'],
+    queryKey,
     queryFn: ({ signal, pageParam }) =>
       callOf(
         organizationId,
@@ -90,11 +104,13 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
     placeholderData: (former, query) => (isOfSame(query?.queryKey, input) ? former : undefined),
   });
   const rows = useMemo(() => result.data?.pages.flatMap((page) => page.data), [result.data]);
+  const { data, error: met } = result;
+  const { error, forget } = useLastingError(queryKey, { data, error: met as HoldfastError | null });
   return {
     rows,
     /** With what stands beside the rows. */
     pages: result.data?.pages as readonly Answered<I>[] | undefined,
-    error: result.error as HoldfastError | null,
+    error,
     isLoading: result.isLoading,
     isStale: result.isPlaceholderData,
     hasMore: result.hasNextPage,
@@ -102,7 +118,7 @@ export function useList<I extends ListId>(id: I, input: Input<I>, options: ReadO
     loadMore: () => {
       if (!result.isFetchingNextPage) void result.fetchNextPage();
     },
-    retry: () => void result.refetch(),
+    retry: () => void again(forget, result.refetch)(),
   };
 }
 
@@ -114,8 +130,9 @@ const entriesPerCall = 200;
 export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOptions = {}) {
   const organizationId = useOrganizationId();
   const { query } = input as { query?: { limit?: number } };
+  const queryKey = [...keyOf(organizationId, id, input), 'all'];
   const result = useQuery<readonly ItemOf<Operations[I]>[], HoldfastError>({
-    queryKey: [...keyOf(organizationId, id, input), 'all'],
+    queryKey,
     queryFn: async ({ signal }) => {
       const rows: ItemOf<Operations[I]>[] = [];
       const wanted = query?.limit ?? entriesMax;
@@ -132,7 +149,8 @@ export function useAll<I extends ListId>(id: I, input: Input<I>, options: ReadOp
     refetchInterval: () => options.everyMs ?? refetchMs(),
     placeholderData: (former, query) => (isOfSame(query?.queryKey, input) ? former : undefined),
   });
-  return { ...result, rows: result.data };
+  const { error, forget } = useLastingError(queryKey, result);
+  return { ...result, error, rows: result.data, refetch: again(forget, result.refetch) };
 }
 
 /** Every entry of a list that takes long to read: rows are there as their pages arrive. */

@@ -35,8 +35,8 @@ export const document = {
     return kinds.length === 1 && only[1].length <= 2 ? `${counts}: ${only[1].join(', ')}` : counts;
   },
   utc: (time: string) => `(${time} UTC)`,
-  inNoBackup: 'No backup holds it as it is now.',
-  inBackup: 'A backup holds it as it is now.',
+  inNoBackup: 'No backup holds this version yet.',
+  inBackup: 'A backup holds this version.',
   then: 'Then',
   now: 'Now',
   live: 'Live',
