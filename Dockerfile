@@ -1,4 +1,4 @@
-# The service with PostgreSQL elsewhere: DATABASE_URL and MASTER_KEY are needed.
+# The service with PostgreSQL elsewhere: DATABASE_URL is needed, and the same MASTER_KEY for every process.
 #   docker build -t holdfast .
 # Runs as an unprivileged user on a read-only root; only /data is written to.
 

@@ -17,7 +17,7 @@ const behaviourOf = (index: number): Behaviour =>
 
 export const webhooksBench: Bench = {
   name: 'webhooks',
-  about: `${events.toLocaleString('en-US')} events at ${eventsPerSecond}/s to ${organizations * webhooksEach} webhooks of ${organizations} organizations, ${webhooksEach} for each event, a fifth of them slow, failing or hanging; then a backlog of ${backlogEvents.toLocaleString('en-US')} events. Endpoints and deliveries in processes of their own.`,
+  about: `${events.toLocaleString('en-US')} events at ${eventsPerSecond}/s to ${organizations * webhooksEach} webhooks of ${organizations} organizations, ${webhooksEach} for each event, a fifth of them slow, failing or hanging; then a backlog of ${backlogEvents.toLocaleString('en-US')} events. Endpoints and deliveries in processes of their own (\`npm run bench -- webhooks\`).`,
   async run() {
     const house = await WebhookBenchHouse.open();
     try {

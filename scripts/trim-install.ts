@@ -61,7 +61,7 @@ function existing(path: string): string[] {
 
 const isForImage = process.argv.includes('--image');
 // Types stay where somebody may add the development parts later: npm would not bring them back.
-const useless = isForImage ? /\.map$|\.d\.[cm]?ts$|\.md$/ : /\.map$|\.d\.cts$/;
+const useless = isForImage ? /\.map$|\.d\.[cm]?ts$|\.md$/ : /\.map$|\.d\.cts$|\.md$/;
 removeFiles(modules, (name) => useless.test(name));
 removeHeaders();
 // Tests alone need it. The others are the same programs for bundlers.
@@ -69,6 +69,9 @@ rmSync(join(modules, '@fireemu'), { recursive: true, force: true });
 for (const name of existing(join(modules, '@opentelemetry')))
   for (const form of ['esm', 'esnext'])
     rmSync(join(modules, '@opentelemetry', name, 'build', form), { recursive: true, force: true });
+// Every icon by its name, loaded when it is shown: the dashboard names its own.
+for (const name of existing(join(modules, 'lucide-react')).filter((each) => each.startsWith('dynamic')))
+  rmSync(join(modules, 'lucide-react', name), { recursive: true, force: true });
 if (isForImage) {
   for (const name of notInImage) rmSync(join(modules, name), { recursive: true, force: true });
   for (const name of existing(modules).filter((each) => each.startsWith('lightningcss-')))

@@ -98,7 +98,7 @@ func main() {
 	}
 	port := os.Getenv("PORT")
 	if port == "" {
-		port = "8080"
+		port = "9000"
 	}
 	http.HandleFunc("/", receive)
 	listener, err := net.Listen("tcp", "127.0.0.1:"+port)

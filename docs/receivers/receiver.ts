@@ -52,7 +52,7 @@ const server = createServer((request, response) => {
   });
 });
 
-server.listen(Number(process.env.PORT ?? 8080), () => {
+server.listen(Number(process.env.PORT ?? 9000), () => {
   const address = server.address();
   process.stdout.write(`listening on ${typeof address === 'object' ? address?.port : address}\n`);
 });
