@@ -95,7 +95,7 @@ describe.each(Object.keys(openers))('%s storage that means no good', (kind) => {
     const startedAtMs = performance.now();
     const error = await failureOf(call(name));
     expect([error.code, error.message]).toEqual(['STORAGE_UNAVAILABLE', expect.stringContaining('did not answer')]);
-    expect(performance.now() - startedAtMs).toBeLessThan(callTimeoutMs * 5 + 3000);
+    expect(performance.now() - startedAtMs).toBeLessThan(callTimeoutMs * 5 + 15_000);
   });
 
   test('a body that trickles in ends in time too', async () => {

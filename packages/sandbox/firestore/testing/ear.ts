@@ -22,7 +22,7 @@ export class Ear {
 
   /** Waits until a snapshot of all targets has arrived, and gives the lines since the last one. */
   async snapshot(): Promise<string[]> {
-    await expect.poll(() => this.lines.includes('NO_CHANGE'), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => this.lines.includes('NO_CHANGE')).toBe(true);
     return this.lines.splice(0, this.lines.indexOf('NO_CHANGE') + 1).slice(0, -1);
   }
 

@@ -262,13 +262,13 @@ describe('through faults', () => {
 
   test('cancelling ends a scan promptly with CANCELLED', async () => {
     const readTime = await big.source.snapshotTime();
-    harness.sandbox.control.addFault({ method: 'RunQuery', batchLatencyMs: 5_000 });
+    harness.sandbox.control.addFault({ method: 'RunQuery', batchLatencyMs: 30_000 });
     const controller = new AbortController();
     const startedMs = performance.now();
     const scan = collect(big.source.scan(everything, { scope: wholeDatabase, readTime, signal: controller.signal }));
     setTimeout(() => controller.abort(), 50);
     await expect(scan).rejects.toSatisfy((error) => isEngineError(error, 'CANCELLED'));
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
   });
 });
 

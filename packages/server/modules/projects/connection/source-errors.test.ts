@@ -38,7 +38,7 @@ describe('a database that cannot be used', () => {
     ];
     expect((await asked).body.error).toMatchObject(late);
     const [reconnected, ...others] = await Promise.all(live);
-    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(20_000);
     expect(reconnected?.body.data.connection).toMatchObject({ status: 'error', error: late });
     for (const { body } of others) expect(body.error).toMatchObject(late);
     bench.sandbox.control.clearFaults();

@@ -41,7 +41,7 @@ test('with skip a run that is late by less still begins', () => {
 });
 
 test('of a long outage the newest ten are told, in little time', () => {
-  const started = performance.now();
+  const before = process.cpuUsage();
   const plan = planDue(
     { ...hourly, cron: '* * * * *', nextRunAt: new Date('2021-05-01T10:00:00Z') },
     at('01T13:40:30'),
@@ -49,7 +49,7 @@ test('of a long outage the newest ten are told, in little time', () => {
   expect(plan.missed).toHaveLength(10);
   expect(plan).toMatchObject({ missedBefore: true, trigger: at('01T13:40:00'), isCaughtUp: false });
   expect(plan.next).toEqual(at('01T13:41:00'));
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(500);
 });
 
 test('due times that a later one overtook within the tolerance are neither run nor missed', () => {
