@@ -70,7 +70,7 @@ export const newRestore = {
     ].join(', '),
   comesBack: {
     overwrite: (what: string, target: string, from: string) =>
-      `${what} of ${from} comes back to ${target} as it was then. What was added since stays.`,
+      `${what} of ${from} comes back to ${target} as it was then: fields that were added since go, documents that were added since stay.`,
     merge: (what: string, target: string, from: string) =>
       `${what} of ${from} is merged into ${target}. Documents and fields that were added since stay.`,
     skip_existing: (what: string, target: string, from: string) =>
