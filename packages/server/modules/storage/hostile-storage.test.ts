@@ -43,12 +43,12 @@ test('a redirect is the storage’s fault in every call, and is not followed', a
   expect(storage.seen.redirected).toBe(0);
 });
 
-test('storage that never answers is unavailable within seconds', async () => {
+test('storage that never answers is unavailable within ten seconds', async () => {
   storage.mischief = 'silent';
   const startedAtMs = performance.now();
   const answer = await app.request('POST', `${path}/test`, as);
   expect(answer.body.data, answer.text).toMatchObject({ ok: false });
-  expect(performance.now() - startedAtMs).toBeLessThan(25_000);
+  expect(performance.now() - startedAtMs).toBeLessThan(10_000);
   expect((await app.request('GET', path, as)).body.data.error).toMatchObject({
     code: 'STORAGE_UNAVAILABLE',
     message: expect.stringContaining('did not answer'),
