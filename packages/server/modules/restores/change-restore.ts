@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transaction } from '../../platform/database/database.ts';
 import { secondMs } from '../../platform/durations.ts';
 import { type Caller, callerEmail } from '../../platform/principal.ts';
 import { Problem } from '../../platform/problem.ts';
@@ -74,7 +75,7 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
       throw new Problem('INVALID_STATE', 'This restore is being undone or was undone; start a new one instead.', {
         details: { undoneBy: row.undoneBy },
       });
-    if (row.backupId !== null) await backupStore.get(transaction, organizationId, row.backupId);
+    await requireSource(transaction, row);
     await projectStore.hold(transaction, [{ organizationId, projectId: row.targetProjectId }]);
     await projectStore.get(transaction, organizationId, row.targetProjectId);
     // The row tells of its ranges as late as its holder last looked.
@@ -106,6 +107,19 @@ export async function resumeRestore(context: RestoresContext, caller: Caller, re
     });
   });
   await admitRestores(context.platform);
+}
+
+/** An undo reads what was saved before the restore it takes back, if anything was, and nothing else. */
+async function requireSource(transaction: Transaction, row: RestoreRow): Promise<void> {
+  const { organizationId, undoOf } = row;
+  const undone = undoOf === null ? undefined : await restoreStore.get(transaction, organizationId, undoOf);
+  const later = row.dryRun ? null : (undone?.undoneBy ?? null);
+  if (later !== null && later !== row.id)
+    throw new Problem('INVALID_STATE', 'Another undo of the same restore has begun since.', {
+      details: { undoneBy: later },
+    });
+  const backupId = undone ? undone.safetyBackupId : row.backupId;
+  if (backupId !== null) await backupStore.get(transaction, organizationId, backupId);
 }
 
 export function requireStatus(row: RestoreRow, allowed: readonly RestoreRow['status'][], verb: string): void {

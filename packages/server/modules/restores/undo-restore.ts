@@ -86,10 +86,11 @@ async function requireSaved(transaction: Transaction, { organizationId, safetyBa
   throw new Problem('INVALID_STATE', why, { details: { safetyBackupId } });
 }
 
-/** Once is enough, unless the first one left documents that somebody had changed and this one is to take them too. */
+/** Once is enough, unless the first one left something and this one is to take that too. */
 function requireAnother(former: RestoreRow, force: boolean): void {
-  const isOver = former.status !== 'pending' && former.status !== 'running';
-  if (isOver && (force || former.status === 'completed') && former.conflicts > 0 && force && !former.force) return;
-  const way = former.status === 'failed' || former.status === 'cancelled' ? ` Resume ${former.id}.` : '';
+  const isBrokenOff = former.status === 'failed' || former.status === 'cancelled';
+  const hasLeft = isBrokenOff || (former.status === 'completed' && former.conflicts > 0);
+  if (hasLeft && force && !former.force) return;
+  const way = isBrokenOff ? ` Resume ${former.id}.` : '';
   throw new Problem('INVALID_STATE', `This restore has an undo already.${way}`, { details: { undoneBy: former.id } });
 }

@@ -1,3 +1,5 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fillFast } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from '../../testing/backup-bench.ts';
@@ -162,6 +164,41 @@ describe('an undo', () => {
       expect(await contents()).toEqual(changed);
     },
   );
+
+  describe('of a restore that broke off, when what it wrote from is', () => {
+    const lost = {
+      damaged: async (backupId: string) => {
+        const folder = join(bench.app.folder, 'storage', bench.as.organizationId, 'backups', backupId, 'segments');
+        for (const segment of await readdir(folder)) await rm(join(folder, segment));
+      },
+      deleted: (backupId: string) => bench.app.request('DELETE', `/api/v1/backups/${backupId}`, bench.as),
+    };
+    test.each(['damaged', 'deleted'] as const)(
+      '%s since, says that its last writes cannot be told, and takes back the rest by force',
+      async (how) => {
+        await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });
+        const backupId = await bench.backUp();
+        bench.clear();
+        bench.sandbox.control.addFault({ method: 'BatchWrite', status: 'UNAVAILABLE' });
+        const broken = await run('', { backupId, options: { mergeMode: 'skip_existing' } });
+        expect(broken.status).toBe('failed');
+        bench.sandbox.control.clearFaults();
+        await lost[how](backupId);
+        const refused = await run(`/${broken.id}/undo`);
+        expect(refused).toMatchObject({
+          status: 'failed',
+          error: {
+            code: 'INTEGRITY_ERROR',
+            message: expect.stringContaining('An undo with force takes back the rest'),
+          },
+        });
+        expect(await run(`/${broken.id}/undo`, { force: true })).toMatchObject({ status: 'completed', error: null });
+        expect(await contents()).toEqual({});
+        const late = await post(`/${refused.id}/resume`);
+        expect([late.status, late.body.error.code]).toEqual([409, 'INVALID_STATE']);
+      },
+    );
+  });
 
   test('that was only tried changes nothing: the restore is resumed, and its undo is as exact as if nobody had asked', async () => {
     await fill({ 'users/a': { v: 1 }, 'users/b': { v: 1 } });

@@ -167,7 +167,8 @@ export async function follow(
   const { ended, standing, faults } = await ambush.follow(fact, before);
   fact.status = ended.status;
   fact.conflicts = ended.conflicts;
-  if (ended.safetyBackupId !== null && fact.safetyBackupId === null) {
+  // One that could not be taken is taken anew by a resume.
+  if (ended.safetyBackupId !== null && ended.safetyBackupId !== fact.safetyBackupId) {
     fact.safetyBackupId = ended.safetyBackupId;
     await noteSafetyBackup(world, model, fact, ended.safetyBackupId, before);
   }
@@ -242,17 +243,25 @@ export async function undo(world: World, model: Model, step: UndoStep, ambush: A
     const isFair = answer.body?.error?.code === 'INVALID_STATE' && isRefusable;
     return isFair ? [] : [`an undo was refused: ${answer.text}`];
   }
-  const fact = undoOf(answer.body.data.id, undone, step.force);
+  // One that broke off is asked what it wrote last, with what it wrote from.
+  const isBrokenOff = undone.status === 'failed' || undone.status === 'cancelled';
+  const asked = isBrokenOff ? undone.backupIds : [];
+  const isSilent = asked.some((id) => model.backup(id)?.isGone) || (await soundnessOf(world, model, asked)) !== 'whole';
+  const fact = undoOf(answer.body.data.id, undone, step.force, isSilent);
   model.restores.push(fact);
   undone.undoneBy = fact;
   const soundness = await soundnessOf(world, model, undone.safetyBackupId ? [undone.safetyBackupId] : []);
   const { ended, faults } = await follow(world, model, fact, ambush, before);
-  if (ended.status === 'failed' && step.trouble === 'none' && !isLost && !isFairFailure(model, soundness, ended))
+  const isFair =
+    isFairFailure(model, soundness, ended) || (isSilent && !step.force && ended.error?.code === 'INTEGRITY_ERROR');
+  if (ended.status === 'failed' && step.trouble === 'none' && !isLost && !isFair)
     faults.push(`an undo failed: ${JSON.stringify(ended.error)}`);
   return faults;
 }
 
-function undoOf(id: string, undone: RestoreFact, isForced: boolean): RestoreFact {
+function undoOf(id: string, undone: RestoreFact, isForced: boolean, isSilent: boolean): RestoreFact {
+  // Nobody can tell what it wrote and did not hear of.
+  const mayBeMissed = isSilent && undone.hasLostAnswers;
   return {
     id,
     target: undone.target,
@@ -272,6 +281,7 @@ function undoOf(id: string, undone: RestoreFact, isForced: boolean): RestoreFact
       const done = undone.written.get(path);
       const stands = now.get(path);
       if (!done) return [stands?.value];
+      if (mayBeMissed) return [done.before, stands?.value];
       if (done.after === stands?.version) return [done.isSure ? done.before : stands?.value];
       if (!isForced) return [stands?.value];
       return done.isSure ? [done.before] : [done.before, stands?.value];

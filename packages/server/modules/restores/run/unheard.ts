@@ -14,6 +14,7 @@ import {
   type WriteOutcome,
 } from '@holdfast/engine';
 import { Problem } from '../../../platform/problem.ts';
+import { toProblem } from '../../job-error.ts';
 import type { RestoresContext } from '../context.ts';
 import { journalStore } from '../journal/journal-store.ts';
 import { journalSeal, readJournal } from '../journal/restore-journal.ts';
@@ -53,14 +54,21 @@ export async function findUnheard(
   const isPastWriting = stage === 'users' || stage === 'done';
   if (!isBrokenOff(ended) || isHeard || isPastWriting || ended.journalEnvelope === null) return [];
   return inquire(inquiry, ended).catch((error: unknown) => {
-    // What it was restored from is needed to tell its writes from those of others.
-    if (!(error instanceof Problem) || error.code !== 'BACKUP_NOT_FOUND') throw error;
+    if (!isLost(error)) throw error;
     if (isForced) return [];
     throw new Problem(
       'INTEGRITY_ERROR',
-      'The restore broke off, and the backup it wrote from is gone, so it cannot be told what it wrote last. An undo with force takes back the rest.',
+      'The restore broke off, and what it wrote from is gone or damaged, so it cannot be told what it wrote last. An undo with force takes back the rest.',
+      { cause: error },
     );
   });
+}
+
+/** What it was restored from is needed to tell its writes from those of others, and does not come back by waiting. */
+function isLost(error: unknown): boolean {
+  const problem = toProblem(error);
+  const codes: readonly string[] = ['BACKUP_NOT_FOUND', 'INTEGRITY_ERROR', 'POINT_IN_TIME_UNAVAILABLE'];
+  return problem instanceof Problem && codes.includes(problem.code);
 }
 
 /** Its journal tells of them from now on. Only for a restore that is never resumed, which would tell of them once more. */
