@@ -45,7 +45,12 @@ function packedManifest(): object {
     engines: { node: '>=20' },
     sideEffects: false,
     files: ['dist', 'openapi.json'],
-    exports: { '.': built('index'), './client': built('client'), './openapi.json': './openapi.json' },
+    exports: {
+      '.': built('index'),
+      './client': built('client'),
+      './webhooks': built('webhooks'),
+      './openapi.json': './openapi.json',
+    },
     dependencies,
   };
 }

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BackupBench, startBackupBench } from './testing/backup-bench.ts';
+import { copyContract } from './testing/contract-copy.ts';
 
 /** The package as a stranger gets it: packed, installed into an empty project, compiled with plain `tsc`, run. */
 
@@ -34,13 +35,9 @@ afterAll(async () => {
 
 const npm = (cwd: string, ...args: string[]) => run('npm', args, { cwd, maxBuffer: 16 * 1024 * 1024 });
 
-/** In a copy of the house: packing changes the manifest for a moment, and others are at work in this one. */
 async function packContract(): Promise<string> {
   const house = join(folder, 'house');
-  const isSource = (path: string) => !/node_modules|[\\/]dist([\\/]|$)/.test(path.slice(root.length));
-  await cp(contract, join(house, 'packages/contract'), { recursive: true, filter: isSource });
-  for (const file of ['tsconfig.json', 'LICENSE']) await cp(join(root, file), join(house, file));
-  await symlink(join(root, 'node_modules'), join(house, 'node_modules'));
+  await copyContract(house);
   const tarball = await pack(join(house, 'packages/contract'));
   const manifest = (where: string) => readFile(join(where, 'package.json'), 'utf8');
   expect(await manifest(join(house, 'packages/contract'))).toBe(await manifest(contract));

@@ -4,7 +4,8 @@ import { createServer as createHttpsServer } from 'node:https';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readDocument, shellBlock } from '../../server/testing/documentation.ts';
+import { copyContract } from '../../server/testing/contract-copy.ts';
+import { codeBlock, shellBlock } from '../../server/testing/documentation.ts';
 import { clientId, clientSecret, startIdentityProvider } from '../../server/testing/identity-provider.ts';
 import { startMailServer } from '../../server/testing/mail-server.ts';
 import { protectProject } from '../../server/testing/protected-project.ts';
@@ -77,13 +78,47 @@ test('a developer has a restored document in eight commands', { timeout: 180_000
   expect(await checkout.run('npx holdfast --version')).toMatch(/^\d+\.\d+\.\d+$/m);
 });
 
-test('an integrator has the typed client and a webhook receiver in five commands', { timeout: 120_000 }, async () => {
+test('an integrator has the typed client and a webhook receiver in five commands', { timeout: 180_000 }, async () => {
   const [pack, install, ...rest] = commandsOf('integrator', 5) as [string, string, ...string[]];
-  // These two are run, with the program of the client's page, by packages/server/typed-client.test.ts.
   expect([pack, install]).toEqual(shellBlock('packages/contract/README.md', 'install').text.trimEnd().split('\n'));
+  const house = join(checkout.folder, '../house');
+  const there = join(checkout.folder, '../app');
+  await copyContract(house);
+  await checkout.run(`cd ${house} && ${pack}`);
+  // The one dependency, which comes from the registry otherwise.
+  const zod = `npm pack --silent --pack-destination .. ${join(import.meta.dirname, '../../../node_modules/zod')}`;
+  const tarball = (await checkout.run(zod)).trim().split('\n').at(-1);
+  await checkout.run(`cd ${house} && ${install} ../${tarball}`, { npm_config_offline: 'true' });
+
   const app = await startTestApp(reachesReceiver.environment, reachesReceiver.overrides);
   const shop = await protectProject(app);
   const port = await freePort();
+  const proxy = await startTlsProxy(port);
+  const env = {
+    HOLDFAST_URL: app.address,
+    HOLDFAST_TOKEN: shop.owner.token,
+    HOLDFAST_ORGANIZATION: shop.organizationId,
+  };
+  const main = rest.pop() as string;
+  for (const line of rest)
+    await type(line.replace('https://app.example.com', proxy.address).replace('../app', there), env);
+
+  const program = codeBlock(page, 'main.mjs').replace('http://127.0.0.1:8787', app.address);
+  for (const name of ['main.mjs', 'main.mts']) await writeFile(join(there, name), program);
+  const types = join(import.meta.dirname, '../../../node_modules/@types');
+  const strict = `--strict --noEmit --module nodenext --target es2022 --types node --typeRoots ${types}`;
+  await checkout.run(`${join(types, '../.bin/tsc')} ${strict} ../app/main.mts`);
+  const said = await checkout.keep(main, /^bkp_\w+$/m, { PORT: String(port) });
+  await expect.poll(said, { timeout: 30_000 }).toMatch(/^backup\.completed$/m);
+  const forged = await fetch(`http://127.0.0.1:${port}/hooks`, { method: 'POST', body: '{"type":"backup.failed"}' });
+  expect([forged.status, said()]).toEqual([401, expect.not.stringContaining('backup.failed')]);
+  proxy.close();
+  await app.close();
+  await shop.close();
+});
+
+/** What stands before a receiver. */
+async function startTlsProxy(port: number): Promise<{ address: string; close: () => void }> {
   const proxy = createHttpsServer(testCertificate, (incoming, outgoing) => {
     const { method, url: path, headers } = incoming;
     incoming.pipe(
@@ -94,26 +129,9 @@ test('an integrator has the typed client and a webhook receiver in five commands
     );
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const env = {
-    HOLDFAST_URL: app.address,
-    HOLDFAST_TOKEN: shop.owner.token,
-    HOLDFAST_ORGANIZATION: shop.organizationId,
-  };
-  const receive = rest.pop() as string;
-  const hooks = `https://localhost:${(proxy.address() as { port: number }).port}`;
-  for (const line of rest) await type(line.replace('https://app.example.com', hooks), env);
-  for (const name of ['app.key', 'webhook.secret'])
-    await writeFile(join(checkout.folder, name), await readFile(join(shell.folder, name)));
-  const received = await checkout.keep(receive, /listening on \d+/, { PORT: String(port) });
-
-  const program = /```ts\n([\s\S]*?)```/.exec(readDocument(page))?.[1] as string;
-  await writeFile(join(checkout.folder, 'program.ts'), program.replace('http://127.0.0.1:8787', app.address));
-  expect(await checkout.run('npx node program.ts')).toMatch(/^bkp_\w+$/m);
-  await expect.poll(received, { timeout: 30_000 }).toMatch(/^backup\.completed$/m);
-  proxy.close();
-  await app.close();
-  await shop.close();
-});
+  const address = `https://localhost:${(proxy.address() as { port: number }).port}`;
+  return { address, close: () => void proxy.close() };
+}
 
 test('an operator has an own PostgreSQL, two workers, a provider and mail in six commands', {
   timeout: 180_000,

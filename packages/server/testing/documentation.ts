@@ -52,6 +52,14 @@ export function shellBlock(document: string, name: string): ShellBlock {
   return found;
 }
 
+/** A program that a page shows, fenced with the name of its file. */
+export function codeBlock(document: string, file: string): string {
+  const blocks = readDocument(document).matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```/gm);
+  const [, , code] = [...blocks].find(([, name]) => name === file) ?? [];
+  if (code === undefined) throw new Error(`${document} shows no ${file}`);
+  return code;
+}
+
 /** A command a page names in the middle of a sentence. */
 export interface InlineCommand {
   readonly document: string;

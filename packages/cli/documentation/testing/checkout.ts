@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { expect } from 'vitest';
 
 const root = join(import.meta.dirname, '../../../..');
@@ -18,7 +18,8 @@ export class Checkout {
   }
 
   static async open(): Promise<Checkout> {
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-trial-'));
+    const folder = join(await mkdtemp(join(tmpdir(), 'holdfast-trial-')), 'holdfast');
+    await mkdir(folder);
     for (const name of ['packages', 'node_modules', 'package.json', 'docs', 'scripts'])
       await symlink(join(root, name), join(folder, name));
     return new Checkout(folder);
@@ -49,14 +50,14 @@ export class Checkout {
       process.kill(-(child.pid as number), 'SIGTERM');
       await once(child, 'close');
     }
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(dirname(this.folder), { recursive: true, force: true });
   }
 
   #spawn(line: string, env: Record<string, string>) {
-    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+    const { NODE_COMPILE_CACHE = '' } = process.env;
     const child = spawn('bash', ['-c', line], {
       cwd: this.folder,
-      env: { PATH, HOME: this.folder, NODE_COMPILE_CACHE, ...env },
+      env: { PATH: readersPath(), HOME: this.folder, NODE_COMPILE_CACHE, ...env },
       detached: true,
     });
     let text = '';
@@ -66,6 +67,12 @@ export class Checkout {
       });
     return { child, said: () => text };
   }
+}
+
+/** The Node of the machine, not the one that came along: what runs this test may have put that first. */
+function readersPath(): string {
+  const places = (process.env.PATH ?? '').split(delimiter);
+  return places.filter((place) => !place.includes('node_modules')).join(delimiter);
 }
 
 export async function freePort(): Promise<number> {

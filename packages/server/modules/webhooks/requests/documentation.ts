@@ -74,7 +74,8 @@ before the old one signs in \`…-Previous-2\`, and so on, up to 20. A secret th
 
 ## Receivers
 
-Complete programs, one per language; they verify both formats and take duplicates. Set \`WEBHOOK_SECRET\`, without which they do not start, and \`PORT\`.`;
+Complete programs, one per language; they verify both formats and take duplicates. Set \`WEBHOOK_SECRET\`, without which they do not start, and \`PORT\`.
+Where the [package](../packages/contract/README.md#the-webhook-receiver) is installed, its \`verifyWebhook\` does the same for the standard format.`;
 
 function receivers(): string[] {
   const languages = [
