@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createS3Store } from '@holdfast/engine';
 import { sandboxS3Credential } from '@holdfast/sandbox';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -189,7 +190,7 @@ async function runStatement(statement: string, block: ShellBlock): Promise<void>
   expect(adapted.replace(/ #.*$/, ''), 'nothing is left to fill in').not.toContain('…');
   const isSigningIn = block.name === 'sign-in';
   const { HOLDFAST_URL: _url, HOLDFAST_TOKEN: _token, HOLDFAST_ORGANIZATION: _organization, ...bare } = world.env;
-  const ran = await world.shell.run(adapted, isSigningIn ? bare : world.env);
+  const ran = await world.shell.run(adapted, isSigningIn ? { ...bare, BROWSER: 'browser' } : world.env);
   const [, expected] = endings.find(([pattern]) => pattern.test(statement)) ?? [null, [0]];
   expect(expected, `${block.document}:${block.line} ${adapted}\n${ran.out}${ran.error}`).toContain(ran.code);
   expect(ran.error, adapted).not.toMatch(/^\s+at /m);
@@ -209,8 +210,11 @@ test.for(pages.flatMap(shellBlocks).map((block) => [block.document, block.name, 
   },
 );
 
-/** `pass show …` of this reader. */
+/** `pass show …` of this reader, and a browser in which somebody signs in. */
 async function secrets(): Promise<void> {
+  const module = join(import.meta.dirname, '../../server/testing/browser.ts');
+  const program = `import { TestBrowser } from '${module}'; await new TestBrowser(' ', '').open(process.argv[1]);`;
+  await world.shell.install('browser', `exec "${process.execPath}" --input-type=module -e "${program}" "$1"`);
   const account = await world.client.createServiceAccount({ body: { name: 'Reader' } });
   const link = (await world.app.newSignInLink()) as string;
   const { headers } = await fetch(link, { redirect: 'manual', headers: { 'sec-fetch-mode': 'cors' } });

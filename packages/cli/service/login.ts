@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { askSecretly, readInput } from '../ask.ts';
 import { CommandFailure, wrongUsage } from '../command-failure.ts';
 import { exitCode } from '../exit-codes.ts';
+import { signInByBrowser } from './browser-sign-in.ts';
 import { configPath, type StoredSignIn, writeSignIn } from './config-file.ts';
 import { type ServiceOptions, serviceCommand } from './options.ts';
 import { checkedUrl, connect, isApiKey, withInterrupt } from './session.ts';
@@ -14,9 +15,12 @@ interface LoginOptions extends ServiceOptions {
   readonly token?: string;
   readonly refreshToken?: string;
   readonly code?: string;
+  readonly browser: boolean;
 }
 
 const linkPath = '/auth/local';
+const waysIn =
+  'Give the sign-in link, --api-key, --token, --refresh-token or --code; a person needs a terminal, or --no-browser.';
 
 export function loginCommand(): Command {
   return serviceCommand('login', 'sign in, and remember it in a file that only you can read')
@@ -25,10 +29,15 @@ export function loginCommand(): Command {
     .option('--token <token>', 'an access token; - reads it from the input')
     .option('--refresh-token <token>', 'renews itself while it is used; - reads it from the input')
     .option('--code <code>', 'the one-time code of a sign-in; - reads it from the input')
+    .option('--no-browser', 'only print the address that a person signs in at, for a browser on another machine')
+    .addHelpText(
+      'after',
+      '\nWith --url alone a person signs in with a browser, where the service has an identity provider.',
+    )
     .action(
       async (link: string | undefined, options: LoginOptions) =>
         await withInterrupt(async (signal) => {
-          const signIn = await obtain(link, options);
+          const signIn = await obtain(link, options, signal);
           const identity = await identify(connect(signIn, signal), signIn.token);
           const wanted = options.organization || process.env.HOLDFAST_ORGANIZATION || undefined;
           const organizationId = chooseOrganization(identity, wanted);
@@ -41,7 +50,7 @@ export function loginCommand(): Command {
     );
 }
 
-async function obtain(link: string | undefined, options: LoginOptions): Promise<StoredSignIn> {
+async function obtain(link: string | undefined, options: LoginOptions, signal: AbortSignal): Promise<StoredSignIn> {
   if (link !== undefined) return await followLink(link);
   const address = options.url || process.env.HOLDFAST_URL;
   if (!address) throw wrongUsage('Say where the service is, with --url or HOLDFAST_URL.');
@@ -53,7 +62,12 @@ async function obtain(link: string | undefined, options: LoginOptions): Promise<
     return { url, ...signInFrom(await createClient({ baseUrl: url }).exchangeCode({ body })) };
   }
   const given = apiKey ?? token;
-  return { url, token: given === undefined ? await askForKey() : await secretOf(given) };
+  if (given !== undefined) return { url, token: await secretOf(given) };
+  // A program that forgot its secret is told so, and does not wait for a person.
+  if (!process.stdin.isTTY && options.browser) throw wrongUsage(waysIn);
+  const { provider } = await createClient({ baseUrl: url }).getSignInMethods();
+  if (provider !== null) return await signInByBrowser(url, { opens: options.browser, signal });
+  return { url, token: await askForKey() };
 }
 
 /** What is behind the link sets cookies, as it is made for a browser; the tokens in them are what a command needs. */
@@ -93,7 +107,7 @@ async function secretOf(given: string): Promise<string> {
 }
 
 async function askForKey(): Promise<string> {
-  if (!process.stdin.isTTY) throw wrongUsage('Give the sign-in link, --api-key, --token, --refresh-token or --code.');
+  if (!process.stdin.isTTY) throw wrongUsage(waysIn);
   const key = (await askSecretly('API key: ')).trim();
   if (!isApiKey(key)) throw wrongUsage('An API key begins with fb_sa_.');
   return key;

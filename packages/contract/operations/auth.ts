@@ -28,7 +28,23 @@ export const startSignIn = operation({
   access: anyone,
   rateLimit: 'auth',
   query: z.object({
-    redirect_uri: link().optional().describe('Where to return with a one-time code; must be on the allow-list.'),
+    redirect_uri: link()
+      .optional()
+      .describe(
+        'Where to return with a one-time code; must be on the allow-list. With `code_challenge` also `http://127.0.0.1:<port>/signed-in`, any port: a program on the machine of the person.',
+      ),
+    state: text({ min: 1, max: 512 })
+      .optional()
+      .describe('Comes back beside the code, so that who began the sign-in knows the answer for its own.'),
+    code_challenge: z
+      .string()
+      .max(43)
+      .regex(/^[A-Za-z0-9_-]{43}$/)
+      .optional()
+      .describe(
+        'PKCE: SHA-256 of a verifier, in base64url. The code is then worth nothing without that `codeVerifier`.',
+      ),
+    code_challenge_method: z.enum(['S256']).optional().describe('`S256`, which is meant when it is absent too.'),
     scope: z
       .enum(['identity'])
       .optional()

@@ -78,7 +78,7 @@ export const tokenRequest = z.strictObject({
   redirectUri: link().optional().describe("The redirect URI the provider's code was issued for."),
   codeVerifier: text({ min: 43, max: 128 })
     .optional()
-    .describe("The PKCE verifier the provider's code was issued for."),
+    .describe("The PKCE verifier that the code was issued for, the service's own or the provider's."),
 });
 
 export const refreshRequest = z.strictObject({ refreshToken });

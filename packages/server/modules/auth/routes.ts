@@ -42,7 +42,12 @@ function signInHandlers({ signIn, local, refresh, refreshLifetimeSeconds, issuer
   return {
     startSignIn: async (call) => {
       const { location, browser } = await signIn.start(
-        { redirectUri: call.query.redirect_uri, identityOnly: call.query.scope === 'identity' },
+        {
+          redirectUri: call.query.redirect_uri,
+          state: call.query.state,
+          codeChallenge: call.query.code_challenge,
+          identityOnly: call.query.scope === 'identity',
+        },
         call.cookies[browserCookie],
       );
       return { location, cookies: [browserCookieWith(browser, flowMs / 1000)] };

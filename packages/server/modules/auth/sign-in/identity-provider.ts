@@ -53,10 +53,18 @@ export class IdentityProvider {
     this.#log = log;
   }
 
-  /** With `identityOnly` nothing is asked for beyond who the person is, and no consent is kept. */
-  async authorizationUrl(secrets: FlowSecrets, redirectUri: string, identityOnly: boolean): Promise<string> {
+  /**
+   * With `identityOnly` nothing is asked for beyond who the person is, and no consent is kept. With `inPerson` nobody is
+   * waved through for having signed in before: the person acts on a page of the provider.
+   */
+  async authorizationUrl(
+    secrets: FlowSecrets,
+    redirectUri: string,
+    { identityOnly, inPerson }: { identityOnly: boolean; inPerson: boolean },
+  ): Promise<string> {
     const [configuration] = await this.#configurations();
-    const asksConsent = this.#settings.isGoogle && !identityOnly;
+    const { isGoogle } = this.#settings;
+    const asksConsent = isGoogle && !identityOnly;
     const url = oidc.buildAuthorizationUrl(configuration as oidc.Configuration, {
       redirect_uri: redirectUri,
       scope: [...identityScopes, ...(asksConsent ? projectScopes : [])].join(' '),
@@ -65,7 +73,8 @@ export class IdentityProvider {
       code_challenge: await oidc.calculatePKCECodeChallenge(secrets.codeVerifier),
       code_challenge_method: 'S256',
       ...(asksConsent ? { access_type: 'offline', prompt: 'consent' } : {}),
-      ...(this.#settings.isGoogle && identityOnly ? { prompt: 'select_account' } : {}),
+      ...(isGoogle && identityOnly ? { prompt: 'select_account' } : {}),
+      ...(!isGoogle && inPerson ? { prompt: 'login' } : {}),
     });
     return url.href;
   }

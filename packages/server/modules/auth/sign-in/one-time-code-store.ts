@@ -8,14 +8,23 @@ const exchangeCodeMs = minuteMs;
 /** The local link waits for an operator to come back to the terminal. */
 const localLinkMs = 7 * dayMs;
 
-/** A code that opens a session for this person once. */
-export async function issueExchangeCode({ orm }: Transaction, userId: string, now: Date): Promise<string> {
+/** A code that opens a session for this person once; with a challenge only together with it. */
+export async function issueExchangeCode(
+  { orm }: Transaction,
+  userId: string,
+  now: Date,
+  codeChallenge: string | null = null,
+): Promise<string> {
   const code = createSecretToken(tokenPrefixes.code);
   const expiresAt = new Date(now.getTime() + exchangeCodeMs);
-  await orm
-    .insert(oneTimeCodes)
-    .values({ hash: hashSecretToken(code), kind: 'exchange', userId, createdAt: now, expiresAt });
+  const hash = hashSecretToken(boundCode(code, codeChallenge));
+  await orm.insert(oneTimeCodes).values({ hash, kind: 'exchange', userId, createdAt: now, expiresAt });
   return code;
+}
+
+/** What is kept of a code is one hash of both, so that one without the other finds nothing. */
+export function boundCode(code: string, codeChallenge: string | null): string {
+  return codeChallenge === null ? code : `${code} ${codeChallenge}`;
 }
 
 export async function issueLocalCode({ orm }: Transaction, now: Date): Promise<string> {

@@ -15,12 +15,21 @@ const contents = z.object({
   codeVerifier: z.string(),
   browserHash: z.string(),
   redirectUri: z.string().nullable(),
+  returnState: z.string().nullable().default(null),
+  codeChallenge: z.string().nullable().default(null),
 });
 
-export interface SignInFlow extends FlowSecrets {
-  /** Where the caller wants to return to with a one-time code; null for the dashboard. */
+/** What the caller wants to return to with a one-time code. */
+export interface ReturnWish {
+  /** Null for the dashboard. */
   redirectUri: string | null;
+  /** The caller's own, to know its answer by. */
+  returnState: string | null;
+  /** Of the caller's verifier, without which the code is worth nothing. */
+  codeChallenge: string | null;
 }
+
+export interface SignInFlow extends FlowSecrets, ReturnWish {}
 
 /** Sign-ins under way at the identity provider, each tied to the browser that began it and good for one answer. */
 export class SignInFlows {
@@ -34,12 +43,12 @@ export class SignInFlows {
     this.#clock = options.clock;
   }
 
-  async begin(browser: string, redirectUri: string | null): Promise<FlowSecrets> {
+  async begin(browser: string, wish: ReturnWish): Promise<FlowSecrets> {
     const now = this.#clock.now();
     const secrets = { state: random(), nonce: random(), codeVerifier: random() };
     const stateHash = hashSecretToken(secrets.state);
     const { nonce, codeVerifier } = secrets;
-    const text = JSON.stringify({ nonce, codeVerifier, redirectUri, browserHash: hashSecretToken(browser) });
+    const text = JSON.stringify({ nonce, codeVerifier, ...wish, browserHash: hashSecretToken(browser) });
     const sealed = this.#keyring.seal(text, flowPurpose(stateHash));
     const expiresAt = new Date(now.getTime() + flowMs);
     await this.#database.system((transaction) =>
@@ -54,10 +63,12 @@ export class SignInFlows {
     return this.#database.system(async (transaction) => {
       const row = await lockFlow(transaction, stateHash, this.#clock.now());
       if (!row || browser === undefined) return undefined;
-      const flow = contents.parse(JSON.parse(this.#keyring.openText(row.sealed, flowPurpose(stateHash))));
-      if (!timingSafeEqual(Buffer.from(flow.browserHash), Buffer.from(hashSecretToken(browser)))) return undefined;
+      const { browserHash, ...flow } = contents.parse(
+        JSON.parse(this.#keyring.openText(row.sealed, flowPurpose(stateHash))),
+      );
+      if (!timingSafeEqual(Buffer.from(browserHash), Buffer.from(hashSecretToken(browser)))) return undefined;
       await removeFlow(transaction, stateHash);
-      return { state, nonce: flow.nonce, codeVerifier: flow.codeVerifier, redirectUri: flow.redirectUri };
+      return { state, ...flow };
     });
   }
 }

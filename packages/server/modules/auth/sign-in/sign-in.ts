@@ -1,17 +1,19 @@
+import { createHash } from 'node:crypto';
 import { pathOf } from '@holdfast/contract';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/database/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { RequestOrigin } from '../../../platform/principal.ts';
-import { invalid, Problem } from '../../../platform/problem.ts';
+import { Problem } from '../../../platform/problem.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import type { Sessions, TokenPair } from '../sessions/sessions.ts';
 import { tokenPrefixes } from '../tokens/secret-tokens.ts';
 import { findUser, isKnown, keepUser, type UserRow } from '../user-store.ts';
 import type { IdentityProvider } from './identity-provider.ts';
-import { issueExchangeCode, redeemCode } from './one-time-code-store.ts';
+import { boundCode, issueExchangeCode, redeemCode } from './one-time-code-store.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
-import { random, type SignInFlows } from './sign-in-flows.ts';
+import { isLoopback, requireRedirectUri } from './redirect-uri.ts';
+import { type ReturnWish, random, type SignInFlows } from './sign-in-flows.ts';
 import { requireSignUp, type SignUpPolicy } from './sign-up-policy.ts';
 
 export interface SignInOptions {
@@ -28,6 +30,13 @@ export interface SignInOptions {
   /** A person has given the provider's consent anew. Nobody waits for what follows from it. */
   onConsent: (user: UserRow) => void;
   signUp: SignUpPolicy;
+}
+
+export interface SignInWish {
+  redirectUri: string | undefined;
+  state: string | undefined;
+  codeChallenge: string | undefined;
+  identityOnly: boolean;
 }
 
 export interface CallbackQuery {
@@ -51,14 +60,19 @@ export class SignIn {
   }
 
   /** Where to send the browser, and the value of the cookie that will recognise it. Several tabs share one. */
-  async start(wish: { redirectUri: string | undefined; identityOnly: boolean }, browserCookie: string | undefined) {
+  async start({ redirectUri, state, codeChallenge, identityOnly }: SignInWish, browserCookie: string | undefined) {
     const provider = this.#provider();
-    const { redirectUri, identityOnly } = wish;
-    if (redirectUri !== undefined && !this.#options.allowedRedirectUris.includes(redirectUri))
-      throw invalid('redirect_uri', 'is not on the list of allowed addresses');
+    if (redirectUri !== undefined) requireRedirectUri(redirectUri, codeChallenge, this.#options.allowedRedirectUris);
     const browser = browserCookie && browserPattern.test(browserCookie) ? browserCookie : random();
-    const secrets = await this.#options.flows.begin(browser, redirectUri ?? null);
-    return { location: await provider.authorizationUrl(secrets, this.#callbackUri(), identityOnly), browser };
+    const secrets = await this.#options.flows.begin(browser, {
+      redirectUri: redirectUri ?? null,
+      returnState: state ?? null,
+      codeChallenge: codeChallenge ?? null,
+    });
+    // Whatever listens on the person's machine gets a code only after the person has acted, not by a link alone.
+    const inPerson = redirectUri !== undefined && isLoopback(redirectUri);
+    const asked = { identityOnly, inPerson };
+    return { location: await provider.authorizationUrl(secrets, this.#callbackUri(), asked), browser };
   }
 
   async finish(query: CallbackQuery, browserCookie: string | undefined, origin: RequestOrigin): Promise<SignInEnd> {
@@ -71,15 +85,20 @@ export class SignIn {
         throw new Problem('UNAUTHORIZED', 'The identity provider ended the sign-in.', {
           details: { reason: query.error === 'access_denied' ? 'consent_refused' : 'provider_error' },
         });
-      return { kind: 'return', location: withParameter(flow.redirectUri, 'error', query.error ?? 'invalid_request') };
+      return {
+        kind: 'return',
+        location: returning(flow, flow.redirectUri, { error: query.error ?? 'invalid_request' }),
+      };
     }
     const user = await this.#keep(await provider.finish(this.#answered(query), flow));
     if (flow.redirectUri === null) {
       return { kind: 'session', tokens: await this.#options.sessions.start(user, origin, 'provider') };
     }
     const now = this.#options.clock.now();
-    const code = await this.#options.database.system((transaction) => issueExchangeCode(transaction, user.id, now));
-    return { kind: 'return', location: withParameter(flow.redirectUri, 'code', code) };
+    const code = await this.#options.database.system((transaction) =>
+      issueExchangeCode(transaction, user.id, now, flow.codeChallenge),
+    );
+    return { kind: 'return', location: returning(flow, flow.redirectUri, { code }) };
   }
 
   /** A one-time code of ours, or a code of the provider that the caller obtained by itself. */
@@ -89,7 +108,7 @@ export class SignIn {
   ): Promise<TokenPair> {
     const { sessions, provider } = this.#options;
     if (request.code.startsWith(tokenPrefixes.code))
-      return sessions.start(await this.#redeem(request.code), origin, 'code');
+      return sessions.start(await this.#redeem(request.code, request.codeVerifier), origin, 'code');
     if (!provider) throw new Problem('UNAUTHORIZED', wrongCode);
     const redirectUri = request.redirectUri ?? this.#callbackUri();
     const identity = await provider.exchangeForeignCode(request.code, redirectUri, request.codeVerifier);
@@ -111,10 +130,11 @@ export class SignIn {
     return user;
   }
 
-  #redeem(code: string): Promise<UserRow> {
+  #redeem(code: string, codeVerifier: string | undefined): Promise<UserRow> {
     const { database, clock } = this.#options;
+    const wanted = boundCode(code, codeVerifier === undefined ? null : challengeOf(codeVerifier));
     return database.system(async (transaction) => {
-      const redeemed = await redeemCode(transaction, 'exchange', code, clock.now());
+      const redeemed = await redeemCode(transaction, 'exchange', wanted, clock.now());
       const user = redeemed?.userId ? await findUser(transaction, redeemed.userId) : undefined;
       if (!user) throw new Problem('UNAUTHORIZED', wrongCode);
       return user;
@@ -135,8 +155,13 @@ export class SignIn {
   }
 }
 
-function withParameter(address: string, name: string, value: string): string {
+function returning({ returnState }: ReturnWish, address: string, answer: Record<string, string>): string {
   const url = new URL(address);
-  url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
+  if (returnState !== null) url.searchParams.set('state', returnState);
   return url.href;
+}
+
+function challengeOf(codeVerifier: string): string {
+  return createHash('sha256').update(codeVerifier).digest('base64url');
 }
