@@ -45,6 +45,7 @@ describe.skipIf(!hasChromium)('at three in the morning', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /BK-204418/ }).waitFor();
     await page.getByRole('img', { name: /on the line of time/ }).waitFor();
+    await page.getByRole('link', { name: 'Restore this version…' }).waitFor();
     await page.keyboard.press('r');
     await page.getByRole('row', { name: /BK-204418 whole document not there created/ }).waitFor();
     expect(await read('bookings/BK-204418')).toBeUndefined();

@@ -93,6 +93,10 @@ export function isSameValue(a: FirestoreValue | undefined, b: FirestoreValue | u
   return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
 }
 
+/** The order of fields carries no meaning; a document that is not there is like no other. */
+export const isSameDocument = (a: Fields | null, b: Fields | null): boolean =>
+  a === null || b === null ? a === b : isSameValue({ mapValue: { fields: a } }, { mapValue: { fields: b } });
+
 /** Where a text begins and ends to be another than the one beside it; no half of a character is cut off. */
 export function changedPart(text: string, other: string): { start: number; end: number } {
   const most = Math.min(text.length, other.length);

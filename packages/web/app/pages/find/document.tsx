@@ -1,5 +1,5 @@
 import { FileSearch, Info, Undo2 } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useRead } from '../../api/calls.ts';
 import { useCan, useZone } from '../../api/organization.tsx';
 import { LinkButton } from '../../components/button.tsx';
@@ -20,7 +20,8 @@ import { Neighbours } from './neighbours.tsx';
 import { UnreadableNote } from './unreadable-note.tsx';
 import { useChanges } from './use-changes.ts';
 import { useOthers } from './use-others.ts';
-import { type Unreadable, useFields, useLiveFields, useVersions, type Version, versionAt } from './use-versions.ts';
+import { useThen } from './use-then.ts';
+import { type Unreadable, useFields, useLiveFields, useVersions, type Version } from './use-versions.ts';
 import { VersionLine } from './version-line.tsx';
 import { type OlderVersions, VersionList } from './version-list.tsx';
 
@@ -93,22 +94,6 @@ function restoreStart({ projectId, path }: ShownProps, version: Version, asOf: s
   return backupId ? { backupId, document: path, version: at } : { projectId, at, document: path };
 }
 
-/** The one that is looked at: chosen, of the moment somebody came with, or the newest that does not stand there now. */
-function useThen(versions: readonly Version[], older: OlderVersions) {
-  const [{ then: named, at }] = useSearch();
-  const chosen = versions.find(({ id }) => id === named);
-  const atMoment = at === undefined ? undefined : versionAt(versions, at);
-  const { hasMore, isLoadingMore, loadMore } = older;
-  const isOlder = !chosen && at !== undefined && !atMoment && hasMore;
-  useEffect(() => {
-    if (isOlder && !isLoadingMore) loadMore();
-  }, [isOlder, isLoadingMore, loadMore]);
-  if (chosen) return { then: chosen, at: undefined };
-  if (at !== undefined) return { then: atMoment, at };
-  const isThere = ({ change }: Version) => change !== 'deleted';
-  return { then: versions.find((one, index) => index > 0 && isThere(one)) ?? versions.find(isThere), at };
-}
-
 function Shown(props: ShownProps) {
   const { project, projectId, path, versions, older, unreadable } = props;
   const [, setSearch] = useSearch();
@@ -117,21 +102,23 @@ function Shown(props: ShownProps) {
   const go = useGo();
   const canRestore = useCan('member');
   const [onlyChanged, setOnlyChanged] = useState(false);
-  const { then, at } = useThen(versions, older);
+  const live = useLiveFields(projectId, path);
+  const isUnknown = live.error !== null;
+  // What stands there is not known when the database cannot be read: then the newest known is said to be that, and no more.
+  const known = useFields(projectId, path, isUnknown ? versions[0] : undefined);
+  const nowFields = isUnknown ? known : live;
+  // Where nothing can be read at all, the one behind the newest is looked at.
+  const now = known.error ? {} : nowFields.data;
+  const { then, at, isOpen } = useThen({ projectId, path, versions, older, now });
   const step = (by: number) => {
     const place = versions.findIndex(({ id }) => id === then?.id);
     const next = versions[Math.min(versions.length - 1, Math.max(0, place + by))];
     if (next) setSearch({ then: next.id }, { replace: true });
   };
-  const live = useLiveFields(projectId, path);
-  const isUnknown = live.error !== null;
   const isRefused = live.error?.code === 'SOURCE_AUTH_ERROR';
   const start: RestoreStart | undefined = then && restoreStart(props, then, at);
   const restoreTo = start && paths.newRestore({ ...start, step: isRefused ? 'where' : undefined });
   const thenFields = useFields(projectId, path, then);
-  // What stands there is not known when the database cannot be read: then the newest known is said to be that, and no more.
-  const known = useFields(projectId, path, isUnknown ? versions[0] : undefined);
-  const nowFields = isUnknown ? known : live;
   useKeys({ '[': () => step(1), ']': () => step(-1), r: restoreTo && canRestore ? () => go(restoreTo) : undefined });
   const problem = thenFields.error ?? known.error;
   const isRead = thenFields.data !== undefined && nowFields.data !== undefined;
@@ -225,12 +212,12 @@ function Shown(props: ShownProps) {
           {problem && (
             <Problem error={problem} onRetry={() => void Promise.all([thenFields.refetch(), nowFields.refetch()])} />
           )}
-          {!then && (
+          {!then && !isOpen && (
             <Empty icon={FileSearch} title={t.document.unknownThen}>
               {t.document.unknownThenText}
             </Empty>
           )}
-          {!problem && !isRead && then && <Skeleton />}
+          {!problem && !isRead && (then || isOpen) && <Skeleton />}
           {isRead && then && (
             <DocumentDiff
               key={then.id}

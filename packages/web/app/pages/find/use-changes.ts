@@ -6,7 +6,7 @@ import { t } from '../../texts/index.ts';
 import { fieldsQuery, type Version } from './use-versions.ts';
 
 /** Each is read for itself: older ones say only that they changed. */
-const comparedMax = 10;
+export const comparedMax = 10;
 
 /** What each version changed against the one before it, in words; those that are not read yet are missing. */
 export function useChanges(projectId: string, path: string, versions: readonly Version[], hasOlder: boolean) {

@@ -1,0 +1,104 @@
+import { minuteMs, type Restore } from '@holdfast/contract';
+import { useQueries } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { keyOf, useAll } from '../../api/calls.ts';
+import { clientFor } from '../../api/client.ts';
+import { useWorkplace } from '../../api/organization.tsx';
+import type { Fields } from '../../format/values.ts';
+import { useSearch } from '../../url.ts';
+import {
+  backupOf,
+  momentBroughtBack,
+  overwriterOf,
+  proposedVersion,
+  type Return,
+  restoreOf,
+} from './proposed-version.ts';
+import { comparedMax } from './use-changes.ts';
+import { fieldsQuery, type Version, versionAt } from './use-versions.ts';
+import type { OlderVersions } from './version-list.tsx';
+
+interface Then {
+  readonly then: Version | undefined;
+  /** The moment somebody came with. */
+  readonly at: string | undefined;
+  /** Which one it is has still to be found out. */
+  readonly isOpen: boolean;
+}
+
+interface Asked {
+  readonly projectId: string;
+  readonly path: string;
+  readonly versions: readonly Version[];
+  readonly older: OlderVersions;
+  /** What stands there now, or is known to have stood there last. */
+  readonly now: Fields | null | undefined;
+}
+
+/** The one that is looked at: chosen, of the moment somebody came with, or the one that is proposed. */
+export function useThen(asked: Asked): Then {
+  const { versions, older } = asked;
+  const [{ then: named, at }] = useSearch();
+  const chosen = versions.find(({ id }) => id === named);
+  const atMoment = at === undefined ? undefined : versionAt(versions, at);
+  const { hasMore, isLoadingMore, loadMore } = older;
+  const isOlder = !chosen && at !== undefined && !atMoment && hasMore;
+  useEffect(() => {
+    if (isOlder && !isLoadingMore) loadMore();
+  }, [isOlder, isLoadingMore, loadMore]);
+  const isProposed = !chosen && at === undefined;
+  const proposed = useProposed(asked, isProposed);
+  if (chosen) return { then: chosen, at: undefined, isOpen: false };
+  return at === undefined
+    ? { then: proposed, at, isOpen: proposed === undefined }
+    : { then: atMoment, at, isOpen: isOlder };
+}
+
+function useProposed({ projectId, path, versions, now }: Asked, enabled: boolean): Version | undefined {
+  const { organization } = useWorkplace();
+  const compared = versions.slice(0, comparedMax + 1);
+  const read = useQueries({
+    queries: compared.map((version) => ({ ...fieldsQuery(organization.id, projectId, path, version), enabled })),
+  });
+  const returns = useReturns(projectId, path, compared, enabled);
+  if (!enabled || !returns) return undefined;
+  const fieldsAt = (place: number) => {
+    const one = read[place];
+    return one === undefined || one.isError ? 'unread' : one.data;
+  };
+  return proposedVersion(versions, { now, fieldsAt, ...returns });
+}
+
+/** What restores wrote and overwrote among these versions; undefined while that is being read. */
+function useReturns(projectId: string, path: string, versions: readonly Version[], enabled: boolean) {
+  const { organization } = useWorkplace();
+  const newestMs = Date.parse(versions[0]?.at ?? '1970-01-01');
+  const query = { targetProjectId: projectId, to: new Date(newestMs + minuteMs).toISOString(), limit: 50 };
+  const list = useAll('listRestores', { query }, { enabled, everyMs: false });
+  const isRead = !list.isPlaceholderData && (list.rows !== undefined || list.error !== null);
+  const restores = list.rows ?? [];
+  const written = new Map(versions.map((version) => [version.id, restoreOf(restores, version, path)]));
+  const undone = new Map(versions.map((version) => [version.id, overwriterOf(restores, version)]));
+  const concerned = new Set([...written.values(), ...undone.values()].filter((restore) => restore !== undefined));
+  const backupIds = new Set([...concerned].flatMap((restore) => backupOf(restore, path)));
+  const backups = useQueries({
+    queries: [...backupIds].map((backupId) => {
+      const input = { params: { backupId } };
+      return {
+        queryKey: keyOf(organization.id, 'getBackup', input),
+        queryFn: ({ signal }: { signal: AbortSignal }) => clientFor(organization.id).getBackup({ ...input, signal }),
+      };
+    }),
+  });
+  if (!isRead || backups.some(({ isPending }) => isPending)) return undefined;
+  const snapshots = new Map(backups.flatMap(({ data }) => (data ? [[data.id, data.snapshotTime]] : [])));
+  const returnOf = (restore: Restore | undefined): Return | undefined =>
+    restore && {
+      to: momentBroughtBack(restore, path, restores, (id) => snapshots.get(id)),
+      isMerge: restore.mergeMode !== 'overwrite',
+    };
+  return {
+    writtenBy: ({ id }: Version) => returnOf(written.get(id)),
+    undoneBy: ({ id }: Version) => returnOf(undone.get(id)),
+  };
+}
