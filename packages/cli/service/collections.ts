@@ -4,6 +4,7 @@ import type { ServiceOptions } from './options.ts';
 interface CollectionNode {
   readonly path: string;
   readonly documentCount: number;
+  readonly sampled: boolean;
   readonly collections: readonly CollectionNode[];
 }
 
@@ -15,7 +16,8 @@ export async function printCollections(nodes: AsyncIterable<CollectionNode>, { j
   else printTable([['COLLECTION', 'DOCUMENTS'], ...collections.flatMap((node) => rowsOf(node, 0))]);
 }
 
-function rowsOf({ path, documentCount, collections }: CollectionNode, depth: number): string[][] {
-  const row = [`${'  '.repeat(depth)}${path}`, formatCount(documentCount)];
+function rowsOf({ path, documentCount, sampled, collections }: CollectionNode, depth: number): string[][] {
+  const count = sampled && documentCount === 0 ? 'not counted' : formatCount(documentCount);
+  const row = [`${'  '.repeat(depth)}${path}`, count];
   return [row, ...collections.flatMap((node) => rowsOf(node, depth + 1))];
 }

@@ -167,7 +167,7 @@ export const collectionNode: z.ZodType<CollectionNode, CollectionNode> = z
   .object({
     id: firestoreName({ max: 1500 }),
     path: firestoreName({ max: 6144 }).describe('With `*` in place of document ids.'),
-    documentCount: count(),
+    documentCount: count().describe('0 beside `sampled`: it was not counted.'),
     sampled: z
       .boolean()
       .describe(

@@ -7,12 +7,13 @@ import {
   parseSearchWith,
   stringifySearchWith,
 } from '@tanstack/react-router';
+import { late } from './late.tsx';
 import { PageProblem } from './pages/page-problem.tsx';
 
 const root = createRootRoute({ component: Outlet, errorComponent: PageProblem });
 
 type Loader = () => Promise<{ Page: () => React.ReactNode }>;
-const lazy = (load: Loader) => lazyRouteComponent(load, 'Page');
+const lazy = (load: Loader) => lazyRouteComponent(late(load), 'Page');
 
 /** One file per page, each loaded when it is first opened. */
 const outside = {
@@ -65,12 +66,18 @@ const inside = {
 const organization = createRoute({
   getParentRoute: () => root,
   path: '/o/$slug',
-  component: lazyRouteComponent(() => import('./shell/organization-gate.tsx'), 'OrganizationGate'),
+  component: lazyRouteComponent(
+    late(() => import('./shell/organization-gate.tsx')),
+    'OrganizationGate',
+  ),
 });
 const shell = createRoute({
   getParentRoute: () => organization,
   id: 'shell',
-  component: lazyRouteComponent(() => import('./shell/shell.tsx'), 'Shell'),
+  component: lazyRouteComponent(
+    late(() => import('./shell/shell.tsx')),
+    'Shell',
+  ),
 });
 
 const pagesOf = (parent: typeof root | typeof organization | typeof shell, pages: Record<string, Loader>) =>

@@ -74,7 +74,7 @@ export async function deleteBackupsOfSchedule(
     await context.audit.noteCaller(transaction, caller, {
       action: 'backup.deleted',
       resource: { type: 'backup', id: row.id },
-      details: { scheduleId: schedule.id },
+      details: { projectId: row.projectId, scheduleId: schedule.id },
     });
   }
   return gone.size;

@@ -33,7 +33,7 @@ export async function deleteSchedule(
     await audit.noteCaller(transaction, caller, {
       action: 'schedule.deleted',
       resource: { type: 'schedule', id: scheduleId },
-      details: { name: row.name, deleteBackups: options.deleteBackups, backups },
+      details: { name: row.name, projectId: row.projectId, deleteBackups: options.deleteBackups, backups },
     });
     return backups;
   });

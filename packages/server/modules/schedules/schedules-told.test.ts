@@ -102,7 +102,7 @@ describe('what a schedule does is sent', () => {
     await expect.poll(() => told().length, patience).toBe(3);
     const notes = await call('GET', `/audit-logs?resourceId=${schedule.id}&action=schedule.updated`);
     expect(notes.map(({ details }: { details: object }) => details)).toEqual([
-      { fields: ['retentionPolicy'], enabled: false },
+      { name: schedule.name, projectId: schedule.projectId, fields: ['retentionPolicy'], enabled: false },
     ]);
   });
 

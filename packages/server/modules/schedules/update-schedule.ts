@@ -55,7 +55,7 @@ async function updateUnlessDue(
     await audit.noteCaller(transaction, caller, {
       action: 'schedule.updated',
       resource: { type: 'schedule', id: scheduleId },
-      details: { fields: Object.keys(change), enabled: row.enabled },
+      details: { name: row.name, projectId: row.projectId, fields: Object.keys(change), enabled: row.enabled },
     });
     return row;
   });

@@ -1,7 +1,8 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { Archive, FileSearch, LayoutDashboard, Menu as MenuIcon, RotateCcw } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
+import { lateOverlay } from '../late.tsx';
 import { t } from '../texts/index.ts';
 import { useGo, usePaths } from '../url.ts';
 import { useAttention } from './attention.ts';
@@ -15,8 +16,8 @@ import { TopBar } from './topbar.tsx';
 
 /** Not part of the first load, but there before anybody can have asked for them. */
 const loadPalette = () => import('./palette.tsx');
-const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
-const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.tsx')).KeysDialog }));
+const Palette = lateOverlay(async () => (await loadPalette()).Palette);
+const KeysDialog = lateOverlay(async () => (await import('./keys-dialog.tsx')).KeysDialog);
 
 type Overlay = 'palette' | 'keys' | 'more' | null;
 
@@ -28,7 +29,7 @@ export function Shell() {
   const close = () => setOverlay(null);
   useShellKeys(setOverlay);
   useFocusAfterNavigation();
-  useEffect(() => void loadPalette(), []);
+  useEffect(() => void loadPalette().catch(() => undefined), []);
   return (
     <CrumbsContext value={setCrumbs}>
       <a

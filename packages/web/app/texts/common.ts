@@ -37,6 +37,12 @@ export const common = {
   readSoFar: (count: string) => `${count} so far, more are being read`,
   turnsDirection: 'A character that is not seen and turns the direction of the text behind it',
   loading: 'Loading',
+  fileMissing: {
+    title: 'Holdfast was updated since you opened this page',
+    text: 'A part of the page that was not loaded yet is not there any more. Load the page anew to go on with the new version. Nothing that was saved is affected.',
+    unsaved: 'What you typed and did not save is lost by that: close this, save it, then load the page anew.',
+    action: 'Load the page anew',
+  },
   tryAgain: 'Try again',
   back: 'Back',
   next: 'Next',

@@ -116,6 +116,8 @@ export const projects = {
   collectionsHint: 'Read from the live database.',
   collectionsWord: 'collections',
   collectionsFilter: 'Part of a name',
+  notCounted: 'not counted',
+  aboutSo: (count: string) => `about ${count}`,
   collectionsNone: 'No collection has this in its name.',
   collectionsEmpty: 'The database is empty.',
   cost: 'What jobs would take',

@@ -103,7 +103,7 @@ export const overview = {
   formerStorage: 'A former destination',
   otherStorage: 'Elsewhere',
   total: 'Together',
-  blocked: 'Blocked',
+  cannotRun: 'Cannot run',
   anomaly: (project: string) => `${project} shrank suddenly`,
   anomalyText: 'Nothing old is removed until somebody has had a look.',
   haveALook: 'Have a look',

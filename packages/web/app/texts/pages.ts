@@ -30,6 +30,8 @@ export const backups = {
     proof: 'Proof',
     kept: 'Kept until',
   },
+  merged: 'merged',
+  imported: 'imported',
   types: { full: 'Full', incremental: 'Increment', synthetic: 'Synthetic', safety: 'Safety' },
   triggers: {
     manual: 'By hand',
@@ -38,7 +40,7 @@ export const backups = {
     pre_restore: 'Before a restore',
     pitr: 'Point in time',
   },
-  zone: (zone: string) => `Snapshot times in ${zone}`,
+  zone: (zone: string) => `Newest made first, snapshot times in ${zone}`,
   verified: 'Verified',
   verifying: 'Verifying',
   verifyFailed: 'Not whole',

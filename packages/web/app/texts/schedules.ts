@@ -103,7 +103,32 @@ export const schedules = {
   full: 'Full',
   increment: 'Increment',
   noNextRuns: 'None, until the cron expression is right.',
-  blocked: 'Blocked',
+  cannotRun: 'On, cannot run',
+  runsInPart: 'On, in part',
+  unread: 'On, not checked',
+  unreadText: 'Its project and its storage could not be asked for, so it is not known whether it can run.',
+  hindered: {
+    unauthorized: (project: string) => ({
+      why: `It cannot run: Google no longer accepts the connection of ${project}.`,
+      advice: 'Each run fails until the project is reconnected. The backups that are there are not affected.',
+    }),
+    error: (project: string) => ({
+      why: `It cannot run: the database of ${project} could not be reached when it was last asked.`,
+      advice: 'Each run fails while that lasts. The backups that are there are not affected.',
+    }),
+    noStorage: {
+      why: 'It cannot run: it names no storage, and there is no default one.',
+      advice: 'Choose a storage in its settings, or make one the default.',
+    },
+    storage: (storage: string, error: string) => ({
+      why: `It cannot run: ${storage} does not work. ${error}`.trim(),
+      advice: 'Each run fails until the storage works again; test it there.',
+    }),
+    someStorage: (storage: string, error: string) => ({
+      why: `${storage} does not work, so its copies are missing there. ${error}`.trim(),
+      advice: 'Its other storage gets every backup. Test this one to see which step fails.',
+    }),
+  },
   notYet: 'Not yet',
   grows: (bytes: string) => `About ${bytes} after a year`,
   growsText: (full: string, increment: string | null) =>

@@ -54,7 +54,7 @@ export async function importBackup(
       await context.audit.noteCaller(transaction, caller, {
         action: 'backup.import_started',
         resource: { type: 'backup', id: inserted.id },
-        details: { path, source: metadata.source },
+        details: { projectId: inserted.projectId, path, source: metadata.source },
       });
       return inserted;
     })

@@ -178,7 +178,7 @@ async function note(
     actor: systemActor,
     resource: { type: 'backup', id: row.id },
     origin: null,
-    details,
+    details: { projectId: row.projectId, scheduleId: row.scheduleId, ...details },
   });
 }
 

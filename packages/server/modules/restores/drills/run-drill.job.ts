@@ -82,7 +82,12 @@ async function fail(context: RestoresContext, { data }: Job, row: DrillRow, reas
     await context.audit.noteSystem(transaction, organizationId, {
       action: 'drill.failed',
       resource: { type: 'drill', id: drillId },
-      details: { backupId: row.backupId, code: fields.error.code, reason: fields.error.message },
+      details: {
+        projectId: row.projectId,
+        backupId: row.backupId,
+        code: fields.error.code,
+        reason: fields.error.message,
+      },
     });
   });
 }
@@ -117,6 +122,7 @@ async function complete(context: RestoresContext, job: Job, row: DrillRow, repor
       action: 'drill.completed',
       resource: { type: 'drill', id: drillId },
       details: {
+        projectId: row.projectId,
         backupId,
         passed: isProven(report),
         matched: report.documentsMatched,

@@ -29,7 +29,7 @@ export async function startDrill(
     await context.audit.noteCaller(transaction, caller, {
       action: 'drill.started',
       resource: { type: 'drill', id: row.id },
-      details: { backupId, targetProjectId: row.targetProjectId },
+      details: { projectId: row.projectId, backupId, targetProjectId: row.targetProjectId },
     });
     return row;
   });

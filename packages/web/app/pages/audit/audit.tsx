@@ -18,7 +18,7 @@ import { t } from '../../texts/index.ts';
 import { useSearch } from '../../url.ts';
 import { AuditDetail } from './audit-detail.tsx';
 import { ChainVerdict } from './chain-verdict.tsx';
-import { subjectOf, wordsOf } from './subject.ts';
+import { type NameOf, subjectOf, wordsOf } from './subject.ts';
 
 export function Page() {
   const canSee = useCan('admin');
@@ -106,9 +106,8 @@ function Log() {
   const { search, setSearch, days, query } = useFilters();
   const list = useList('listAuditLogs', { query: { ...query, limit: 100 } });
   const members = useAll('listMembers', {}).rows ?? [];
-  const nameOf = (entry: AuditEntry) => members.find(({ userId }) => userId === entry.actor.id)?.name ?? undefined;
-  const projects = useAll('listProjects', {}).rows;
-  const projectName = (id: string) => projects?.find((project) => project.id === id)?.name;
+  const actorName = (entry: AuditEntry) => members.find(({ userId }) => userId === entry.actor.id)?.name ?? undefined;
+  const nameOf = useNames();
   const [open, setOpen] = useState<string | null>(null);
   const zone = useZone();
   const { filters } = t.audit;
@@ -161,7 +160,7 @@ function Log() {
         {(rows) => (
           <DataTable
             label={t.audit.title}
-            columns={columnsOf({ open, toggle: (id) => setOpen(id === open ? null : id), projectName, nameOf })}
+            columns={columnsOf({ open, toggle: (id) => setOpen(id === open ? null : id), nameOf, actorName })}
             rows={rows}
             rowKey={({ id }) => id}
             hasMore={list.hasMore}
@@ -184,8 +183,8 @@ function Log() {
                     <Time at={entry.timestamp} as="age" />
                   </span>
                 </span>
-                <span className="block truncate text-ink2">{subjectOf(entry, projectName)}</span>
-                <Actor entry={entry} name={nameOf(entry)} />
+                <span className="block truncate text-ink2">{subjectOf(entry, nameOf)}</span>
+                <Actor entry={entry} name={actorName(entry)} />
               </button>
             )}
           />
@@ -195,6 +194,17 @@ function Log() {
   );
 }
 
+/** Of everything that has a name and is still there. */
+function useNames(): NameOf {
+  const named: Readonly<Record<string, readonly { id: string; name: string }[] | undefined>> = {
+    project: useAll('listProjects', {}).rows,
+    schedule: useAll('listSchedules', {}).rows,
+    storage_destination: useAll('listStorageDestinations', {}).rows,
+    webhook: useAll('listWebhooks', {}).rows,
+  };
+  return (type, id) => named[type]?.find((one) => one.id === id)?.name;
+}
+
 /** The entry that took this one into its own hash, if it is among those that are shown. */
 const hashAfter = (rows: readonly AuditEntry[], { hash }: AuditEntry) =>
   rows.find(({ previousHash }) => previousHash === hash)?.hash;
@@ -202,12 +212,12 @@ const hashAfter = (rows: readonly AuditEntry[], { hash }: AuditEntry) =>
 interface ColumnsOptions {
   open: string | null;
   toggle: (id: string) => void;
-  projectName: (id: string) => string | undefined;
+  nameOf: NameOf;
   /** Of the person who did it. */
-  nameOf: (entry: AuditEntry) => string | undefined;
+  actorName: (entry: AuditEntry) => string | undefined;
 }
 
-function columnsOf({ open, toggle, projectName, nameOf }: ColumnsOptions): Column<AuditEntry>[] {
+function columnsOf({ open, toggle, nameOf, actorName }: ColumnsOptions): Column<AuditEntry>[] {
   const { columns } = t.audit;
   return [
     {
@@ -221,9 +231,9 @@ function columnsOf({ open, toggle, projectName, nameOf }: ColumnsOptions): Colum
       id: 'on',
       header: columns.on,
       from: 'md',
-      cell: (entry) => <Cut text={subjectOf(entry, projectName)} className="max-w-36 text-ink2 xl:max-w-72" />,
+      cell: (entry) => <Cut text={subjectOf(entry, nameOf)} className="max-w-36 text-ink2 xl:max-w-72" />,
     },
-    { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} name={nameOf(entry)} /> },
+    { id: 'who', header: columns.who, cell: (entry) => <Actor entry={entry} name={actorName(entry)} /> },
     {
       id: 'from',
       header: columns.from,

@@ -17,17 +17,22 @@ export function whichOf({ details }: AuditEntry): string | undefined {
   return collections.length > 0 ? t.newRestore.collections(collections) : undefined;
 }
 
+/** How things are called that an entry names by their id alone; undefined for those that are gone. */
+export type NameOf = (type: string, id: string) => string | undefined;
+
 /** What an entry is about, in words: a backup of which project, a restore of what, a schedule of which name. */
-export function subjectOf(entry: AuditEntry, projectName: (id: string) => string | undefined): string {
+export function subjectOf(entry: AuditEntry, nameOf: NameOf): string {
   const { resource, details, action } = entry;
   if (action === 'auth.denied') return t.audit.refusedCall(callName(resource.id ?? ''), textOf(details.code) ?? '');
   if (action === 'member.role_changed')
     return t.audit.roles(textOf(details.email) ?? '', textOf(details.previousRole) ?? '', textOf(details.role) ?? '');
   const what = details.dryRun === true ? t.restores.dryRun : wordsOf(resource.type);
-  const name = textOf(details.name) ?? textOf(details.email);
+  const name = textOf(details.name) ?? textOf(details.email) ?? nameOf(resource.type, resource.id ?? '');
+  const project = nameOf('project', textOf(details.targetProjectId) ?? textOf(details.projectId) ?? '');
+  // Every project may have its nightly one.
+  if (resource.type === 'schedule' && name !== undefined && project !== undefined)
+    return `${what} ${name} ${t.backups.of(project)}`;
   if (name !== undefined) return `${what} ${name}`;
-  if (resource.type === 'project') return `${what} ${projectName(resource.id ?? '') ?? ''}`.trim();
-  const project = projectName(textOf(details.targetProjectId) ?? textOf(details.projectId) ?? '');
   const of = details.undoOf ? undefined : (whichOf(entry) ?? project);
   const undo = details.dryRun === true ? t.restores.dryUndo : t.audit.undoOf;
   const words = details.undoOf ? undo : of === undefined ? what : `${what} ${t.backups.of(of)}`;

@@ -14,7 +14,7 @@ import { chainLinks } from './chain-links.ts';
 import { ChainMark } from './chain-mark.tsx';
 import { type RowFacts, useRowFacts } from './row-facts.ts';
 import { RowMenu } from './row-menu.tsx';
-import { BackupState, Kept, momentOf, Proof, typeName } from './shared.tsx';
+import { BackupState, Kept, madeLater, momentOf, Proof, typeName } from './shared.tsx';
 
 interface BackupTableProps {
   rows: readonly Backup[];
@@ -172,8 +172,19 @@ function columnsOf(
   ];
 }
 
+/** What it holds is of this moment; one that was made much later stands among those that were made then, and says so. */
 function MomentText({ backup }: { backup: Backup }) {
-  return <Time at={momentOf(backup)} as="near" />;
+  const made = madeLater(backup);
+  return (
+    <>
+      <Time at={momentOf(backup)} as="near" />
+      {made && (
+        <span className="ml-2 text-meta text-ink3">
+          {made.word} <Time at={made.at} as="near" />
+        </span>
+      )}
+    </>
+  );
 }
 
 /** What failed left the cells beside it empty: why it failed is told across them, and the row stays one line. */

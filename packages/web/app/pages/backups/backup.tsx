@@ -22,7 +22,7 @@ import { ChainPanel } from './chain-panel.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { DrillsPanel } from './drills-panel.tsx';
 import { RunningBackup } from './running-backup.tsx';
-import { isDamaged, isOver, Kept, momentOf, Proof, typeName } from './shared.tsx';
+import { isDamaged, isOver, Kept, madeLater, momentOf, Proof, typeName } from './shared.tsx';
 
 export function Page() {
   const backupId = useParam('backupId');
@@ -39,6 +39,7 @@ function Shown({ backup }: { backup: Backup }) {
   const projectName = project.data?.name ?? '';
   const title = t.backups.at(formatDateTime(momentOf(backup), zone));
   const isWhole = backup.status === 'completed';
+  const made = madeLater(backup);
   const canRun = useCan('member');
   const isRefused = backup.error?.code === 'SOURCE_AUTH_ERROR';
   const go = useGo();
@@ -67,6 +68,12 @@ function Shown({ backup }: { backup: Backup }) {
       subtitle={
         <>
           {typeName(backup)} {projectName && t.backups.of(projectName)} · {t.backups.triggers[backup.trigger]}
+          {made && (
+            <>
+              {' · '}
+              {made.word} <Time at={made.at} as="near" />
+            </>
+          )}
         </>
       }
       actions={<Actions backup={backup} />}

@@ -1,4 +1,4 @@
-import { type Backup, couldNotRead } from '@holdfast/contract';
+import { type Backup, couldNotRead, minuteMs } from '@holdfast/contract';
 import { BadgeCheck, Check, Lock, X } from 'lucide-react';
 import { JobState } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -9,6 +9,14 @@ export const isOver = (backup: Backup) => backup.status !== 'running' && backup.
 
 /** The instant the documents are read as of; until it is fixed, when it was asked for. */
 export const momentOf = (backup: Backup) => backup.snapshotTime ?? backup.startedAt ?? backup.createdAt;
+
+/** A merge of older ones and an import hold what was there long before they were made. */
+export function madeLater(backup: Backup): { word: string; at: string } | undefined {
+  const { type, importedFrom, snapshotTime, createdAt } = backup;
+  const isOlder = snapshotTime !== null && Date.parse(createdAt) - Date.parse(snapshotTime) > minuteMs;
+  if (!isOlder || (type !== 'synthetic' && importedFrom === null)) return undefined;
+  return { word: importedFrom === null ? t.backups.merged : t.backups.imported, at: createdAt };
+}
 
 /** Its last verification found something wrong with what it read. */
 export const isDamaged = ({ verification }: Backup) => verification?.status === 'failed' && !couldNotRead(verification);

@@ -9,6 +9,7 @@ import { formatAboutMoney, formatBytes, formatCount } from '../../format/numbers
 import { dollarsPerRead } from '../../format/prices.ts';
 import { formatHour, formatIn, formatNearDay } from '../../format/times.ts';
 import { t } from '../../texts/index.ts';
+import { useHindrances } from '../schedules/standing.tsx';
 import { DayChart } from './day-chart.tsx';
 import { lastDays, storedLayers } from './days.ts';
 import type { ProjectRow } from './facts.ts';
@@ -55,6 +56,8 @@ const growthOf = (bytes: number) =>
 
 function NextRuns({ overview, rows }: { overview: Overview; rows: readonly ProjectRow[] }) {
   const zone = useZone();
+  const schedules = useAll('listSchedules', { query: { enabled: true } });
+  const hindranceOf = useHindrances();
   const now = useNow();
   return (
     <Panel
@@ -67,7 +70,9 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
       <ul className="py-1">
         {overview.nextRuns.slice(0, 6).map((run) => {
           const row = rows.find(({ project }) => project.id === run.projectId);
-          const isBlocked = row?.project.connection.status === 'unauthorized';
+          const schedule = schedules.rows?.find(({ id }) => id === run.scheduleId);
+          const hindrance = schedule && hindranceOf(schedule);
+          const why = hindrance && hindrance !== 'unread' && hindrance.tone === 'fail' ? hindrance.why : undefined;
           const day = formatNearDay(run.at, zone, now);
           return (
             <li
@@ -80,8 +85,8 @@ function NextRuns({ overview, rows }: { overview: Overview; rows: readonly Proje
               <span className="truncate" title={row?.project.name} dir="auto">
                 {row?.project.name}
               </span>
-              <span className="truncate text-ink2" title={run.name} dir="auto">
-                {isBlocked ? <State tone="fail">{t.overview.blocked}</State> : run.name}
+              <span className="truncate text-ink2" title={why ?? run.name} dir="auto">
+                {why ? <State tone="fail">{t.overview.cannotRun}</State> : run.name}
               </span>
             </li>
           );

@@ -1,4 +1,5 @@
 import type { ItemOf, Operations } from '@holdfast/contract';
+import type { ReactNode } from 'react';
 import { useGrowing } from '../../api/calls.ts';
 import { useFolded } from '../../components/folded.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -44,7 +45,7 @@ function Collections({ nodes }: { nodes: readonly Node[] }) {
                     {node.id}
                   </span>
                 </th>
-                <td className="px-4 py-1.5 text-right">{formatCount(node.documentCount)}</td>
+                <td className="px-4 py-1.5 text-right">{countWords(node)}</td>
               </tr>
             ))}
           </tbody>
@@ -52,6 +53,16 @@ function Collections({ nodes }: { nodes: readonly Node[] }) {
       </div>
       {more && <div className="border-line border-t px-2 py-1">{more}</div>}
     </>
+  );
+}
+
+/** Of very many, and where some documents were looked at, a count is a share; none at all was not counted. */
+function countWords({ documentCount, sampled }: Node): ReactNode {
+  if (!sampled) return formatCount(documentCount);
+  return documentCount === 0 ? (
+    <span className="text-ink3">{t.projects.notCounted}</span>
+  ) : (
+    t.projects.aboutSo(formatCount(documentCount))
   );
 }
 

@@ -11,7 +11,6 @@ import { useLeaveQuestion } from '../../components/leave-question.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { FormProblem, Problem, Skeleton } from '../../components/states.tsx';
-import { Badge } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatDateTime } from '../../format/times.ts';
 import { PageFrame, ProblemPage } from '../../shell/page.tsx';
@@ -24,6 +23,7 @@ import { NameInput } from './name-input.tsx';
 import { RunState } from './run-state.tsx';
 import { ScheduleFacts } from './schedule-facts.tsx';
 import { ScheduleHead } from './schedule-head.tsx';
+import { HindrancePanel, StandingBadge } from './standing.tsx';
 
 export function Page() {
   const scheduleId = useParam('scheduleId');
@@ -64,14 +64,11 @@ function Shown({ schedule }: { schedule: Schedule }) {
       title={schedule.name}
       titleInput={canEdit && <NameInput name={draft.name} onChange={(name) => set({ name })} />}
       crumbs={[{ label: t.schedules.title, to: paths.schedules }, { label: schedule.name }]}
-      badge={
-        <Badge tone={schedule.enabled ? 'held' : 'off'}>
-          {schedule.enabled ? t.schedules.enabled : t.schedules.disabled}
-        </Badge>
-      }
+      badge={<StandingBadge schedule={schedule} />}
       subtitle={<ScheduleHead schedule={schedule} />}
       actions={canEdit && <Actions schedule={schedule} onSave={submit} isSaving={save.isPending} />}
     >
+      <HindrancePanel schedule={schedule} />
       {save.error && !placedFaults.some((field) => faults[field]) && <FormProblem error={save.error} />}
       {canEdit ? (
         <Editor draft={draft} set={set} faults={faults} schedule={schedule} />

@@ -6,7 +6,6 @@ import { LinkButton } from '../../components/button.tsx';
 import { Cut } from '../../components/cut.tsx';
 import { Box, List } from '../../components/list.tsx';
 import { Empty } from '../../components/states.tsx';
-import { State } from '../../components/status.tsx';
 import { type Column, DataTable } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { PageFrame } from '../../shell/page.tsx';
@@ -15,6 +14,7 @@ import { usePaths } from '../../url.ts';
 import { useProjectNames } from '../restores/shared.tsx';
 import { rhythmWords } from './rhythm-words.ts';
 import { RunState } from './run-state.tsx';
+import { Standing } from './standing.tsx';
 
 export function Page() {
   const schedules = useAll('listSchedules', {});
@@ -58,7 +58,7 @@ export function Page() {
                   <span className="min-w-0 truncate font-medium" dir="auto">
                     {schedule.name}
                   </span>
-                  <Enabled schedule={schedule} />
+                  <Standing schedule={schedule} />
                 </span>
                 <span className="block truncate text-meta text-ink3">
                   {nameOf(schedule.projectId)} · {rhythmWords(schedule.cron)}
@@ -72,23 +72,11 @@ export function Page() {
   );
 }
 
-/** One whose project Google refuses runs into the same refusal each time. */
-function Enabled({ schedule }: { schedule: Schedule }) {
-  const project = useAll('listProjects', {}).rows?.find(({ id }) => id === schedule.projectId);
-  if (schedule.enabled && project && project.connection.status !== 'connected')
-    return <State tone="fail">{t.schedules.blocked}</State>;
-  return (
-    <State tone={schedule.enabled ? 'held' : 'off'}>
-      {schedule.enabled ? t.schedules.enabled : t.schedules.disabled}
-    </State>
-  );
-}
-
 function columnsOf(nameOf: (id: string) => string): Column<Schedule>[] {
   const { columns } = t.schedules;
   return [
     { id: 'name', header: columns.name, isLink: true, cell: ({ name }) => <Cut text={name} className="font-medium" /> },
-    { id: 'state', header: columns.state, cell: (schedule) => <Enabled schedule={schedule} /> },
+    { id: 'state', header: columns.state, cell: (schedule) => <Standing schedule={schedule} /> },
     { id: 'project', header: columns.project, cell: ({ projectId }) => <Cut text={nameOf(projectId)} /> },
     {
       id: 'when',

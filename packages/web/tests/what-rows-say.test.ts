@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asOwner } from '../../server/testing/people.ts';
+import { untilEnded } from '../../server/testing/protected-project.ts';
+import { hasChromium, startDashboard, type TestDashboard, type Visitor } from '../testing/browser.ts';
+import { openShop, type Shop } from '../testing/shop.ts';
+
+describe.skipIf(!hasChromium)('what a row says', () => {
+  let dashboard: TestDashboard;
+  let shop: Shop;
+  let owner: Visitor;
+  let scheduleId: string;
+  const call = async (method: string, path: string, body?: object) => {
+    const answer = await dashboard.app.request(method, `/api/v1${path}`, { ...shop.as, ...(body ? { body } : {}) });
+    return answer.body.data;
+  };
+  const change = (sql: string, values: unknown[]) =>
+    asOwner(dashboard.app.databaseUrl, (client) => client.query(sql, values));
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    shop = await openShop(dashboard.app);
+    await shop.documents.doc('bikes/one').set({ number: 1 });
+    owner = await dashboard.visit(shop.as.token);
+    await shop.backUp();
+    const body = { projectId: shop.projectId, name: 'Nightly', cron: '0 3 * * *', retention: 30 };
+    scheduleId = (await call('POST', '/schedules', body)).id;
+  });
+  afterAll(async () => {
+    await dashboard.close();
+    await shop.close();
+  });
+
+  const row = () => owner.page.getByRole('row').filter({ hasText: 'Nightly' });
+  const schedules = () => owner.page.goto(`/o/${shop.slug}/schedules`);
+
+  test('a schedule that is on and cannot run says so in the list, on its page and in the overview, why, and what mends it', async () => {
+    const { page } = owner;
+    await schedules();
+    await row().getByText('On', { exact: true }).waitFor();
+    const connect = (status: string) =>
+      change('update projects set connection_status = $1 where id = $2', [status, shop.projectId]);
+    await connect('unauthorized');
+    await page.reload();
+    await row().getByText('On, cannot run').waitFor();
+    await row().getByRole('link', { name: 'Nightly' }).click();
+    await page.getByText('Google no longer accepts the connection of Shop').waitFor();
+    await page.getByRole('link', { name: 'Reconnect Shop' }).waitFor();
+    expect(await page.getByText('On', { exact: true }).count()).toBe(0);
+    await connect('connected');
+
+    const store = (status: string, error: object | null) =>
+      change('update storage_destinations set status = $1, error = $2 where id = $3', [
+        status,
+        error,
+        shop.destinationId,
+      ]);
+    await store('error', {
+      code: 'STORAGE_UNAVAILABLE',
+      message: 'Nobody answered.',
+      retryable: true,
+      advice: 'Test it.',
+    });
+    await page.goto(`/o/${shop.slug}`);
+    await page.getByText('Cannot run', { exact: true }).first().waitFor();
+    await schedules();
+    await row().getByText('On, cannot run').waitFor();
+    await row().getByRole('link', { name: 'Nightly' }).click();
+    await page.getByText('It cannot run: Folder does not work. Nobody answered.').waitFor();
+    await page.getByRole('link', { name: 'Look at Folder' }).waitFor();
+    await store('connected', null);
+    await page.reload();
+    await page.getByText('On', { exact: true }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  test('a schedule whose project and storage could not be asked for is not said to be well', async () => {
+    const { page } = owner;
+    await page.route('**/api/v1/projects?*', (route) =>
+      route.fulfill({ status: 500, json: { success: false, error: { code: 'INTERNAL_ERROR', message: 'No.' } } }),
+    );
+    await schedules();
+    await row().getByText('On, not checked').waitFor();
+    await page.unroute('**/api/v1/projects?*');
+  });
+
+  test('a merge says of which moment it is and when it was made', async () => {
+    const { page } = owner;
+    await shop.backUp();
+    await shop.documents.doc('bikes/two').set({ number: 2 });
+    await shop.backUp('incremental');
+    const made = await call('POST', '/backups', { projectId: shop.projectId, type: 'synthetic' });
+    const { status } = await untilEnded(dashboard.app, `/api/v1/backups/${made.id}`, shop.as);
+    expect(status).toBe('completed');
+    await page.goto(`/o/${shop.slug}/backups`);
+    const merge = page.getByRole('row').filter({ hasText: 'Synthetic' });
+    await merge.waitFor();
+    expect(await merge.getByText('merged').count()).toBe(0);
+    await change(
+      "update backups set snapshot_time = to_char(created_at at time zone 'UTC' - interval '2 days', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"000000Z\"') where id = $1",
+      [made.id],
+    );
+    await page.reload();
+    await merge.getByText(/^merged Today \d\d:\d\d:\d\d$/).waitFor();
+    await merge.getByRole('link').first().click();
+    await page.getByText(/Synthetic of Shop · By hand · merged Today/).waitFor();
+  });
+
+  test('the log names the schedule that was changed, with its project, and the project of a backup that went', async () => {
+    const { page } = owner;
+    await call('PATCH', `/schedules/${scheduleId}`, { retention: 31 });
+    const backupId = await shop.backUp();
+    await call('DELETE', `/backups/${backupId}`);
+    const gone = async () => (await call('GET', '/audit-logs?action=backup.objects_removed')).length;
+    await expect.poll(gone, { timeout: 20_000 }).toBe(1);
+    await page.goto(`/o/${shop.slug}/audit`);
+    const entry = (action: string) => page.getByRole('row').filter({ hasText: action });
+    await entry('schedule.updated').filter({ hasText: 'Schedule Nightly of Shop' }).waitFor();
+    await entry('backup.objects_removed').filter({ hasText: 'Backup of Shop' }).waitFor();
+  });
+
+  test('a collection that was not counted says that, and a share that it is one', async () => {
+    const { page } = owner;
+    const node = (id: string, documentCount: number) => ({
+      id,
+      path: id,
+      documentCount,
+      sampled: true,
+      collections: [],
+    });
+    const pagination = { nextCursor: null, hasMore: false };
+    await page.route('**/collections?*', (route) =>
+      route.fulfill({ json: { success: true, data: [node('late', 0), node('many', 1200)], pagination } }),
+    );
+    await page.goto(`/o/${shop.slug}/projects/${shop.projectId}`);
+    await page.getByRole('row', { name: 'late not counted' }).waitFor();
+    await page.getByRole('row', { name: 'many about 1,200' }).waitFor();
+    await page.unrouteAll();
+  });
+});
