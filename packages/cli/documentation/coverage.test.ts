@@ -2,41 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { documents, inlineCommands, readDocument, shellBlocks } from '../../server/testing/documentation.ts';
+import { registry as benches } from '../../../bench/registry.ts';
+import { documents, fences, inlineCommands, readDocument, shellBlocks } from '../../server/testing/documentation.ts';
 import { createProgram } from '../program.ts';
+import { blocksNotRun, blocksRunBy, sentencesNotRun, sentencesRunBy } from './testing/who-runs.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const trials = 'packages/cli/documentation/trials.test.ts';
-const commandLine = 'packages/cli/documentation/command-line.test.ts';
-const recovery = 'packages/cli/documentation/worst-day.test.ts';
-const pages = 'packages/cli/documentation/pages.test.ts';
-
-/** Which test runs the commands of a page: all of them, or the block of this name. */
-const runBy: Readonly<Record<string, string>> = {
-  'README.md#demo': trials,
-  'README.md#developer': trials,
-  'README.md#integrator': trials,
-  'README.md#operator': trials,
-  'README.md#disaster': recovery,
-  'docs/cli.md': commandLine,
-  'docs/pitr.md': commandLine,
-  'docs/recovery.md': recovery,
-  'docs/sandbox.md': pages,
-  'docs/sandbox-storage.md': pages,
-  'docs/identity.md': pages,
-  'docs/firebase.md': 'packages/cli/documentation/firebase.test.ts',
-  'packages/contract/README.md': 'packages/server/typed-client.test.ts',
-};
-
-/** What cannot be run here, and why. */
-const notRun: Readonly<Record<string, string>> = {
-  'docs/firebase.md#google-cloud': 'gcloud and a project at Google',
-  'docs/firebase.md#s3': 'the command line of AWS and an account there',
-  'docs/firebase.md#gcs': 'gcloud and a project at Google',
-  'docs/firebase.md#services': 'systemd',
-  'docs/operations.md#dump': 'the tools of PostgreSQL, in the version of its server',
-  'docs/operations.md#come-back': 'the tools of PostgreSQL; moved.test.ts does to a database what they leave out',
-};
 
 const blocks = documents().flatMap(shellBlocks);
 
@@ -52,14 +23,14 @@ test('every block of commands has a name of its own in its page', () => {
 test('every block of commands is run by a test that exists, or there is a reason why it cannot be', () => {
   for (const { document, name } of blocks) {
     const place = `${document}#${name}`;
-    const file = notRun[place] === undefined ? (runBy[place] ?? runBy[document]) : undefined;
-    expect(notRun[place] ?? file, `nobody runs ${place}`).toBeDefined();
+    const file = blocksNotRun[place] === undefined ? (blocksRunBy[place] ?? blocksRunBy[document]) : undefined;
+    expect(blocksNotRun[place] ?? file, `nobody runs ${place}`).toBeDefined();
     if (file === undefined) continue;
     const text = readFileSync(join(root, file), 'utf8');
     expect(text, `${file} does not mention ${document}`).toContain(document.replace(/^packages\/contract\//, ''));
   }
   const places = new Set(blocks.flatMap(({ document, name }) => [document, `${document}#${name}`]));
-  expect([...Object.keys(runBy), ...Object.keys(notRun)].filter((place) => !places.has(place))).toEqual([]);
+  expect([...Object.keys(blocksRunBy), ...Object.keys(blocksNotRun)].filter((place) => !places.has(place))).toEqual([]);
 });
 
 test('no page asks for the Node of the machine, which may be too old for TypeScript', () => {
@@ -71,6 +42,60 @@ test('no page asks for the Node of the machine, which may be too old for TypeScr
       .filter(({ words }) => words[0] === 'node' && words[1]?.endsWith('.ts'))
       .map(({ document, words }) => `${document}: ${words.join(' ')}`),
   ).toEqual([]);
+});
+
+test('what is fenced is in a language of which it is known whether it holds commands', () => {
+  const known = /^(sh|ts|js|python|go|json|yaml|sql|nginx|ini|)$/;
+  const others = documents().flatMap((document) => fences(document).filter(({ language }) => !known.test(language)));
+  expect(others).toEqual([]);
+  // An administrator types these into psql: packages/cli/documentation/operations.test.ts does.
+  const sql = documents().filter((document) => fences(document).some(({ language }) => language === 'sql'));
+  expect(sql).toEqual(['docs/operations.md']);
+});
+
+/** The pages of the promise; a changelog and decisions tell of the past, and CONTRIBUTING of development. */
+const isPage = (document: string) => /^(README\.md|docs\/[\w-]+\.md)$/.test(document);
+
+test('every command that a sentence names is run by a test, or there is a reason why not', async () => {
+  const programs = [await createProgram(['', '']), await createProgram(['', '', 'local'])] as [Command, Command];
+  const wayOf = (words: readonly string[]) => deepest(programs[words[1] === 'local' ? 1 : 0], words.slice(1));
+  const ran = new Set(
+    blocks
+      .filter(({ document, name }) => blocksNotRun[`${document}#${name}`] === undefined)
+      .flatMap(({ text }) => [...text.matchAll(/\bholdfast ([^;|#\n]+)/g)].map(([line]) => wayOf(line.split(' ')))),
+  );
+  const open: string[] = [];
+  for (const { document, words } of documents().filter(isPage).flatMap(inlineCommands)) {
+    const text = words.join(' ');
+    const file = sentencesRunBy.find(([pattern]) => pattern.test(text))?.[1];
+    if (file !== undefined) {
+      expect(existsSync(join(root, file)), file).toBe(true);
+      continue;
+    }
+    if (sentencesNotRun.some(([pattern]) => pattern.test(text))) continue;
+    // `aws …` names a program, and every --help is read by usage.test.ts.
+    const isName = words[1] === '…' || words.at(-1) === '--help';
+    const isRun = words[0] === 'holdfast' && (words.includes('…') || ran.has(wayOf(words)));
+    if (!isName && !isRun) open.push(`${document}: \`${text}\``);
+  }
+  expect(open).toEqual([]);
+});
+
+test('what no test runs is told to the reader, with the reason', () => {
+  const page = readDocument('docs/README.md');
+  const reasons = [...Object.values(blocksNotRun), ...sentencesNotRun.map(([, reason]) => reason)];
+  expect([...new Set(reasons)].filter((reason) => !page.includes(reason))).toEqual([]);
+});
+
+test('benches that a sentence names exist', () => {
+  const names = Object.keys(benches);
+  const named = documents()
+    .filter(isPage)
+    .flatMap(inlineCommands)
+    .filter(({ words }) => words[2] === 'bench' && /^[a-z]/.test(words[4] ?? ''))
+    .map(({ words }) => words[4] as string);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => !names.some((each) => each === name || each.startsWith(`${name}-`)))).toEqual([]);
 });
 
 test('commands that a sentence names exist, with their options', async () => {
@@ -91,6 +116,19 @@ test('commands that a sentence names exist, with their options', async () => {
   }
   expect(wrong).toEqual([]);
 });
+
+/** The command that these words lead to, such as `storage purge`; the one that may be left out counts as named. */
+function deepest(program: Command, words: readonly string[]): string {
+  let command = program;
+  const way: string[] = [];
+  for (const word of words) {
+    const nested = command.commands.find((candidate) => candidate.name() === word);
+    if (nested === undefined) break;
+    command = nested;
+    way.push(word);
+  }
+  return way.join(' ');
+}
 
 /** The first word or option that the command line does not know; `…` stands for any command of a group. */
 function faultOf(program: Command, words: readonly string[]): string | undefined {

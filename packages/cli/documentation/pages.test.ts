@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -49,6 +49,44 @@ test('docs/sandbox.md and docs/sandbox-storage.md start what they say, with the 
     ),
   );
   for (const { said } of outcomes) expect(said).toMatch(/127\.0\.0\.1:\d+/);
+});
+
+test('what sentences name to start or to look at does so', { timeout: 180_000 }, async () => {
+  const sandbox = (name: string) => `npx node packages/sandbox/${name}/main.ts`;
+  for (const [name, setting] of [
+    ['firestore', 'FIRESTORE_EMULATOR_HOST'],
+    ['google', 'GOOGLE_API_ENDPOINTS'],
+    ['s3', 'http://127'],
+    ['gcs', 'http://127'],
+  ] as const) {
+    const { said } = await run(sandbox(name), {}, /127\.0\.0\.1:\d+/);
+    expect(said, name).toContain(setting);
+  }
+  const speed = await run('npx node packages/sandbox/firestore/bench/run-query.ts 1000 1', {});
+  expect([speed.code, speed.said]).toEqual([0, expect.stringMatching(/1000 documents .* documents\/s/)]);
+  const settings = await run('npm run config', {});
+  expect([settings.code, settings.said]).toEqual([0, expect.stringContaining('OIDC_ISSUER')]);
+  const pages = await run('npx vite packages/web --port 0', { NO_COLOR: '1' }, /Local: +http/);
+  expect(pages.said).toMatch(/Local: +http:\/\/(localhost|127)/);
+});
+
+test('`npm run dev` is a start that watches', { timeout: 180_000 }, async () => {
+  const database = await createTestDatabase();
+  const env = { PORT: '0', DATABASE_URL: database.url, MASTER_KEY: testMasterKey, HOLDFAST_DATA: join(folder, 'dev') };
+  const { said } = await run('npm run dev', { ...env, SHUTDOWN_GRACE_SECONDS: '1' }, /Holdfast is running at http/);
+  expect(said).toMatch(/node --watch/);
+  await database.drop();
+});
+
+test('docs/keys.md replaces the master key in the data folder', { timeout: 120_000 }, async () => {
+  const database = await createTestDatabase();
+  const data = join(folder, 'keys');
+  await mkdir(data);
+  await writeFile(join(data, 'master.key'), `${testMasterKey}\n`, { mode: 0o600 });
+  const { code, said } = await run('npm run rotate-master-key', { DATABASE_URL: database.url, HOLDFAST_DATA: data });
+  expect([code, said]).toEqual([0, expect.stringContaining('Nothing here needs the old key any more')]);
+  expect((await readFile(join(data, 'master.key'), 'utf8')).trim()).not.toBe(testMasterKey);
+  await database.drop();
 });
 
 test('docs/identity.md replaces the key that signs', { timeout: 120_000 }, async () => {

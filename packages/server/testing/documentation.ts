@@ -28,22 +28,37 @@ export function readDocument(document: string): string {
   return readFileSync(join(root, document), 'utf8');
 }
 
-/** Every block of commands, in the order of the page; those that say no language but look like commands too. */
-export function shellBlocks(document: string): ShellBlock[] {
-  const blocks: ShellBlock[] = [];
-  let open: { language: string; name: string; line: number; lines: string[] } | undefined;
+interface Fence {
+  readonly document: string;
+  readonly language: string;
+  readonly name: string;
+  readonly line: number;
+  readonly lines: readonly string[];
+}
+
+/** Everything between fences, in the order of the page. */
+export function fences(document: string): Fence[] {
+  const found: Fence[] = [];
+  let open: (Fence & { lines: string[] }) | undefined;
   for (const [index, line] of readDocument(document).split('\n').entries()) {
     const fence = /^\s*```\s*(\S*)\s*(.*)$/.exec(line);
-    if (open === undefined && fence)
-      open = { language: fence[1] ?? '', name: fence[2] ?? '', line: index + 1, lines: [] };
-    else if (open !== undefined && fence) {
-      const isShell =
-        shellLanguages.has(open.language) || (open.language === '' && looksLikeCommand.test(open.lines[0] ?? ''));
-      if (isShell) blocks.push({ document, name: open.name, line: open.line, text: `${open.lines.join('\n')}\n` });
-      open = undefined;
-    } else open?.lines.push(line);
+    if (open === undefined && fence) {
+      const [, language = '', name = ''] = fence;
+      open = { document, language, name, line: index + 1, lines: [] };
+      found.push(open);
+    } else if (fence) open = undefined;
+    else open?.lines.push(line);
   }
-  return blocks;
+  return found;
+}
+
+/** Every block of commands, in the order of the page; those that say no language but look like commands too. */
+export function shellBlocks(document: string): ShellBlock[] {
+  const isShell = ({ language, lines }: Fence) =>
+    shellLanguages.has(language) || (language === '' && looksLikeCommand.test(lines[0] ?? ''));
+  return fences(document)
+    .filter(isShell)
+    .map(({ name, line, lines }) => ({ document, name, line, text: `${lines.join('\n')}\n` }));
 }
 
 export function shellBlock(document: string, name: string): ShellBlock {
@@ -54,10 +69,9 @@ export function shellBlock(document: string, name: string): ShellBlock {
 
 /** A program that a page shows, fenced with the name of its file. */
 export function codeBlock(document: string, file: string): string {
-  const blocks = readDocument(document).matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```/gm);
-  const [, , code] = [...blocks].find(([, name]) => name === file) ?? [];
-  if (code === undefined) throw new Error(`${document} shows no ${file}`);
-  return code;
+  const found = fences(document).find(({ name }) => name === file);
+  if (!found) throw new Error(`${document} shows no ${file}`);
+  return `${found.lines.join('\n')}\n`;
 }
 
 /** A command a page names in the middle of a sentence. */
@@ -66,11 +80,20 @@ export interface InlineCommand {
   readonly words: readonly string[];
 }
 
-/** `holdfast …`, `npm run …`, `npx …` and `node …` between backticks, outside of blocks. */
+/** Programs that people type into a shell. */
+const typed =
+  /^(holdfast|npm|npx|node|curl|docker|git|psql|pg_dump|pg_restore|gcloud|firebase|aws|helm|kubectl|systemctl|promtool|openssl|kill|sudo|cp) \S/;
+
+/** What stands between backticks outside of blocks and begins like a command, also behind settings (`PORT=1 npm start`). */
 export function inlineCommands(document: string): InlineCommand[] {
   const prose = readDocument(document).replace(/^\s*```[\s\S]*?^\s*```/gm, '');
-  return [...prose.matchAll(/`((?:holdfast|npm|npx|node) [^`]+)`/g)].map(([, text = '']) => ({
-    document,
-    words: text.replace(/\s+/g, ' ').trim().split(' '),
-  }));
+  return [...prose.matchAll(/`([^`]+)`/g)]
+    .map(([, text = '']) =>
+      text
+        .replace(/\s+/g, ' ')
+        .replace(/^([A-Z_]+=\S* )+/, '')
+        .trim(),
+    )
+    .filter((text) => typed.test(text))
+    .map((text) => ({ document, words: text.split(' ') }));
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isForeignFirestoreInstalled, startForeignFirestore } from '../../../../engine/testing/foreign-firestore.ts';
 import { type BackupBench, hasty, startBackupBench } from '../../../testing/backup-bench.ts';
+import { codeBlock } from '../../../testing/documentation.ts';
 import { asOwner } from '../../../testing/people.ts';
 
 let bench: BackupBench;
@@ -290,12 +291,11 @@ test('a signed report says what was restored where, by what, compared how, and i
   try {
     const file = join(folder, 'report.jws');
     await writeFile(file, done.signedReport);
-    const page = await readFile(new URL('../../../../../docs/drills.md', import.meta.url), 'utf8');
-    const program = /```js check-report\.mjs\n([\s\S]+?)```/.exec(page)![1]!;
+    await writeFile(join(folder, 'check-report.mjs'), codeBlock('docs/drills.md', 'check-report.mjs'));
+    await mkdir(join(folder, 'node_modules'));
+    await symlink(new URL('../../../../../node_modules/jose', import.meta.url), join(folder, 'node_modules/jose'));
     const check = (path: string) =>
-      promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, 'check', bench.app.address, path], {
-        cwd: new URL('../../../../..', import.meta.url),
-      });
+      promisify(execFile)('node', ['check-report.mjs', bench.app.address, path], { cwd: folder });
     const { stdout } = await check(file);
     const { mismatches: _, ...report } = done.report;
     expect(JSON.parse(stdout)).toEqual({

@@ -1,0 +1,93 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shellBlock } from '../../server/testing/documentation.ts';
+import { blocksNotRun } from './testing/who-runs.ts';
+
+/** Commands that need an account or a machine of somebody else's, read by the programs themselves where they are installed. */
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-vendors-'));
+  await writeFile(join(folder, 'policy.json'), '{}');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Said {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** In a home of its own, so that nothing of the reader's machine is used or changed. */
+function run(line: string): Promise<Said> {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    AWS_ACCESS_KEY_ID: 'nobody',
+    AWS_SECRET_ACCESS_KEY: 'nothing',
+    AWS_DEFAULT_REGION: 'eu-central-1',
+    AWS_EC2_METADATA_DISABLED: 'true',
+    AWS_MAX_ATTEMPTS: '1',
+    CLOUDSDK_CONFIG: folder,
+    PAGER: 'cat',
+  };
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', line], { cwd: folder, env, maxBuffer: 16 * 1024 * 1024 }, (failure, out, error) =>
+      resolve({ code: failure === null ? 0 : Number(failure.code ?? 1), text: plain(out + error) }),
+    );
+  });
+}
+
+/** Without what makes letters bold. */
+function plain(text: string): string {
+  return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d*m`, 'g'), '').replaceAll(/.[\b]/g, '');
+}
+
+const isInstalled = (program: string) => {
+  try {
+    return Boolean(execFileSync('bash', ['-c', `${program} --version`], { stdio: 'pipe' }));
+  } catch {
+    return false;
+  }
+};
+
+const optionsIn = (line: string) => [...line.matchAll(/ (--[a-z][\w-]*)/g)].map(([, option]) => option as string);
+
+/** Each reads a line and ends without doing anything. */
+const readers: Readonly<Record<string, (line: string) => Promise<void>>> = {
+  aws: async (line) => {
+    const { text } = await run(`${line} --endpoint-url http://127.0.0.1:9`);
+    expect(text, line).toContain('Could not connect to the endpoint URL');
+  },
+  gcloud: async (line) => {
+    const { code, text } = await run(`${line} --help`);
+    expect(code, `${line}\n${text}`).toBe(0);
+    const bare = text.replaceAll('--[no-]', '--');
+    expect(optionsIn(line).filter((option) => !bare.includes(option))).toEqual([]);
+  },
+};
+const byHelp = async (line: string) => {
+  const [program = ''] = line.split(' ');
+  const { text } = await run(`${program} --help`);
+  expect(optionsIn(line).filter((option) => !text.includes(option))).toEqual([]);
+};
+
+const lines = Object.keys(blocksNotRun).flatMap((place) => {
+  const [document = '', name = ''] = place.split('#');
+  return shellBlock(document, name)
+    .text.replaceAll(/\\\n\s*/g, '')
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line !== 'npm start')
+    .map((line) => [place, line.replace(/^sudo /, '')] as const);
+});
+
+describe('a command that no test can carry out', () => {
+  test.for(lines)('%s: `%s` is one that its program knows', { timeout: 60_000 }, async ([, line], { skip }) => {
+    const [program = ''] = line.split(' ');
+    if (!isInstalled(program)) skip(`${program} is not installed here`);
+    await (readers[program] ?? byHelp)(line);
+  });
+});
