@@ -333,3 +333,25 @@ async function typing(lines: readonly string[], ...words: string[]): Promise<Out
     stdin.mockRestore();
   }
 }
+
+test('a long restore off a terminal says now and then how far it came', { timeout: 60_000 }, async () => {
+  const store = ['--store', join(folder, 'told'), ...key()];
+  expect((await holdfast('backup', '--project', 'shop', ...store)).code).toBe(0);
+  const { now } = performance;
+  let passedMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + passedMs);
+  const { update } = ProgressBar.prototype;
+  const bar = vi.spyOn(ProgressBar.prototype, 'update').mockImplementation(function (this: ProgressBar, state) {
+    passedMs += 31_000;
+    update.call(this, state);
+  });
+  try {
+    const restored = await holdfast('restore', 'latest', '--project', 'told', '--no-ramp-up', ...store);
+    expect([restored.code, restored.out]).toEqual([0, expect.stringMatching(/^\d+ written, /)]);
+    expect(restored.error).toMatch(/^Restoring {2}.* % {2}[\d,]+ documents {2}.*\/s\n/);
+    expect(restored.error).not.toContain('\r');
+  } finally {
+    bar.mockRestore();
+    clock.mockRestore();
+  }
+});

@@ -1,6 +1,8 @@
 import { formatBytes, formatCount } from './output.ts';
 
 const redrawMs = 100;
+/** Where lines stay, such as in the log of a job, few are enough. */
+const lineMs = 30_000;
 const barWidths = { least: 8, most: 24 };
 
 export interface ProgressState {
@@ -10,27 +12,28 @@ export interface ProgressState {
   readonly share?: number;
 }
 
-/** A bar that redraws itself in place; silent when nobody watches. */
+/** A bar that redraws itself in place; off a terminal a line now and then, so that a long job does not look like a dead one. */
 export class ProgressBar {
   readonly #label: string;
   readonly #isVisible: boolean;
+  readonly #isTerminal = process.stderr.isTTY === true;
   readonly #startedAtMs = performance.now();
-  #drawnAtMs = 0;
+  #drawnAtMs = this.#startedAtMs;
 
   constructor(label: string, options: { readonly json?: boolean }) {
     this.#label = label;
-    this.#isVisible = process.stderr.isTTY === true && options.json !== true;
+    this.#isVisible = !this.#isTerminal || options.json !== true;
   }
 
   update(state: ProgressState): void {
     const now = performance.now();
-    if (!this.#isVisible || now - this.#drawnAtMs < redrawMs) return;
+    if (!this.#isVisible || now - this.#drawnAtMs < (this.#isTerminal ? redrawMs : lineMs)) return;
     this.#drawnAtMs = now;
-    process.stderr.write(`\r\u001b[2K${this.#line(state)}`);
+    process.stderr.write(this.#isTerminal ? `\r\u001b[2K${this.#line(state)}` : `${this.#line(state)}\n`);
   }
 
   finish(): void {
-    if (this.#isVisible) process.stderr.write('\r\u001b[2K');
+    if (this.#isVisible && this.#isTerminal) process.stderr.write('\r\u001b[2K');
   }
 
   #line({ documents, bytes, share }: ProgressState): string {

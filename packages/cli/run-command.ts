@@ -3,11 +3,14 @@ import { exitCode } from './exit-codes.ts';
 import type { Failure } from './failure.ts';
 import { nearest } from './nearest.ts';
 
+const meantMax = 4;
+
 /** Runs a command line and turns every failure into a sentence and an exit code. */
 export async function runCommand(program: Command, argv: readonly string[]): Promise<void> {
   prepare(program, 'holdfast', argv.includes('--json'));
   program.hook('preAction', (_, command) => requireWords(command));
   try {
+    await requireCommand(program, argv[2] ?? '');
     await program.parseAsync([...argv]);
   } catch (error) {
     process.exitCode = await report(error, program, argv);
@@ -23,6 +26,25 @@ function prepare(command: Command, way: string, isJson: boolean): void {
   if (isJson) command.configureOutput({ outputError: () => undefined });
   else command.showHelpAfterError(`See \`${way} --help\`.`);
   for (const nested of command.commands) prepare(nested, `${way} ${nested.name()}`, isJson);
+}
+
+/** `verify` alone is `backup verify` or `local verify`: whoever left out the group is told which there are. */
+async function requireCommand(program: Command, word: string): Promise<void> {
+  const groups = program.commands.filter(({ commands }) => commands.length > 0);
+  const names = [...program.commands.map((command) => command.name()), 'help'];
+  if (!/^[a-z]/.test(word) || nearest(word, names) !== undefined) return;
+  const { localCommand } = await import('./local/index.ts');
+  const all = [...groups, localCommand()].flatMap((group) =>
+    group.commands.map((command) => ({ name: command.name(), way: `\`holdfast ${group.name()} ${command.name()}\`` })),
+  );
+  const meant = nearest(
+    word,
+    all.map(({ name }) => name),
+  );
+  const ways = all.filter(({ name }) => name === meant).map(({ way }) => way);
+  if (ways.length === 0) return;
+  const last = ways.slice(0, meantMax).join(' or ');
+  program.error(`error: unknown command '${word}'\n(Did you mean ${last}?)`, { code: 'commander.unknownCommand' });
 }
 
 /** A script whose variable is empty names nothing: `backup show "$ID"`. */

@@ -32,6 +32,18 @@ test('a typo is answered by what was meant below what is wrong, not by the whole
   });
 });
 
+test('a command whose group was left out is answered by the groups that have it', async () => {
+  const meant = 'Did you mean `holdfast backup verify` or `holdfast local verify`?';
+  for (const word of ['verify', 'verfy'])
+    expect(await holdfast(word)).toMatchObject({
+      code: 2,
+      out: '',
+      error: `error: unknown command '${word}'\n(${meant})\nSee \`holdfast --help\`.\n`,
+    });
+  expect((await holdfast('verify', 'bkp_1', '--json')).json.error).toMatchObject({ remedy: meant });
+  expect((await holdfast('zebra')).error).toBe("error: unknown command 'zebra'\nSee `holdfast --help`.\n");
+});
+
 test('an output that cannot be written is told in a sentence', async ({ skip }) => {
   if (process.platform !== 'linux') skip('there is no full device here');
   const main = join(import.meta.dirname, 'main.ts');

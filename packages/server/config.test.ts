@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigurationError, describeConfig, loadConfig } from './config.ts';
+import { ConfigurationError, describeConfig, loadConfig, remarksOn } from './config.ts';
 
 test('all faults are told at once', () => {
   const broken = {
@@ -48,6 +48,16 @@ test('every setting is described, and no secret is printed', () => {
   const text = describeConfig(loadConfig(secrets));
   for (const secret of ['hunter2', 'hunter3', 'xxxx', secrets.MASTER_KEY]) expect(text).not.toContain(secret);
   for (const block of text.split('\n\n')) expect(block).toMatch(/^# .{10,}\n[A-Z_]+=/);
+});
+
+test('a master key that was forgotten beside a database of many processes is remarked upon', () => {
+  const [remark] = remarksOn(
+    loadConfig({ DATABASE_URL: 'postgres://a:b@c/d', MASTER_KEY: '', HOLDFAST_DATA: '/data' }),
+  );
+  expect(remark).toMatch(/^MASTER_KEY: is empty, so a key is made in \/data\. .*`openssl rand -base64 32`/);
+  const key = Buffer.alloc(32, 3).toString('base64');
+  expect(remarksOn(loadConfig({ DATABASE_URL: 'postgres://a:b@c/d', MASTER_KEY: key }))).toEqual([]);
+  expect(remarksOn(loadConfig({}))).toEqual([]);
 });
 
 test('an issuer follows from a client id, and proxies can be told in three ways', () => {

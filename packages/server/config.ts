@@ -304,6 +304,14 @@ function isLoopback(host: string): boolean {
 /** The effective configuration as text, each variable with its meaning, secrets masked. */
 export const settingNames: readonly string[] = Object.keys(variables.shape);
 
+/** What is allowed and yet seldom meant. */
+export function remarksOn({ DATABASE_URL, MASTER_KEY, HOLDFAST_DATA }: Config): string[] {
+  if (!DATABASE_URL || MASTER_KEY) return [];
+  return [
+    `MASTER_KEY: is empty, so a key is made in ${HOLDFAST_DATA}. A process with another folder cannot open what this one seals, and no backup can be read once the folder is lost. Set it, the same for every process: \`openssl rand -base64 32\`.`,
+  ];
+}
+
 export function describeConfig(config: Config): string {
   return Object.entries(variables.shape)
     .map(([name, schema]) => `# ${schema.description}\n${name}=${printable(name, config[name as keyof Config])}`)

@@ -1,7 +1,7 @@
 import { tuneCollector } from '@holdfast/engine';
 import { dashboardFolder, ensureDashboard } from '@holdfast/web/build';
 import { type App, startApp } from './app.ts';
-import { type Config, describeConfig, loadConfig } from './config.ts';
+import { type Config, describeConfig, loadConfig, remarksOn } from './config.ts';
 import { createLocator } from './modules/audit/index.ts';
 import { StartFailure } from './platform/start-failure.ts';
 import { describeStartFailure } from './start-failure.ts';
@@ -16,6 +16,7 @@ async function main(config: Config, { printConfig, requireDatabase }: StartOptio
   createLocator(config.GEOIP_FILE);
   if (printConfig) {
     process.stdout.write(`${describeConfig(config)}\n`);
+    for (const remark of remarksOn(config)) process.stderr.write(`\n${remark}\n`);
     return;
   }
   if (requireDatabase && !config.DATABASE_URL)

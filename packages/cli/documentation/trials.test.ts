@@ -158,12 +158,16 @@ test('an operator has an own PostgreSQL, two workers, a provider and mail in six
   const example = await readFile(file, 'utf8');
   for (const name of Object.keys(settings))
     expect(example, `${name} is in the example`).toMatch(new RegExp(`^${name}=`, 'm'));
-  await rm(file);
-  await writeFile(
-    file,
-    example.replace(/^(\w+)=.*$/gm, (line, name) => (settings[name] ? `${name}=${settings[name]}` : line)),
-  );
-  expect(await checkout.run(check)).toMatch(/SMTP_URL=\*{8}/);
+  const fillIn = async (given: Record<string, string>) => {
+    const filled = example.replace(/^(\w+)=.*$/gm, (line, name) => (name in given ? `${name}=${given[name]}` : line));
+    await rm(file);
+    await writeFile(file, filled);
+    return await checkout.run(check);
+  };
+  expect(await fillIn({ ...settings, MASTER_KEY: '' })).toContain('MASTER_KEY: is empty');
+  const checked = await fillIn(settings);
+  expect(checked).toMatch(/SMTP_URL=\*{8}/);
+  expect(checked).not.toContain('MASTER_KEY: is empty');
   const env = { SHUTDOWN_GRACE_SECONDS: '1', PORT: String(port) };
   await checkout.keep(api, /Holdfast is running at/, env);
   const logs: (() => string)[] = [];
